@@ -1,0 +1,2 @@
+//! racetrap
+fn main() {}

@@ -1,0 +1,91 @@
+//! Arithmetic: from an opcode and its modifiers to one function over rows.
+//!
+//! A *row* holds one register of the 32 lanes of a warp. Every arithmetic
+//! instruction is resolved, once, when a kernel is lowered, to an [`AluOp`]: a
+//! plain function pointer whose type says what goes in and comes out. The
+//! execution loop calls it once for each warp-instruction; it computes all 32
+//! lanes (the caller discards the inactive ones), in a loop that the compiler
+//! can vectorise. Lane functions are pure and total: no input panics.
+//!
+//! Operand classes, one letter each in the variant names:
+//!
+//! * `W` — 32-bit row: types of 8, 16 and 32 bits (`.f16x2` too). Values narrower
+//!   than 32 bits are kept zero-extended; functions must ignore the upper bits of
+//!   narrower inputs and produce zero-extended results.
+//! * `D` — 64-bit row.
+//! * `P` — predicate: a bit for each lane.
+//!
+//! The name reads inputs `_` outputs, in the order of the operands.
+
+pub mod compare;
+pub mod convert;
+pub mod float;
+pub mod half;
+pub mod integer;
+pub mod logic;
+
+/// A 32-bit register of a warp, lane 0 first.
+pub type Row32 = [u32; 32];
+/// A 64-bit register of a warp, lane 0 first.
+pub type Row64 = [u64; 32];
+/// One bit a lane.
+pub type Mask = u32;
+
+/// An arithmetic operation over rows; see the module's page for the names.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, non_camel_case_types)]
+pub enum AluOp {
+    W_W(fn(&Row32, &mut Row32)),
+    WW_W(fn(&Row32, &Row32, &mut Row32)),
+    WWW_W(fn(&Row32, &Row32, &Row32, &mut Row32)),
+    WWWW_W(fn(&Row32, &Row32, &Row32, &Row32, &mut Row32)),
+    D_D(fn(&Row64, &mut Row64)),
+    DD_D(fn(&Row64, &Row64, &mut Row64)),
+    DDD_D(fn(&Row64, &Row64, &Row64, &mut Row64)),
+    W_D(fn(&Row32, &mut Row64)),
+    D_W(fn(&Row64, &mut Row32)),
+    WW_D(fn(&Row32, &Row32, &mut Row64)),
+    DD_W(fn(&Row64, &Row64, &mut Row32)),
+    WWD_D(fn(&Row32, &Row32, &Row64, &mut Row64)),
+    DW_D(fn(&Row64, &Row32, &mut Row64)),
+    DWW_D(fn(&Row64, &Row32, &Row32, &mut Row64)),
+    DDWW_D(fn(&Row64, &Row64, &Row32, &Row32, &mut Row64)),
+    DDW_D(fn(&Row64, &Row64, &Row32, &mut Row64)),
+    WWD_W(fn(&Row32, &Row32, &Row64, &mut Row32)),
+    /// Comparison into a predicate (`setp` without its optional combination).
+    WW_P(fn(&Row32, &Row32) -> Mask),
+    DD_P(fn(&Row64, &Row64) -> Mask),
+    /// `testp`.
+    W_P(fn(&Row32) -> Mask),
+    D_P(fn(&Row64) -> Mask),
+    /// `selp`.
+    WWP_W(fn(&Row32, &Row32, Mask, &mut Row32)),
+    DDP_D(fn(&Row64, &Row64, Mask, &mut Row64)),
+    /// Predicate logic (`and.pred`, `or.pred`, `xor.pred`, `not.pred`, `mov.pred`).
+    P_P(fn(Mask) -> Mask),
+    PP_P(fn(Mask, Mask) -> Mask),
+    /// Extended precision: the last input is the carry flag (`CC.CF`) of each
+    /// lane, the returned mask the new one. Instructions without `.cc` get a
+    /// result that the caller drops; instructions that read no carry ignore it.
+    WW_W_Carry(fn(&Row32, &Row32, Mask, &mut Row32) -> Mask),
+    DD_D_Carry(fn(&Row64, &Row64, Mask, &mut Row64) -> Mask),
+    WWW_W_Carry(fn(&Row32, &Row32, &Row32, Mask, &mut Row32) -> Mask),
+    DDD_D_Carry(fn(&Row64, &Row64, &Row64, Mask, &mut Row64) -> Mask),
+}
+
+/// The operation that `opcode.modifiers` names, or `None` where racetrap does
+/// not implement it.
+///
+/// `operands` is the number of operands as written, destination included (it
+/// tells `cvt.rn.f16x2.f32 d, a` from `d, a, b`). `setp`/`set` with a combining
+/// operator (`.and`/`.or`/`.xor`) resolve to the comparison alone; the caller
+/// combines. `mov` resolves for plain registers; packing and unpacking of
+/// vectors is the caller's.
+pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+    integer::lookup(opcode, modifiers, operands)
+        .or_else(|| logic::lookup(opcode, modifiers, operands))
+        .or_else(|| compare::lookup(opcode, modifiers, operands))
+        .or_else(|| float::lookup(opcode, modifiers, operands))
+        .or_else(|| half::lookup(opcode, modifiers, operands))
+        .or_else(|| convert::lookup(opcode, modifiers, operands))
+}

@@ -1,0 +1,2 @@
+//! The simulator.
+pub mod alu;
