@@ -1,2 +1,4 @@
-//! The simulator.
+//! The simulator: executes PTX warp by warp.
 pub mod alu;
+pub mod ids;
+pub mod observer;

@@ -1,0 +1,172 @@
+//! What a detector has found, before anybody words it.
+
+use crate::rules::Rule;
+use crate::simt::ids::{BlockId, Site, ThreadId};
+use crate::simt::observer::{Order, Scope, Space};
+use std::collections::HashMap;
+
+/// What a thread did at one end of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Read memory.
+    Read,
+    /// Wrote memory.
+    Write,
+    /// Read and wrote it in one atomic operation.
+    Atomic,
+    /// Waits at a barrier.
+    Wait,
+    /// Executes a warp-level operation.
+    Sync,
+    /// Went past without coming to the barrier or operation.
+    Pass,
+    /// Exited.
+    Exit,
+    /// Runs without an end.
+    Run,
+    /// Branched.
+    Branch,
+}
+
+/// One guilty place: who did what, at which instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The instruction.
+    pub site: Site,
+    /// The launch in its session.
+    pub launch: u32,
+    /// The thread's block.
+    pub block: BlockId,
+    /// The thread (the lowest, where there are several).
+    pub thread: ThreadId,
+    /// How many threads did the same here (1 for a single one).
+    pub threads: u32,
+    /// What it did.
+    pub action: Action,
+    /// Ordering and scope of a memory access.
+    pub order: Option<(Order, Scope)>,
+}
+
+/// The memory that a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The space.
+    pub space: Space,
+    /// Address as in [`crate::simt::observer::Access::address`] (arena offset for global
+    /// memory), or the full address where `mapped` is false.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Whether `address` is an offset into an existing space (false: a wild address).
+    pub mapped: bool,
+}
+
+/// Figures that belong to a finding.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Detail {
+    /// None.
+    #[default]
+    None,
+    /// A member mask and the lanes that executed, or were absent.
+    Masks {
+        /// The mask named.
+        members: u32,
+        /// The lanes concerned.
+        lanes: u32,
+    },
+    /// Bank conflicts: requests, wavefronts they took, worst degree.
+    Banks {
+        /// Warp-level requests.
+        requests: u64,
+        /// Wavefronts (passes through the 32 banks).
+        wavefronts: u64,
+        /// Largest number of wavefronts of one request.
+        degree: u32,
+    },
+    /// Coalescing: requests, 32-byte sectors moved, sectors needed at least.
+    Sectors {
+        /// Warp-level requests.
+        requests: u64,
+        /// Sectors moved.
+        sectors: u64,
+        /// Sectors that the bytes would fill if they lay together.
+        ideal: u64,
+    },
+    /// A branch: times executed, times divergent.
+    Branches {
+        /// Warp-level executions.
+        executed: u64,
+        /// Of these, split the warp.
+        divergent: u64,
+    },
+    /// Warp-instructions executed when the budget ran out.
+    Steps(u64),
+    /// Free text.
+    Text(String),
+}
+
+/// One finding: a rule and the places that break it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The guilty places; the one that completed the error first, the other end second.
+    pub ends: Vec<End>,
+    /// The memory concerned.
+    pub place: Option<Place>,
+    /// Figures.
+    pub detail: Detail,
+    /// How often it happened.
+    pub count: u64,
+}
+
+/// Findings grouped by rule and sites: memory grows with the program's size, never
+/// with the number of findings.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    groups: HashMap<(Rule, Site, Site), Finding>,
+}
+
+impl Findings {
+    /// Adds a finding: a new group, or one more of an old one. The group keeps its first example.
+    pub fn add(&mut self, finding: Finding) {
+        self.groups
+            .entry(Findings::key(&finding))
+            .and_modify(|old| old.count += finding.count)
+            .or_insert(finding);
+    }
+
+    fn key(finding: &Finding) -> (Rule, Site, Site) {
+        let first = finding.ends.first().map_or(Site(u32::MAX), |e| e.site);
+        let second = finding.ends.get(1).map_or(first, |e| e.site);
+        (finding.rule, first.min(second), first.max(second))
+    }
+
+    /// Counts one more of a known group, the cheap way; false if the group is new.
+    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> bool {
+        match self.groups.get_mut(&(rule, a.min(b), a.max(b))) {
+            Some(finding) => {
+                finding.count += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Adds all of another collection.
+    pub fn merge(&mut self, other: Findings) {
+        other.into_sorted().into_iter().for_each(|f| self.add(f));
+    }
+
+    /// In a stable order: by rule, then by site.
+    pub fn into_sorted(self) -> Vec<Finding> {
+        let mut all: Vec<_> = self.groups.into_iter().collect();
+        all.sort_by_key(|(key, _)| *key);
+        all.into_iter().map(|(_, f)| f).collect()
+    }
+}

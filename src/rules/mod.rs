@@ -1,0 +1,88 @@
+//! The rules: one file each, whose module comment is the manual page that
+//! `racetrap explain RULE` prints.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! rules {
+    ($($variant:ident, $module:ident, $name:literal, $level:ident, $summary:literal;)*) => {
+        $(#[doc = $summary] pub mod $module;)*
+
+        /// A kind of finding.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Rule { $(#[doc = $summary] $variant,)* }
+
+        impl Rule {
+            /// All rules, in the order of the manual.
+            pub const ALL: &'static [Rule] = &[$(Rule::$variant,)*];
+
+            /// The name that users type: `data-race`.
+            pub fn name(self) -> &'static str {
+                match self { $(Rule::$variant => $name,)* }
+            }
+            /// How bad it is by default.
+            pub fn level(self) -> Level {
+                match self { $(Rule::$variant => Level::$level,)* }
+            }
+            /// One line.
+            pub fn summary(self) -> &'static str {
+                match self { $(Rule::$variant => $summary,)* }
+            }
+            /// The manual page: the rule file's module comment, as Markdown.
+            pub fn page(self) -> String {
+                let source = match self { $(Rule::$variant => include_str!(concat!(stringify!($module), ".rs")),)* };
+                source.lines().map_while(|l| l.strip_prefix("//!"))
+                    .map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
+            }
+        }
+    };
+}
+
+/// How bad a finding is.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Costs time, not correctness.
+    Note,
+    /// Right only by luck or on some hardware.
+    Warning,
+    /// Wrong.
+    Error,
+}
+
+rules! {
+    DataRace, data_race, "data-race", Error, "two threads touch the same memory, one writes, and nothing orders them";
+    InsufficientScope, insufficient_scope, "insufficient-scope", Error, "an atomic, lock or fence whose scope leaves the other thread out";
+    LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp communicate without synchronising";
+    DivergentBarrier, divergent_barrier, "divergent-barrier", Error, "threads of a block do not all come to the same barrier";
+    BarrierAfterExit, barrier_after_exit, "barrier-after-exit", Warning, "a barrier completed only because threads had exited";
+    WarpSyncMask, warp_sync_mask, "warp-sync-mask", Error, "the mask of a warp operation does not match the lanes that execute it";
+    Deadlock, deadlock, "deadlock", Error, "every thread waits for something that can't happen";
+    NoProgress, no_progress, "no-progress", Error, "the kernel does not end within its step budget";
+    OutOfBounds, out_of_bounds, "out-of-bounds", Error, "an access outside every allocation";
+    MisalignedAccess, misaligned_access, "misaligned-access", Error, "an address that is not a multiple of the access size";
+    UninitializedRead, uninitialized_read, "uninitialized-read", Error, "a read of bytes that nothing has written";
+    UseAfterFree, use_after_free, "use-after-free", Error, "an access to memory that was freed";
+    BankConflict, bank_conflict, "bank-conflict", Note, "lanes of a warp address different words of the same shared-memory bank";
+    UncoalescedAccess, uncoalesced_access, "uncoalesced-access", Note, "a warp moves more memory sectors than its data fills";
+    DivergentBranch, divergent_branch, "divergent-branch", Note, "a branch sends lanes of a warp both ways";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

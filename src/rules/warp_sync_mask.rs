@@ -1,0 +1,1 @@
+//! # warp-sync-mask

@@ -1,0 +1,450 @@
+//! What a running kernel shows to whoever watches: the small vocabulary between
+//! the simulator and the detectors.
+//!
+//! The simulator reports what happened, a warp-instruction at a time, and knows
+//! no rule. Detectors judge it, and know neither the instruction set nor the
+//! schedule. Every method has an empty default.
+//!
+//! # Order
+//!
+//! Events arrive in the order of the simulated interleaving, which is
+//! sequentially consistent: when an [`Access`] arrives, everything reported
+//! before has been performed. Within one warp-instruction the lanes' accesses
+//! are *not* ordered with each other; they are performed in lane order, lowest
+//! lane first.
+//!
+//! # Blocks in parallel
+//!
+//! When blocks run on several cores, each core drives its own observer, made by
+//! [`Observer::fork`] and taken back by [`Observer::join`]. The simulator does
+//! so only for launches in which no block can wait for another one (no global
+//! memory operation whose result depends on the order of blocks), so two blocks
+//! of different forks are never ordered by synchronisation. If `join` says that
+//! the forks conflict, the launch is run again on one core from the same state,
+//! and that run's events are the ones that count.
+
+use super::alu::Row64;
+use super::ids::*;
+
+/// A warp of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WarpRef {
+    /// Its block.
+    pub block: BlockId,
+    /// Its index in the block.
+    pub warp: WarpId,
+}
+
+impl WarpRef {
+    /// A thread of this warp.
+    pub fn thread(self, lane: LaneId) -> ThreadId {
+        ThreadId::of(self.warp, lane)
+    }
+}
+
+/// The state space that an access touched, generic addresses resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Space {
+    /// Global memory: addresses are byte offsets into the device's arena (see [`super::memory`]).
+    Global,
+    /// Shared memory: byte offsets into the window of the executing warp's block.
+    Shared,
+    /// Local memory: byte offsets into the lane's own local memory.
+    Local,
+    /// Constant memory: byte offsets into the module's constant bank.
+    Const,
+    /// Kernel parameters: byte offsets.
+    Param,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// `ld`
+    Read,
+    /// `st`
+    Write,
+    /// `atom`: reads, and writes in the lanes of [`Access::wrote`].
+    Atomic,
+    /// `red`, or an `atom` whose result nothing uses: its read forms no acquire
+    /// pattern (PTX ISA, "Release and Acquire Patterns").
+    Reduction,
+}
+
+/// Memory-ordering semantics (PTX ISA, "Operation types").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// No `.sem`, or `.weak`, or `.nc`.
+    Weak,
+    /// `.volatile`: as `.relaxed.sys` for ordering, never merged or elided.
+    Volatile,
+    /// `.relaxed` (also `.mmio`), and `atom`/`red` without `.sem`.
+    Relaxed,
+    /// `.acquire`
+    Acquire,
+    /// `.release`
+    Release,
+    /// `.acq_rel`
+    AcqRel,
+}
+
+impl Order {
+    /// Strong operations carry a scope (PTX ISA, "Operation types").
+    pub fn is_strong(self) -> bool {
+        self != Order::Weak
+    }
+    /// Whether it ends an acquire pattern by itself.
+    pub fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::AcqRel)
+    }
+    /// Whether it begins a release pattern by itself.
+    pub fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::AcqRel)
+    }
+}
+
+/// PTX ISA, "Scope". Ordered from narrow to wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// `.cta`
+    Cta,
+    /// `.cluster` (clusters of one block unless the launch says otherwise)
+    Cluster,
+    /// `.gpu`
+    Gpu,
+    /// `.sys`
+    Sys,
+}
+
+/// A memory access of one warp-instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes that take part. Never empty. All addresses are in bounds and
+    /// aligned: lanes for which they are not were reported by
+    /// [`Observer::fault`] and are not in here.
+    pub mask: Mask,
+    /// The space. A generic access whose lanes fall into different spaces is
+    /// reported once for each space.
+    pub space: Space,
+    /// First byte for each lane; meaningless outside `mask`.
+    pub address: &'a Row64,
+    /// Bytes of one element: 1, 2, 4, 8 or 16. A vector access is modelled as
+    /// accesses to its elements in no particular order (PTX ISA, "Vector Data-types").
+    pub element: u32,
+    /// Elements for each lane: 1, 2, 4 or 8, adjacent in memory.
+    pub elements: u32,
+    /// Read, write, both.
+    pub kind: AccessKind,
+    /// Its ordering.
+    pub order: Order,
+    /// Its scope; [`Scope::Sys`] for volatile; meaningless for weak accesses.
+    pub scope: Scope,
+    /// For [`AccessKind::Atomic`] and [`AccessKind::Reduction`], the lanes that
+    /// stored (a compare-and-swap that fails does not); all of `mask` for
+    /// writes, none for reads.
+    pub wrote: Mask,
+}
+
+impl Access<'_> {
+    /// Bytes touched by one lane.
+    pub fn bytes(&self) -> u32 {
+        self.element * self.elements
+    }
+}
+
+/// Semantics of a `fence` (PTX ISA, "membar/fence").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FenceOrder {
+    /// `fence.acquire`
+    Acquire,
+    /// `fence.release`
+    Release,
+    /// `fence`, `fence.acq_rel`
+    AcqRel,
+    /// `fence.sc`, `membar`
+    Sc,
+}
+
+/// Some lanes of one warp that take part in something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// The warp in its block.
+    pub warp: WarpId,
+    /// The lanes.
+    pub mask: Mask,
+    /// Where they stand (for exited lanes: the exit).
+    pub site: Site,
+}
+
+/// A block barrier that has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockBarrier<'a> {
+    /// The block.
+    pub block: BlockId,
+    /// The barrier's resource, 0 to 15.
+    pub id: u32,
+    /// Everybody who arrived, those who only arrived (`bar.arrive`) included.
+    /// One entry for each warp and site.
+    pub arrived: &'a [Party],
+    /// Those who waited (`bar.sync`, `bar.red`): a subset of `arrived`.
+    pub waited: &'a [Party],
+    /// The barrier was for all threads of the block (no thread count given, or
+    /// the count is the block's size).
+    pub whole_block: bool,
+    /// Every thread of the block that had not exited waited: what came before in
+    /// the block is ordered before everything that comes after.
+    pub full: bool,
+    /// `.aligned` forms, `__syncthreads` among them.
+    pub aligned: bool,
+    /// Threads that had exited when it completed.
+    pub exited: &'a [Party],
+}
+
+/// A warp-level `.sync` operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpSyncKind {
+    /// `bar.warp.sync`: orders memory among its participants.
+    Barrier,
+    /// `shfl`, `vote`, `match`, `redux`, `elect`: orders nothing.
+    Exchange,
+}
+
+/// A warp-level `.sync` operation that has completed for some lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpSync {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes that executed it together.
+    pub lanes: Mask,
+    /// The member mask that they named.
+    pub members: Mask,
+    /// What it is.
+    pub kind: WarpSyncKind,
+}
+
+/// Something is wrong with how threads meet at a barrier or a warp operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// Threads wait for a whole-block barrier at `waiting` while others wait at
+    /// a different one or have passed a point after it.
+    DivergentBarrier {
+        /// Those who wait.
+        waiting: Vec<Party>,
+        /// Those who don't come: where they wait, or passed, or exited.
+        elsewhere: Vec<Party>,
+        /// How the others are elsewhere.
+        how: Elsewhere,
+    },
+    /// A `.aligned` barrier was reached by part of a warp.
+    UnconvergedBarrier {
+        /// The part that reached it.
+        reached: Party,
+        /// Lanes of the same warp that stand elsewhere or left.
+        elsewhere: Vec<Party>,
+    },
+    /// A barrier completed because the missing threads had exited.
+    BarrierAfterExit {
+        /// Those who waited.
+        waiting: Vec<Party>,
+        /// Those who had exited.
+        exited: Vec<Party>,
+    },
+    /// A lane executes a `.sync` warp operation whose mask leaves it out.
+    MaskLeavesOut {
+        /// The lanes left out, at the operation.
+        lanes: Party,
+        /// The mask they named.
+        members: Mask,
+    },
+    /// A mask names lanes that never execute the operation (they exited, wait
+    /// elsewhere for good, or went past it).
+    MaskNamesAbsent {
+        /// The lanes at the operation.
+        lanes: Party,
+        /// The mask they named.
+        members: Mask,
+        /// The named lanes that don't come, and where they are.
+        absent: Vec<Party>,
+    },
+    /// Lanes at the same operation name different masks.
+    MasksDiffer {
+        /// Some lanes at the operation.
+        lanes: Party,
+        /// Their mask.
+        members: Mask,
+        /// Others at it.
+        others: Party,
+        /// Theirs.
+        other_members: Mask,
+    },
+}
+
+/// Where the threads are that a barrier misses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// At another barrier instruction.
+    AtAnotherBarrier,
+    /// Past a point that every path from the barrier leads through.
+    Past,
+}
+
+/// A memory access that could not be performed.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryFault<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes concerned.
+    pub mask: Mask,
+    /// The space, or `None` for a generic address that lies in none.
+    pub space: Option<Space>,
+    /// The addresses: offsets as in [`Access`] for `Shared`, `Local`, `Param`, `Const`; full
+    /// device addresses for `Global` and for addresses that lie nowhere.
+    pub address: &'a Row64,
+    /// Bytes for each lane.
+    pub bytes: u32,
+    /// Whether it would have written.
+    pub write: bool,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// No allocation there.
+    OutOfBounds,
+    /// Not a multiple of the access size.
+    Misaligned,
+    /// The allocation was freed.
+    Freed,
+    /// Bytes that nothing has written. The access is performed all the same and
+    /// reported by [`Observer::access`] too.
+    Uninitialized,
+}
+
+/// A branch that split a warp's active lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Divergence {
+    /// The branch.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// Lanes that jumped.
+    pub taken: Mask,
+    /// Lanes that fell through.
+    pub fallen: Mask,
+}
+
+/// The shape of a launch, for whoever sizes its shadow by it.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchShape {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+    /// Bytes of the global arena.
+    pub global_bytes: u64,
+    /// The largest power of two (1, 2, 4, 8, 16) such that every access to shared memory
+    /// that the program can make is a multiple of it, in size and alignment of its elements.
+    pub shared_granule: u32,
+    /// The same for global memory, over the whole session.
+    pub global_granule: u32,
+    /// Whether the program can make strong accesses to shared memory.
+    pub strong_shared: bool,
+    /// Whether the program can make strong accesses to global memory.
+    pub strong_global: bool,
+    /// Number of the launch in its session, from 0.
+    pub launch: u32,
+}
+
+/// What [`Observer::join`] found when forks met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Joined {
+    /// Nothing that two forks did conflicts, and no fork has a finding.
+    Clean,
+    /// The launch must be judged again on one core.
+    Conflict,
+}
+
+/// Whoever watches a launch.
+pub trait Observer: Sized + Send {
+    /// Whether to tell it of memory accesses at all: `false` removes the hooks
+    /// from the execution loop when it is compiled.
+    const WATCHES: bool = true;
+
+    /// A launch starts. Everything before it on the same stream happens before.
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        let _ = shape;
+    }
+    /// The launch has ended.
+    fn launch_ends(&mut self) {}
+    /// An observer for one core's share of the blocks.
+    fn fork(&self) -> Self;
+    /// Takes the forks back at the end of a launch.
+    fn join(&mut self, forks: Vec<Self>) -> Joined;
+    /// A block becomes resident; its shared memory is fresh.
+    fn block_begins(&mut self, block: BlockId) {
+        let _ = block;
+    }
+    /// All its threads have exited.
+    fn block_ends(&mut self, block: BlockId) {
+        let _ = block;
+    }
+    /// Memory was accessed.
+    fn access(&mut self, access: &Access<'_>) {
+        let _ = access;
+    }
+    /// A fence was executed by the lanes of `mask`.
+    fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
+        let _ = (site, who, mask, order, scope);
+    }
+    /// A block barrier completed.
+    fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        let _ = barrier;
+    }
+    /// A `.sync` warp operation completed.
+    fn warp_sync(&mut self, sync: &WarpSync) {
+        let _ = sync;
+    }
+    /// Threads met wrongly, or not at all.
+    fn misuse(&mut self, block: BlockId, misuse: Misuse) {
+        let _ = (block, misuse);
+    }
+    /// An access could not be performed, or read bytes that nothing wrote.
+    fn fault(&mut self, fault: &MemoryFault<'_>) {
+        let _ = fault;
+    }
+    /// A branch split a warp.
+    fn diverges(&mut self, divergence: &Divergence) {
+        let _ = divergence;
+    }
+    /// Lanes exited.
+    fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
+        let _ = (who, mask, site);
+    }
+}
+
+/// Watches nothing: a run at full speed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blind;
+
+impl Observer for Blind {
+    const WATCHES: bool = false;
+    fn fork(&self) -> Blind {
+        Blind
+    }
+    fn join(&mut self, _: Vec<Blind>) -> Joined {
+        Joined::Clean
+    }
+}
