@@ -23,6 +23,7 @@ pub mod float;
 pub mod half;
 pub mod integer;
 pub mod logic;
+mod rows;
 
 /// A 32-bit register of a warp, lane 0 first.
 pub type Row32 = [u32; 32];
@@ -55,6 +56,8 @@ pub enum AluOp {
     /// Comparison into a predicate (`setp` without its optional combination).
     WW_P(fn(&Row32, &Row32) -> Mask),
     DD_P(fn(&Row64, &Row64) -> Mask),
+    /// `setp.f16x2`/`setp.bf16x2` `p|q`: the lower and the upper halves' comparison.
+    WW_PP(fn(&Row32, &Row32) -> (Mask, Mask)),
     /// `testp`.
     W_P(fn(&Row32) -> Mask),
     D_P(fn(&Row64) -> Mask),
@@ -64,6 +67,9 @@ pub enum AluOp {
     /// Predicate logic (`and.pred`, `or.pred`, `xor.pred`, `not.pred`, `mov.pred`).
     P_P(fn(Mask) -> Mask),
     PP_P(fn(Mask, Mask) -> Mask),
+    /// `lop3.or.b32`/`lop3.and.b32` `d|p, a, b, c, immLut, q`: writes `d` and
+    /// returns `p = (d != 0) op q`.
+    WWWWP_WP(fn(&Row32, &Row32, &Row32, &Row32, Mask, &mut Row32) -> Mask),
     /// Extended precision: the last input is the carry flag (`CC.CF`) of each
     /// lane, the returned mask the new one. Instructions without `.cc` get a
     /// result that the caller drops; instructions that read no carry ignore it.
