@@ -25,6 +25,10 @@ impl PartialEq for Span {
     }
 }
 impl Eq for Span {}
+impl std::hash::Hash for Span {
+    /// Adds nothing: all spans are equal.
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
+}
 
 /// One PTX module: a whole `.ptx` file.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -205,6 +209,9 @@ pub enum Initializer {
     Value(Operand),
     /// A nested list.
     List(Vec<Initializer>),
+    /// `addr_mode_0 = clamp_to_edge`: a field of a `.samplerref`, `.texref` or
+    /// `.surfref` (PTX ISA, "Texture, Sampler and Surface Types").
+    Field(String, Operand),
 }
 
 /// Kernel or device function.
@@ -309,6 +316,9 @@ pub struct Loc {
     pub column: u32,
     /// Set where the instruction stands in an inlined function.
     pub inlined: Option<InlinedAt>,
+    /// Where the directive stands: an `inlined_at` names its caller by position
+    /// alone, and means the nearest such `.loc` before this one.
+    pub span: Span,
 }
 
 /// The inlining part of a `.loc`.
@@ -360,6 +370,9 @@ pub enum Operand {
     Name(String, Option<String>),
     /// `sym+8`, `sym-8` outside brackets.
     Offset(String, i64),
+    /// `arr[2]`: the address of an array's element, as an operand or behind `ld`
+    /// (PTX ISA, "Arrays as Operands"); the index counts elements.
+    Index(String, u64),
     /// Integer literal; the flag says that it was written with a `U` suffix.
     Int(u64, bool),
     /// `0f3F800000`: bits of a single.
