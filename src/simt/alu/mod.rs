@@ -24,6 +24,7 @@ pub mod half;
 pub mod integer;
 pub mod logic;
 mod rows;
+mod spelling;
 
 /// A 32-bit register of a warp, lane 0 first.
 pub type Row32 = [u32; 32];
@@ -82,11 +83,15 @@ pub enum AluOp {
 /// The operation that `opcode.modifiers` names, or `None` where racetrap does
 /// not implement it.
 ///
-/// `operands` is the number of operands as written, destination included (it
-/// tells `cvt.rn.f16x2.f32 d, a` from `d, a, b`). `setp`/`set` with a combining
-/// operator (`.and`/`.or`/`.xor`) resolve to the comparison alone; the caller
-/// combines. `mov` resolves for plain registers; packing and unpacking of
-/// vectors is the caller's.
+/// `operands` is the number of operands as written, destination included and a
+/// pair `p|q` counted once (it tells `cvt.rn.f16x2.f32 d, a` from `d, a, b`).
+///
+/// `setp` resolves to the comparison alone: combining it (`.and`/`.or`/`.xor`) and
+/// the complement in `p|q` are the caller's. So does `set`, always: the caller
+/// combines, then writes the row with [`compare::set_truth`] and
+/// [`compare::write_set`] (or [`compare::write_set_pair`]). `lop3` takes `immLut` as
+/// a row that holds it in every lane. `mov` resolves for plain registers; packing
+/// and unpacking of vectors is the caller's.
 pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
     integer::lookup(opcode, modifiers, operands)
         .or_else(|| logic::lookup(opcode, modifiers, operands))

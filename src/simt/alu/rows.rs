@@ -15,7 +15,7 @@
 //! length and no bounds checks, so that a lane function without branches
 //! becomes SIMD code.
 
-use super::Mask;
+use super::{Mask, Row32};
 
 /// Number of lanes in a warp.
 pub(super) const LANES: usize = 32;
@@ -78,24 +78,33 @@ float_lanes! {
     f64, u64;
 }
 
-/// Packed types (`.u16x2`, `.s16x2`, `.f16x2`, …): element 0 is the lower half.
+/// Packed types (`.u16x2`, `.s8x4`, …): element 0 in the lowest bits.
 macro_rules! packed_lanes {
-    ($($half:ty),*) => {$(
-        impl Lane for [$half; 2] {
+    ($($element:ty, $count:literal;)*) => {$(
+        impl Lane for [$element; $count] {
             type Word = u32;
             #[inline(always)]
-            fn from_word(word: u32) -> [$half; 2] {
-                [word as $half, (word >> 16) as $half]
+            fn from_word(word: u32) -> [$element; $count] {
+                std::array::from_fn(|i| (word >> (i as u32 * <$element>::BITS)) as $element)
             }
             #[inline(always)]
             fn to_word(self) -> u32 {
-                self[0].to_word() | self[1].to_word() << 16
+                let mut word = 0;
+                for (i, element) in self.into_iter().enumerate() {
+                    word |= element.to_word() << (i as u32 * <$element>::BITS);
+                }
+                word
             }
         }
     )*};
 }
 
-packed_lanes!(u16, i16);
+packed_lanes! {
+    u16, 2;
+    i16, 2;
+    u8, 4;
+    i8, 4;
+}
 
 /// A row of the lanes' words.
 pub(super) type Row<L> = [<L as Lane>::Word; LANES];
@@ -193,6 +202,15 @@ pub(super) fn test2<A: Lane, B: Lane>(a: &Row<A>, b: &Row<B>, f: impl Fn(A, B) -
     collect_mask(|i| f(A::from_word(a[i]), B::from_word(b[i])))
 }
 
+/// Bit `i` is `f` of the lower halves of `a[i]` and `b[i]`, and the same of the upper halves.
+#[inline(always)]
+pub(super) fn test2_pair(a: &Row32, b: &Row32, f: impl Fn(u16, u16) -> bool) -> (Mask, Mask) {
+    (
+        collect_mask(|i| f(a[i] as u16, b[i] as u16)),
+        collect_mask(|i| f((a[i] >> 16) as u16, (b[i] >> 16) as u16)),
+    )
+}
+
 /// `d[i] = f(a[i], b[i], bit i of p)`.
 #[inline(always)]
 pub(super) fn select2<A: Lane, B: Lane, R: Lane>(
@@ -276,6 +294,9 @@ macro_rules! row {
     (D_P, $f:expr) => { $crate::simt::alu::AluOp::D_P(|a| $crate::simt::alu::rows::test1(a, $f)) };
     (WW_P, $f:expr) => { $crate::simt::alu::AluOp::WW_P(|a, b| $crate::simt::alu::rows::test2(a, b, $f)) };
     (DD_P, $f:expr) => { $crate::simt::alu::AluOp::DD_P(|a, b| $crate::simt::alu::rows::test2(a, b, $f)) };
+    (WW_PP, $f:expr) => {
+        $crate::simt::alu::AluOp::WW_PP(|a, b| $crate::simt::alu::rows::test2_pair(a, b, $f))
+    };
     (WWP_W, $f:expr) => { row!(@select2 WWP_W, $f) };
     (DDP_D, $f:expr) => { row!(@select2 DDP_D, $f) };
     (WW_W_Carry, $f:expr) => { row!(@carry2 WW_W_Carry, $f) };
@@ -341,6 +362,8 @@ mod tests {
     fn packed_lanes_have_element_0_below() {
         assert_eq!(<[u16; 2]>::from_word(0x1234_5678), [0x5678, 0x1234]);
         assert_eq!([-1i16, 2].to_word(), 0x0002_ffff);
+        assert_eq!(<[i8; 4]>::from_word(0x1234_56ff), [-1, 0x56, 0x34, 0x12]);
+        assert_eq!([1i8, -1, 2, -2].to_word(), 0xfe02_ff01);
     }
 
     #[test]
