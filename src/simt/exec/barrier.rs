@@ -1,0 +1,269 @@
+//! Block barriers (PTX ISA, "barrier{.cta}"): who arrives, when it completes, and
+//! whether everybody came who should have.
+
+use super::Core;
+use crate::simt::alu::Mask;
+use crate::simt::ids::*;
+use crate::simt::observer::*;
+use crate::simt::op::*;
+use crate::simt::state::*;
+
+impl<O: Observer> Core<'_, O> {
+    /// Split `s` of warp `w` arrives; all its lanes take part.
+    pub(super) fn arrive(&mut self, block: &mut Block, w: usize, s: usize, b: &BarrierOp, site: Site) {
+        let warp = &mut block.warps[w];
+        let mask = warp.splits[s].mask;
+        let lane = mask.trailing_zeros() as usize;
+        let id = row(&warp.w, self.const_w, b.id)[lane] & 15;
+        let expected = match b.threads {
+            Slot::NONE => None,
+            slot => Some(row(&warp.w, self.const_w, slot)[lane]),
+        };
+        let waits = b.kind != BarrierKind::Arrive;
+        let pc = warp.splits[s].pc;
+        let holds = match b.kind {
+            BarrierKind::Popc { p, .. } | BarrierKind::And { p, .. } | BarrierKind::Or { p, .. } => {
+                predicate(&warp.p, p) & mask
+            }
+            _ => 0,
+        };
+        let mut skipped = 0;
+        if b.point != u32::MAX {
+            let point = b.point as usize;
+            skipped = warp.passed[point] & mask;
+            warp.passed[point] &= !mask;
+            warp.arrived[point] |= mask;
+        }
+        let split = &mut warp.splits[s];
+        split.pc += 1;
+        split.rounds = 0;
+        if waits {
+            split.state = State::Barrier(id);
+        }
+        let whole_count = (self.geometry.block.count() as u32).next_multiple_of(LANES as u32);
+        let whole = expected.is_none_or(|e| e >= whole_count);
+        let barrier = &mut block.barriers[id as usize];
+        if !whole {
+            barrier.expected = expected;
+        }
+        barrier.arrivals.push(Arrival {
+            warp: WarpId(w as u32),
+            mask,
+            site,
+            pc,
+            waits,
+            aligned: b.aligned,
+            point: b.point,
+            skipped,
+            holds,
+            whole,
+        });
+        self.complete_barrier(block, id as usize);
+    }
+
+    /// Completes a barrier if everybody is there.
+    pub(super) fn complete_barrier(&mut self, block: &mut Block, id: usize) {
+        let barrier = &block.barriers[id];
+        if barrier.arrivals.is_empty() {
+            return;
+        }
+        let arrived: u32 = barrier.arrivals.iter().map(|a| a.mask.count_ones()).sum();
+        let complete = match barrier.expected {
+            None => arrived >= block.live,
+            Some(expected) => arrived >= expected || warps_as_wholes(block, id) >= expected,
+        };
+        if complete {
+            self.release(block, id);
+        }
+    }
+
+    fn release(&mut self, block: &mut Block, id: usize) {
+        let barrier = std::mem::take(&mut block.barriers[id]);
+        let arrivals = barrier.arrivals;
+        let whole = barrier.expected.is_none();
+        if O::WATCHES {
+            self.tell_barrier(block, id as u32, &arrivals, whole);
+        }
+        let count: u32 = arrivals.iter().map(|a| a.holds.count_ones()).sum();
+        let threads: u32 = arrivals.iter().filter(|a| a.waits).map(|a| a.mask.count_ones()).sum();
+        for a in &arrivals {
+            let warp = &mut block.warps[a.warp.0 as usize];
+            if let Op::Barrier(b) = &self.program.code[a.pc as usize].op {
+                match b.kind {
+                    BarrierKind::Popc { d, .. } => self.splat(warp, d, false, u64::from(count), a.mask),
+                    BarrierKind::And { d, .. } => set_predicate(warp, d, count == threads, a.mask),
+                    BarrierKind::Or { d, .. } => set_predicate(warp, d, count > 0, a.mask),
+                    BarrierKind::Sync | BarrierKind::Arrive => {}
+                }
+            }
+            if a.waits {
+                for split in &mut warp.splits {
+                    if split.state == State::Barrier(id as u32) && split.mask & a.mask != 0 {
+                        split.state = State::Ready;
+                    }
+                }
+            }
+        }
+        for a in &arrivals {
+            block.warps[a.warp.0 as usize].reconverge();
+        }
+    }
+
+    fn tell_barrier(&mut self, block: &Block, id: u32, arrivals: &[Arrival], whole: bool) {
+        let arrived: Vec<Party> = arrivals.iter().map(party).collect();
+        let waited: Vec<Party> = arrivals.iter().filter(|a| a.waits).map(party).collect();
+        let waiting: u32 = waited.iter().map(|p| p.mask.count_ones()).sum();
+        let any_exited = block.warps.iter().any(|w| w.exited != 0);
+        let exited = if any_exited { block.exited() } else { Vec::new() };
+        self.observer.block_barrier(&BlockBarrier {
+            block: block.id,
+            id,
+            arrived: &arrived,
+            waited: &waited,
+            whole_block: whole,
+            full: waiting == block.live,
+            aligned: arrivals.iter().all(|a| a.aligned),
+            exited: &exited,
+        });
+        if whole {
+            self.judge_meeting(block, arrivals, &exited);
+        } else {
+            self.judge_convergence(block, arrivals);
+        }
+    }
+
+    /// Whether the threads that met at a whole-block barrier met at one and the same.
+    fn judge_meeting(&mut self, block: &Block, arrivals: &[Arrival], exited: &[Party]) {
+        let first = &arrivals[0];
+        let (here, there): (Vec<&Arrival>, Vec<&Arrival>) = arrivals.iter().partition(|a| a.site == first.site);
+        if !there.is_empty() && arrivals.iter().all(|a| a.waits) {
+            self.observer.misuse(
+                block.id,
+                Misuse::DivergentBarrier {
+                    waiting: here.into_iter().map(party).collect(),
+                    elsewhere: there.into_iter().map(party).collect(),
+                    how: Elsewhere::AtAnotherBarrier,
+                },
+            );
+            return;
+        }
+        let skipped: Vec<Party> = self.passers(block, arrivals.iter().filter(|a| a.skipped != 0).map(|a| (a, a.skipped)));
+        if !skipped.is_empty() && arrivals.iter().any(|a| a.skipped != a.mask) {
+            let steady = arrivals.iter().filter(|a| a.skipped != a.mask);
+            let waiting = steady.map(|a| Party { warp: a.warp, mask: a.mask & !a.skipped, site: a.site }).collect();
+            self.observer.misuse(
+                block.id,
+                Misuse::DivergentBarrier { waiting, elsewhere: skipped, how: Elsewhere::Past },
+            );
+            return;
+        }
+        if exited.is_empty() {
+            return;
+        }
+        let waiting: Vec<Party> = arrivals.iter().map(party).collect();
+        let mut past = Vec::new();
+        if first.point != u32::MAX {
+            let point = first.point as usize;
+            for warp in &block.warps {
+                let mask = warp.passed[point] & warp.exited;
+                if mask != 0 {
+                    past.push(Party { warp: warp.id, mask, site: warp.passed_site[point] });
+                }
+            }
+        }
+        if past.is_empty() {
+            self.observer.misuse(block.id, Misuse::BarrierAfterExit { waiting, exited: exited.to_vec() });
+        } else {
+            self.observer.misuse(block.id, Misuse::DivergentBarrier { waiting, elsewhere: past, how: Elsewhere::Past });
+        }
+    }
+
+    fn passers<'a>(&self, block: &Block, lanes: impl Iterator<Item = (&'a Arrival, Mask)>) -> Vec<Party> {
+        lanes
+            .map(|(a, mask)| {
+                let warp = &block.warps[a.warp.0 as usize];
+                Party { warp: a.warp, mask, site: warp.passed_site[a.point as usize] }
+            })
+            .collect()
+    }
+
+    /// `.aligned` barriers for part of the block: each warp must come as a whole.
+    fn judge_convergence(&mut self, block: &Block, arrivals: &[Arrival]) {
+        for a in arrivals.iter().filter(|a| a.aligned) {
+            let warp = &block.warps[a.warp.0 as usize];
+            let same = arrivals.iter().filter(|b| b.warp == a.warp && b.site == a.site);
+            let here = same.fold(0, |m, b| m | b.mask);
+            let missing = warp.live() & !here;
+            if missing != 0 {
+                let elsewhere = self.whereabouts(warp, missing);
+                self.observer.misuse(block.id, Misuse::UnconvergedBarrier { reached: party(a), elsewhere });
+                return;
+            }
+        }
+    }
+
+    /// Where lanes stand now.
+    pub(super) fn whereabouts(&self, warp: &Warp, lanes: Mask) -> Vec<Party> {
+        warp.splits
+            .iter()
+            .filter(|s| s.mask & lanes != 0)
+            .map(|s| {
+                // A split that waits at a barrier stands behind it already.
+                let at = if matches!(s.state, State::Barrier(_)) { s.pc - 1 } else { s.pc };
+                Party { warp: warp.id, mask: s.mask & lanes, site: self.program.code[at as usize].site }
+            })
+            .collect()
+    }
+
+    /// Whoever is left waits. Resolves what hardware would resolve, reporting it;
+    /// whether anything can run now.
+    pub(crate) fn unblock(&mut self, block: &mut Block) -> bool {
+        for w in 0..block.warps.len() {
+            if self.force_warp(block, w) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Reports threads that wait at whole-block barriers of different numbers.
+    pub(crate) fn judge_deadlock(&mut self, block: &Block) {
+        let waiting = |whole: bool| {
+            let all = block.barriers.iter().filter(move |b| !b.arrivals.is_empty() && b.expected.is_none() == whole);
+            all.map(|b| b.arrivals.iter().map(party).collect::<Vec<_>>())
+        };
+        let mut wholes = waiting(true);
+        if let (Some(first), Some(second)) = (wholes.next(), wholes.next().or_else(|| waiting(false).next())) {
+            self.observer.misuse(
+                block.id,
+                Misuse::DivergentBarrier { waiting: first, elsewhere: second, how: Elsewhere::AtAnotherBarrier },
+            );
+        }
+    }
+}
+
+fn party(a: &Arrival) -> Party {
+    Party { warp: a.warp, mask: a.mask, site: a.site }
+}
+
+fn set_predicate(warp: &mut Warp, d: Slot, value: bool, mask: Mask) {
+    if d != Slot::NONE {
+        let p = &mut warp.p[d.0 as usize];
+        *p = if value { *p | mask } else { *p & !mask };
+    }
+}
+
+/// Threads that have arrived, a warp counting as 32 once all its live lanes are there
+/// (PTX ISA, "barrier": "the barrier counts in multiples of the warp size").
+fn warps_as_wholes(block: &Block, id: usize) -> u32 {
+    let arrivals = &block.barriers[id].arrivals;
+    block
+        .warps
+        .iter()
+        .enumerate()
+        .map(|(w, warp)| {
+            let here = arrivals.iter().filter(|a| a.warp.0 as usize == w).fold(0, |m, a| m | a.mask);
+            if here != 0 && here == warp.live() { LANES as u32 } else { here.count_ones() }
+        })
+        .sum()
+}

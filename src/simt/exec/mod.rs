@@ -1,0 +1,396 @@
+//! The execution loop.
+//!
+//! [`Core::run`] executes one split of one warp until it has to wait, ends,
+//! meets another split, or its turn is over. An instruction is decoded already;
+//! it is applied to all active lanes at once. The other files of this folder
+//! hold what an instruction of each family does.
+
+mod alu;
+mod atomic;
+mod barrier;
+mod call;
+mod memory;
+mod special;
+mod system;
+mod warp;
+
+use super::alu::{Row32, Row64};
+use super::ids::*;
+use super::launch::Geometry;
+use super::memory::Device;
+use super::observer::{Divergence, Observer};
+use super::op::*;
+use super::program::Program;
+use super::state::*;
+use super::stop::Stop;
+use std::sync::Mutex;
+
+/// Why a split stopped running.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Ran {
+    /// It waits, or has ended, or has been split: look at the warp again.
+    Blocked,
+    /// It has come to where another split may be.
+    Met,
+    /// Its turn is over.
+    Tired,
+}
+
+/// How long a split may run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    /// Warp-instructions.
+    pub fuel: u32,
+    /// Memory and synchronisation operations, or `u32::MAX`.
+    pub visible: u32,
+    /// Stop before this program counter or beyond: another split stands there.
+    pub limit: u32,
+}
+
+/// A range of the arena that may be accessed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Range {
+    pub start: u64,
+    pub end: u64,
+    pub freed: bool,
+}
+
+/// One core that executes blocks.
+pub(crate) struct Core<'a, O: Observer> {
+    pub program: &'a Program,
+    pub device: &'a Device,
+    pub geometry: &'a Geometry,
+    pub const_w: &'a [Row32],
+    pub const_d: &'a [Row64],
+    pub ranges: &'a [Range],
+    pub observer: O,
+    /// Printed text, shared by all cores.
+    pub output: &'a Mutex<String>,
+    /// Other cores run at the same time.
+    pub parallel: bool,
+    pub steps: u64,
+    /// The range that the last access hit.
+    pub(super) last_range: Range,
+    pub(super) t32: Row32,
+    pub(super) t64: Row64,
+    pub(super) address: Row64,
+}
+
+impl<'a, O: Observer> Core<'a, O> {
+    #[allow(clippy::too_many_arguments)]
+    pub fn new(
+        program: &'a Program,
+        device: &'a Device,
+        geometry: &'a Geometry,
+        pool: (&'a [Row32], &'a [Row64]),
+        ranges: &'a [Range],
+        observer: O,
+        output: &'a Mutex<String>,
+        parallel: bool,
+    ) -> Core<'a, O> {
+        Core {
+            program,
+            device,
+            geometry,
+            const_w: pool.0,
+            const_d: pool.1,
+            ranges,
+            observer,
+            output,
+            parallel,
+            steps: 0,
+            last_range: Range { start: 0, end: 0, freed: false },
+            t32: [0; LANES],
+            t64: [0; LANES],
+            address: [0; LANES],
+        }
+    }
+
+    /// Runs split `s` of warp `w`.
+    pub fn run(&mut self, block: &mut Block, w: usize, s: usize, turn: Turn) -> Result<Ran, Stop> {
+        let program = self.program;
+        let code = &program.code[..];
+        let mut fuel = turn.fuel;
+        let mut visible = turn.visible;
+        let warp = &mut block.warps[w];
+        let mut pc = warp.splits[s].pc;
+        let mut mask = warp.splits[s].mask;
+        let mut dead = !warp.live();
+        macro_rules! leave {
+            ($why:expr) => {{
+                block.warps[w].splits[s].pc = pc;
+                self.steps += u64::from(turn.fuel - fuel);
+                return Ok($why);
+            }};
+        }
+        loop {
+            if pc >= turn.limit {
+                leave!(Ran::Met);
+            }
+            if fuel == 0 {
+                leave!(Ran::Tired);
+            }
+            fuel -= 1;
+            let i = &code[pc as usize];
+            let warp = &mut block.warps[w];
+            let active = if i.guard == Slot::TRUE { mask } else { mask & predicate(&warp.p, i.guard) };
+            match &i.op {
+                Op::Alu { f, d, s } => {
+                    if active != 0 {
+                        self.alu(warp, f, *d, s, active, dead);
+                    }
+                    pc += 1;
+                }
+                Op::Branch { target } => {
+                    if active == mask {
+                        pc = *target;
+                    } else if active == 0 {
+                        pc += 1;
+                    } else {
+                        self.diverged(block, w, s, i.site, active, mask & !active);
+                        let stays = block.warps[w].fork(s, pc + 1, mask & !active, *target, active);
+                        (pc, mask) = stays;
+                        leave!(Ran::Blocked);
+                    }
+                }
+                Op::Memory(index) => {
+                    if active != 0 {
+                        if visible == 0 {
+                            fuel += 1;
+                            leave!(Ran::Tired);
+                        }
+                        visible -= u32::from(visible != u32::MAX);
+                        let op = &program.memory_ops[*index as usize];
+                        self.memory(block, w, s, op, active, dead, i.site);
+                    }
+                    pc += 1;
+                }
+                Op::Setp { .. } | Op::Set { .. } | Op::Pack { .. } | Op::Cvta { .. } | Op::IsSpace { .. } => {
+                    if active != 0 {
+                        self.compound(warp, &i.op, active, dead);
+                    }
+                    pc += 1;
+                }
+                Op::Special { which, d, wide } => {
+                    if active != 0 {
+                        self.special(block, w, *which, *d, *wide, active, dead);
+                    }
+                    pc += 1;
+                }
+                Op::FrameAddress { d, wide, offset } => {
+                    let value = warp.splits[s].base + offset;
+                    self.splat(warp, *d, *wide, u64::from(value), active);
+                    pc += 1;
+                }
+                Op::Passes { point, credit } => {
+                    let point = *point as usize;
+                    let credited = if *credit { active & warp.arrived[point] } else { 0 };
+                    warp.arrived[point] &= !active;
+                    warp.passed[point] |= active & !credited;
+                    warp.passed_site[point] = i.site;
+                    pc += 1;
+                }
+                Op::Nop => pc += 1,
+                Op::Atomic(index) => {
+                    if active != 0 {
+                        if visible == 0 {
+                            fuel += 1;
+                            leave!(Ran::Tired);
+                        }
+                        visible -= u32::from(visible != u32::MAX);
+                        let op = &program.atomic_ops[*index as usize];
+                        self.atomic(block, w, s, op, active, i.site);
+                    }
+                    pc += 1;
+                }
+                Op::Fence(order, scope) => {
+                    if active != 0 && O::WATCHES {
+                        self.observer.fence(i.site, block.who(w), active, *order, *scope);
+                    }
+                    pc += 1;
+                }
+                Op::Yield => {
+                    pc += 1;
+                    leave!(Ran::Tired);
+                }
+                // From here on the split itself changes; a guard that holds in some lanes only splits it first.
+                _ if active == 0 => pc += 1,
+                Op::BranchIndexed { index, targets } => {
+                    let row = *row(&warp.w, self.const_w, *index);
+                    let goes = |l: usize| targets.get(row[l] as usize).copied().unwrap_or(pc + 1);
+                    let first = if mask == active { goes(active.trailing_zeros() as usize) } else { pc + 1 };
+                    if mask == active && lanes_of(active).all(|l| goes(l) == first) {
+                        pc = first;
+                    } else {
+                        let mut ways: Vec<(u32, Mask)> = Vec::new();
+                        for l in lanes_of(mask) {
+                            let to = if active >> l & 1 != 0 { goes(l) } else { pc + 1 };
+                            match ways.iter_mut().find(|(t, _)| *t == to) {
+                                Some((_, m)) => *m |= 1 << l,
+                                None => ways.push((to, 1 << l)),
+                            }
+                        }
+                        if let [(_, a), .., (_, b)] = ways[..] {
+                            self.diverged(block, w, s, i.site, a, b);
+                        }
+                        pc = block.warps[w].scatter(s, &ways);
+                        leave!(Ran::Blocked);
+                    }
+                }
+                op => {
+                    if active != mask {
+                        block.warps[w].fork(s, pc, active, pc + 1, mask & !active);
+                        mask = active;
+                    }
+                    if visible == 0 && !matches!(op, Op::Call(_) | Op::Return | Op::Exit) {
+                        fuel += 1;
+                        leave!(Ran::Tired);
+                    }
+                    block.warps[w].splits[s].pc = pc;
+                    match op {
+                        Op::Barrier(b) => {
+                            self.arrive(block, w, s, b, i.site);
+                            self.steps += u64::from(turn.fuel - fuel);
+                            return Ok(Ran::Blocked);
+                        }
+                        Op::Warp(op) => {
+                            if !self.warp_operation(block, w, s, op, i.site) {
+                                self.steps += u64::from(turn.fuel - fuel);
+                                return Ok(Ran::Blocked);
+                            }
+                            pc += 1;
+                        }
+                        Op::Call(call) => {
+                            match self.call(block, w, s, call)? {
+                                Some(to) => pc = to,
+                                None => {
+                                    self.steps += u64::from(turn.fuel - fuel);
+                                    return Ok(Ran::Blocked);
+                                }
+                            }
+                        }
+                        Op::Return if !block.warps[w].splits[s].frames.is_empty() => {
+                            pc = self.ret(&mut block.warps[w], s);
+                        }
+                        Op::Return | Op::Exit => {
+                            self.exit(block, w, s, i.site);
+                            self.steps += u64::from(turn.fuel - fuel);
+                            return Ok(Ran::Blocked);
+                        }
+                        Op::System(call) => {
+                            self.system(block, w, s, call, i.site)?;
+                            pc += 1;
+                        }
+                        Op::Alloca { d, wide, size, wide_size, align } => {
+                            self.alloca(&mut block.warps[w], s, *d, *wide, *size, *wide_size, *align);
+                            pc += 1;
+                        }
+                        Op::Trap => {
+                            let lane = LaneId(mask.trailing_zeros() as u8);
+                            return Err(Stop::Trap {
+                                site: i.site,
+                                block: block.id,
+                                thread: block.who(w).thread(lane),
+                            });
+                        }
+                        _ => {
+                            let info = program.site(i.site);
+                            return Err(Stop::Unsupported {
+                                site: i.site,
+                                text: info.text.clone(),
+                                line: info.ptx_line,
+                            });
+                        }
+                    }
+                    dead = !block.warps[w].live();
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn diverged(&mut self, block: &Block, w: usize, _: usize, site: Site, taken: Mask, fallen: Mask) {
+        if O::WATCHES {
+            self.observer.diverges(&Divergence { site, who: block.who(w), taken, fallen });
+        }
+    }
+
+    /// The lanes of a split end.
+    fn exit(&mut self, block: &mut Block, w: usize, s: usize, site: Site) {
+        let warp = &mut block.warps[w];
+        let mask = warp.splits[s].mask;
+        warp.splits.swap_remove(s);
+        warp.exited |= mask;
+        lanes_of(mask).for_each(|l| warp.exit_site[l] = site);
+        block.live -= mask.count_ones();
+        if O::WATCHES {
+            self.observer.exits(block.who(w), mask, site);
+        }
+        for id in 0..16 {
+            self.complete_barrier(block, id);
+        }
+        self.complete_warp(block, w);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn alloca(&mut self, warp: &mut Warp, s: usize, d: Slot, wide: bool, size: Slot, wide_size: bool, align: u32) {
+        let mask = warp.splits[s].mask;
+        let lane = mask.trailing_zeros() as usize;
+        // All lanes of a split share the frame: the largest request counts.
+        let bytes = if wide_size {
+            lanes_of(mask).map(|l| row(&warp.d, self.const_d, size)[l]).max().unwrap_or(0) as u32
+        } else {
+            lanes_of(mask).map(|l| row(&warp.w, self.const_w, size)[l]).max().unwrap_or(0)
+        };
+        let _ = lane;
+        let split = &mut warp.splits[s];
+        let at = split.top.next_multiple_of(align);
+        split.top = at.saturating_add(bytes).min(512 << 10);
+        let top = split.top;
+        warp.local.reserve(top);
+        self.splat(warp, d, wide, u64::from(at), mask);
+    }
+
+    /// Writes one value to the active lanes of a row.
+    pub(super) fn splat(&self, warp: &mut Warp, d: Slot, wide: bool, value: u64, active: Mask) {
+        if d == Slot::NONE {
+            return;
+        }
+        if wide {
+            lanes_of(active).for_each(|l| warp.d[d.0 as usize][l] = value);
+        } else {
+            lanes_of(active).for_each(|l| warp.w[d.0 as usize][l] = value as u32);
+        }
+    }
+}
+
+impl Warp {
+    /// Splits `s`: it keeps the lanes `mask` at `pc`, a new split gets `other` at `to`.
+    fn fork(&mut self, s: usize, pc: u32, mask: Mask, to: u32, other: Mask) -> (u32, Mask) {
+        let split = &mut self.splits[s];
+        split.pc = pc;
+        split.mask = mask;
+        let new = Split {
+            pc: to,
+            mask: other,
+            state: State::Ready,
+            frames: split.frames.clone(),
+            base: split.base,
+            top: split.top,
+            rounds: split.rounds,
+        };
+        self.splits.push(new);
+        (pc, mask)
+    }
+
+    /// Splits `s` into several; returns where it stays itself.
+    fn scatter(&mut self, s: usize, ways: &[(u32, Mask)]) -> u32 {
+        let (first, rest) = (ways[0], &ways[1..]);
+        for (to, mask) in rest {
+            self.fork(s, first.0, first.1, *to, *mask);
+        }
+        self.splits[s].pc = first.0;
+        self.splits[s].mask = first.1;
+        first.0
+    }
+}

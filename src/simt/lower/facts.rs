@@ -1,0 +1,210 @@
+//! What can be known of a kernel before it runs.
+//!
+//! All of it is conservative: a fact that says "no" is certain, one that says
+//! "yes" may be an overestimate. Flow through registers is followed without
+//! regard to order; flow through memory by state space.
+
+use super::reads::{Row, Use, rows};
+use crate::simt::observer::Order;
+use crate::simt::op::*;
+use crate::simt::program::Program;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Static facts about a program.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Smallest element of any access that may go to shared memory, bytes.
+    pub shared_granule: u32,
+    /// Smallest element of any access that may go to global memory, bytes.
+    pub global_granule: u32,
+    /// Whether strong accesses may go to shared memory.
+    pub strong_shared: bool,
+    /// Whether strong accesses may go to global memory.
+    pub strong_global: bool,
+    /// Whether blocks can run at the same time on several cores with a result
+    /// that does not depend on how they interleave, provided that they don't race.
+    pub blocks_commute: bool,
+    /// Whether a value that depends on the order of threads may steer control
+    /// flow or an address.
+    pub steered: bool,
+    /// Whether such a value may reach memory.
+    pub order_in_results: bool,
+    /// By site: a strong load whose value only steers control flow (it waits for a flag).
+    pub control_only: Arc<[bool]>,
+}
+
+/// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
+pub(super) fn find(program: &mut Program) {
+    reductions(program);
+    let mut facts = Facts { shared_granule: 16, global_granule: 16, blocks_commute: true, ..Facts::default() };
+    accesses(program, &mut facts);
+    taint(program, &mut facts);
+    facts.control_only = control_only(program);
+    program.facts = facts;
+}
+
+fn reductions(program: &mut Program) {
+    let mut read = HashSet::new();
+    for i in &program.code {
+        rows(program, i, &mut |r, _| _ = read.insert(r), &mut |_| {});
+    }
+    for a in &mut program.atomic_ops {
+        let kind = u8::from(a.element >= 8);
+        let used = |s: &Slot| {
+            *s != Slot::NONE && (read.contains(&(kind, s.0)) || a.element == 16 && read.contains(&(kind, s.0 + 1)))
+        };
+        a.used = a.d[..usize::from(a.count)].iter().any(used);
+    }
+}
+
+fn may_be(space: AddressSpace, wanted: AddressSpace) -> bool {
+    space == wanted || space == AddressSpace::Generic
+}
+
+fn accesses(program: &Program, facts: &mut Facts) {
+    let mut see = |space: AddressSpace, element: u8, strong: bool, commutes: bool| {
+        if may_be(space, AddressSpace::Shared) {
+            facts.shared_granule = facts.shared_granule.min(u32::from(element));
+            facts.strong_shared |= strong;
+        }
+        if may_be(space, AddressSpace::Global) || space == AddressSpace::Const {
+            facts.global_granule = facts.global_granule.min(u32::from(element));
+            facts.strong_global |= strong;
+            facts.blocks_commute &= !strong || commutes;
+        }
+    };
+    for m in &program.memory_ops {
+        see(m.space, m.element, m.order != Order::Weak, false);
+    }
+    for a in &program.atomic_ops {
+        see(a.space, a.element, true, !a.used && commutative(a));
+    }
+    facts.blocks_commute &= !program.code.iter().any(|i| {
+        matches!(i.op, Op::System(_)) || matches!(i.op, Op::Special { which: Special::EnvReg(_), .. })
+    });
+}
+
+/// Whether the order of several such operations on one word leaves no trace.
+fn commutative(a: &AtomicOp) -> bool {
+    match a.f {
+        AtomFn::W(_) => !a.flush,
+        AtomFn::D(f) => f(1.5f64.to_bits(), 2.25f64.to_bits()) != 3.75f64.to_bits(),
+        AtomFn::Row(_) | AtomFn::Cas | AtomFn::Exch => false,
+    }
+}
+
+/// Follows values whose content depends on the order of threads.
+fn taint(program: &Program, facts: &mut Facts) {
+    let mut tainted: HashSet<Row> = HashSet::new();
+    // Shared, global, local.
+    let mut memory = [false; 3];
+    loop {
+        let before = (tainted.len(), memory);
+        for i in &program.code {
+            let mut from_taint = false;
+            let mut steered = false;
+            let mut escapes = false;
+            rows(
+                program,
+                i,
+                &mut |r, what| {
+                    if tainted.contains(&r) {
+                        from_taint = true;
+                        steered |= matches!(what, Use::Control | Use::Address);
+                        escapes |= what == Use::Escape;
+                    }
+                },
+                &mut |_| {},
+            );
+            facts.steered |= steered;
+            let mut source = from_taint;
+            match &i.op {
+                Op::Memory(index) => {
+                    let m = &program.memory_ops[*index as usize];
+                    let strong = m.order != Order::Weak;
+                    source = strong && !m.store || spaces(m.space).any(|s| memory[s]);
+                    if m.store && (escapes || strong) {
+                        spaces(m.space).for_each(|s| memory[s] = true);
+                        facts.order_in_results |= escapes;
+                    }
+                }
+                Op::Atomic(index) => {
+                    let a = &program.atomic_ops[*index as usize];
+                    source = a.used;
+                    if escapes || !commutative(a) {
+                        spaces(a.space).for_each(|s| memory[s] = true);
+                        facts.order_in_results |= !commutative(a) && !matches!(a.f, AtomFn::Cas) || escapes;
+                    }
+                }
+                Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
+                Op::Special { which, .. } => {
+                    source |= matches!(
+                        which,
+                        Special::Clock
+                            | Special::ClockHi
+                            | Special::Clock64
+                            | Special::GlobalTimer
+                            | Special::GlobalTimerLo
+                            | Special::GlobalTimerHi
+                            | Special::Pm
+                    );
+                }
+                Op::System(_) if escapes => facts.order_in_results = true,
+                _ => {}
+            }
+            if source {
+                rows(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
+            }
+        }
+        if (tainted.len(), memory) == before {
+            return;
+        }
+    }
+}
+
+fn spaces(space: AddressSpace) -> impl Iterator<Item = usize> {
+    let all = [AddressSpace::Shared, AddressSpace::Global, AddressSpace::Local];
+    (0..3).filter(move |s| may_be(space, all[*s]))
+}
+
+/// For each site, whether it is a strong load whose value decides branches and nothing else.
+fn control_only(program: &Program) -> Arc<[bool]> {
+    let mut answer = vec![false; program.sites.len()];
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let m = &program.memory_ops[index as usize];
+        if m.store || m.order == Order::Weak {
+            continue;
+        }
+        let mut reached: HashSet<Row> = HashSet::new();
+        rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+        answer[i.site.0 as usize] = !reaches_data(program, &mut reached);
+    }
+    answer.into()
+}
+
+fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
+    loop {
+        let before = reached.len();
+        for i in &program.code {
+            let (mut hit, mut data) = (false, false);
+            let mut look = |r: Row, what: Use| {
+                if reached.contains(&r) {
+                    data |= matches!(what, Use::Escape | Use::Address);
+                    hit |= what == Use::Data;
+                }
+            };
+            rows(program, i, &mut look, &mut |_| {});
+            if data || hit && matches!(i.op, Op::Warp(_)) {
+                return true;
+            }
+            if hit {
+                rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+            }
+        }
+        if reached.len() == before {
+            return false;
+        }
+    }
+}

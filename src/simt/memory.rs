@@ -1,0 +1,495 @@
+//! Memory: the device's global memory, a block's shared memory, a lane's local memory.
+//!
+//! Global memory is one *arena*. Allocations lie in it with gaps between them, so
+//! that an access beyond an allocation hits nothing. An address is
+//! [`GLOBAL_BASE`] plus an offset into the arena; detectors index their shadow by
+//! the offset. Constant variables are allocations of the arena too.
+//!
+//! Every word carries four bits that say which of its bytes have been written.
+
+use super::ids::LANES;
+use super::program::{Program, Target};
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// Generic address of the first byte of the arena.
+pub const GLOBAL_BASE: u64 = 0x0000_7f00_0000_0000;
+/// Generic address of a block's shared memory.
+pub const SHARED_BASE: u64 = 0x0000_0100_0000_0000;
+/// Generic address of a lane's local memory.
+pub const LOCAL_BASE: u64 = 0x0000_0200_0000_0000;
+/// Generic address of the kernel's parameters.
+pub const PARAM_BASE: u64 = 0x0000_0300_0000_0000;
+/// Size of the shared, local and parameter windows, bytes.
+pub const WINDOW: u64 = 1 << 24;
+
+/// `cudaMalloc` aligns to 256 bytes at least (CUDA C++ Programming Guide, "Device Memory Accesses").
+const ALIGN: u64 = 256;
+/// Bytes between allocations that belong to nobody.
+const GAP: u64 = 256;
+/// The device heap's default size (CUDA C++ Programming Guide, "Heap Memory Allocation").
+const HEAP: u64 = 8 << 20;
+
+/// What went wrong with an allocation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The device is full.
+    #[error("`{name}` needs {bytes} bytes of global memory, {left} of {limit} are left")]
+    Full {
+        /// What was to be allocated.
+        name: String,
+        /// Its size.
+        bytes: u64,
+        /// What is left.
+        left: u64,
+        /// The device's size.
+        limit: u64,
+    },
+    /// No such allocation, or outside it.
+    #[error("{bytes} bytes at {address:#x} are not in one allocation")]
+    NotAllocated {
+        /// First byte.
+        address: u64,
+        /// Length.
+        bytes: u64,
+    },
+}
+
+/// An allocation of global memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// A name for people.
+    pub name: String,
+    /// Offset in the arena, bytes.
+    pub offset: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Freed: no access is valid any more.
+    pub freed: bool,
+}
+
+impl Allocation {
+    /// Device address of its first byte.
+    pub fn address(&self) -> u64 {
+        GLOBAL_BASE + self.offset
+    }
+}
+
+/// Words of memory with the bytes of each that are valid.
+pub(crate) trait Words {
+    /// Whether this is global memory.
+    const GLOBAL: bool = false;
+    fn get(&self, word: usize, lane: usize) -> u32;
+    fn set(&self, word: usize, lane: usize, value: u32);
+    fn valid(&self, word: usize, lane: usize) -> u8;
+    fn mark(&self, word: usize, lane: usize, bytes: u8);
+
+    /// Reads 1, 2, 4 or 8 aligned bytes.
+    #[inline(always)]
+    fn read(&self, at: u64, bytes: u32, lane: usize) -> u64 {
+        let word = (at >> 2) as usize;
+        match bytes {
+            4 => u64::from(self.get(word, lane)),
+            8 => u64::from(self.get(word, lane)) | u64::from(self.get(word + 1, lane)) << 32,
+            _ => {
+                let shift = (at & 3) * 8;
+                u64::from(self.get(word, lane) >> shift) & ((1 << (8 * bytes)) - 1)
+            }
+        }
+    }
+
+    /// Writes 1, 2, 4 or 8 aligned bytes and marks them valid.
+    #[inline(always)]
+    fn write(&self, at: u64, bytes: u32, lane: usize, value: u64) {
+        let word = (at >> 2) as usize;
+        match bytes {
+            4 => {
+                self.set(word, lane, value as u32);
+                self.mark(word, lane, 0xf);
+            }
+            8 => {
+                self.set(word, lane, value as u32);
+                self.set(word + 1, lane, (value >> 32) as u32);
+                self.mark(word, lane, 0xf);
+                self.mark(word + 1, lane, 0xf);
+            }
+            _ => {
+                let shift = (at & 3) as u32 * 8;
+                let mask = ((1u32 << (8 * bytes)) - 1) << shift;
+                self.replace(word, lane, mask, (value as u32) << shift & mask);
+                self.mark(word, lane, ((1u8 << bytes) - 1) << (at & 3));
+            }
+        }
+    }
+
+    /// Replaces the bits of a mask.
+    fn replace(&self, word: usize, lane: usize, mask: u32, bits: u32) {
+        self.set(word, lane, self.get(word, lane) & !mask | bits);
+    }
+
+    /// Whether all of 1, 2, 4, 8 or 16 aligned bytes are valid.
+    #[inline(always)]
+    fn is_valid(&self, at: u64, bytes: u32, lane: usize) -> bool {
+        let word = (at >> 2) as usize;
+        if bytes < 4 {
+            let need = ((1u8 << bytes) - 1) << (at & 3);
+            return self.valid(word, lane) & need == need;
+        }
+        (0..(bytes / 4) as usize).all(|i| self.valid(word + i, lane) == 0xf)
+    }
+}
+
+/// The arena. Blocks on several cores may use it at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Arena {
+    words: Vec<AtomicU32>,
+    valid: Vec<AtomicU8>,
+    /// Serialises atomics on more than one word.
+    wide: Mutex<()>,
+}
+
+impl Words for Arena {
+    const GLOBAL: bool = true;
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word].load(Relaxed)
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, _: usize, value: u32) {
+        self.words[word].store(value, Relaxed);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, _: usize) -> u8 {
+        self.valid[word].load(Relaxed)
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, _: usize, bytes: u8) {
+        if bytes == 0xf {
+            self.valid[word].store(0xf, Relaxed);
+        } else {
+            self.valid[word].fetch_or(bytes, Relaxed);
+        }
+    }
+    fn replace(&self, word: usize, _: usize, mask: u32, bits: u32) {
+        let _ = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
+    }
+}
+
+impl Arena {
+    /// One atomic update of a word, against other cores too; the old value.
+    pub fn update(&self, word: usize, mut f: impl FnMut(u32) -> u32) -> u32 {
+        let old = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(f(old)));
+        self.valid[word].store(0xf, Relaxed);
+        old.unwrap_or_default()
+    }
+
+    /// Keeps other cores' wide atomics away.
+    pub fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.wide.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn resize(&mut self, bytes: u64) {
+        let words = bytes.div_ceil(4) as usize;
+        self.words.resize_with(words, AtomicU32::default);
+        self.valid.resize_with(words, AtomicU8::default);
+    }
+}
+
+/// A block's shared memory.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    words: Vec<Cell<u32>>,
+    valid: Vec<Cell<u8>>,
+    pub bytes: u64,
+}
+
+impl Shared {
+    pub fn new(bytes: u32) -> Shared {
+        let words = bytes.div_ceil(4) as usize;
+        // What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
+        Shared { words: vec![Cell::new(0xcdcd_cdcd); words], valid: vec![Cell::new(0); words], bytes: u64::from(bytes) }
+    }
+}
+
+impl Words for Shared {
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word].get()
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, _: usize, value: u32) {
+        self.words[word].set(value);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, _: usize) -> u8 {
+        self.valid[word].get()
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, _: usize, bytes: u8) {
+        self.valid[word].set(self.valid[word].get() | bytes);
+    }
+}
+
+/// Local memory of a warp's lanes, a row of 32 words for each four bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Local {
+    words: Vec<Cell<u32>>,
+    valid: Vec<Cell<u8>>,
+}
+
+impl Local {
+    /// Makes room for so many bytes a lane.
+    pub fn reserve(&mut self, bytes: u32) {
+        let words = (bytes.div_ceil(4) as usize) * LANES;
+        if words > self.words.len() {
+            self.words.resize_with(words, Cell::default);
+            self.valid.resize_with(words, Cell::default);
+        }
+    }
+    pub fn bytes(&self) -> u64 {
+        (self.words.len() / LANES * 4) as u64
+    }
+    /// Forgets that bytes were written: a new frame starts there.
+    pub fn forget(&self, from: u32, to: u32, lane: usize) {
+        for word in (from / 4) as usize..(to.div_ceil(4) as usize).min(self.words.len() / LANES) {
+            self.valid[word * LANES + lane].set(0);
+        }
+    }
+}
+
+impl Words for Local {
+    #[inline(always)]
+    fn get(&self, word: usize, lane: usize) -> u32 {
+        self.words[word * LANES + lane].get()
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, lane: usize, value: u32) {
+        self.words[word * LANES + lane].set(value);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, lane: usize) -> u8 {
+        self.valid[word * LANES + lane].get()
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, lane: usize, bytes: u8) {
+        let valid = &self.valid[word * LANES + lane];
+        valid.set(valid.get() | bytes);
+    }
+}
+
+/// A simulated device's global memory with its allocations.
+#[derive(Debug)]
+pub struct Device {
+    pub(crate) arena: Arena,
+    allocations: Vec<Allocation>,
+    limit: u64,
+    /// Variables of the programs that were loaded: name of the kernel's module variable and its allocation.
+    variables: Vec<(String, usize)>,
+    pub(crate) heap: Mutex<Heap>,
+}
+
+/// The heap of device-side `malloc`.
+#[derive(Debug, Default)]
+pub(crate) struct Heap {
+    /// Offset and end in the arena, once reserved.
+    range: Option<(u64, u64)>,
+    next: u64,
+    pub blocks: Vec<Allocation>,
+}
+
+impl Heap {
+    /// A new block's address, or 0 when the heap is full.
+    pub fn malloc(&mut self, bytes: u64) -> u64 {
+        let Some((_, end)) = self.range else { return 0 };
+        let bytes = bytes.max(1);
+        let next = self.next;
+        if bytes > HEAP || next + bytes + GAP > end {
+            return 0;
+        }
+        let name = format!("malloc#{}", self.blocks.len() + 1);
+        self.blocks.push(Allocation { name, offset: next, bytes, freed: false });
+        self.next = (next + bytes + 16).next_multiple_of(16);
+        GLOBAL_BASE + next
+    }
+
+    /// Frees a block; false if there is none at the address.
+    pub fn free(&mut self, address: u64) -> bool {
+        let block = self.blocks.iter_mut().find(|b| b.address() == address && !b.freed);
+        block.map(|b| b.freed = true).is_some()
+    }
+}
+
+impl Device {
+    /// An empty device with so many bytes of global memory.
+    pub fn new(limit: u64) -> Device {
+        Device { arena: Arena::default(), allocations: Vec::new(), limit, variables: Vec::new(), heap: Mutex::default() }
+    }
+
+    /// Allocates global memory (`cudaMalloc`); its content is not initialised. Returns the device address.
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`]
+    pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
+        let end = self.allocations.last().map_or(0, |a| a.offset + a.bytes + GAP);
+        let offset = end.next_multiple_of(ALIGN);
+        let left = self.limit.saturating_sub(offset);
+        if bytes > left {
+            return Err(MemoryError::Full { name: name.to_owned(), bytes, left, limit: self.limit });
+        }
+        self.arena.resize(offset + bytes + GAP);
+        self.allocations.push(Allocation { name: name.to_owned(), offset, bytes, freed: false });
+        Ok(GLOBAL_BASE + offset)
+    }
+
+    /// Frees an allocation (`cudaFree`): later accesses are errors.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        let found = self.allocations.iter_mut().find(|a| a.address() == address && !a.freed);
+        found.map(|a| a.freed = true).ok_or(MemoryError::NotAllocated { address, bytes: 0 })
+    }
+
+    fn range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
+        let error = MemoryError::NotAllocated { address, bytes };
+        let offset = address.checked_sub(GLOBAL_BASE).ok_or(error.clone())?;
+        let inside = |a: &Allocation| offset >= a.offset && offset + bytes <= a.offset + a.bytes && !a.freed;
+        if self.allocations.iter().any(inside) { Ok(offset) } else { Err(error) }
+    }
+
+    /// Writes from the host.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let offset = self.range(address, bytes.len() as u64)?;
+        for (i, b) in bytes.iter().enumerate() {
+            self.arena.write(offset + i as u64, 1, 0, u64::from(*b));
+        }
+        Ok(())
+    }
+
+    /// Reads to the host; bytes never written read as they happen to be.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn read(&self, address: u64, bytes: u64) -> Result<Vec<u8>, MemoryError> {
+        let offset = self.range(address, bytes)?;
+        Ok((0..bytes).map(|i| self.arena.read(offset + i, 1, 0) as u8).collect())
+    }
+
+    /// Which bytes something has written, for [`Device::read`]'s range.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn written(&self, address: u64, bytes: u64) -> Result<Vec<bool>, MemoryError> {
+        let offset = self.range(address, bytes)?;
+        Ok((0..bytes).map(|i| self.arena.is_valid(offset + i, 1, 0)).collect())
+    }
+
+    /// Allocations in the order of their offsets.
+    pub fn allocations(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
+    /// The allocation that an arena offset lies in, or the nearest one before it.
+    pub fn allocation_at(&self, offset: u64) -> Option<Allocation> {
+        let heap = self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let in_heap = heap.blocks.iter().find(|b| offset >= b.offset && offset < b.offset + b.bytes);
+        in_heap.cloned().or_else(|| {
+            let after = self.allocations.partition_point(|a| a.offset <= offset);
+            after.checked_sub(1).map(|i| self.allocations[i].clone())
+        })
+    }
+
+    /// Bytes of the arena in use.
+    pub fn arena_bytes(&self) -> u64 {
+        self.allocations.last().map_or(0, |a| a.offset + a.bytes + GAP)
+    }
+
+    /// Address of a module variable that a loaded program declares.
+    pub fn variable(&self, name: &str) -> Option<u64> {
+        let (_, index) = self.variables.iter().find(|(n, _)| n == name)?;
+        Some(self.allocations[*index].address())
+    }
+
+    /// Loads a program's module (`cuModuleLoad`): its variables become
+    /// allocations with their initial values, unless variables of these names are there
+    /// already, from another kernel of the same module.
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`]
+    pub fn load(&mut self, program: &Program) -> Result<(), MemoryError> {
+        let known: Vec<bool> = program.globals.iter().map(|g| self.variable(&g.name).is_some()).collect();
+        for (g, _) in program.globals.iter().zip(&known).filter(|(_, known)| !**known) {
+            let address = self.alloc(g.bytes, &g.name)?;
+            self.variables.push((g.name.clone(), self.allocations.len() - 1));
+            let mut init = g.init.clone();
+            init.resize(g.bytes as usize, 0);
+            self.write(address, &init)?;
+        }
+        for (g, _) in program.globals.iter().zip(&known).filter(|(_, known)| !**known) {
+            let Some(at) = self.variable(&g.name) else { continue };
+            for (offset, target, addend) in &g.addresses {
+                let address = match target {
+                    Target::Variable(v) => self.variable(&program.globals[*v].name).unwrap_or(0),
+                    Target::Function(f) => super::lower::operand::FUNCTION_BASE + *f as u64,
+                };
+                self.write(at + offset, &address.wrapping_add_signed(*addend).to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for device-side `malloc`.
+    pub(crate) fn reserve_heap(&mut self) -> Result<(), MemoryError> {
+        if self.heap.get_mut().is_ok_and(|h| h.range.is_some()) {
+            return Ok(());
+        }
+        let offset = self.alloc(HEAP, "device heap")? - GLOBAL_BASE;
+        if let Ok(heap) = self.heap.get_mut() {
+            heap.range = Some((offset, offset + HEAP));
+            heap.next = offset;
+        }
+        Ok(())
+    }
+
+    /// Whether an offset lies in the device heap.
+    pub(crate) fn in_heap(&self, offset: u64) -> bool {
+        let heap = self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        heap.range.is_some_and(|(start, end)| (start..end).contains(&offset))
+    }
+}
+
+/// The kernel's parameters: the same for all lanes, never written.
+#[derive(Debug, Default)]
+pub(crate) struct Params {
+    words: Vec<u32>,
+    bytes: u64,
+}
+
+impl Params {
+    pub fn new(bytes: &[u8]) -> Params {
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().next_multiple_of(4), 0);
+        let words = padded.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
+        Params { words, bytes: bytes.len() as u64 }
+    }
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Words for Params {
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word]
+    }
+    fn set(&self, _: usize, _: usize, _: u32) {}
+    #[inline(always)]
+    fn valid(&self, _: usize, _: usize) -> u8 {
+        0xf
+    }
+    fn mark(&self, _: usize, _: usize, _: u8) {}
+}

@@ -1,0 +1,521 @@
+//! Decoded operations: what lowering makes of PTX instructions and the execution
+//! loop runs.
+//!
+//! Everything is resolved: registers to slots, types to one specialised
+//! operation, labels to indices. Immediates and symbol addresses are rows of a
+//! constant pool, so that every operand is a row.
+
+use super::alu::AluOp;
+use super::ids::Site;
+use super::observer::{FenceOrder, Order, Scope};
+
+/// Index of a row: a register slot, or with [`Slot::CONST`] set a row of the
+/// constant pool of the same class. For predicates, [`Slot::NEGATED`] inverts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// Bit that marks the constant pool.
+    pub const CONST: u32 = 1 << 31;
+    /// Bit that inverts a predicate.
+    pub const NEGATED: u32 = 1 << 30;
+    /// No operand (`_`).
+    pub const NONE: Slot = Slot(u32::MAX);
+    /// The predicate that is true in all lanes.
+    pub const TRUE: Slot = Slot(Slot::CONST);
+    /// The predicate that is false in all lanes.
+    pub const FALSE: Slot = Slot(Slot::CONST | Slot::NEGATED);
+
+    /// A row of the constant pool.
+    pub fn constant(index: usize) -> Slot {
+        Slot(index as u32 | Slot::CONST)
+    }
+    /// The inverted predicate.
+    pub fn inverted(self) -> Slot {
+        Slot(self.0 ^ Slot::NEGATED)
+    }
+}
+
+/// Register classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Rows of 32-bit words; the number of bits that the declared type has (8, 16 or 32).
+    W(u8),
+    /// Rows of 64-bit words.
+    D,
+    /// Two adjacent 64-bit rows, low half first.
+    Q,
+    /// Predicates.
+    P,
+}
+
+/// One decoded instruction.
+#[derive(Clone, Debug)]
+pub struct Instr {
+    /// The guard predicate, or [`Slot::TRUE`].
+    pub guard: Slot,
+    /// What to do.
+    pub op: Op,
+    /// Where it comes from.
+    pub site: Site,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Arithmetic over rows.
+    Alu {
+        /// The function.
+        f: AluOp,
+        /// Destination.
+        d: Slot,
+        /// Sources, as many as the function takes.
+        s: [Slot; 4],
+    },
+    /// `setp` with its second destination or combination; `set` with combination is [`Op::Set`].
+    Setp {
+        /// The comparison.
+        f: AluOp,
+        /// `p`, or none.
+        p: Slot,
+        /// `q`, or none: the combination of the negated comparison.
+        q: Slot,
+        /// Compared operands.
+        s: [Slot; 2],
+        /// `.and c` and the like.
+        combine: Option<(BoolOp, Slot)>,
+    },
+    /// `set.….and d, a, b, c`: the comparison's result row ANDed, ORed … with a predicate.
+    Set {
+        /// Comparison into a predicate.
+        f: AluOp,
+        /// Destination (a W row).
+        d: Slot,
+        /// Compared operands.
+        s: [Slot; 2],
+        /// The combination.
+        combine: (BoolOp, Slot),
+        /// The value for true.
+        truth: u32,
+    },
+    /// Copies rows: packing and unpacking of vectors, 128-bit moves.
+    Pack {
+        /// Destination rows.
+        d: Box<[Part]>,
+        /// Source rows.
+        s: Box<[Part]>,
+    },
+    /// Reads a special register.
+    Special {
+        /// Which.
+        which: Special,
+        /// Destination.
+        d: Slot,
+        /// Whether the destination is a 64-bit row.
+        wide: bool,
+    },
+    /// `isspacep`.
+    IsSpace {
+        /// Destination.
+        p: Slot,
+        /// The address.
+        a: Slot,
+        /// Whether the address is a 64-bit row.
+        wide: bool,
+        /// The space asked for.
+        space: AddressSpace,
+    },
+    /// `cvta` between a space and generic addresses: adds (or subtracts) the window's base.
+    Cvta {
+        /// Destination.
+        d: Slot,
+        /// Source.
+        a: Slot,
+        /// Added to it, wrapping.
+        add: u64,
+    },
+    /// The address of something in the frame (local variable, parameter of a device function).
+    FrameAddress {
+        /// Destination.
+        d: Slot,
+        /// Whether the destination is a 64-bit row.
+        wide: bool,
+        /// Bytes from the frame's base.
+        offset: u32,
+    },
+    /// `ld`, `st`: an index into [`super::Program::memory_ops`].
+    Memory(u32),
+    /// `atom`, `red`: an index into [`super::Program::atomic_ops`].
+    Atomic(u32),
+    /// `fence`, `membar`.
+    Fence(FenceOrder, Scope),
+    /// `bar`, `barrier`.
+    Barrier(Box<BarrierOp>),
+    /// Warp-level `.sync` operations and `activemask`.
+    Warp(Box<WarpOp>),
+    /// A jump, for the lanes whose guard holds.
+    Branch {
+        /// Index of the target.
+        target: u32,
+    },
+    /// `brx.idx`.
+    BranchIndexed {
+        /// The index row.
+        index: Slot,
+        /// Targets.
+        targets: Box<[u32]>,
+    },
+    /// A call of a device function, direct or through a pointer.
+    Call(Box<CallOp>),
+    /// A function that the driver provides.
+    System(Box<SystemCall>),
+    /// Returns from a device function; ends the thread in a kernel.
+    Return,
+    /// Ends the thread.
+    Exit,
+    /// `trap`
+    Trap,
+    /// `nanosleep`, `brkpt`, prefetches: gives the others a turn, or nothing.
+    Yield,
+    /// Nothing (hints).
+    Nop,
+    /// Lanes pass a point after a barrier or warp operation: see [`super::meeting`].
+    Passes {
+        /// Index of the meeting point.
+        point: u32,
+        /// Whether an arrival is consumed.
+        credit: bool,
+    },
+    /// `alloca`: grows the frame.
+    Alloca {
+        /// Destination.
+        d: Slot,
+        /// Whether the destination is a 64-bit row.
+        wide: bool,
+        /// Bytes.
+        size: Slot,
+        /// Whether the size is a 64-bit row.
+        wide_size: bool,
+        /// Alignment in bytes.
+        align: u32,
+    },
+    /// Not implemented: stops the run when a lane comes here.
+    Unsupported,
+}
+
+/// Combining operators of `setp` and `set`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoolOp {
+    /// `.and`
+    And,
+    /// `.or`
+    Or,
+    /// `.xor`
+    Xor,
+}
+
+/// A piece of a [`Op::Pack`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The row; none discards (destinations only).
+    pub slot: Slot,
+    /// Its class.
+    pub class: Class,
+    /// Bits that it contributes: 8, 16, 32, 64.
+    pub bits: u8,
+}
+
+/// Special registers (PTX ISA, "Special Registers").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+    Pm,
+    DynamicSharedSize,
+    TotalSharedSize,
+    EnvReg(u8),
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaId(u8),
+    ClusterNCtaId(u8),
+    ClusterCtaRank,
+    ClusterNCtaRank,
+    IsExplicitCluster,
+    CurrentGraphExec,
+}
+
+/// The space of a memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AddressSpace {
+    /// Decided by each address.
+    Generic,
+    /// `.global`
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.const`
+    Const,
+    /// `.param` of the kernel
+    Param,
+}
+
+/// Where an address starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// A 32-bit row, zero-extended.
+    W(Slot),
+    /// A 64-bit row.
+    D(Slot),
+    /// The frame of the executing function.
+    Frame,
+    /// Zero.
+    Zero,
+}
+
+/// `ld` and `st`.
+#[derive(Clone, Debug)]
+pub struct MemoryOp {
+    /// Load or store.
+    pub store: bool,
+    /// The space.
+    pub space: AddressSpace,
+    /// Base.
+    pub base: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// Bytes of an element.
+    pub element: u8,
+    /// Elements.
+    pub count: u8,
+    /// Sign-extends elements into wider registers.
+    pub signed: bool,
+    /// Rows, one an element (two for 16-byte elements: low half here, high half in the next slot).
+    pub regs: [Slot; 8],
+    /// Class of these rows.
+    pub class: Class,
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+    /// Whether the access goes to a call's parameters (never shared, never judged).
+    pub private: bool,
+}
+
+/// Operations of `atom` and `red`.
+#[derive(Clone, Copy, Debug)]
+pub enum AtomFn {
+    /// New value from old one and operand, up to 32 bits.
+    W(fn(u32, u32) -> u32),
+    /// The same for 64 bits.
+    D(fn(u64, u64) -> u64),
+    /// A row function of the arithmetic table, used a lane at a time.
+    Row(fn(&super::alu::Row32, &super::alu::Row32, &mut super::alu::Row32)),
+    /// Compare-and-swap.
+    Cas,
+    /// Exchange.
+    Exch,
+}
+
+/// `atom` and `red`.
+#[derive(Clone, Debug)]
+pub struct AtomicOp {
+    /// The operation.
+    pub f: AtomFn,
+    /// The space.
+    pub space: AddressSpace,
+    /// Base.
+    pub base: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// Bytes of an element: 2, 4, 8 or 16.
+    pub element: u8,
+    /// Elements (vector atomics), each atomic by itself.
+    pub count: u8,
+    /// Destinations, or none.
+    pub d: [Slot; 8],
+    /// First operand.
+    pub b: [Slot; 8],
+    /// Second operand (compare-and-swap).
+    pub c: Slot,
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+    /// Whether anything uses the result.
+    pub used: bool,
+    /// Flushes subnormal singles (global memory, PTX ISA, "atom").
+    pub flush: bool,
+}
+
+/// `bar.sync`, `bar.arrive`, `bar.red`, `barrier.…`.
+#[derive(Clone, Debug)]
+pub struct BarrierOp {
+    /// Barrier number.
+    pub id: Slot,
+    /// Threads, or none for all of the block.
+    pub threads: Slot,
+    /// What else it does.
+    pub kind: BarrierKind,
+    /// `.aligned`
+    pub aligned: bool,
+    /// The meeting point, for whole-block barriers.
+    pub point: u32,
+}
+
+/// Forms of the block barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierKind {
+    /// Waits.
+    Sync,
+    /// Arrives and goes on.
+    Arrive,
+    /// Waits; `d` is the number of threads whose predicate holds.
+    Popc {
+        /// Destination.
+        d: Slot,
+        /// Predicate.
+        p: Slot,
+    },
+    /// Waits; whether it holds for all.
+    And {
+        /// Destination.
+        d: Slot,
+        /// Predicate.
+        p: Slot,
+    },
+    /// Waits; whether it holds for any.
+    Or {
+        /// Destination.
+        d: Slot,
+        /// Predicate.
+        p: Slot,
+    },
+}
+
+/// Warp-level operations.
+#[derive(Clone, Debug)]
+pub struct WarpOp {
+    /// Which.
+    pub kind: WarpKind,
+    /// Destination row or predicate, or none.
+    pub d: Slot,
+    /// Second destination (`shfl d|p`, `match.all d|p`, `elect d|p`), or none.
+    pub p: Slot,
+    /// Source.
+    pub a: Slot,
+    /// Second source (`shfl`'s lane operand).
+    pub b: Slot,
+    /// Third source (`shfl`'s clamp and segment mask).
+    pub c: Slot,
+    /// Member mask row, or none (`activemask`).
+    pub members: Slot,
+    /// The meeting point, or `u32::MAX`.
+    pub point: u32,
+}
+
+/// Kinds of warp-level operations (PTX ISA, "Parallel Synchronization and Communication
+/// Instructions").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum WarpKind {
+    Sync,
+    ShflUp,
+    ShflDown,
+    ShflBfly,
+    ShflIdx,
+    VoteAll,
+    VoteAny,
+    VoteUni,
+    VoteBallot,
+    MatchAny32,
+    MatchAny64,
+    MatchAll32,
+    MatchAll64,
+    ReduxAdd,
+    ReduxMinU,
+    ReduxMaxU,
+    ReduxMinS,
+    ReduxMaxS,
+    ReduxAnd,
+    ReduxOr,
+    ReduxXor,
+    /// `redux.f32` minimum and maximum, with `.abs` and `.NaN`.
+    ReduxMinF { abs: bool, nan: bool },
+    ReduxMaxF { abs: bool, nan: bool },
+    Elect,
+    ActiveMask,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct CallOp {
+    /// The function, or `None` through [`CallOp::pointer`].
+    pub function: Option<u32>,
+    /// A row with function addresses.
+    pub pointer: Slot,
+    /// Arguments in order.
+    pub args: Vec<Carried>,
+    /// Results in order.
+    pub results: Vec<Carried>,
+}
+
+/// Something that a call carries across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// Bytes of the frame.
+    Frame {
+        /// Offset from the frame's base.
+        offset: u32,
+        /// Length.
+        bytes: u32,
+    },
+    /// A register.
+    Register(Slot, Class),
+}
+
+/// Functions that CUDA's driver provides to device code (CUDA C++ Programming Guide, "Formatted Output",
+/// "Assertion", "Dynamic Global Memory Allocation and Operations").
+#[derive(Clone, Debug)]
+pub struct SystemCall {
+    /// Which.
+    pub which: System,
+    /// Arguments in order.
+    pub args: Vec<Carried>,
+    /// Results in order.
+    pub results: Vec<Carried>,
+}
+
+/// Known system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// `vprintf(format, arguments)`
+    Vprintf,
+    /// `__assertfail(message, file, line, function, char size)`
+    AssertFail,
+    /// `malloc(bytes)`
+    Malloc,
+    /// `free(pointer)`
+    Free,
+}

@@ -1,0 +1,270 @@
+//! The state of a running launch: blocks, warps, splits.
+
+use super::alu::{Row32, Row64};
+use super::ids::*;
+use super::memory::{Local, Shared};
+use super::observer::{Party, WarpRef};
+use super::op::Slot;
+use super::program::Program;
+
+/// Lanes of a warp that share a program counter.
+#[derive(Debug)]
+pub(crate) struct Split {
+    pub pc: u32,
+    pub mask: Mask,
+    pub state: State,
+    /// Calls it is in, outermost first.
+    pub frames: Vec<Frame>,
+    /// Base of its frame in local memory, bytes.
+    pub base: u32,
+    /// End of its frame.
+    pub top: u32,
+    /// Turns that it used up without coming to an end: others go first.
+    pub rounds: u32,
+}
+
+/// What a split is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Can run.
+    Ready,
+    /// Waits at a block barrier.
+    Barrier(u32),
+    /// Waits at the warp operation that its program counter stands at.
+    WarpSync,
+}
+
+/// A call that a split is in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Frame {
+    pub return_pc: u32,
+    pub function: u32,
+    pub base: u32,
+    pub top: u32,
+    /// Instruction index of the call, for its results.
+    pub call: u32,
+    /// Registers of a function that may be running already.
+    pub saved: Option<Box<Saved>>,
+}
+
+/// Rows of a recursive function.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Saved {
+    pub w: Vec<Row32>,
+    pub d: Vec<Row64>,
+    pub p: Vec<Mask>,
+}
+
+/// A warp.
+#[derive(Debug)]
+pub(crate) struct Warp {
+    pub id: WarpId,
+    pub w: Vec<Row32>,
+    pub d: Vec<Row64>,
+    pub p: Vec<Mask>,
+    /// Carry flags.
+    pub carry: Mask,
+    /// Lanes that are threads of the block.
+    pub exists: Mask,
+    /// Lanes that have exited.
+    pub exited: Mask,
+    pub exit_site: [Site; LANES],
+    pub splits: Vec<Split>,
+    pub local: Local,
+    /// By meeting point: lanes that went around it, lanes whose arrival is not consumed yet.
+    pub passed: Vec<Mask>,
+    pub arrived: Vec<Mask>,
+    /// Where lanes passed, for the report.
+    pub passed_site: Vec<Site>,
+    /// Whether splits stay apart until a barrier (the lane-by-lane schedule).
+    pub apart: bool,
+}
+
+impl Warp {
+    pub fn new(id: WarpId, exists: Mask, program: &Program, apart: bool) -> Warp {
+        let points = program.points as usize;
+        let split = |mask| Split {
+            pc: program.functions[0].start,
+            mask,
+            state: State::Ready,
+            frames: Vec::new(),
+            base: 0,
+            top: program.functions[0].frame,
+            rounds: 0,
+        };
+        let splits = if apart {
+            (0..LANES as u32).map(|l| 1 << l).filter(|m| m & exists != 0).map(split).collect()
+        } else {
+            vec![split(exists)]
+        };
+        let mut local = Local::default();
+        local.reserve(program.functions[0].frame);
+        Warp {
+            id,
+            w: vec![[0; LANES]; program.rows_w],
+            d: vec![[0; LANES]; program.rows_d],
+            p: vec![0; program.preds],
+            carry: 0,
+            exists,
+            exited: 0,
+            exit_site: [Site(0); LANES],
+            splits,
+            local,
+            passed: vec![0; points],
+            arrived: vec![0; points],
+            passed_site: vec![Site(0); points],
+            apart,
+        }
+    }
+
+    /// Lanes that have not exited.
+    pub fn live(&self) -> Mask {
+        self.exists & !self.exited
+    }
+
+    /// Joins splits that stand at the same place of the same calls.
+    pub fn reconverge(&mut self) {
+        if self.apart {
+            return;
+        }
+        let mut i = 0;
+        while i < self.splits.len() {
+            let mut j = i + 1;
+            while j < self.splits.len() {
+                let (a, b) = (&self.splits[i], &self.splits[j]);
+                let together = a.pc == b.pc && a.state == State::Ready && b.state == State::Ready;
+                if together && a.base == b.base && a.top == b.top && same_calls(&a.frames, &b.frames) {
+                    let b = self.splits.swap_remove(j);
+                    let a = &mut self.splits[i];
+                    a.mask |= b.mask;
+                    a.rounds = a.rounds.max(b.rounds);
+                    merge_saved(&mut a.frames, &b.frames, b.mask);
+                } else {
+                    j += 1;
+                }
+            }
+            i += 1;
+        }
+    }
+}
+
+fn same_calls(a: &[Frame], b: &[Frame]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| (a.return_pc, a.function, a.base, a.top) == (b.return_pc, b.function, b.base, b.top))
+}
+
+/// Takes over the saved registers of the lanes that join.
+fn merge_saved(a: &mut [Frame], b: &[Frame], lanes: Mask) {
+    for (a, b) in a.iter_mut().zip(b) {
+        if let (Some(a), Some(b)) = (&mut a.saved, &b.saved) {
+            for l in lanes_of(lanes) {
+                a.w.iter_mut().zip(&b.w).for_each(|(a, b)| a[l] = b[l]);
+                a.d.iter_mut().zip(&b.d).for_each(|(a, b)| a[l] = b[l]);
+            }
+            a.p.iter_mut().zip(&b.p).for_each(|(a, b)| *a = *a & !lanes | *b & lanes);
+        }
+    }
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        (left != 0).then(|| {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            lane
+        })
+    })
+}
+
+/// Threads that have arrived at a block barrier together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub warp: WarpId,
+    pub mask: Mask,
+    pub site: Site,
+    /// Instruction index, for the result of `bar.red`.
+    pub pc: u32,
+    /// Waits (all but `bar.arrive`).
+    pub waits: bool,
+    pub aligned: bool,
+    /// Meeting point, or `u32::MAX`.
+    pub point: u32,
+    /// Of these, lanes that had gone around the barrier before.
+    pub skipped: Mask,
+    /// Of these, lanes whose `bar.red` predicate holds.
+    pub holds: Mask,
+    /// Whether it is for the whole block.
+    pub whole: bool,
+}
+
+/// A block barrier's resource.
+#[derive(Debug, Default)]
+pub(crate) struct Barrier {
+    pub arrivals: Vec<Arrival>,
+    /// Threads expected, where a count was given.
+    pub expected: Option<u32>,
+}
+
+/// A resident block.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub id: BlockId,
+    pub coordinates: [u32; 3],
+    pub warps: Vec<Warp>,
+    pub shared: Shared,
+    pub barriers: [Barrier; 16],
+    /// Threads that have not exited.
+    pub live: u32,
+}
+
+impl Block {
+    pub fn who(&self, warp: usize) -> WarpRef {
+        WarpRef { block: self.id, warp: WarpId(warp as u32) }
+    }
+
+    /// Whether anything in the block can run.
+    pub fn runnable(&self) -> bool {
+        self.warps.iter().any(|w| w.splits.iter().any(|s| s.state == State::Ready))
+    }
+
+    /// Exited lanes of the whole block, grouped by where they exited.
+    pub fn exited(&self) -> Vec<Party> {
+        self.warps.iter().flat_map(|w| grouped(w.id, w.exited, |l| w.exit_site[l])).collect()
+    }
+}
+
+/// Lanes of a warp grouped by a site each.
+pub(crate) fn grouped(warp: WarpId, mask: Mask, site: impl Fn(usize) -> Site) -> Vec<Party> {
+    let mut parties: Vec<Party> = Vec::new();
+    for l in lanes_of(mask) {
+        let at = site(l);
+        match parties.iter_mut().find(|p| p.site == at) {
+            Some(p) => p.mask |= 1 << l,
+            None => parties.push(Party { warp, mask: 1 << l, site: at }),
+        }
+    }
+    parties
+}
+
+/// A row out of a register file or the constant pool.
+#[inline(always)]
+pub(crate) fn row<'a, T>(registers: &'a [T], constants: &'a [T], slot: Slot) -> &'a T {
+    if slot.0 & Slot::CONST != 0 {
+        &constants[(slot.0 & !Slot::CONST) as usize]
+    } else {
+        &registers[slot.0 as usize]
+    }
+}
+
+/// A predicate, inverted or constant as its slot says.
+#[inline(always)]
+pub(crate) fn predicate(predicates: &[Mask], slot: Slot) -> Mask {
+    let value = if slot.0 & Slot::CONST != 0 {
+        Mask::MAX
+    } else {
+        predicates[(slot.0 & !Slot::NEGATED) as usize]
+    };
+    if slot.0 & Slot::NEGATED != 0 { !value } else { value }
+}
