@@ -12,15 +12,15 @@ __global__ void half_loads(int *out, const int *in)
     int t = threadIdx.x;
     int half = blockDim.x / 2;
     if (t < half) {
-        tile[t] = in[t]; //~[barrier-inside-condition] data-race#1 write
-#ifdef BUG_BARRIER_INSIDE_CONDITION
+        tile[t] = in[t]; //~[inside-condition] data-race#1 write
+#ifdef BUG_BARRIER_INSIDE
         __syncthreads(); //~ divergent-barrier#1 wait
 #endif
     }
-#ifndef BUG_BARRIER_INSIDE_CONDITION
+#ifndef BUG_BARRIER_INSIDE
     __syncthreads();
 #endif
-    out[t] = tile[t % half]; //~[barrier-inside-condition] data-race#1 read, uninitialized-read, divergent-barrier#1 pass
+    out[t] = tile[t % half]; //~[inside-condition] data-race#1 read, uninitialized-read, divergent-barrier#1 pass
 }
 
 /// Sum of tile[0 .. count], a power of two; whoever calls it, the whole block must.

@@ -46,6 +46,16 @@ __global__ void count_down(int *out, const int *counts)
     out[t] = peers; //~[left-early] divergent-barrier#2 pass
 }
 
+/// The same answers by one thread.
+__global__ void count_down_reference(int *out, const int *counts, int n)
+{
+    for (int t = 0; t < n; t++) {
+        out[t] = 0;
+        for (int other = 0; other < n; other++)
+            out[t] += counts[t] > 0 && counts[other] >= counts[t];
+    }
+}
+
 /// Reverses each block's part of the input.
 __global__ void reverse_blocks(int *out, const int *in, int n)
 {

@@ -29,7 +29,7 @@ __global__ void named_barriers(int *out, const int *in)
     if (t >= half)
         first = 2;
 #endif
-    asm volatile("barrier.sync %0, %1;" ::"r"(first), "r"(2 * half) : "memory"); //~[crossed-barriers] deadlock wait
+    asm volatile("barrier.sync %0, %1;" ::"r"(first), "r"(2 * half) : "memory"); //~[named-crossed] deadlock wait
     asm volatile("barrier.sync %0, %1;" ::"r"(3 - first), "r"(2 * half) : "memory");
     out[t] = in[t];
 }

@@ -35,24 +35,26 @@ __global__ void scan_step_2d(int *out, const int *in, int n, int d)
     step(out, in, block * blockDim.x + threadIdx.x, n, d);
 }
 
-/// All steps in one launch: a cooperative one. The result is in `a` after an even number of steps, else in `b`.
-__global__ void scan_one_launch(int *a, int *b, int n)
+/// All steps in one cooperative launch. Everybody publishes the own sum, waits, and takes the left neighbour's; since the two
+/// buffers take turns, one barrier a step will do.
+__global__ void scan_one_launch(int *out, const int *in, int *now, int *next, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = i < n ? in[i] : 0;
     for (int d = 1; d < n; d *= 2) {
-        if (i < n) {
-            int sum = a[i];
-            if (i >= d)
-                sum += a[i - d]; //~[block-barriers-only] data-race#1 read, data-race#2 read
-            b[i] = sum;          //~[block-barriers-only] data-race#1 write
-        }
+        if (i < n)
+            now[i] = sum; //~[block-barriers-only] data-race#1 write
 #ifdef BUG_BLOCK_BARRIERS_ONLY
         __syncthreads(); // waits for this block, and the left neighbour may live in another
 #else
         cooperative_groups::this_grid().sync();
 #endif
-        int *swap = a;
-        a = b;
-        b = swap;
+        if (i < n && i >= d)
+            sum += now[i - d]; //~[block-barriers-only] data-race#1 read, uninitialized-read
+        int *swap = now;
+        now = next;
+        next = swap;
     }
+    if (i < n)
+        out[i] = sum;
 }

@@ -44,3 +44,12 @@ __global__ void compact(int *out, const int *in)
         out[place] = value; //~[active-mask] data-race#1 write, wrong-result
     }
 }
+
+/// The same places by one thread.
+__global__ void compact_reference(int *out, const int *in, int n)
+{
+    int place = 0;
+    for (int i = 0; i < n; i++)
+        if (in[i] != 0)
+            out[place++] = in[i];
+}

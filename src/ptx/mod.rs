@@ -1,11 +1,24 @@
 //! The PTX front end: tokens, parser, syntax tree, printer, control-flow graph
 //! and source locations.
+//!
+//! ```text
+//! bytes ─ token ─ parser ─► ast::Module ─┬─ flatten ─ cfg (graph)
+//!                                        ├─ source (names)
+//!                                        └─ print
+//! ```
 pub mod ast;
+pub mod cfg;
 pub mod error;
 pub mod flatten;
+pub mod graph;
+pub mod names;
 pub mod parser;
+pub mod source;
 pub mod token;
 
+pub use cfg::{Cfg, CfgError};
 pub use error::{ParseError, ParseErrorKind};
 pub use flatten::{Declared, Flat, FlatInstr, ScopeId};
+pub use names::{demangle, matches_entry};
 pub use parser::{parse, parse_bytes};
+pub use source::{SourceLine, SourceMap};
