@@ -289,6 +289,12 @@ pub struct Device {
     pub(crate) heap: Mutex<Heap>,
 }
 
+/// A copy of a device's memory.
+pub(crate) struct Snapshot {
+    words: Vec<u32>,
+    valid: Vec<u8>,
+}
+
 /// The heap of device-side `malloc`.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
@@ -440,6 +446,20 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// A copy of all memory.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            words: self.arena.words.iter().map(|w| w.load(Relaxed)).collect(),
+            valid: self.arena.valid.iter().map(|v| v.load(Relaxed)).collect(),
+        }
+    }
+
+    /// Puts memory back as it was.
+    pub(crate) fn restore(&mut self, from: Snapshot) {
+        self.arena.words = from.words.into_iter().map(AtomicU32::new).collect();
+        self.arena.valid = from.valid.into_iter().map(AtomicU8::new).collect();
     }
 
     /// Makes room for device-side `malloc`.

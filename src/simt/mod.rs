@@ -1,4 +1,31 @@
-//! The simulator: executes PTX warp by warp.
+//! The simulator: executes PTX, a warp at a time, on any machine.
+//!
+//! [`Program::lower`] decodes a kernel once; [`launch()`] runs it over a [`Device`]'s
+//! memory under a [`ScheduleSpec`], telling an [`observer::Observer`] what happens.
+//!
+//! A warp is a set of *splits*, lanes that share a program counter; lanes may be
+//! scheduled apart, as they have been since Volta (CUDA C++ Programming Guide,
+//! "Independent Thread Scheduling"), and come together again where their paths do.
+//! Memory is sequentially consistent: weak behaviour is found by the detectors
+//! from what orders accesses, not by luck from what values they return.
+
 pub mod alu;
+mod exec;
 pub mod ids;
+mod launch;
+pub mod lower;
+pub mod memory;
 pub mod observer;
+pub mod op;
+pub mod program;
+pub mod schedule;
+mod state;
+mod stop;
+
+pub use ids::Dim3;
+pub use launch::{Launch, launch, shared_limit};
+pub use lower::{LowerError, entries};
+pub use memory::Device;
+pub use program::Program;
+pub use schedule::ScheduleSpec;
+pub use stop::{Limits, Stats, Stop};

@@ -23,7 +23,7 @@ impl Default for Limits {
 }
 
 /// What a launch did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Warp-instructions executed.
     pub steps: u64,
@@ -31,6 +31,10 @@ pub struct Stats {
     pub blocks: u64,
     /// Whether blocks ran on several cores.
     pub parallel: bool,
+    /// Decisions of a schedule that makes some ([`super::schedule`]).
+    pub trace: super::schedule::Trace,
+    /// What the kernel printed.
+    pub output: String,
 }
 
 /// Why a launch did not come to its end.

@@ -1,0 +1,149 @@
+//! Schedules: who runs next, and for how long.
+//!
+//! Two of them sweep over blocks and warps, each running as far as it can:
+//!
+//! * `lockstep` — the lanes of a warp stay together where they can;
+//! * `lane-by-lane` — each lane runs by itself, lane 0 first: what breaks code that
+//!   trusts lockstep.
+//!
+//! The others decide at every memory and synchronisation operation:
+//!
+//! * `random:SEED` — any warp, any part of a warp;
+//! * `pct:SEED:DEPTH` — strict priorities with DEPTH changes (Burckhardt et al., "A Randomized
+//!   Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010);
+//! * `replay:TRACE` — decisions written down by another run.
+//!
+//! A run is determined by the program, its input and its schedule.
+
+mod pct;
+mod random;
+mod replay;
+
+use super::ids::*;
+use std::fmt;
+use std::str::FromStr;
+
+pub use replay::Trace;
+
+/// Something that can run: some lanes of a warp that share a program counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runnable {
+    /// Its block.
+    pub block: BlockId,
+    /// Its warp.
+    pub warp: WarpId,
+    /// Its lanes.
+    pub lanes: Mask,
+    /// Whether its last turn ended without memory or synchronisation operations for a
+    /// long time, or by giving way (`nanosleep`): it may be waiting for somebody.
+    pub tired: bool,
+}
+
+/// A decision: which of the runnables runs, which of its lanes, for how many memory and
+/// synchronisation operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Index into the list of runnables.
+    pub index: u32,
+    /// Lanes that run; those of the runnable that are left out stay behind.
+    pub lanes: Mask,
+    /// Memory and synchronisation operations before the next decision.
+    pub visible: u32,
+}
+
+/// A strategy that decides.
+pub(crate) trait Schedule {
+    /// Chooses among the runnables, of which there is at least one.
+    fn decide(&mut self, runnable: &[Runnable]) -> Decision;
+}
+
+/// A schedule by name, as written on the command line and in replay tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum ScheduleSpec {
+    /// Lanes together.
+    #[default]
+    Lockstep,
+    /// Each lane as far as it can.
+    LaneByLane,
+    /// Random choices.
+    Random {
+        /// Seed of the choices.
+        seed: u64,
+    },
+    /// Random priorities with a bounded number of changes.
+    Pct {
+        /// Seed of the choices.
+        seed: u64,
+        /// Number of changes.
+        depth: u32,
+    },
+    /// Decisions of another run.
+    Replay(Trace),
+}
+
+impl ScheduleSpec {
+    /// The strategy, for schedules that decide.
+    pub(crate) fn strategy(&self) -> Option<Box<dyn Schedule>> {
+        match self {
+            ScheduleSpec::Lockstep | ScheduleSpec::LaneByLane => None,
+            ScheduleSpec::Random { seed } => Some(Box::new(random::Random::new(*seed))),
+            ScheduleSpec::Pct { seed, depth } => Some(Box::new(pct::Pct::new(*seed, *depth))),
+            ScheduleSpec::Replay(trace) => Some(Box::new(replay::Replay::new(trace.clone()))),
+        }
+    }
+}
+
+impl fmt::Display for ScheduleSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScheduleSpec::Lockstep => f.write_str("lockstep"),
+            ScheduleSpec::LaneByLane => f.write_str("lane-by-lane"),
+            ScheduleSpec::Random { seed } => write!(f, "random:{seed}"),
+            ScheduleSpec::Pct { seed, depth } => write!(f, "pct:{seed}:{depth}"),
+            ScheduleSpec::Replay(trace) => write!(f, "replay:{trace}"),
+        }
+    }
+}
+
+/// A schedule's name that can't be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH or replay:TRACE")]
+pub struct BadSchedule(pub String);
+
+impl FromStr for ScheduleSpec {
+    type Err = BadSchedule;
+
+    fn from_str(text: &str) -> Result<ScheduleSpec, BadSchedule> {
+        let bad = || BadSchedule(text.to_owned());
+        let (name, rest) = text.split_once(':').map_or((text, None), |(n, r)| (n, Some(r)));
+        let number = |t: &str| t.parse::<u64>().map_err(|_| bad());
+        Ok(match (name, rest) {
+            ("lockstep", None) => ScheduleSpec::Lockstep,
+            ("lane-by-lane", None) => ScheduleSpec::LaneByLane,
+            ("random", None) => ScheduleSpec::Random { seed: 0 },
+            ("random", Some(seed)) => ScheduleSpec::Random { seed: number(seed)? },
+            ("pct", None) => ScheduleSpec::Pct { seed: 0, depth: 3 },
+            ("pct", Some(rest)) => {
+                let (seed, depth) = rest.split_once(':').unwrap_or((rest, "3"));
+                ScheduleSpec::Pct { seed: number(seed)?, depth: depth.parse().map_err(|_| bad())? }
+            }
+            ("replay", Some(trace)) => ScheduleSpec::Replay(trace.parse().map_err(|()| bad())?),
+            _ => return Err(bad()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for text in ["lockstep", "lane-by-lane", "random:7", "pct:7:3", "replay:0.f.2-3.*.1"] {
+            assert_eq!(text.parse::<ScheduleSpec>().map(|s| s.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "lock", "random:x", "pct:1:", "replay", "replay:1.2", "lockstep:1"] {
+            assert!(text.parse::<ScheduleSpec>().is_err(), "{text}");
+        }
+    }
+}

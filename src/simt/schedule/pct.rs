@@ -1,0 +1,59 @@
+//! Probabilistic concurrency testing: the runnable warp of the highest priority
+//! runs; at a few random points the running one falls behind all others.
+//!
+//! Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler
+//! with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. Deviation: the unit
+//! is a part of a warp, and whoever seems to spin falls behind as well, since with
+//! strict priorities it would spin for ever.
+
+use super::{Decision, Runnable, Schedule};
+use crate::simt::ids::{BlockId, WarpId};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::HashMap;
+
+/// Operations among which the changes are spread. The kernels of interest have some hundred.
+const LENGTH: u64 = 512;
+
+/// See the module's page.
+pub(crate) struct Pct {
+    rng: Pcg64Mcg,
+    changes: Vec<u64>,
+    step: u64,
+    priorities: HashMap<(BlockId, WarpId), i64>,
+    lowest: i64,
+}
+
+impl Pct {
+    pub fn new(seed: u64, depth: u32) -> Pct {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut changes: Vec<u64> = (0..depth).map(|_| rng.random_range(0..LENGTH)).collect();
+        changes.sort_unstable();
+        Pct { rng, changes, step: 0, priorities: HashMap::new(), lowest: 0 }
+    }
+}
+
+impl Schedule for Pct {
+    fn decide(&mut self, runnable: &[Runnable]) -> Decision {
+        for r in runnable {
+            let rng = &mut self.rng;
+            let priority = self.priorities.entry((r.block, r.warp)).or_insert_with(|| i64::from(rng.next_u32()));
+            if r.tired {
+                self.lowest -= 1;
+                *priority = self.lowest;
+            }
+        }
+        let best = |p: &HashMap<(BlockId, WarpId), i64>| {
+            (0..runnable.len()).max_by_key(|i| p[&(runnable[*i].block, runnable[*i].warp)]).unwrap_or(0)
+        };
+        let mut index = best(&self.priorities);
+        self.step += 1;
+        while self.changes.first().is_some_and(|at| *at < self.step) {
+            self.changes.remove(0);
+            self.lowest -= 1;
+            self.priorities.insert((runnable[index].block, runnable[index].warp), self.lowest);
+            index = best(&self.priorities);
+        }
+        Decision { index: index as u32, lanes: runnable[index].lanes, visible: 1 }
+    }
+}
