@@ -1,7 +1,10 @@
 //! racetrap catches GPU race bugs, with a GPU and without one.
 
 pub mod catalog;
+pub mod exit;
 pub mod finding;
 pub mod ptx;
+pub mod report;
 pub mod rules;
 pub mod simt;
+pub mod toolchain;

@@ -1,26 +1,8 @@
 //! The parser on PTX that real compilers wrote.
 
-use std::path::{Path, PathBuf};
+mod ptx_samples;
 
 use racetrap::ptx::{self, Flat, ast::*};
-
-/// The pinned samples of `tests/ptx`.
-fn samples() -> Vec<(PathBuf, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
-    let mut samples: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
-        .collect();
-    samples.sort();
-    assert!(
-        samples.len() >= 20,
-        "samples are missing: {}",
-        samples.len()
-    );
-    samples
-}
 
 fn functions(module: &Module) -> impl Iterator<Item = &Function> {
     module.items.iter().filter_map(|item| match item {
@@ -31,11 +13,11 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
 
 #[test]
 fn every_sample_parses_and_flattens() {
-    for (path, source) in samples() {
-        let module = ptx::parse(&source).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    for (path, source) in ptx_samples::all() {
+        let module = ptx::parse(&source).unwrap_or_else(|e| panic!("{}: {e}", path));
         let mut instructions = 0;
         for function in functions(&module) {
-            let flat = Flat::of(function).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let flat = Flat::of(function).unwrap_or_else(|e| panic!("{}: {e}", path));
             instructions += flat.instructions.len();
             for instruction in &flat.instructions {
                 let span = instruction.instr.span;
@@ -46,27 +28,19 @@ fn every_sample_parses_and_flattens() {
                 );
             }
         }
-        assert!(instructions > 0, "{}", path.display());
+        assert!(instructions > 0, "{}", path);
     }
 }
 
 #[test]
 fn every_register_and_label_of_every_sample_is_declared() {
-    fn check(flat: &Flat, at: &ptx::FlatInstr, operand: &Operand, path: &Path) {
+    fn check(flat: &Flat, at: &ptx::FlatInstr, operand: &Operand, path: &str) {
         match operand {
             Operand::Name(name, component) if name.starts_with("%r") && component.is_none() => {
-                assert!(
-                    flat.lookup(at.scope, name).is_some(),
-                    "{}: {name}",
-                    path.display()
-                );
+                assert!(flat.lookup(at.scope, name).is_some(), "{}: {name}", path);
             }
             Operand::Name(name, _) if name.starts_with("$L") => {
-                assert!(
-                    flat.label(at.scope, name).is_some(),
-                    "{}: {name}",
-                    path.display()
-                );
+                assert!(flat.label(at.scope, name).is_some(), "{}: {name}", path);
             }
             Operand::Address(address) => check(flat, at, &address.base, path),
             Operand::Vector(lanes) | Operand::List(lanes) => {
@@ -77,7 +51,7 @@ fn every_register_and_label_of_every_sample_is_declared() {
             _ => {}
         }
     }
-    for (path, source) in samples() {
+    for (path, source) in ptx_samples::all() {
         let module = ptx::parse(&source).unwrap();
         for function in functions(&module) {
             let flat = Flat::of(function).unwrap();

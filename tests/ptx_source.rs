@@ -98,9 +98,8 @@ fn every_chain_ends_in_the_function_itself() {
                     "{name}: {loc:?}"
                 );
                 assert!(
-                    chain
-                        .iter()
-                        .all(|frame| frame.function.is_some() && frame.line > 0)
+                    chain.iter().all(|frame| frame.function.is_some()),
+                    "{name}: {chain:?}"
                 );
                 assert_eq!(chain.len() > 1, loc.inlined.is_some());
             }

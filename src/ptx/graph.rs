@@ -289,8 +289,8 @@ mod tests {
                     prop_assert_eq!(idoms[b], None);
                     continue;
                 }
-                for a in 0..succs.len() {
-                    let expected = reachable[a] && dominates_by_definition(&succs, 0, a, b);
+                for (a, &is_reachable) in reachable.iter().enumerate() {
+                    let expected = is_reachable && dominates_by_definition(&succs, 0, a, b);
                     prop_assert_eq!(dominates(&idoms, a, b), expected, "{} dominates {}", a, b);
                 }
             }
@@ -346,8 +346,8 @@ mod tests {
                 let found = loops.iter().find(|found| found.header == header);
                 prop_assert_eq!(found.is_some(), !latches.is_empty());
                 let Some(found) = found else { continue };
-                for node in 0..succs.len() {
-                    let gets_back = reachable[node]
+                for (node, &is_reachable) in reachable.iter().enumerate() {
+                    let gets_back = is_reachable
                         && latches.iter().any(|&latch| reach(&succs, node, Some(header))[latch]);
                     let inside = node == header || gets_back;
                     prop_assert_eq!(found.nodes.contains(&node), inside, "{}", node);

@@ -13,6 +13,7 @@ pub mod flatten;
 pub mod graph;
 pub mod names;
 pub mod parser;
+pub mod print;
 pub mod source;
 pub mod token;
 
@@ -21,4 +22,5 @@ pub use error::{ParseError, ParseErrorKind};
 pub use flatten::{Declared, Flat, FlatInstr, ScopeId};
 pub use names::{demangle, matches_entry};
 pub use parser::{parse, parse_bytes};
+pub use print::print;
 pub use source::{SourceLine, SourceMap};

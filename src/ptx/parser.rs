@@ -14,7 +14,7 @@
 //! compiler's text parses. What bounds the work on hostile input: nesting stops
 //! at [`NESTING`] levels and an expression at [`EXPRESSION_NODES`] nodes, so
 //! neither the parser nor anything that walks the tree can exhaust the stack;
-//! lists that a range expands to stop at [`RANGE`] names.
+//! what ranges expand to stops at [`RANGE`] names.
 
 mod expression;
 mod function;
@@ -22,6 +22,8 @@ mod instruction;
 mod module;
 mod operand;
 mod variable;
+
+pub(crate) use expression::precedence;
 
 use super::ast::{Module, Span};
 use super::error::{Binary, ParseError, ParseErrorKind, clip};
@@ -31,7 +33,7 @@ use super::token::{Lexeme, Token, tokenize};
 pub const NESTING: usize = 100;
 /// How many nodes one constant expression may have.
 pub const EXPRESSION_NODES: usize = 500;
-/// How many names a range such as `label<4>` may stand for.
+/// How many names the ranges of a module, such as `label<4>`, may stand for in all.
 pub const RANGE: u64 = 65_536;
 
 /// Parses a PTX module.
@@ -119,6 +121,8 @@ struct Parser<'s> {
     depth: usize,
     /// Nodes of the constant expression being read.
     nodes: usize,
+    /// Names that ranges may still expand to.
+    range_left: u64,
 }
 
 impl<'s> Parser<'s> {
@@ -129,6 +133,7 @@ impl<'s> Parser<'s> {
             at: 0,
             depth: 0,
             nodes: 0,
+            range_left: RANGE,
         }
     }
 

@@ -25,6 +25,7 @@
 
 use super::alu::Row64;
 use super::ids::*;
+use std::sync::Arc;
 
 /// A warp of a grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -195,8 +196,8 @@ pub struct BlockBarrier<'a> {
     /// The barrier was for all threads of the block (no thread count given, or
     /// the count is the block's size).
     pub whole_block: bool,
-    /// Every thread of the block that had not exited waited: what came before in
-    /// the block is ordered before everything that comes after.
+    /// Every thread of the block that had not exited waited: what these threads did
+    /// before is ordered before everything that comes after in the block.
     pub full: bool,
     /// `.aligned` forms, `__syncthreads` among them.
     pub aligned: bool,
@@ -344,7 +345,7 @@ pub struct Divergence {
 }
 
 /// The shape of a launch, for whoever sizes its shadow by it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LaunchShape {
     /// Blocks.
     pub grid: Dim3,
@@ -363,6 +364,13 @@ pub struct LaunchShape {
     pub strong_shared: bool,
     /// Whether the program can make strong accesses to global memory.
     pub strong_global: bool,
+    /// Whether threads can be ordered by anything but whole-block barriers and
+    /// warp-level synchronisation: the program has a fence, an acquire or release
+    /// operation, a `bar.arrive`, or a barrier with a thread count. Where in doubt, `true`.
+    pub fine_sync: bool,
+    /// For each [`Site`]: what the instruction reads only decides branches (a
+    /// spin loop's flag). Sites beyond its end are `false`.
+    pub control_only: Arc<[bool]>,
     /// Number of the launch in its session, from 0.
     pub launch: u32,
 }
@@ -408,6 +416,12 @@ pub trait Observer: Sized + Send {
     /// A fence was executed by the lanes of `mask`.
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         let _ = (site, who, mask, order, scope);
+    }
+    /// Lanes executed a `bar.arrive` (not a `bar.sync` or `bar.red`) on barrier `id`
+    /// and go on; [`Observer::block_barrier`] will name them among
+    /// [`BlockBarrier::arrived`] when the barrier completes.
+    fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        let _ = (block, id, who);
     }
     /// A block barrier completed.
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {

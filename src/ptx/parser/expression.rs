@@ -11,7 +11,7 @@ use crate::ptx::error::ParseErrorKind;
 use crate::ptx::token::Token;
 
 /// Binary operators with their precedence: the larger binds the tighter.
-pub(crate) const BINARY: [(&str, u8); 18] = [
+const BINARY: [(&str, u8); 18] = [
     ("||", 1),
     ("&&", 2),
     ("|", 3),
@@ -31,6 +31,14 @@ pub(crate) const BINARY: [(&str, u8); 18] = [
     ("/", 10),
     ("%", 10),
 ];
+
+/// How tightly a binary operator binds; `None` for what is none.
+pub(crate) fn precedence(symbol: &str) -> Option<u8> {
+    BINARY
+        .iter()
+        .find(|(name, _)| *name == symbol)
+        .map(|(_, precedence)| *precedence)
+}
 
 impl Parser<'_> {
     /// A whole expression.
@@ -62,11 +70,7 @@ impl Parser<'_> {
     fn binary(&mut self, lowest: u8) -> Parsed<Expr> {
         let mut left = self.unary()?;
         while let Token::Symbol(symbol) = *self.token() {
-            let precedence = BINARY
-                .iter()
-                .find(|(name, _)| *name == symbol)
-                .map(|(_, p)| *p);
-            let Some(precedence) = precedence.filter(|p| *p >= lowest) else {
+            let Some(precedence) = precedence(symbol).filter(|p| *p >= lowest) else {
                 break;
             };
             self.advance();

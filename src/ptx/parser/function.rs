@@ -1,7 +1,7 @@
 //! PTX ISA, "Kernel Entry Point and Function Directives", "Control Flow
 //! Directives", "Performance-Tuning Directives" and the statements of a body.
 
-use super::{Fault, Parsed, Parser, RANGE};
+use super::{Fault, Parsed, Parser};
 use crate::ptx::ast::*;
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::token::Token;
@@ -162,13 +162,14 @@ impl Parser<'_> {
                 let at = self.span();
                 let found = self.int("how many targets the name stands for")?;
                 self.expect(">", "`>` after the number of targets")?;
-                if found > RANGE {
-                    let (what, range) = ("the number of targets", "at most 65536");
+                if found > self.range_left {
+                    let (what, range) = ("the number of targets", "at most 65536 in a module");
                     return Err(Fault::new(
                         at,
                         ParseErrorKind::OutOfRange { what, range, found },
                     ));
                 }
+                self.range_left -= found;
                 targets.extend((0..found).map(|index| format!("{target}{index}")));
             } else {
                 targets.push(target);

@@ -42,12 +42,9 @@ impl Parser<'_> {
     fn operands(&mut self, opcode: &str) -> Parsed<Vec<Operand>> {
         let mut operands = Vec::new();
         loop {
-            let open = self.span();
-            // "Control Flow Instructions: call" has parenthesised lists.
-            let operand = if opcode == "call" && self.eat("(") {
-                Operand::List(self.list(open, ("(", ")"), "the call's list", Self::operand)?)
-            } else {
-                self.operand()?
+            let operand = match opcode == "call" && self.is("(") {
+                true => self.call_list()?,
+                false => self.operand()?,
             };
             operands.push(operand);
             if self.eat(";") {
@@ -55,6 +52,26 @@ impl Parser<'_> {
             }
             if !self.eat(",") {
                 return Err(self.missing("`,` or `;` after the operand"));
+            }
+        }
+    }
+
+    /// "Control Flow Instructions: call": `(a, b)`, unless the parenthesis turns out
+    /// to belong to a constant expression.
+    fn call_list(&mut self) -> Parsed<Operand> {
+        let start = self.at;
+        let open = self.span();
+        self.advance();
+        let list = self.list(open, ("(", ")"), "the call's list", Self::operand);
+        if list.is_ok() && (self.is(",") || self.is(";")) {
+            return list.map(Operand::List);
+        }
+        let end = std::mem::replace(&mut self.at, start);
+        match (list, self.operand()) {
+            (_, Ok(expression)) if self.is(",") || self.is(";") => Ok(expression),
+            (list, _) => {
+                self.at = end;
+                list.map(Operand::List)
             }
         }
     }

@@ -106,7 +106,7 @@ impl Parser<'_> {
         match *self.token() {
             Token::Dotted(".file") => items.push(Item::File(self.file()?)),
             Token::Dotted(".section") => items.push(Item::Section(self.section()?)),
-            Token::Dotted(name) => {
+            Token::Dotted(name) if name != ".version" => {
                 let linkage = self.linkage();
                 if self.is_dotted(".entry") || self.is_dotted(".func") {
                     items.push(Item::Function(self.function(linkage)?));
@@ -115,7 +115,9 @@ impl Parser<'_> {
                     items.extend(variables.into_iter().map(Item::Variable));
                 } else if linkage.is_some() {
                     return Err(self.unexpected("`.entry`, `.func` or a state space"));
-                } else if matches!(self.lexeme(1).token, Token::Dotted(_)) {
+                } else if matches!(self.lexeme(1).token, Token::Dotted(_))
+                    && !self.lexeme(1).starts_line
+                {
                     // No directive takes another one as its first argument.
                     let kind = "a directive";
                     return Err(Fault::unknown_name(self.span(), name, kind, &DIRECTIVES));

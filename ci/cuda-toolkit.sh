@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Installs the CUDA compiler (no driver, no GPU, no root) from PyPI into .toolchain/cuda.
+#
+#   ci/cuda-toolkit.sh [FOLDER]      FOLDER: default .toolchain/cuda of this project
+#
+# Needs python3 with pip or with venv. Does nothing, and needs no network, where the wanted
+# versions are there already.
+set -euo pipefail
+
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+target=${1:-$project/.toolchain/cuda}
+
+packages=(
+    nvidia-cuda-nvcc==13.0.88       # nvcc, cudafe++, ptxas, fatbinary
+    nvidia-nvvm==13.0.88            # cicc: CUDA C++ to PTX
+    nvidia-cuda-crt==13.0.88        # headers of the compiler
+    nvidia-cuda-runtime==13.0.96    # cuda_runtime.h, cooperative_groups.h
+    nvidia-cuda-cccl==13.0.85       # cuda/atomic, cub, thrust
+    nvidia-cuda-cuobjdump==13.5.37  # PTX and machine code out of binaries
+    nvidia-cuda-nvdisasm==13.5.37   # what cuobjdump calls for machine code
+)
+
+say() { printf '%s\n' "cuda-toolkit: $*" >&2; }
+
+stamp=$target/.racetrap-versions
+wanted=$(printf '%s\n' "${packages[@]}")
+if [[ -x $target/bin/nvcc && -x $target/bin/ptxas && -f $stamp && $(<"$stamp") == "$wanted" ]]; then
+    say "already in $target"
+    exit 0
+fi
+
+command -v python3 >/dev/null || {
+    say "python3 was not found; it is needed to fetch the compiler from PyPI"
+    exit 1
+}
+
+mkdir -p "$(dirname "$target")"
+scratch=$(mktemp -d "$(dirname "$target")/.install.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+# pip of the system where there is one, else one of our own.
+if python3 -m pip --version >/dev/null 2>&1; then
+    pip=(python3 -m pip)
+elif python3 -m venv "$scratch/venv" >/dev/null 2>&1; then
+    pip=("$scratch/venv/bin/python" -m pip)
+else
+    say "python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)"
+    exit 1
+fi
+
+say "installing into $target (about 300 MB)"
+site=$scratch/site
+installed=
+for try in 1 2 3; do
+    if "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --root-user-action=ignore \
+        --only-binary :all: --target "$site" "${packages[@]}" >&2; then
+        installed=yes
+        break
+    fi
+    say "try $try failed"
+    rm -rf "$site"
+    sleep $((try * 3))
+done
+[[ $installed ]] || {
+    say "pip could not install the compiler; see its messages above"
+    exit 1
+}
+
+[[ -x $site/nvidia/cu13/bin/nvcc ]] || {
+    say "the packages hold no nvidia/cu13/bin/nvcc: their layout has changed"
+    exit 1
+}
+rm -rf "$target"
+mv "$site/nvidia/cu13" "$target"
+# nvcc looks for lib64.
+[[ -e $target/lib64 || ! -d $target/lib ]] || ln -s lib "$target/lib64"
+printf '%s' "$wanted" >"$stamp"
+
+"$target/bin/nvcc" --version | tail -n 2 >&2
+say "done; racetrap finds it in .toolchain/cuda"

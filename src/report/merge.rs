@@ -1,0 +1,24 @@
+//! Groups findings that are one to the reader.
+
+use super::Diagnostic;
+use std::collections::HashMap;
+
+/// Adds `new` to `all`: findings of the same rule on the same lines become one, with the first
+/// one's example, the sum of the counts, and the builds of both.
+pub fn merge(all: &mut Vec<Diagnostic>, new: impl IntoIterator<Item = Diagnostic>) {
+    let mut known: HashMap<_, usize> = all.iter().enumerate().map(|(i, d)| (d.key(), i)).collect();
+    for diagnostic in new {
+        let Some(&index) = known.get(&diagnostic.key()) else {
+            known.insert(diagnostic.key(), all.len());
+            all.push(diagnostic);
+            continue;
+        };
+        let old = &mut all[index];
+        old.count += diagnostic.count;
+        for build in diagnostic.builds {
+            if !old.builds.contains(&build) {
+                old.builds.push(build);
+            }
+        }
+    }
+}

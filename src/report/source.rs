@@ -1,0 +1,271 @@
+//! Source texts that diagnostics point into, and where in a line they point.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One source text under the name by which it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path as shown to the reader.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+}
+
+impl SourceFile {
+    /// A line's text without its end; `None` past the end. Lines count from 1.
+    pub fn line(&self, line: u32) -> Option<&str> {
+        self.text.lines().nth(line.checked_sub(1)? as usize)
+    }
+
+    /// Byte range in the whole text of the bytes `columns` of `line` (from 1), cut to the line.
+    pub fn range(&self, line: u32, columns: &Range<u32>) -> Range<usize> {
+        let mut start = 0;
+        for (index, text) in self.text.split_inclusive('\n').enumerate() {
+            if index as u32 + 1 == line {
+                let length = text.trim_end_matches(['\n', '\r']).len();
+                let cut = |column: u32| start + (column as usize).min(length);
+                return cut(columns.start)..cut(columns.end).max(cut(columns.start));
+            }
+            start += text.len();
+        }
+        self.text.len()..self.text.len()
+    }
+}
+
+/// The source texts of a report: given ones first, the file system second.
+///
+/// A compiler writes the path by which it was called into the PTX. A text that was
+/// added under a path is found again by that path, by one that ends in it, or by
+/// the file's name where no other text has it.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    known: BTreeMap<String, Option<Arc<SourceFile>>>,
+    given: Vec<Arc<SourceFile>>,
+}
+
+impl Sources {
+    /// None yet.
+    pub fn new() -> Sources {
+        Sources::default()
+    }
+
+    /// Adds a text under the path by which it is to be shown.
+    pub fn add(&mut self, path: &str, text: &str) -> Arc<SourceFile> {
+        let file = Arc::new(SourceFile {
+            path: path.to_string(),
+            text: text.to_string(),
+        });
+        self.known.insert(path.to_string(), Some(file.clone()));
+        self.given.push(file.clone());
+        file
+    }
+
+    /// Lets `alias` (what the compiler calls it) stand for a text added before.
+    pub fn alias(&mut self, alias: &str, file: &Arc<SourceFile>) {
+        self.known.insert(alias.to_string(), Some(file.clone()));
+    }
+
+    /// The text of a path that the compiler wrote, if it can be had.
+    pub fn find(&mut self, path: &str) -> Option<Arc<SourceFile>> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let found = self.given_like(path).or_else(|| read(path));
+        self.known.insert(path.to_string(), found.clone());
+        found
+    }
+
+    /// The texts added so far, in order.
+    pub fn given(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
+        self.given.iter()
+    }
+
+    fn given_like(&self, path: &str) -> Option<Arc<SourceFile>> {
+        let wanted = Path::new(path);
+        let by = |matches: &dyn Fn(&Path) -> bool| {
+            let mut all = self.given.iter().filter(|f| matches(Path::new(&f.path)));
+            all.next().filter(|_| all.next().is_none()).cloned()
+        };
+        by(&|p| wanted.ends_with(p) || p.ends_with(wanted))
+            .or_else(|| by(&|p| p.file_name() == wanted.file_name()))
+    }
+}
+
+/// Largest source file that is read to be quoted.
+const QUOTED_BYTES: u64 = 16 << 20;
+
+fn read(path: &str) -> Option<Arc<SourceFile>> {
+    let data = std::fs::metadata(path).ok()?;
+    if !data.is_file() || data.len() > QUOTED_BYTES {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
+    let shown = std::env::current_dir()
+        .ok()
+        .and_then(|here| {
+            Path::new(path)
+                .strip_prefix(here)
+                .ok()
+                .map(|p| p.to_owned())
+        })
+        .map_or_else(|| path.to_string(), |p| p.display().to_string());
+    Some(Arc::new(SourceFile { path: shown, text }))
+}
+
+/// Byte columns (from 0) of the statement that begins at `column` (from 1; 0: at the line's
+/// first character): up to its semicolon, its comment, or the line's end.
+pub fn statement(line: &str, column: u32) -> Range<u32> {
+    let first = line.len() - line.trim_start().len();
+    let mut start = (column as usize)
+        .saturating_sub(1)
+        .max(first)
+        .min(line.len());
+    while !line.is_char_boundary(start) {
+        start -= 1;
+    }
+    let rest = &line[start..];
+    let comment = rest.find("//").unwrap_or(rest.len());
+    let mut depth = 0i32;
+    let mut end = comment;
+    for (at, c) in rest[..comment].char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ';' if depth <= 0 => {
+                end = at;
+                break;
+            }
+            '{' | '}' if at > 0 && depth <= 0 => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let end = start + rest[..end].trim_end().len();
+    start as u32..end.max((start + 1).min(line.len())) as u32
+}
+
+/// Byte columns of `name[…]` (or `*name`) in the statement at `within`, if one stands out: for a
+/// write the one that is assigned to, for a read the only one that is not.
+pub fn element(line: &str, within: &Range<u32>, name: &str, write: bool) -> Option<Range<u32>> {
+    let text = line.get(within.start as usize..within.end as usize)?;
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut assigned = Vec::new();
+    let mut others = Vec::new();
+    for (at, _) in text.match_indices(name) {
+        let after = &text[at + name.len()..];
+        if text[..at].ends_with(word) || text[..at].ends_with(['.', '>']) || after.starts_with(word)
+        {
+            continue;
+        }
+        let mut end = at + name.len();
+        while let Some(length) = text[end..].starts_with('[').then(|| closing(&text[end..])) {
+            end += length?;
+        }
+        if end == at + name.len() {
+            continue;
+        }
+        let range = within.start + at as u32..within.start + end as u32;
+        let tail = text[end..].trim_start();
+        let plain = tail.starts_with('=') && !tail.starts_with("==");
+        let update = ["++", "--"]
+            .iter()
+            .any(|o| tail.starts_with(o) || text[..at].trim_end().ends_with(o))
+            || ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="]
+                .iter()
+                .any(|o| tail.starts_with(o));
+        if plain || update {
+            assigned.push(range.clone());
+        }
+        if !plain {
+            others.push(range);
+        }
+    }
+    let mut candidates = if write { assigned } else { others };
+    candidates.dedup();
+    (candidates.len() == 1).then(|| candidates.remove(0))
+}
+
+/// Length of the bracketed text that begins at the front.
+fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn cut(line: &str, range: Range<u32>) -> &str {
+        &line[range.start as usize..range.end as usize]
+    }
+
+    #[rstest]
+    #[case("  a[i] = b[i]; // why", 3, "a[i] = b[i]")]
+    #[case("  a[i] = b[i]; // why", 0, "a[i] = b[i]")]
+    #[case("  for (int i = 0; i < 3; ++i) {", 3, "for (int i = 0; i < 3; ++i)")]
+    #[case("__global__ void k() { x = 1; y = 2; }", 23, "x = 1")]
+    #[case("  }", 3, "}")]
+    #[case("", 9, "")]
+    #[case("ü = 1;", 2, "ü = 1")]
+    fn statements_end_where_they_end(#[case] line: &str, #[case] column: u32, #[case] want: &str) {
+        assert_eq!(cut(line, statement(line, column)), want);
+    }
+
+    #[rstest]
+    #[case("s[t] = s[t - d] + 1", true, Some("s[t]"))]
+    #[case("s[t] = s[t - d] + 1", false, Some("s[t - d]"))]
+    #[case("s[t] += s[t - d]", true, Some("s[t]"))]
+    #[case("s[t] += s[t - d]", false, None)]
+    #[case("s[k[2]][1]++", true, Some("s[k[2]][1]"))]
+    #[case("++s[0]", true, Some("s[0]"))]
+    #[case("cs[t] = 1", true, None)]
+    #[case("p->s[t] = 1", true, None)]
+    #[case("x = s[a] + s[b]", false, None)]
+    #[case("y = s[a] == s[b", false, None)]
+    fn elements_are_told_apart(
+        #[case] line: &str,
+        #[case] write: bool,
+        #[case] want: Option<&str>,
+    ) {
+        let all = 0..line.len() as u32;
+        assert_eq!(element(line, &all, "s", write).map(|r| cut(line, r)), want);
+    }
+
+    #[test]
+    fn texts_are_found_by_any_name_of_theirs() {
+        let mut sources = Sources::new();
+        let a = sources.add("kernels/scan/a.cu", "x");
+        assert_eq!(sources.find("kernels/scan/a.cu"), Some(a.clone()));
+        assert_eq!(sources.find("/build/kernels/scan/a.cu"), Some(a.clone()));
+        assert_eq!(sources.find("a.cu"), Some(a.clone()));
+        assert_eq!(sources.find("/else/where/a.cu"), Some(a));
+        assert_eq!(sources.find("/else/where/b.cu"), None);
+    }
+
+    #[test]
+    fn ranges_are_cut_to_their_line() {
+        let file = SourceFile {
+            path: "x".into(),
+            text: "ab\r\ncdef\n".into(),
+        };
+        assert_eq!(file.range(1, &(0..9)), 0..2);
+        assert_eq!(file.range(2, &(1..3)), 5..7);
+        assert_eq!(file.range(7, &(1..3)), 9..9);
+    }
+}

@@ -1,0 +1,105 @@
+//! Every renderer, on the same reports.
+
+use super::*;
+use anstyle::Style;
+
+#[test]
+fn text() {
+    insta::assert_snapshot!(render(&samples::report(), Format::Text));
+}
+
+#[test]
+fn text_in_colour() {
+    let colour = terminal::diagnostic(&samples::race(), true);
+    let stripped = anstream::adapter::strip_str(&colour).to_string();
+    assert_eq!(stripped, terminal::diagnostic(&samples::race(), false));
+    insta::assert_snapshot!(colour.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn json() {
+    let text = render(&samples::report(), Format::Json);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["version"], json::VERSION);
+    assert_eq!(value["totals"]["errors"], 4);
+    insta::assert_snapshot!(text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
+
+#[test]
+fn github() {
+    let text = render(&samples::report(), Format::Github);
+    assert!(text.lines().all(|line| line.starts_with("::")));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn sarif() {
+    let text = render(&samples::report(), Format::Sarif);
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let rules = value["runs"][0]["tool"]["driver"]["rules"].take();
+    let results = value["runs"][0]["results"].as_array().unwrap();
+    for result in results {
+        let index = result["ruleIndex"].as_u64().unwrap() as usize;
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    let text = serde_json::to_string_pretty(&value).unwrap();
+    insta::assert_snapshot!(text.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
+
+#[test]
+fn junit() {
+    insta::assert_snapshot!(render(&samples::report(), Format::Junit));
+}
+
+/// The committed schema is that of the types. Renew it with `RACETRAP_RENEW=1 cargo test schema`.
+#[test]
+fn schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.schema.json");
+    if std::env::var_os("RACETRAP_RENEW").is_some() {
+        std::fs::write(path, json::schema()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        committed,
+        json::schema(),
+        "docs/report.schema.json is stale: run `RACETRAP_RENEW=1 cargo test schema`"
+    );
+}
+
+#[test]
+fn colours_tell_what_needs_attention() {
+    let style = |verdict, ok| terminal::verdict_style(verdict, ok);
+    assert_ne!(style(Verdict::Clean, true), style(Verdict::Findings, false));
+    assert_ne!(
+        style(Verdict::Inconclusive, false),
+        style(Verdict::Clean, true)
+    );
+    assert_ne!(style(Verdict::Clean, true), Style::new());
+}
+
+#[test]
+fn findings_of_two_builds_become_one() {
+    let build = |name: &str, diagnostic: Diagnostic| Diagnostic {
+        builds: vec![name.into()],
+        ..diagnostic
+    };
+    let mut all = Vec::new();
+    merge(&mut all, [build("optimised", samples::race())]);
+    let other = build("unoptimised", samples::race());
+    merge(
+        &mut all,
+        [
+            other.clone(),
+            other,
+            build("unoptimised", samples::one_line()),
+        ],
+    );
+    let seen: Vec<_> = all.iter().map(|d| (d.count, d.builds.join("+"))).collect();
+    assert_eq!(
+        seen,
+        [
+            (3 * 12345, "optimised+unoptimised".into()),
+            (1, "unoptimised".into())
+        ]
+    );
+}

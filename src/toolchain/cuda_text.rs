@@ -1,0 +1,598 @@
+//! What can be read out of CUDA source text without a compiler: names of kernel
+//! parameters, declarations of arrays, launches with constant geometry.
+//!
+//! It is used for names and guesses alone, never for a verdict: a macro or a
+//! template that it cannot see through yields `None`. Comments, strings and
+//! preprocessor branches are not evaluated beyond blanking comments and strings out.
+
+use std::collections::HashMap;
+
+/// A declared kernel parameter or array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its type as written, without qualifiers of space: `const float*`, `int`.
+    pub ty: String,
+    /// Its name.
+    pub name: String,
+    /// Array dimensions as written.
+    pub dims: Vec<String>,
+    /// Line of the declaration, from 1.
+    pub line: u32,
+}
+
+/// A kernel launch in host code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaunchText {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory; 0 where none are given.
+    pub shared: u32,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// A source text, comments and strings blanked out, with its constants.
+#[derive(Clone, Debug, Default)]
+pub struct CudaText {
+    text: String,
+    constants: HashMap<String, String>,
+}
+
+impl CudaText {
+    /// Reads a text. `defines` are `NAME` or `NAME=VALUE` as given to the compiler.
+    pub fn new(text: &str, defines: &[String]) -> CudaText {
+        let text = blank(text);
+        let mut constants = HashMap::new();
+        for line in text.lines() {
+            if let Some(rest) = line.trim_start().strip_prefix('#')
+                && let Some(rest) = rest.trim_start().strip_prefix("define")
+                && let Some((name, value)) = rest.trim().split_once(char::is_whitespace)
+                && identifier(name) == name
+            {
+                constants.insert(name.to_string(), value.trim().to_string());
+            }
+        }
+        let text = without_directives(&text);
+        for keyword in ["constexpr", "const"] {
+            for at in words(&text, keyword) {
+                let Some(end) = text[at..].find([';', '{', ')']) else {
+                    continue;
+                };
+                let statement = &text[at..at + end];
+                if let Some((left, value)) = statement.split_once('=')
+                    && !statement.contains('(')
+                    && let Some(name) = last_identifier(left)
+                {
+                    constants
+                        .entry(name.to_string())
+                        .or_insert_with(|| value.trim().to_string());
+                }
+            }
+        }
+        for define in defines {
+            let (name, value) = define.split_once('=').unwrap_or((define, "1"));
+            constants.insert(name.to_string(), value.to_string());
+        }
+        CudaText { text, constants }
+    }
+
+    /// Value of a constant integer expression: literals, constants of this text, `+ - * / % << >>`,
+    /// parentheses. `None` for anything else.
+    pub fn evaluate(&self, expression: &str) -> Option<i64> {
+        let mut parser = Constant {
+            rest: expression.trim(),
+            text: self,
+            depth: 0,
+        };
+        let value = parser.sum()?;
+        parser.rest.trim().is_empty().then_some(value)
+    }
+
+    /// The parameters of the kernel `name` (without its namespace), if its definition or
+    /// declaration can be read.
+    pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
+        for at in words(&self.text, name) {
+            let before = &self.text[..at];
+            let head = before
+                .rfind([';', '}', '{'])
+                .map_or(before, |p| &before[p..]);
+            let Some(open) = self.text[at + name.len()..].trim_start().strip_prefix('(') else {
+                continue;
+            };
+            if words(head, "__global__").next().is_none() {
+                continue;
+            }
+            let start = self.text.len() - open.len();
+            let inside = &self.text[start..start + matching(open, '(', ')')?];
+            if inside.trim().is_empty() || inside.trim() == "void" {
+                return Some(Vec::new());
+            }
+            return split(inside)
+                .into_iter()
+                .map(|part| self.declared(part, start))
+                .collect();
+        }
+        None
+    }
+
+    /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
+    pub fn variable(&self, name: &str) -> Option<Declared> {
+        words(&self.text, name).find_map(|at| {
+            let from = self.text[..at].rfind([';', '}', '{']).map_or(0, |p| p + 1);
+            let end = at + self.text[at..].find([';', '=', ',', ')'])?;
+            let head = &self.text[from..at];
+            let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
+            if !spaces.iter().any(|s| words(head, s).next().is_some()) || head.contains('(') {
+                return None;
+            }
+            let mut declared = self.declared(&self.text[from..end], from)?;
+            declared.line = self.line_of(at);
+            (declared.name == name).then_some(declared)
+        })
+    }
+
+    /// The launches `name<<<grid, block[, shared[, stream]]>>>` whose geometry is constant.
+    pub fn launches(&self, name: &str) -> Vec<LaunchText> {
+        words(&self.text, name)
+            .filter_map(|at| {
+                let mut rest = self.text[at + name.len()..].trim_start();
+                if rest.starts_with('<') && !rest.starts_with("<<<") {
+                    let close = rest.find(">")?;
+                    rest = rest[close + 1..].trim_start();
+                }
+                let rest = rest.strip_prefix("<<<")?;
+                let parts = split(&rest[..rest.find(">>>")?]);
+                Some(LaunchText {
+                    grid: self.dim3(parts.first()?)?,
+                    block: self.dim3(parts.get(1)?)?,
+                    shared: match parts.get(2) {
+                        Some(bytes) => self.evaluate(bytes)?.try_into().ok()?,
+                        None => 0,
+                    },
+                    line: self.line_of(at),
+                })
+            })
+            .collect()
+    }
+
+    /// A `dim3` expression: `n`, `dim3(x, y)`, `{x, y}`, or a variable initialised so.
+    fn dim3(&self, expression: &str) -> Option<[u32; 3]> {
+        let expression = expression.trim();
+        let list = expression
+            .strip_prefix("dim3")
+            .unwrap_or(expression)
+            .trim_start();
+        if let Some(inside) = list
+            .strip_prefix(['(', '{'])
+            .and_then(|l| l.strip_suffix([')', '}']))
+        {
+            let mut out = [1; 3];
+            let parts = split(inside);
+            if parts.len() > 3 {
+                return None;
+            }
+            for (to, part) in out.iter_mut().zip(parts) {
+                *to = self.positive(part)?;
+            }
+            return Some(out);
+        }
+        if let Some(x) = self.positive(expression) {
+            return Some([x, 1, 1]);
+        }
+        if identifier(expression) != expression {
+            return None;
+        }
+        words(&self.text, expression).find_map(|at| {
+            let head = self.text[..at].trim_end();
+            if !head.ends_with("dim3") && !head.ends_with(',') {
+                return None;
+            }
+            let rest = self.text[at + expression.len()..].trim_start();
+            let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
+            let end = rest.find(';')?;
+            let open = rest.chars().next().filter(|c| "({d".contains(*c))?;
+            let upto = if open == 'd' {
+                end
+            } else {
+                rest[..end].find(if open == '(' { ')' } else { '}' })? + 1
+            };
+            self.dim3(&rest[..upto])
+        })
+    }
+
+    fn positive(&self, expression: &str) -> Option<u32> {
+        u32::try_from(self.evaluate(expression)?)
+            .ok()
+            .filter(|v| *v > 0)
+    }
+
+    fn line_of(&self, at: usize) -> u32 {
+        self.text[..at].matches('\n').count() as u32 + 1
+    }
+
+    fn declared(&self, text: &str, start: usize) -> Option<Declared> {
+        let text = text.split('=').next()?;
+        let (left, dims) = match text.find('[') {
+            Some(at) => (&text[..at], &text[at..]),
+            None => (text, ""),
+        };
+        let name = last_identifier(left)?;
+        let ty = left[..left.trim_end().len() - name.len()].trim();
+        let kept: Vec<&str> = ty
+            .split_whitespace()
+            .filter(|w| !w.starts_with("__") && *w != "extern" && *w != "static")
+            .filter(|w| !w.starts_with("alignas"))
+            .collect();
+        let dims = dims
+            .split('[')
+            .skip(1)
+            .map(|d| d.split(']').next().unwrap_or("").trim().to_string())
+            .collect();
+        (!kept.is_empty()).then(|| Declared {
+            ty: kept.join(" ").replace(" *", "*"),
+            name: name.to_string(),
+            dims,
+            line: self.line_of(start),
+        })
+    }
+}
+
+struct Constant<'a> {
+    rest: &'a str,
+    text: &'a CudaText,
+    depth: u32,
+}
+
+impl Constant<'_> {
+    fn take(&mut self, operator: &str) -> bool {
+        let rest = self.rest.trim_start();
+        let taken = rest.strip_prefix(operator);
+        self.rest = taken.unwrap_or(rest);
+        taken.is_some()
+    }
+
+    fn sum(&mut self) -> Option<i64> {
+        let mut value = self.product()?;
+        loop {
+            value = if self.take("+") {
+                value.checked_add(self.product()?)?
+            } else if self.take("-") {
+                value.checked_sub(self.product()?)?
+            } else if self.take("<<") {
+                value.checked_shl(self.product()?.try_into().ok()?)?
+            } else if self.take(">>") {
+                value.checked_shr(self.product()?.try_into().ok()?)?
+            } else {
+                return Some(value);
+            }
+        }
+    }
+
+    fn product(&mut self) -> Option<i64> {
+        let mut value = self.atom()?;
+        loop {
+            value = if self.take("*") {
+                value.checked_mul(self.atom()?)?
+            } else if self.take("/") {
+                value.checked_div(self.atom()?)?
+            } else if self.take("%") {
+                value.checked_rem(self.atom()?)?
+            } else {
+                return Some(value);
+            }
+        }
+    }
+
+    fn atom(&mut self) -> Option<i64> {
+        self.depth += 1;
+        if self.depth > 64 {
+            return None;
+        }
+        if self.take("-") {
+            return self.atom()?.checked_neg();
+        }
+        if self.take("(") {
+            let value = self.sum()?;
+            return self.take(")").then_some(value);
+        }
+        if self.take("sizeof") {
+            let rest = self.rest.trim_start().strip_prefix('(')?;
+            let (ty, rest) = rest.split_once(')')?;
+            self.rest = rest;
+            return scalar_bytes(ty).map(i64::from);
+        }
+        let rest = self.rest.trim_start();
+        let length = rest
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(length);
+        self.rest = rest;
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
+            return match digits
+                .strip_prefix("0x")
+                .or_else(|| digits.strip_prefix("0X"))
+            {
+                Some(hex) => i64::from_str_radix(hex, 16).ok(),
+                None => digits.parse().ok(),
+            };
+        }
+        let value = self.text.constants.get(word)?;
+        let mut inner = Constant {
+            rest: value,
+            text: self.text,
+            depth: self.depth,
+        };
+        let value = inner.sum()?;
+        inner.rest.trim().is_empty().then_some(value)
+    }
+}
+
+/// Bytes of a C++ or CUDA scalar or vector type by its name, qualifiers and all.
+pub fn scalar_bytes(ty: &str) -> Option<u32> {
+    let words: Vec<&str> = ty
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|w| !["const", "volatile", "std", "signed", "unsigned", ""].contains(w))
+        .collect();
+    let unsigned = ty.contains("signed");
+    Some(match words.as_slice() {
+        ["char" | "bool" | "int8_t" | "uint8_t" | "uchar"] => 1,
+        ["short"] | ["short", "int"] | ["int16_t" | "uint16_t" | "ushort" | "__half" | "half"] => 2,
+        ["__nv_bfloat16" | "nv_bfloat16"] => 2,
+        ["int" | "float" | "int32_t" | "uint32_t" | "uint"] => 4,
+        [] if unsigned => 4,
+        ["long" | "double" | "int64_t" | "uint64_t" | "size_t" | "ptrdiff_t"] => 8,
+        ["long", "long"] | ["long", "int"] | ["long", "long", "int"] => 8,
+        ["int2" | "uint2" | "float2"] => 8,
+        ["int3" | "uint3" | "float3"] => 12,
+        ["int4" | "uint4" | "float4" | "double2" | "longlong2" | "ulonglong2"] => 16,
+        _ => return None,
+    })
+}
+
+/// The same text with comments, string and character literals replaced by spaces, so that every
+/// byte offset and line still holds.
+fn blank(text: &str) -> String {
+    #[derive(PartialEq)]
+    enum In {
+        Code,
+        Line,
+        Block,
+        Quote(u8),
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut state = In::Code;
+    let mut at = 0;
+    while at < bytes.len() {
+        let two = &bytes[at..bytes.len().min(at + 2)];
+        let mut width = 1;
+        let keep = match state {
+            In::Code if two == b"//" => {
+                state = In::Line;
+                false
+            }
+            In::Code if two == b"/*" => {
+                state = In::Block;
+                width = 2;
+                false
+            }
+            In::Code if bytes[at] == b'"' => {
+                state = In::Quote(b'"');
+                false
+            }
+            In::Code if bytes[at] == b'\'' && !out.last().is_some_and(u8::is_ascii_digit) => {
+                state = In::Quote(b'\'');
+                false
+            }
+            In::Code => true,
+            In::Line => {
+                if bytes[at] == b'\n' {
+                    state = In::Code;
+                }
+                false
+            }
+            In::Block => {
+                if two == b"*/" {
+                    state = In::Code;
+                    width = 2;
+                }
+                false
+            }
+            In::Quote(quote) => {
+                if bytes[at] == b'\\' {
+                    width = 2;
+                } else if bytes[at] == quote || bytes[at] == b'\n' {
+                    state = In::Code;
+                }
+                false
+            }
+        };
+        for byte in &bytes[at..bytes.len().min(at + width)] {
+            out.push(if keep || *byte == b'\n' { *byte } else { b' ' });
+        }
+        at += width;
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The same text with preprocessor lines replaced by spaces.
+fn without_directives(text: &str) -> String {
+    let mut continued = false;
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let directive = continued || line.trim_start().starts_with('#');
+        continued = directive && line.trim_end().ends_with('\\');
+        if directive {
+            out.extend(line.chars().map(|c| if c == '\n' { c } else { ' ' }));
+        } else {
+            out.push_str(line);
+        }
+    }
+    out
+}
+
+/// Offsets at which `word` stands as a word of its own.
+fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| {
+            !word.is_empty()
+                && !text[..*at].ends_with(part)
+                && !text[at + word.len()..].starts_with(part)
+        })
+}
+
+fn identifier(text: &str) -> &str {
+    let length = text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len());
+    &text[..length]
+}
+
+fn last_identifier(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let start = text
+        .rfind(|c: char| !c.is_alphanumeric() && c != '_')
+        .map_or(0, |p| {
+            p + text[p..].chars().next().map_or(1, char::len_utf8)
+        });
+    let word = &text[start..];
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        .then_some(word)
+}
+
+/// Length of the text before the bracket that closes one opened before it.
+fn matching(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+/// Splits at commas that are in no brackets.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+#define TILE 32 // lanes
+constexpr int PAD = TILE + 1;
+/* __global__ void scale(int wrong) {} */
+struct P { int a; };
+extern "C" __global__ void scale(float* __restrict__ data, const P p,
+                                 unsigned int n = 3) {
+    __shared__ float tile[TILE][PAD];
+    extern __shared__ int dyn[];
+    const char* s = "scale(";
+}
+template <int N, typename T>
+__global__ __launch_bounds__(256) void reduce(T* in, T (&out)[4]);
+int main() {
+    dim3 grid(4, 2), block(TILE, 8);
+    scale<<<grid, block, 4 * sizeof(float)>>>(d, p, 3);
+    scale<<<dim3{2, 2, 2}, 64>>>(d, p, 3);
+    scale<<<n / 64, 64>>>(d, p, 3);
+    reduce<3, int><<<1, PAD>>>(x);
+}
+"#;
+
+    #[test]
+    fn parameters_have_names_and_types() {
+        let text = CudaText::new(TEXT, &[]);
+        let all = text.parameters("scale").unwrap();
+        let seen: Vec<_> = all
+            .iter()
+            .map(|p| (p.ty.as_str(), p.name.as_str()))
+            .collect();
+        assert_eq!(
+            seen,
+            [("float*", "data"), ("const P", "p"), ("unsigned int", "n")]
+        );
+        assert_eq!(text.parameters("absent"), None);
+    }
+
+    #[test]
+    fn arrays_have_dimensions() {
+        let text = CudaText::new(TEXT, &["TILE=16".into()]);
+        let tile = text.variable("tile").unwrap();
+        assert_eq!((tile.ty.as_str(), tile.line), ("float", 8));
+        let dims: Vec<_> = tile.dims.iter().map(|d| text.evaluate(d)).collect();
+        assert_eq!(dims, [Some(16), Some(17)]);
+        assert_eq!(text.variable("dyn").unwrap().dims, [""]);
+        assert_eq!(text.variable("data"), None);
+    }
+
+    #[test]
+    fn launches_with_constant_geometry_are_read() {
+        let text = CudaText::new(TEXT, &[]);
+        let launches = text.launches("scale");
+        assert_eq!(launches.len(), 2, "the third depends on a variable");
+        assert_eq!(
+            (launches[0].grid, launches[0].block, launches[0].shared),
+            ([4, 2, 1], [32, 8, 1], 16)
+        );
+        assert_eq!(
+            (launches[1].grid, launches[1].block),
+            ([2, 2, 2], [64, 1, 1])
+        );
+        assert_eq!(text.launches("reduce")[0].block, [33, 1, 1]);
+    }
+
+    #[test]
+    fn constants_that_refer_to_themselves_are_refused() {
+        let text = CudaText::new("#define A B\n#define B A\n", &[]);
+        assert_eq!(text.evaluate("A + 1"), None);
+        assert_eq!(text.evaluate("(2 + 3) * 4 << 1"), Some(40));
+        assert_eq!(text.evaluate("1 / 0"), None);
+        assert_eq!(text.evaluate(""), None);
+    }
+
+    #[test]
+    fn rubbish_does_no_harm() {
+        for text in [
+            "",
+            "__global__ void scale(",
+            "scale<<<",
+            "\"",
+            "/*",
+            "scale<<<1,",
+            "'\\",
+            "é\"é",
+        ] {
+            let text = CudaText::new(text, &[]);
+            assert_eq!(text.parameters("scale"), None);
+            assert!(text.launches("scale").is_empty());
+            assert_eq!(text.variable("scale"), None);
+        }
+    }
+}
