@@ -104,6 +104,7 @@ pub fn launch<O: Observer>(
         strong_shared: program.facts.strong_shared,
         strong_global: program.facts.strong_global,
         launch: launch.number,
+        fine_sync: program.facts.fine_sync,
         control_only: program.facts.control_only.clone(),
     };
     let mut const_d = program.const_d.clone();

@@ -98,6 +98,17 @@ pub enum Op {
         /// The value for true.
         truth: u32,
     },
+    /// `lop3.BoolOp`: a row and a predicate.
+    Lop3Test {
+        /// The function.
+        f: super::alu::Lop3Test,
+        /// Destination row.
+        d: Slot,
+        /// Destination predicate, or none.
+        p: Slot,
+        /// Four rows and a predicate.
+        s: [Slot; 5],
+    },
     /// Copies rows: packing and unpacking of vectors, 128-bit moves.
     Pack {
         /// Destination rows.

@@ -33,6 +33,9 @@ pub type Row64 = [u64; 32];
 /// One bit a lane.
 pub type Mask = u32;
 
+/// `lop3` with its predicate form; see [`AluOp::WWWWP_WP`].
+pub type Lop3Test = fn(&Row32, &Row32, &Row32, &Row32, Mask, &mut Row32) -> Mask;
+
 /// An arithmetic operation over rows; see the module's page for the names.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, non_camel_case_types)]
@@ -70,7 +73,7 @@ pub enum AluOp {
     PP_P(fn(Mask, Mask) -> Mask),
     /// `lop3.or.b32`/`lop3.and.b32` `d|p, a, b, c, immLut, q`: writes `d` and
     /// returns `p = (d != 0) op q`.
-    WWWWP_WP(fn(&Row32, &Row32, &Row32, &Row32, Mask, &mut Row32) -> Mask),
+    WWWWP_WP(Lop3Test),
     /// Extended precision: the last input is the carry flag (`CC.CF`) of each
     /// lane, the returned mask the new one. Instructions without `.cc` get a
     /// result that the caller drops; instructions that read no carry ignore it.

@@ -78,6 +78,8 @@ impl<O: Observer> Core<'_, O> {
             DDWW_D(f) => to_d!(f(q(0), q(1), w(2), w(3), t64)),
             DDW_D(f) => to_d!(f(q(0), q(1), w(2), t64)),
             WWD_W(f) => to_w!(f(w(0), w(1), q(2), t32)),
+            // Decoded into operations of their own.
+            WW_PP(_) | WWWWP_WP(_) => {}
             WW_P(f) => to_p!(f(w(0), w(1))),
             DD_P(f) => to_p!(f(q(0), q(1))),
             W_P(f) => to_p!(f(w(0))),
@@ -149,18 +151,28 @@ impl<O: Observer> Core<'_, O> {
                     blend_mask(&mut warp.p[p.0 as usize], value, active);
                 }
             }
+            Op::Lop3Test { f, d, p, s } => {
+                let w = |k: usize| row(&warp.w, self.const_w, s[k]);
+                let value = f(w(0), w(1), w(2), w(3), predicate(&warp.p, s[4]), &mut self.t32);
+                blend(&mut warp.w[d.0 as usize], &self.t32, active, dead);
+                if *p != Slot::NONE {
+                    blend_mask(&mut warp.p[p.0 as usize], value, active);
+                }
+            }
             Op::Pack { d, s } => self.pack(warp, d, s, active),
             _ => {}
         }
     }
 
-    /// Whether a comparison holds, and whether its negation does, lane by lane.
+    /// Whether a comparison holds, and whether its negation does (for packed types: whether it
+    /// holds in the upper half), lane by lane.
     fn compare(&self, warp: &Warp, f: &AluOp, s: &[Slot; 2]) -> (Mask, Mask) {
         let w = |k: usize| row(&warp.w, self.const_w, s[k]);
         let d = |k: usize| row(&warp.d, self.const_d, s[k]);
         let holds = match f {
             AluOp::WW_P(f) => f(w(0), w(1)),
             AluOp::DD_P(f) => f(d(0), d(1)),
+            AluOp::WW_PP(f) => return f(w(0), w(1)),
             _ => 0,
         };
         (holds, !holds)

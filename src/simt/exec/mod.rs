@@ -165,7 +165,7 @@ impl<'a, O: Observer> Core<'a, O> {
                     }
                     pc += 1;
                 }
-                Op::Setp { .. } | Op::Set { .. } | Op::Pack { .. } | Op::Cvta { .. } | Op::IsSpace { .. } => {
+                Op::Setp { .. } | Op::Set { .. } | Op::Lop3Test { .. } | Op::Pack { .. } | Op::Cvta { .. } | Op::IsSpace { .. } => {
                     if active != 0 {
                         self.compound(warp, &i.op, active, dead);
                     }
@@ -366,7 +366,7 @@ impl<'a, O: Observer> Core<'a, O> {
 
 impl Warp {
     /// Splits `s`: it keeps the lanes `mask` at `pc`, a new split gets `other` at `to`.
-    fn fork(&mut self, s: usize, pc: u32, mask: Mask, to: u32, other: Mask) -> (u32, Mask) {
+    pub(crate) fn fork(&mut self, s: usize, pc: u32, mask: Mask, to: u32, other: Mask) -> (u32, Mask) {
         let split = &mut self.splits[s];
         split.pc = pc;
         split.mask = mask;

@@ -22,6 +22,8 @@ pub struct Facts {
     pub strong_shared: bool,
     /// Whether strong accesses may go to global memory.
     pub strong_global: bool,
+    /// Whether anything but whole-block barriers and warp barriers may order threads.
+    pub fine_sync: bool,
     /// Whether blocks can run at the same time on several cores with a result
     /// that does not depend on how they interleave, provided that they don't race.
     pub blocks_commute: bool,
@@ -80,6 +82,13 @@ fn accesses(program: &Program, facts: &mut Facts) {
     for a in &program.atomic_ops {
         see(a.space, a.element, true, !a.used && commutative(a));
     }
+    facts.fine_sync = program.code.iter().any(|i| match &i.op {
+        Op::Fence(..) => true,
+        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
+        Op::Memory(m) => !matches!(program.memory_ops[*m as usize].order, Order::Weak | Order::Volatile | Order::Relaxed),
+        Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
+        _ => false,
+    });
     facts.blocks_commute &= !program.code.iter().any(|i| {
         matches!(i.op, Op::System(_)) || matches!(i.op, Op::Special { which: Special::EnvReg(_), .. })
     });

@@ -86,7 +86,9 @@ impl<'m> Lowering<'m> {
         let (out, ins) = signature(&f);
         let ty = literal_type(&i.modifiers);
         let mut s = [Slot::NONE; 4];
-        // `lop3.BoolOp d|p, a, b, c, lut, q` and other pairs are not in the table.
+        if let (AluOp::WWWWP_WP(f), Operand::Pair(d, p)) = (f, self.operand(i, 0)?) {
+            return self.lop3_test(i, f, d, p);
+        }
         if i.operands.len() != ins.len() + 1 {
             return Err(String::from("an operand count that is not implemented"));
         }
@@ -98,6 +100,18 @@ impl<'m> Lowering<'m> {
         if let Some(after) = after {
             self.emit(after);
         }
+        Ok(())
+    }
+
+    /// `lop3.BoolOp.b32 d|p, a, b, c, immLut, q`.
+    fn lop3_test(&mut self, i: &Instruction, f: alu::Lop3Test, d: &Operand, p: &Operand) -> Decoded<()> {
+        let mut s = [Slot::NONE; 5];
+        for (k, class) in [Class::W(32), Class::W(32), Class::W(32), Class::W(32), Class::P].into_iter().enumerate() {
+            s[k] = self.source(self.operand(i, k + 1)?, class, ScalarType::B32)?;
+        }
+        let p = self.predicate(p)?;
+        let (d, _) = self.destination(d, Class::W(32))?;
+        self.emit(Op::Lop3Test { f, d, p, s });
         Ok(())
     }
 
@@ -246,7 +260,8 @@ pub(crate) fn signature(f: &AluOp) -> (Class, &'static [Class]) {
         DDWW_D(_) => (D, &[D, D, W, W]),
         DDW_D(_) => (D, &[D, D, W]),
         WWD_W(_) => (W, &[W, W, D]),
-        WW_P(_) => (P, &[W, W]),
+        WW_P(_) | WW_PP(_) => (P, &[W, W]),
+        WWWWP_WP(_) => (W, &[W, W, W, W, P]),
         DD_P(_) => (P, &[D, D]),
         W_P(_) => (P, &[W]),
         D_P(_) => (P, &[D]),

@@ -183,7 +183,7 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
         return;
     }
     let blocks = Blocks::of(code);
-    let ipdom = graph::post_dominators(blocks.starts.len(), &blocks.successors, &blocks.exits);
+    let ipdom = graph::post_dominators(&blocks.successors, &blocks.exits);
     let always: BTreeSet<usize> = std::iter::successors(Some(0), |b| ipdom[*b]).collect();
     // Block → marks at its start.
     let mut marks: BTreeMap<usize, BTreeSet<(u32, bool)>> = BTreeMap::new();

@@ -78,6 +78,12 @@ pub fn rows(program: &Program, i: &Instr, read: &mut dyn FnMut(Row, Use), write:
             reads(Class::P, combine.1, Use::Data);
             writes(W, *d);
         }
+        Op::Lop3Test { d, p, s, .. } => {
+            s[..4].iter().for_each(|s| reads(W, *s, Use::Data));
+            reads(Class::P, s[4], Use::Data);
+            writes(W, *d);
+            writes(Class::P, *p);
+        }
         Op::Pack { d, s } => {
             s.iter().for_each(|p| reads(p.class, p.slot, Use::Data));
             d.iter().for_each(|p| writes(p.class, p.slot));

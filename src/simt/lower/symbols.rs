@@ -84,6 +84,7 @@ impl<'m> Lowering<'m> {
             Initializer::List(list) => {
                 list.iter().try_for_each(|i| self.initial_values(v, i, at, bytes, addresses))
             }
+            Initializer::Field(..) => Ok(()),
             Initializer::Value(value) => {
                 let size = bytes_of(v.ty) as usize;
                 if let Some((name, addend)) = address_of(value) {
@@ -266,6 +267,7 @@ fn initialiser_bytes(v: &Variable) -> u64 {
     fn leaves(i: &Initializer) -> u64 {
         match i {
             Initializer::Value(_) => 1,
+            Initializer::Field(..) => 0,
             Initializer::List(list) => list.iter().map(leaves).sum(),
         }
     }
