@@ -309,3 +309,13 @@ impl Case {
             .collect()
     }
 }
+
+impl From<PerfRule> for crate::rules::Rule {
+    fn from(rule: PerfRule) -> Self {
+        match rule {
+            PerfRule::BankConflict => crate::rules::Rule::BankConflict,
+            PerfRule::UncoalescedAccess => crate::rules::Rule::UncoalescedAccess,
+            PerfRule::DivergentBranch => crate::rules::Rule::DivergentBranch,
+        }
+    }
+}

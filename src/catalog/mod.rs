@@ -7,8 +7,17 @@
 //! its findings are matched with the annotations of the kernel's lines and its
 //! outputs with the oracle's.
 
+pub mod annotation;
 pub mod case;
+pub mod check;
+pub mod condition;
+pub mod error;
 pub mod expression;
+pub mod load;
+pub mod locate;
+pub mod oracle;
+pub mod pinned;
+pub mod tree;
 pub mod values;
 
 /// The candidate that a misspelt word most resembles, if one is close enough to suggest.

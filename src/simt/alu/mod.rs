@@ -19,12 +19,18 @@
 
 pub mod compare;
 pub mod convert;
+mod exact;
 pub mod float;
+mod form;
 pub mod half;
 pub mod integer;
 pub mod logic;
+mod order;
+mod rounding;
 mod rows;
 mod spelling;
+#[cfg(test)]
+mod testing;
 
 /// A 32-bit register of a warp, lane 0 first.
 pub type Row32 = [u32; 32];
@@ -44,6 +50,8 @@ pub enum AluOp {
     WW_W(fn(&Row32, &Row32, &mut Row32)),
     WWW_W(fn(&Row32, &Row32, &Row32, &mut Row32)),
     WWWW_W(fn(&Row32, &Row32, &Row32, &Row32, &mut Row32)),
+    /// `cvt.rs` of four values: `d, {a, b, e, f}, rbits`.
+    WWWWW_W(fn(&Row32, &Row32, &Row32, &Row32, &Row32, &mut Row32)),
     D_D(fn(&Row64, &mut Row64)),
     DD_D(fn(&Row64, &Row64, &mut Row64)),
     DDD_D(fn(&Row64, &Row64, &Row64, &mut Row64)),

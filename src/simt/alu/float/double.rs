@@ -1,0 +1,187 @@
+//! Lane functions of `.f64`.
+//!
+//! To nearest, the host's operations; otherwise the exact ones of
+//! [`exact`](super::super::exact). NaN operands are kept: the result is the
+//! first NaN operand, quieted, and an invalid operation gives `0xfff8000000000000`.
+
+use super::super::exact::{self, F64, Rounding, Value};
+use super::super::order::{self, Layout};
+use super::super::rounding::Direction;
+
+const LAYOUT: Layout<u64> = Layout {
+    infinity: 0x7ff0_0000_0000_0000,
+};
+const QUIET: u64 = 0x0008_0000_0000_0000;
+const INVALID: u64 = 0xfff8_0000_0000_0000;
+
+#[inline(always)]
+fn is_nan(bits: u64) -> bool {
+    bits & !(1 << 63) > LAYOUT.infinity
+}
+
+/// The result of an operation, NaN settled. By integer comparison: of floating-point
+/// ones the compiler may assume that all NaN are as good.
+#[inline(always)]
+fn settle<const N: usize>(operands: [f64; N], result: f64) -> f64 {
+    let bits = result.to_bits();
+    let mut settled = if is_nan(bits) { INVALID } else { bits };
+    for operand in operands.into_iter().rev() {
+        let bits = operand.to_bits();
+        settled = if is_nan(bits) { bits | QUIET } else { settled };
+    }
+    f64::from_bits(settled)
+}
+
+#[inline(always)]
+fn nearest<D: Direction>() -> bool {
+    D::ROUNDING == Rounding::NearestEven
+}
+
+fn unpack(value: f64) -> Value {
+    F64.unpack(value.to_bits())
+}
+
+fn pack(value: Value, rounding: Rounding) -> f64 {
+    f64::from_bits(F64.pack(value, rounding))
+}
+
+#[inline(never)]
+fn exact_add(a: f64, b: f64, rounding: Rounding) -> f64 {
+    pack(exact::add(unpack(a), unpack(b), rounding), rounding)
+}
+
+#[inline(never)]
+fn exact_mul(a: f64, b: f64, rounding: Rounding) -> f64 {
+    pack(exact::multiply(unpack(a), unpack(b)), rounding)
+}
+
+#[inline(never)]
+fn exact_fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
+    let product = exact::multiply(unpack(a), unpack(b));
+    pack(exact::add(product, unpack(c), rounding), rounding)
+}
+
+#[inline(never)]
+fn exact_div(a: f64, b: f64, rounding: Rounding) -> f64 {
+    pack(exact::divide(unpack(a), unpack(b)), rounding)
+}
+
+#[inline(never)]
+fn exact_sqrt(a: f64, rounding: Rounding) -> f64 {
+    pack(exact::square_root(unpack(a)), rounding)
+}
+
+/// a + b.
+#[inline(always)]
+pub(super) fn add<D: Direction>(a: f64, b: f64) -> f64 {
+    let sum = if nearest::<D>() {
+        a + b
+    } else {
+        exact_add(a, b, D::ROUNDING)
+    };
+    settle([a, b], sum)
+}
+
+/// a − b.
+#[inline(always)]
+pub(super) fn sub<D: Direction>(a: f64, b: f64) -> f64 {
+    let difference = if nearest::<D>() {
+        a - b
+    } else {
+        exact_add(a, -b, D::ROUNDING)
+    };
+    settle([a, b], difference)
+}
+
+/// a · b.
+#[inline(always)]
+pub(super) fn mul<D: Direction>(a: f64, b: f64) -> f64 {
+    let product = if nearest::<D>() {
+        a * b
+    } else {
+        exact_mul(a, b, D::ROUNDING)
+    };
+    settle([a, b], product)
+}
+
+/// a · b + c, rounded once.
+#[inline(always)]
+pub(super) fn fma<D: Direction>(a: f64, b: f64, c: f64) -> f64 {
+    let sum = if nearest::<D>() {
+        a.mul_add(b, c)
+    } else {
+        exact_fma(a, b, c, D::ROUNDING)
+    };
+    settle([a, b, c], sum)
+}
+
+/// a / b.
+#[inline(always)]
+pub(super) fn div<D: Direction>(a: f64, b: f64) -> f64 {
+    let quotient = if nearest::<D>() {
+        a / b
+    } else {
+        exact_div(a, b, D::ROUNDING)
+    };
+    settle([a, b], quotient)
+}
+
+/// 1 / a.
+#[inline(always)]
+pub(super) fn rcp<D: Direction>(a: f64) -> f64 {
+    div::<D>(1.0, a)
+}
+
+/// √a.
+#[inline(always)]
+pub(super) fn sqrt<D: Direction>(a: f64) -> f64 {
+    let root = if nearest::<D>() {
+        a.sqrt()
+    } else {
+        exact_sqrt(a, D::ROUNDING)
+    };
+    settle([a], root)
+}
+
+/// `min` and `max` (`MAX`). Of two NaN the second one, quieted, as the code
+/// that `ptxas` emits has it.
+#[inline(always)]
+pub(super) fn pick<const MAX: bool>(a: u64, b: u64) -> u64 {
+    order::double::pick::<MAX, false>(a, b, b | QUIET, LAYOUT)
+}
+
+/// `rsqrt.approx.f64`.
+pub(super) fn rsqrt(a: f64) -> f64 {
+    settle([a], 1.0 / a.sqrt())
+}
+
+/// Inputs and results of the two `.approx.ftz.f64` operations: the upper words alone,
+/// subnormals flushed, NaN canonical.
+fn upper_words(a: f64, operation: impl Fn(f64) -> f64) -> f64 {
+    const NAN: u64 = 0x7fff_ffff_0000_0000;
+    const UPPER: u64 = 0xffff_ffff_0000_0000;
+    const SIGN: u64 = 1 << 63;
+    let flush = |value: f64| {
+        if value.is_subnormal() {
+            value.to_bits() & SIGN
+        } else {
+            value.to_bits() & UPPER
+        }
+    };
+    // NaN of the lower word alone must not pass for an infinity.
+    if a.is_nan() {
+        return f64::from_bits(NAN);
+    }
+    let result = operation(f64::from_bits(flush(a)));
+    f64::from_bits(if result.is_nan() { NAN } else { flush(result) })
+}
+
+/// `rcp.approx.ftz.f64`.
+pub(super) fn rcp_approx(a: f64) -> f64 {
+    upper_words(a, |a| 1.0 / a)
+}
+
+/// `rsqrt.approx.ftz.f64`.
+pub(super) fn rsqrt_approx(a: f64) -> f64 {
+    upper_words(a, |a| 1.0 / a.sqrt())
+}

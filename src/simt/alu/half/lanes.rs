@@ -1,0 +1,261 @@
+//! Lane functions of `.f16` and `.bf16`, on their codes.
+//!
+//! Operands are widened exactly, the operation is done in `f64` rounded to odd, and
+//! the result narrowed once (see [`rounding`](super::super::rounding)); all of it is
+//! straight-line integer and `f64` code.
+
+use super::super::order::{self, Layout};
+use super::super::rounding::{Rn, sum_to_odd, to_single_odd};
+
+/// The NaN of both formats that the hardware makes.
+pub(in super::super) const NAN: u16 = 0x7fff;
+const SIGN: u16 = 0x8000;
+
+/// A 16-bit format.
+pub(in super::super) trait Half {
+    /// The code of +∞.
+    const INFINITY: u16;
+    /// The code of 1.
+    const ONE: u16;
+    /// A result of smaller magnitude is flushed by `.ftz`: what rounds, with an
+    /// unbounded exponent, below the smallest normal number.
+    const TINY: f64;
+    /// The value of a code. NaN stays NaN: of `.f16` the canonical one, of `.bf16`
+    /// that of the same bits.
+    fn widen(code: u16) -> f32;
+    /// The nearest code, ties to even, for the bits of an `f32` that is exact or
+    /// rounded to odd.
+    fn narrow(bits: u32) -> u16;
+}
+
+/// `.f16`.
+pub(in super::super) enum F16 {}
+/// `.bf16`.
+pub(in super::super) enum Bf16 {}
+
+impl Half for F16 {
+    const INFINITY: u16 = 0x7c00;
+    const ONE: u16 = 0x3c00;
+    // 2^-14 · (1 − 2^-12).
+    const TINY: f64 = f64::from_bits(0x3f0f_ff00_0000_0000);
+
+    #[inline(always)]
+    fn widen(code: u16) -> f32 {
+        let magnitude = (code & !SIGN) as u32;
+        let sign = ((code & SIGN) as u32) << 16;
+        // The fraction with the exponent of 2^-14 one too high: subtracting 2^-14
+        // leaves exactly the subnormal number.
+        let subnormal = f32::from_bits(magnitude << 13 | 0x3880_0000) - f32::from_bits(0x3880_0000);
+        let normal = (magnitude << 13) + ((127 - 15) << 23);
+        let bits = if magnitude < 0x0400 {
+            subnormal.to_bits()
+        } else {
+            normal
+        };
+        let bits = if magnitude >= 0x7c00 {
+            0x7f80_0000
+        } else {
+            bits
+        } | sign;
+        f32::from_bits(if magnitude > 0x7c00 {
+            0x7fff_ffff
+        } else {
+            bits
+        })
+    }
+
+    #[inline(always)]
+    fn narrow(bits: u32) -> u16 {
+        let magnitude = bits & 0x7fff_ffff;
+        let sign = (bits >> 16) as u16 & SIGN;
+        // Adding 0.5, whose last place is 2^-24, rounds to a multiple of that.
+        let subnormal = (f32::from_bits(magnitude) + 0.5)
+            .to_bits()
+            .wrapping_sub(0x3f00_0000);
+        let even = magnitude >> 13 & 1;
+        let normal = magnitude
+            .wrapping_sub((127 - 15) << 23)
+            .wrapping_add(0xfff + even)
+            >> 13;
+        let code = if magnitude < 0x3880_0000 {
+            subnormal
+        } else {
+            normal
+        } as u16;
+        let code = if magnitude >= 0x4780_0000 {
+            Self::INFINITY
+        } else {
+            code
+        };
+        if magnitude > 0x7f80_0000 {
+            NAN
+        } else {
+            code | sign
+        }
+    }
+}
+
+impl Half for Bf16 {
+    const INFINITY: u16 = 0x7f80;
+    const ONE: u16 = 0x3f80;
+    // 2^-126 · (1 − 2^-9).
+    const TINY: f64 = f64::from_bits(0x380f_f000_0000_0000);
+
+    #[inline(always)]
+    fn widen(code: u16) -> f32 {
+        f32::from_bits((code as u32) << 16)
+    }
+
+    #[inline(always)]
+    fn narrow(bits: u32) -> u16 {
+        let even = bits >> 16 & 1;
+        let rounded = bits.wrapping_add(0x7fff + even) >> 16;
+        if bits & 0x7fff_ffff > 0x7f80_0000 {
+            NAN
+        } else {
+            rounded as u16
+        }
+    }
+}
+
+/// The nearest code for a value that is exact or rounded to odd.
+#[inline(always)]
+pub(in super::super) fn narrow_double<H: Half>(value: f64) -> u16 {
+    H::narrow(to_single_odd(value))
+}
+
+#[inline(always)]
+fn is_nan<H: Half>(code: u16) -> bool {
+    code & !SIGN > H::INFINITY
+}
+
+/// Zero of the same sign for a subnormal number, if `FTZ`.
+#[inline(always)]
+fn flush<H: Half, const FTZ: bool>(code: u16) -> u16 {
+    if FTZ && code & H::INFINITY == 0 {
+        code & SIGN
+    } else {
+        code
+    }
+}
+
+/// Narrows a result, flushing it if `FTZ`.
+#[inline(always)]
+fn finish<H: Half, const FTZ: bool>(value: f64) -> u16 {
+    let code = narrow_double::<H>(value);
+    if FTZ && value.abs() < H::TINY {
+        code & SIGN
+    } else {
+        code
+    }
+}
+
+/// `.sat`: into [+0, 1], NaN to +0, if `SAT`.
+#[inline(always)]
+pub(in super::super) fn saturate<H: Half, const SAT: bool>(code: u16) -> u16 {
+    let none = is_nan::<H>(code) || code & SIGN != 0;
+    let capped = if code > H::ONE { H::ONE } else { code };
+    match SAT {
+        true if none => 0,
+        true => capped,
+        false => code,
+    }
+}
+
+/// `.relu`: what is negative to +0, NaN canonical, if `RELU`.
+#[inline(always)]
+pub(in super::super) fn relu<H: Half, const RELU: bool>(code: u16) -> u16 {
+    if !RELU {
+        code
+    } else if is_nan::<H>(code) {
+        NAN
+    } else if code & SIGN != 0 {
+        0
+    } else {
+        code
+    }
+}
+
+#[inline(always)]
+fn operand<H: Half, const FTZ: bool>(code: u16) -> f64 {
+    H::widen(flush::<H, FTZ>(code)) as f64
+}
+
+/// a + b.
+#[inline(always)]
+pub(super) fn add<H: Half, const FTZ: bool>(a: u16, b: u16) -> u16 {
+    finish::<H, FTZ>(sum_to_odd::<Rn>(operand::<H, FTZ>(a), operand::<H, FTZ>(b)))
+}
+
+/// a − b.
+#[inline(always)]
+pub(super) fn sub<H: Half, const FTZ: bool>(a: u16, b: u16) -> u16 {
+    add::<H, FTZ>(a, b ^ SIGN)
+}
+
+/// a · b.
+#[inline(always)]
+pub(super) fn mul<H: Half, const FTZ: bool>(a: u16, b: u16) -> u16 {
+    finish::<H, FTZ>(operand::<H, FTZ>(a) * operand::<H, FTZ>(b))
+}
+
+/// a · b + c, rounded once.
+#[inline(always)]
+pub(super) fn fma<H: Half, const FTZ: bool>(a: u16, b: u16, c: u16) -> u16 {
+    let product = operand::<H, FTZ>(a) * operand::<H, FTZ>(b);
+    finish::<H, FTZ>(sum_to_odd::<Rn>(product, operand::<H, FTZ>(c)))
+}
+
+/// −a.
+#[inline(always)]
+pub(super) fn neg<H: Half, const FTZ: bool>(a: u16) -> u16 {
+    if is_nan::<H>(a) {
+        NAN
+    } else {
+        flush::<H, FTZ>(a) ^ SIGN
+    }
+}
+
+/// |a|.
+#[inline(always)]
+pub(super) fn abs<H: Half, const FTZ: bool>(a: u16) -> u16 {
+    if is_nan::<H>(a) {
+        NAN
+    } else {
+        flush::<H, FTZ>(a) & !SIGN
+    }
+}
+
+/// `min` and `max` (`MAX`).
+#[inline(always)]
+pub(super) fn pick<H: Half, const MAX: bool, const FTZ: bool, const NANS: bool>(
+    a: u16,
+    b: u16,
+) -> u16 {
+    let layout = Layout {
+        infinity: H::INFINITY,
+    };
+    order::half::pick::<MAX, NANS>(flush::<H, FTZ>(a), flush::<H, FTZ>(b), NAN, layout)
+}
+
+/// `min.xorsign.abs` and `max.xorsign.abs`.
+#[inline(always)]
+pub(super) fn pick_xorsign<H: Half, const MAX: bool, const FTZ: bool, const NANS: bool>(
+    a: u16,
+    b: u16,
+) -> u16 {
+    let layout = Layout {
+        infinity: H::INFINITY,
+    };
+    order::half::pick_xorsign::<MAX, NANS>(flush::<H, FTZ>(a), flush::<H, FTZ>(b), NAN, layout)
+}
+
+/// `tanh.approx`.
+pub(super) fn tanh<H: Half>(a: u16) -> u16 {
+    narrow_double::<H>((H::widen(a) as f64).tanh())
+}
+
+/// `ex2.approx`.
+pub(super) fn ex2<H: Half, const FTZ: bool>(a: u16) -> u16 {
+    finish::<H, FTZ>(operand::<H, FTZ>(a).exp2())
+}

@@ -1,0 +1,213 @@
+//! Half and bfloat16 precision (PTX ISA, "Half Precision Floating-Point Instructions").
+//!
+//! The packed types work on the two halves of a register alike.
+//!
+//! `fma.oob` is not here: it zeroes the result for the "out of bounds" NaN that a
+//! tensor copy fills in, whose code the manual does not give.
+//!
+//! # To be confirmed on hardware
+//!
+//! * every NaN result is `0x7fff`, that of `neg` and `abs` too;
+//! * `.relu` makes −0 into +0;
+//! * `.ftz` decides after rounding, as for `.f32`;
+//! * the bits of `tanh` and `ex2`, which here are the nearest to the true value.
+
+mod lanes;
+#[cfg(test)]
+mod tests;
+
+pub(super) use lanes::{Bf16, F16, Half, NAN, narrow_double, relu, saturate};
+
+use super::AluOp;
+use super::form::{
+    ABS, FTZ, Flags, Form, Mode, NAN as NAN_FLAG, RELU, SAT, Type, XORSIGN, with_flag,
+};
+use super::rows::row;
+
+/// `row!` for a function of one code, or of both halves where `packed`.
+macro_rules! halves {
+    ($packed:expr, W_W, $f:expr) => {
+        if $packed {
+            row!(W_W, |a: [u16; 2]| a.map($f))
+        } else {
+            row!(W_W, $f)
+        }
+    };
+    ($packed:expr, WW_W, $f:expr) => {
+        if $packed {
+            row!(WW_W, |a: [u16; 2], b: [u16; 2]| [
+                $f(a[0], b[0]),
+                $f(a[1], b[1])
+            ])
+        } else {
+            row!(WW_W, $f)
+        }
+    };
+    ($packed:expr, WWW_W, $f:expr) => {
+        if $packed {
+            row!(WWW_W, |a: [u16; 2], b: [u16; 2], c: [u16; 2]| [
+                $f(a[0], b[0], c[0]),
+                $f(a[1], b[1], c[1])
+            ])
+        } else {
+            row!(WWW_W, $f)
+        }
+    };
+}
+
+/// `with_flag!` for a type: the format.
+macro_rules! with_format {
+    ($name:ident = $bf16:expr, $body:expr) => {
+        if $bf16 {
+            type $name = Bf16;
+            $body
+        } else {
+            type $name = F16;
+            $body
+        }
+    };
+}
+
+/// See [`super::lookup`].
+pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+    let inputs = match opcode {
+        "add" | "sub" | "mul" | "min" | "max" => 2,
+        "fma" => 3,
+        "neg" | "abs" | "tanh" | "ex2" => 1,
+        _ => return None,
+    };
+    if operands != inputs + 1 {
+        return None;
+    }
+    let form = Form::parse(modifiers)?;
+    let (bf16, packed) = match form.types() {
+        (Some(Type::F16), None, None) => (false, false),
+        (Some(Type::F16x2), None, None) => (false, true),
+        (Some(Type::Bf16), None, None) => (true, false),
+        (Some(Type::Bf16x2), None, None) => (true, true),
+        _ => return None,
+    };
+    let nearest = form.rounding_or_nearest() == Some(super::exact::Rounding::NearestEven);
+    let ftz = form.has(FTZ);
+    // Flags of the `.f16` and of the `.bf16` form.
+    let only = |f16: Flags, bf: Flags| form.only(if bf16 { bf } else { f16 });
+    match opcode {
+        "add" | "sub" | "mul" if nearest => {
+            only(FTZ | SAT, 0)?;
+            if bf16 {
+                return Some(match opcode {
+                    "add" => halves!(packed, WW_W, |a: u16, b: u16| lanes::add::<Bf16, false>(
+                        a, b
+                    )),
+                    "sub" => halves!(packed, WW_W, |a: u16, b: u16| lanes::sub::<Bf16, false>(
+                        a, b
+                    )),
+                    _ => halves!(packed, WW_W, |a: u16, b: u16| lanes::mul::<Bf16, false>(
+                        a, b
+                    )),
+                });
+            }
+            with_flag!(
+                F = ftz,
+                with_flag!(S = form.has(SAT), {
+                    Some(match opcode {
+                        "add" => halves!(packed, WW_W, |a: u16, b: u16| {
+                            saturate::<F16, S>(lanes::add::<F16, F>(a, b))
+                        }),
+                        "sub" => halves!(packed, WW_W, |a: u16, b: u16| {
+                            saturate::<F16, S>(lanes::sub::<F16, F>(a, b))
+                        }),
+                        _ => halves!(packed, WW_W, |a: u16, b: u16| {
+                            saturate::<F16, S>(lanes::mul::<F16, F>(a, b))
+                        }),
+                    })
+                })
+            )
+        }
+        "fma" if nearest && form.mode != Mode::Default => {
+            only(FTZ | SAT | RELU, RELU)?;
+            let (sat, rectify) = (form.has(SAT), form.has(RELU));
+            if sat && rectify {
+                return None;
+            }
+            if bf16 {
+                return with_flag!(R = rectify, {
+                    Some(halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                        relu::<Bf16, R>(lanes::fma::<Bf16, false>(a, b, c))
+                    }))
+                });
+            }
+            with_flag!(F = ftz, {
+                Some(if sat {
+                    halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                        saturate::<F16, true>(lanes::fma::<F16, F>(a, b, c))
+                    })
+                } else if rectify {
+                    halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                        relu::<F16, true>(lanes::fma::<F16, F>(a, b, c))
+                    })
+                } else {
+                    halves!(
+                        packed,
+                        WWW_W,
+                        |a: u16, b: u16, c: u16| lanes::fma::<F16, F>(a, b, c)
+                    )
+                })
+            })
+        }
+        "neg" | "abs" if form.mode == Mode::Default => {
+            only(FTZ, 0)?;
+            with_format!(
+                H = bf16,
+                with_flag!(F = ftz, {
+                    Some(match opcode {
+                        "neg" => halves!(packed, W_W, |a: u16| lanes::neg::<H, F>(a)),
+                        _ => halves!(packed, W_W, |a: u16| lanes::abs::<H, F>(a)),
+                    })
+                })
+            )
+        }
+        "min" | "max" if form.mode == Mode::Default => {
+            let common = NAN_FLAG | XORSIGN | ABS;
+            only(FTZ | common, common)?;
+            if form.has(XORSIGN) != form.has(ABS) {
+                return None;
+            }
+            with_format!(
+                H = bf16,
+                with_flag!(M = opcode == "max", {
+                    with_flag!(
+                        F = ftz,
+                        with_flag!(N = form.has(NAN_FLAG), {
+                            Some(if form.has(XORSIGN) {
+                                halves!(packed, WW_W, |a: u16, b: u16| {
+                                    lanes::pick_xorsign::<H, M, F, N>(a, b)
+                                })
+                            } else {
+                                halves!(packed, WW_W, |a: u16, b: u16| lanes::pick::<H, M, F, N>(
+                                    a, b
+                                ))
+                            })
+                        })
+                    )
+                })
+            )
+        }
+        "tanh" if form.mode == Mode::Approximate => {
+            only(0, 0)?;
+            with_format!(H = bf16, {
+                Some(halves!(packed, W_W, |a: u16| lanes::tanh::<H>(a)))
+            })
+        }
+        // The `.bf16` form is spelt with `.ftz`, the `.f16` form without.
+        "ex2" if form.mode == Mode::Approximate && ftz == bf16 => {
+            only(0, FTZ)?;
+            Some(if bf16 {
+                halves!(packed, W_W, |a: u16| lanes::ex2::<Bf16, true>(a))
+            } else {
+                halves!(packed, W_W, |a: u16| lanes::ex2::<F16, false>(a))
+            })
+        }
+        _ => None,
+    }
+}
