@@ -1,5 +1,6 @@
 //! racetrap catches GPU race bugs, with a GPU and without one.
 
+pub mod backend;
 pub mod catalog;
 pub mod exit;
 pub mod finding;

@@ -109,13 +109,19 @@ pub fn launch<O: Observer>(
     };
     let mut const_d = program.const_d.clone();
     for r in &program.relocations {
-        let address = device.variable(&program.globals[r.symbol].name).unwrap_or(0);
+        let address = device
+            .variable(&program.globals[r.symbol].name)
+            .unwrap_or(0);
         const_d[r.row] = [address.wrapping_add_signed(r.addend); LANES];
     }
     let ranges: Vec<Range> = device
         .allocations()
         .iter()
-        .map(|a| Range { start: a.offset, end: a.offset + a.bytes, freed: a.freed })
+        .map(|a| Range {
+            start: a.offset,
+            end: a.offset + a.bytes,
+            freed: a.freed,
+        })
         .collect();
     let output = Mutex::new(String::new());
     let grid = Grid {
@@ -132,14 +138,24 @@ pub fn launch<O: Observer>(
     };
     let blocks = launch.grid.count() as u32;
     observer.launch_begins(&shape);
-    let mut stats = Stats { blocks: u64::from(blocks), ..Stats::default() };
+    let mut stats = Stats {
+        blocks: u64::from(blocks),
+        ..Stats::default()
+    };
     let ended = match schedule.strategy() {
         Some(mut strategy) => {
             let core = grid.core(device, observer, false);
-            grid.decide(core, blocks, launch.cooperative, &mut *strategy, &mut stats.trace)
+            grid.decide(
+                core,
+                blocks,
+                launch.cooperative,
+                &mut *strategy,
+                &mut stats.trace,
+            )
         }
         None => {
-            let several = jobs > 1 && blocks > 1 && program.facts.blocks_commute && !launch.cooperative;
+            let several =
+                jobs > 1 && blocks > 1 && program.facts.blocks_commute && !launch.cooperative;
             if several && grid.in_parallel(device, blocks, jobs, observer) {
                 stats.parallel = true;
                 Ok(())
@@ -163,41 +179,68 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     let no = |text: String| Err(Stop::InvalidLaunch(text));
     let (grid, block) = (launch.grid, launch.block);
     if block.count() == 0 || grid.count() == 0 {
-        return no(format!("a launch needs at least one block of one thread (grid {grid}, block {block})"));
+        return no(format!(
+            "a launch needs at least one block of one thread (grid {grid}, block {block})"
+        ));
     }
     if block.count() > BLOCK_THREADS {
-        return no(format!("a block of {} threads ({block}): a block has at most {BLOCK_THREADS}", block.count()));
+        return no(format!(
+            "a block of {} threads ({block}): a block has at most {BLOCK_THREADS}",
+            block.count()
+        ));
     }
     for (size, limit) in [block.x, block.y, block.z].into_iter().zip(BLOCK_DIM) {
         if size > limit {
-            return no(format!("block {block}: at most {},{},{} threads", BLOCK_DIM[0], BLOCK_DIM[1], BLOCK_DIM[2]));
+            return no(format!(
+                "block {block}: at most {},{},{} threads",
+                BLOCK_DIM[0], BLOCK_DIM[1], BLOCK_DIM[2]
+            ));
         }
     }
     for (size, limit) in [grid.x, grid.y, grid.z].into_iter().zip(GRID_DIM) {
         if u64::from(size) > limit {
-            return no(format!("grid {grid}: at most {},{},{} blocks", GRID_DIM[0], GRID_DIM[1], GRID_DIM[2]));
+            return no(format!(
+                "grid {grid}: at most {},{},{} blocks",
+                GRID_DIM[0], GRID_DIM[1], GRID_DIM[2]
+            ));
         }
     }
     if grid.count() > u64::from(u32::MAX) {
-        return no(format!("grid {grid}: racetrap runs at most {} blocks", u32::MAX));
+        return no(format!(
+            "grid {grid}: racetrap runs at most {} blocks",
+            u32::MAX
+        ));
     }
     let shared = u64::from(program.shared_bytes) + u64::from(launch.dynamic_shared);
     let limit = shared_limit(program.target);
     if shared > u64::from(limit) {
-        return no(format!("{shared} bytes of shared memory a block: sm_{} has at most {limit}", program.target));
+        return no(format!(
+            "{shared} bytes of shared memory a block: sm_{} has at most {limit}",
+            program.target
+        ));
     }
     if let Some([x, y, z]) = program.required_block
         && [x, y, z] != [block.x, block.y, block.z]
     {
-        return no(format!("block {block}: the kernel is compiled for blocks of {}", Dim3 { x, y, z }));
+        return no(format!(
+            "block {block}: the kernel is compiled for blocks of {}",
+            Dim3 { x, y, z }
+        ));
     }
     if let Some(max) = program.max_threads
         && block.count() > max
     {
-        return no(format!("a block of {} threads: the kernel is compiled for at most {max}", block.count()));
+        return no(format!(
+            "a block of {} threads: the kernel is compiled for at most {max}",
+            block.count()
+        ));
     }
     if launch.params.len() != program.param_bytes as usize {
-        return no(format!("{} bytes of parameters, the kernel takes {}", launch.params.len(), program.param_bytes));
+        return no(format!(
+            "{} bytes of parameters, the kernel takes {}",
+            launch.params.len(),
+            program.param_bytes
+        ));
     }
     Ok(())
 }
@@ -205,16 +248,21 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
 fn prepare(device: &mut Device, program: &Program, launch: &Launch) -> Result<Geometry, Stop> {
     let full = |e: MemoryError| Stop::OutOfMemory(e.to_string());
     device.load(program).map_err(full)?;
-    let mallocs = program.code.iter().any(|i| {
-        matches!(&i.op, super::op::Op::System(c) if c.which == super::op::System::Malloc)
-    });
+    let mallocs = program
+        .code
+        .iter()
+        .any(|i| matches!(&i.op, super::op::Op::System(c) if c.which == super::op::System::Malloc));
     if mallocs {
         device.reserve_heap().map_err(full)?;
     }
     let workspace = if launch.cooperative {
         // The grid's barrier lives in memory that the driver provides, zeroed.
         const NAME: &str = "cooperative launch workspace";
-        let known = device.allocations().iter().find(|a| a.name == NAME).map(Allocation::address);
+        let known = device
+            .allocations()
+            .iter()
+            .find(|a| a.name == NAME)
+            .map(Allocation::address);
         let address = match known {
             Some(address) => address,
             None => device.alloc(256, NAME).map_err(full)?,
@@ -247,9 +295,13 @@ fn prepare(device: &mut Device, program: &Program, launch: &Launch) -> Result<Ge
 
 /// Bytes of state that a resident block takes.
 fn state_bytes(program: &Program, geometry: &Geometry) -> u64 {
-    let rows = program.rows_w * size_of::<Row32>() + program.rows_d * size_of::<Row64>() + program.preds * 4;
+    let rows = program.rows_w * size_of::<Row32>()
+        + program.rows_d * size_of::<Row64>()
+        + program.preds * 4;
     let local = program.functions[0].frame as usize * LANES * 5 / 4;
-    (rows + local + 512) as u64 * geometry.tids.len() as u64 + u64::from(geometry.shared_bytes) * 2 + 1024
+    (rows + local + 512) as u64 * geometry.tids.len() as u64
+        + u64::from(geometry.shared_bytes) * 2
+        + 1024
 }
 
 /// What all cores of a launch share.
@@ -311,20 +363,44 @@ impl<O: Observer> Observer for Lent<'_, O> {
 }
 
 impl<'a> Grid<'a> {
-    fn core<'c, O: Observer>(&'c self, device: &'c Device, observer: &'c mut O, parallel: bool) -> Core<'c, Lent<'c, O>> {
+    fn core<'c, O: Observer>(
+        &'c self,
+        device: &'c Device,
+        observer: &'c mut O,
+        parallel: bool,
+    ) -> Core<'c, Lent<'c, O>> {
         self.core_of(device, Lent(observer), parallel)
     }
 
-    fn core_of<'c, O: Observer>(&'c self, device: &'c Device, observer: O, parallel: bool) -> Core<'c, O> {
+    fn core_of<'c, O: Observer>(
+        &'c self,
+        device: &'c Device,
+        observer: O,
+        parallel: bool,
+    ) -> Core<'c, O> {
         let pool = (&self.program.const_w[..], self.const_d);
-        Core::new(self.program, device, self.geometry, pool, self.ranges, observer, self.output, parallel)
+        Core::new(
+            self.program,
+            device,
+            self.geometry,
+            pool,
+            self.ranges,
+            observer,
+            self.output,
+            parallel,
+        )
     }
 
     fn block<O: Observer>(&self, core: &mut Core<'_, O>, id: u32) -> Block {
         let threads = self.geometry.block.count() as u32;
         let warps = (0..self.geometry.tids.len() as u32).map(|w| {
             let lanes = (threads - w * LANES as u32).min(LANES as u32);
-            Warp::new(WarpId(w), Mask::MAX >> (LANES as u32 - lanes), self.program, self.apart)
+            Warp::new(
+                WarpId(w),
+                Mask::MAX >> (LANES as u32 - lanes),
+                self.program,
+                self.apart,
+            )
         });
         if O::WATCHES {
             core.observer.block_begins(BlockId(id));
@@ -341,14 +417,21 @@ impl<'a> Grid<'a> {
 
     /// Takes the core's steps into the common count and checks the budgets.
     fn spend<O: Observer>(&self, core: &mut Core<'_, O>, blocks: &[Block]) -> Result<(), Stop> {
-        let steps = self.steps.fetch_add(std::mem::take(&mut core.steps), Relaxed);
+        let steps = self
+            .steps
+            .fetch_add(std::mem::take(&mut core.steps), Relaxed);
         if steps > self.limits.steps {
             let (mut block, mut running, mut waiting) = (BlockId(0), Vec::new(), Vec::new());
             if let Some(b) = blocks.iter().find(|b| b.runnable()) {
                 block = b.id;
                 (running, waiting) = standing(self.program, b);
             }
-            return Err(Stop::NoProgress { steps, block, running, waiting });
+            return Err(Stop::NoProgress {
+                steps,
+                block,
+                running,
+                waiting,
+            });
         }
         match self.limits.wall {
             Some(wall) if self.started.elapsed() > wall => Err(Stop::WallClock(wall)),
@@ -357,7 +440,13 @@ impl<'a> Grid<'a> {
     }
 
     /// Deals blocks out to several cores. False if the result does not count.
-    fn in_parallel<O: Observer>(&self, device: &mut Device, blocks: u32, jobs: usize, observer: &mut O) -> bool {
+    fn in_parallel<O: Observer>(
+        &self,
+        device: &mut Device,
+        blocks: u32,
+        jobs: usize,
+        observer: &mut O,
+    ) -> bool {
         let snapshot = device.snapshot();
         let next = AtomicU32::new(0);
         let share = (blocks / (jobs as u32 * 8)).max(1);
@@ -373,7 +462,9 @@ impl<'a> Grid<'a> {
                     let mut block = self.block(&mut core, id);
                     loop {
                         let ran = self.pass(&mut core, &mut block);
-                        if let Err(stop) = ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block))) {
+                        if let Err(stop) =
+                            ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
+                        {
                             next.store(blocks, Relaxed);
                             return (core.observer, Err(stop));
                         }
@@ -387,10 +478,18 @@ impl<'a> Grid<'a> {
                 }
             }
         };
-        let forks: Vec<O> = (0..jobs.min(blocks as usize)).map(|_| observer.fork()).collect();
+        let forks: Vec<O> = (0..jobs.min(blocks as usize))
+            .map(|_| observer.fork())
+            .collect();
         let results: Vec<(O, Result<(), Stop>)> = std::thread::scope(|scope| {
-            let threads: Vec<_> = forks.into_iter().map(|fork| scope.spawn(|| work(fork))).collect();
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+            let threads: Vec<_> = forks
+                .into_iter()
+                .map(|fork| scope.spawn(|| work(fork)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+                .collect()
         });
         let mut forks = Vec::new();
         let mut ended = true;
@@ -413,37 +512,64 @@ impl<'a> Grid<'a> {
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
             core.judge_deadlock(block);
             let (_, waiting) = standing(self.program, block);
-            return Err(Stop::Deadlock { block: block.id, waiting });
+            return Err(Stop::Deadlock {
+                block: block.id,
+                waiting,
+            });
         }
         Ok(())
     }
 
-    fn warp<O: Observer>(&self, core: &mut Core<'_, O>, block: &mut Block, w: usize) -> Result<(), Stop> {
+    fn warp<O: Observer>(
+        &self,
+        core: &mut Core<'_, O>,
+        block: &mut Block,
+        w: usize,
+    ) -> Result<(), Stop> {
         let mut left = WARP_TURN;
         while left > 0 {
             let warp = &mut block.warps[w];
             if warp.splits.len() > 1 {
                 warp.reconverge();
             }
-            let ready = warp.splits.iter().enumerate().filter(|(_, s)| s.state == State::Ready);
+            let ready = warp
+                .splits
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| s.state == State::Ready);
             // Lanes apart: the lowest lane first. Together: who is furthest behind, so that the others are met.
             let first = if warp.apart {
                 ready.min_by_key(|(_, s)| (s.rounds, s.mask.trailing_zeros()))
             } else {
                 ready.min_by_key(|(_, s)| (s.rounds, s.pc))
             };
-            let Some((s, split)) = first else { return Ok(()) };
+            let Some((s, split)) = first else {
+                return Ok(());
+            };
             let alone = warp.splits.len() == 1;
             let limit = if alone || warp.apart {
                 u32::MAX
             } else {
                 let pc = split.pc;
-                let others = warp.splits.iter().filter(|o| o.state == State::Ready && o.pc > pc);
+                let others = warp
+                    .splits
+                    .iter()
+                    .filter(|o| o.state == State::Ready && o.pc > pc);
                 others.map(|o| o.pc).min().unwrap_or(u32::MAX)
             };
             let fuel = if alone { left } else { SPLIT_TURN.min(left) };
             let before = core.steps;
-            if core.run(block, w, s, Turn { fuel, visible: u32::MAX, limit })? == Ran::Tired {
+            if core.run(
+                block,
+                w,
+                s,
+                Turn {
+                    fuel,
+                    visible: u32::MAX,
+                    limit,
+                },
+            )? == Ran::Tired
+            {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
                     return Ok(());
@@ -456,7 +582,8 @@ impl<'a> Grid<'a> {
 
     /// Number of blocks that may be resident at the same time.
     fn room(&self, blocks: u32, cooperative: bool) -> Result<usize, Stop> {
-        let room = (self.limits.memory / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
+        let room =
+            (self.limits.memory / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
         if cooperative && room < blocks {
             return Err(Stop::OutOfMemory(format!(
                 "a cooperative launch of {blocks} blocks needs {} bytes of state, the budget is {}",
@@ -468,7 +595,12 @@ impl<'a> Grid<'a> {
     }
 
     /// The sweeping schedules on one core.
-    fn sweep<O: Observer>(&self, mut core: Core<'_, O>, blocks: u32, cooperative: bool) -> Result<(), Stop> {
+    fn sweep<O: Observer>(
+        &self,
+        mut core: Core<'_, O>,
+        blocks: u32,
+        cooperative: bool,
+    ) -> Result<(), Stop> {
         let room = self.room(blocks, cooperative)?;
         let mut resident: Vec<Block> = Vec::new();
         let mut next = 0;
@@ -536,7 +668,12 @@ impl<'a> Grid<'a> {
             let mut runnable = Vec::new();
             for (b, block) in resident.iter().enumerate() {
                 for (w, warp) in block.warps.iter().enumerate() {
-                    for (s, split) in warp.splits.iter().enumerate().filter(|(_, s)| s.state == State::Ready) {
+                    for (s, split) in warp
+                        .splits
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, s)| s.state == State::Ready)
+                    {
                         places.push((b, w, s));
                         runnable.push(Runnable {
                             block: block.id,
@@ -556,7 +693,10 @@ impl<'a> Grid<'a> {
                         core.judge_deadlock(block);
                         let (_, waiting) = standing(self.program, block);
                         let _ = self.spend(&mut core, &[]);
-                        return Err(Stop::Deadlock { block: block.id, waiting });
+                        return Err(Stop::Deadlock {
+                            block: block.id,
+                            waiting,
+                        });
                     }
                 }
                 continue;
@@ -575,7 +715,11 @@ impl<'a> Grid<'a> {
                 let (pc, run) = (warp.splits[s].pc, warp.splits[s].mask & decision.lanes);
                 warp.fork(s, pc, run, pc, stay);
             }
-            let turn = Turn { fuel: SPLIT_TURN, visible: decision.visible, limit: u32::MAX };
+            let turn = Turn {
+                fuel: SPLIT_TURN,
+                visible: decision.visible,
+                limit: u32::MAX,
+            };
             let before = core.steps;
             let ran = core.run(block, w, s, turn)?;
             let long = core.steps - before >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX;
@@ -605,9 +749,21 @@ fn standing(program: &Program, block: &Block) -> (Vec<Party>, Vec<Party>) {
     for warp in &block.warps {
         for split in &warp.splits {
             // A split that waits at a barrier stands behind it already.
-            let at = if matches!(split.state, State::Barrier(_)) { split.pc - 1 } else { split.pc };
-            let party = Party { warp: warp.id, mask: split.mask, site: program.code[at as usize].site };
-            if split.state == State::Ready { running.push(party) } else { waiting.push(party) }
+            let at = if matches!(split.state, State::Barrier(_)) {
+                split.pc - 1
+            } else {
+                split.pc
+            };
+            let party = Party {
+                warp: warp.id,
+                mask: split.mask,
+                site: program.code[at as usize].site,
+            };
+            if split.state == State::Ready {
+                running.push(party)
+            } else {
+                waiting.push(party)
+            }
         }
     }
     (running, waiting)

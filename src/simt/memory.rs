@@ -186,7 +186,9 @@ impl Arena {
 
     /// Keeps other cores' wide atomics away.
     pub fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.wide.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.wide
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn resize(&mut self, bytes: u64) {
@@ -208,7 +210,11 @@ impl Shared {
     pub fn new(bytes: u32) -> Shared {
         let words = bytes.div_ceil(4) as usize;
         // What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
-        Shared { words: vec![Cell::new(0xcdcd_cdcd); words], valid: vec![Cell::new(0); words], bytes: u64::from(bytes) }
+        Shared {
+            words: vec![Cell::new(0xcdcd_cdcd); words],
+            valid: vec![Cell::new(0); words],
+            bytes: u64::from(bytes),
+        }
     }
 }
 
@@ -314,14 +320,22 @@ impl Heap {
             return 0;
         }
         let name = format!("malloc#{}", self.blocks.len() + 1);
-        self.blocks.push(Allocation { name, offset: next, bytes, freed: false });
+        self.blocks.push(Allocation {
+            name,
+            offset: next,
+            bytes,
+            freed: false,
+        });
         self.next = (next + bytes + 16).next_multiple_of(16);
         GLOBAL_BASE + next
     }
 
     /// Frees a block; false if there is none at the address.
     pub fn free(&mut self, address: u64) -> bool {
-        let block = self.blocks.iter_mut().find(|b| b.address() == address && !b.freed);
+        let block = self
+            .blocks
+            .iter_mut()
+            .find(|b| b.address() == address && !b.freed);
         block.map(|b| b.freed = true).is_some()
     }
 }
@@ -329,7 +343,13 @@ impl Heap {
 impl Device {
     /// An empty device with so many bytes of global memory.
     pub fn new(limit: u64) -> Device {
-        Device { arena: Arena::default(), allocations: Vec::new(), limit, variables: Vec::new(), heap: Mutex::default() }
+        Device {
+            arena: Arena::default(),
+            allocations: Vec::new(),
+            limit,
+            variables: Vec::new(),
+            heap: Mutex::default(),
+        }
     }
 
     /// Allocates global memory (`cudaMalloc`); its content is not initialised. Returns the device address.
@@ -337,14 +357,27 @@ impl Device {
     /// # Errors
     /// [`MemoryError::Full`]
     pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
-        let end = self.allocations.last().map_or(0, |a| a.offset + a.bytes + GAP);
+        let end = self
+            .allocations
+            .last()
+            .map_or(0, |a| a.offset + a.bytes + GAP);
         let offset = end.next_multiple_of(ALIGN);
         let left = self.limit.saturating_sub(offset);
         if bytes > left {
-            return Err(MemoryError::Full { name: name.to_owned(), bytes, left, limit: self.limit });
+            return Err(MemoryError::Full {
+                name: name.to_owned(),
+                bytes,
+                left,
+                limit: self.limit,
+            });
         }
         self.arena.resize(offset + bytes + GAP);
-        self.allocations.push(Allocation { name: name.to_owned(), offset, bytes, freed: false });
+        self.allocations.push(Allocation {
+            name: name.to_owned(),
+            offset,
+            bytes,
+            freed: false,
+        });
         Ok(GLOBAL_BASE + offset)
     }
 
@@ -353,15 +386,25 @@ impl Device {
     /// # Errors
     /// [`MemoryError::NotAllocated`]
     pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
-        let found = self.allocations.iter_mut().find(|a| a.address() == address && !a.freed);
-        found.map(|a| a.freed = true).ok_or(MemoryError::NotAllocated { address, bytes: 0 })
+        let found = self
+            .allocations
+            .iter_mut()
+            .find(|a| a.address() == address && !a.freed);
+        found
+            .map(|a| a.freed = true)
+            .ok_or(MemoryError::NotAllocated { address, bytes: 0 })
     }
 
     fn range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
         let error = MemoryError::NotAllocated { address, bytes };
         let offset = address.checked_sub(GLOBAL_BASE).ok_or(error.clone())?;
-        let inside = |a: &Allocation| offset >= a.offset && offset + bytes <= a.offset + a.bytes && !a.freed;
-        if self.allocations.iter().any(inside) { Ok(offset) } else { Err(error) }
+        let inside =
+            |a: &Allocation| offset >= a.offset && offset + bytes <= a.offset + a.bytes && !a.freed;
+        if self.allocations.iter().any(inside) {
+            Ok(offset)
+        } else {
+            Err(error)
+        }
     }
 
     /// Writes from the host.
@@ -382,7 +425,9 @@ impl Device {
     /// [`MemoryError::NotAllocated`]
     pub fn read(&self, address: u64, bytes: u64) -> Result<Vec<u8>, MemoryError> {
         let offset = self.range(address, bytes)?;
-        Ok((0..bytes).map(|i| self.arena.read(offset + i, 1, 0) as u8).collect())
+        Ok((0..bytes)
+            .map(|i| self.arena.read(offset + i, 1, 0) as u8)
+            .collect())
     }
 
     /// Which bytes something has written, for [`Device::read`]'s range.
@@ -391,7 +436,9 @@ impl Device {
     /// [`MemoryError::NotAllocated`]
     pub fn written(&self, address: u64, bytes: u64) -> Result<Vec<bool>, MemoryError> {
         let offset = self.range(address, bytes)?;
-        Ok((0..bytes).map(|i| self.arena.is_valid(offset + i, 1, 0)).collect())
+        Ok((0..bytes)
+            .map(|i| self.arena.is_valid(offset + i, 1, 0))
+            .collect())
     }
 
     /// Allocations in the order of their offsets.
@@ -401,8 +448,14 @@ impl Device {
 
     /// The allocation that an arena offset lies in, or the nearest one before it.
     pub fn allocation_at(&self, offset: u64) -> Option<Allocation> {
-        let heap = self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let in_heap = heap.blocks.iter().find(|b| offset >= b.offset && offset < b.offset + b.bytes);
+        let heap = self
+            .heap
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let in_heap = heap
+            .blocks
+            .iter()
+            .find(|b| offset >= b.offset && offset < b.offset + b.bytes);
         in_heap.cloned().or_else(|| {
             let after = self.allocations.partition_point(|a| a.offset <= offset);
             after.checked_sub(1).map(|i| self.allocations[i].clone())
@@ -411,7 +464,9 @@ impl Device {
 
     /// Bytes of the arena in use.
     pub fn arena_bytes(&self) -> u64 {
-        self.allocations.last().map_or(0, |a| a.offset + a.bytes + GAP)
+        self.allocations
+            .last()
+            .map_or(0, |a| a.offset + a.bytes + GAP)
     }
 
     /// Address of a module variable that a loaded program declares.
@@ -427,22 +482,42 @@ impl Device {
     /// # Errors
     /// [`MemoryError::Full`]
     pub fn load(&mut self, program: &Program) -> Result<(), MemoryError> {
-        let known: Vec<bool> = program.globals.iter().map(|g| self.variable(&g.name).is_some()).collect();
-        for (g, _) in program.globals.iter().zip(&known).filter(|(_, known)| !**known) {
+        let known: Vec<bool> = program
+            .globals
+            .iter()
+            .map(|g| self.variable(&g.name).is_some())
+            .collect();
+        for (g, _) in program
+            .globals
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| !**known)
+        {
             let address = self.alloc(g.bytes, &g.name)?;
-            self.variables.push((g.name.clone(), self.allocations.len() - 1));
+            self.variables
+                .push((g.name.clone(), self.allocations.len() - 1));
             let mut init = g.init.clone();
             init.resize(g.bytes as usize, 0);
             self.write(address, &init)?;
         }
-        for (g, _) in program.globals.iter().zip(&known).filter(|(_, known)| !**known) {
-            let Some(at) = self.variable(&g.name) else { continue };
+        for (g, _) in program
+            .globals
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| !**known)
+        {
+            let Some(at) = self.variable(&g.name) else {
+                continue;
+            };
             for (offset, target, addend) in &g.addresses {
                 let address = match target {
                     Target::Variable(v) => self.variable(&program.globals[*v].name).unwrap_or(0),
                     Target::Function(f) => super::lower::operand::FUNCTION_BASE + *f as u64,
                 };
-                self.write(at + offset, &address.wrapping_add_signed(*addend).to_le_bytes())?;
+                self.write(
+                    at + offset,
+                    &address.wrapping_add_signed(*addend).to_le_bytes(),
+                )?;
             }
         }
         Ok(())
@@ -477,8 +552,12 @@ impl Device {
 
     /// Whether an offset lies in the device heap.
     pub(crate) fn in_heap(&self, offset: u64) -> bool {
-        let heap = self.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        heap.range.is_some_and(|(start, end)| (start..end).contains(&offset))
+        let heap = self
+            .heap
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        heap.range
+            .is_some_and(|(start, end)| (start..end).contains(&offset))
     }
 }
 
@@ -493,8 +572,14 @@ impl Params {
     pub fn new(bytes: &[u8]) -> Params {
         let mut padded = bytes.to_vec();
         padded.resize(bytes.len().next_multiple_of(4), 0);
-        let words = padded.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
-        Params { words, bytes: bytes.len() as u64 }
+        let words = padded
+            .chunks_exact(4)
+            .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+            .collect();
+        Params {
+            words,
+            bytes: bytes.len() as u64,
+        }
     }
     pub fn bytes(&self) -> u64 {
         self.bytes

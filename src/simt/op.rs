@@ -70,7 +70,7 @@ pub enum Op {
         /// Destination.
         d: Slot,
         /// Sources, as many as the function takes.
-        s: [Slot; 4],
+        s: [Slot; 5],
     },
     /// `setp` with its second destination or combination; `set` with combination is [`Op::Set`].
     Setp {
@@ -473,8 +473,14 @@ pub enum WarpKind {
     ReduxOr,
     ReduxXor,
     /// `redux.f32` minimum and maximum, with `.abs` and `.NaN`.
-    ReduxMinF { abs: bool, nan: bool },
-    ReduxMaxF { abs: bool, nan: bool },
+    ReduxMinF {
+        abs: bool,
+        nan: bool,
+    },
+    ReduxMaxF {
+        abs: bool,
+        nan: bool,
+    },
     Elect,
     ActiveMask,
 }

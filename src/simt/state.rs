@@ -93,7 +93,11 @@ impl Warp {
             rounds: 0,
         };
         let splits = if apart {
-            (0..LANES as u32).map(|l| 1 << l).filter(|m| m & exists != 0).map(split).collect()
+            (0..LANES as u32)
+                .map(|l| 1 << l)
+                .filter(|m| m & exists != 0)
+                .map(split)
+                .collect()
         } else {
             vec![split(exists)]
         };
@@ -133,7 +137,11 @@ impl Warp {
             while j < self.splits.len() {
                 let (a, b) = (&self.splits[i], &self.splits[j]);
                 let together = a.pc == b.pc && a.state == State::Ready && b.state == State::Ready;
-                if together && a.base == b.base && a.top == b.top && same_calls(&a.frames, &b.frames) {
+                if together
+                    && a.base == b.base
+                    && a.top == b.top
+                    && same_calls(&a.frames, &b.frames)
+                {
                     let b = self.splits.swap_remove(j);
                     let a = &mut self.splits[i];
                     a.mask |= b.mask;
@@ -150,7 +158,9 @@ impl Warp {
 
 fn same_calls(a: &[Frame], b: &[Frame]) -> bool {
     a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| (a.return_pc, a.function, a.base, a.top) == (b.return_pc, b.function, b.base, b.top))
+        && a.iter().zip(b).all(|(a, b)| {
+            (a.return_pc, a.function, a.base, a.top) == (b.return_pc, b.function, b.base, b.top)
+        })
 }
 
 /// Takes over the saved registers of the lanes that join.
@@ -161,7 +171,9 @@ fn merge_saved(a: &mut [Frame], b: &[Frame], lanes: Mask) {
                 a.w.iter_mut().zip(&b.w).for_each(|(a, b)| a[l] = b[l]);
                 a.d.iter_mut().zip(&b.d).for_each(|(a, b)| a[l] = b[l]);
             }
-            a.p.iter_mut().zip(&b.p).for_each(|(a, b)| *a = *a & !lanes | *b & lanes);
+            a.p.iter_mut()
+                .zip(&b.p)
+                .for_each(|(a, b)| *a = *a & !lanes | *b & lanes);
         }
     }
 }
@@ -195,8 +207,6 @@ pub(crate) struct Arrival {
     pub skipped: Mask,
     /// Of these, lanes whose `bar.red` predicate holds.
     pub holds: Mask,
-    /// Whether it is for the whole block.
-    pub whole: bool,
 }
 
 /// A block barrier's resource.
@@ -221,17 +231,25 @@ pub(crate) struct Block {
 
 impl Block {
     pub fn who(&self, warp: usize) -> WarpRef {
-        WarpRef { block: self.id, warp: WarpId(warp as u32) }
+        WarpRef {
+            block: self.id,
+            warp: WarpId(warp as u32),
+        }
     }
 
     /// Whether anything in the block can run.
     pub fn runnable(&self) -> bool {
-        self.warps.iter().any(|w| w.splits.iter().any(|s| s.state == State::Ready))
+        self.warps
+            .iter()
+            .any(|w| w.splits.iter().any(|s| s.state == State::Ready))
     }
 
     /// Exited lanes of the whole block, grouped by where they exited.
     pub fn exited(&self) -> Vec<Party> {
-        self.warps.iter().flat_map(|w| grouped(w.id, w.exited, |l| w.exit_site[l])).collect()
+        self.warps
+            .iter()
+            .flat_map(|w| grouped(w.id, w.exited, |l| w.exit_site[l]))
+            .collect()
     }
 }
 
@@ -242,7 +260,11 @@ pub(crate) fn grouped(warp: WarpId, mask: Mask, site: impl Fn(usize) -> Site) ->
         let at = site(l);
         match parties.iter_mut().find(|p| p.site == at) {
             Some(p) => p.mask |= 1 << l,
-            None => parties.push(Party { warp, mask: 1 << l, site: at }),
+            None => parties.push(Party {
+                warp,
+                mask: 1 << l,
+                site: at,
+            }),
         }
     }
     parties
@@ -266,5 +288,9 @@ pub(crate) fn predicate(predicates: &[Mask], slot: Slot) -> Mask {
     } else {
         predicates[(slot.0 & !Slot::NEGATED) as usize]
     };
-    if slot.0 & Slot::NEGATED != 0 { !value } else { value }
+    if slot.0 & Slot::NEGATED != 0 {
+        !value
+    } else {
+        value
+    }
 }

@@ -18,7 +18,11 @@ pub struct Limits {
 impl Default for Limits {
     /// A hundred million warp-instructions (about a second), 2 GiB, no clock.
     fn default() -> Limits {
-        Limits { steps: 100_000_000, memory: 2 << 30, wall: None }
+        Limits {
+            steps: 100_000_000,
+            memory: 2 << 30,
+            wall: None,
+        }
     }
 }
 

@@ -26,7 +26,15 @@ fn blend_mask(to: &mut Mask, from: Mask, active: Mask) {
 
 impl<O: Observer> Core<'_, O> {
     #[inline(always)]
-    pub(super) fn alu(&mut self, warp: &mut Warp, f: &AluOp, d: Slot, s: &[Slot; 4], active: Mask, dead: Mask) {
+    pub(super) fn alu(
+        &mut self,
+        warp: &mut Warp,
+        f: &AluOp,
+        d: Slot,
+        s: &[Slot; 5],
+        active: Mask,
+        dead: Mask,
+    ) {
         use AluOp::*;
         let (cw, cd) = (self.const_w, self.const_d);
         let (t32, t64) = (&mut self.t32, &mut self.t64);
@@ -65,6 +73,7 @@ impl<O: Observer> Core<'_, O> {
             WW_W(f) => to_w!(f(w(0), w(1), t32)),
             WWW_W(f) => to_w!(f(w(0), w(1), w(2), t32)),
             WWWW_W(f) => to_w!(f(w(0), w(1), w(2), w(3), t32)),
+            WWWWW_W(f) => to_w!(f(w(0), w(1), w(2), w(3), w(4), t32)),
             D_D(f) => to_d!(f(q(0), t64)),
             DD_D(f) => to_d!(f(q(0), q(1), t64)),
             DDD_D(f) => to_d!(f(q(0), q(1), q(2), t64)),
@@ -98,7 +107,13 @@ impl<O: Observer> Core<'_, O> {
     /// Operations made of several rows.
     pub(super) fn compound(&mut self, warp: &mut Warp, op: &Op, active: Mask, dead: Mask) {
         match op {
-            Op::Setp { f, p, q, s, combine } => {
+            Op::Setp {
+                f,
+                p,
+                q,
+                s,
+                combine,
+            } => {
                 let (holds, fails) = self.compare(warp, f, s);
                 let combined = |value: Mask| match combine {
                     None => value,
@@ -119,7 +134,13 @@ impl<O: Observer> Core<'_, O> {
                     blend_mask(&mut warp.p[q.0 as usize], b, active);
                 }
             }
-            Op::Set { f, d, s, combine: (op, c), truth } => {
+            Op::Set {
+                f,
+                d,
+                s,
+                combine: (op, c),
+                truth,
+            } => {
                 let (value, _) = self.compare(warp, f, s);
                 let c = predicate(&warp.p, *c);
                 let value = match op {
@@ -153,7 +174,14 @@ impl<O: Observer> Core<'_, O> {
             }
             Op::Lop3Test { f, d, p, s } => {
                 let w = |k: usize| row(&warp.w, self.const_w, s[k]);
-                let value = f(w(0), w(1), w(2), w(3), predicate(&warp.p, s[4]), &mut self.t32);
+                let value = f(
+                    w(0),
+                    w(1),
+                    w(2),
+                    w(3),
+                    predicate(&warp.p, s[4]),
+                    &mut self.t32,
+                );
                 blend(&mut warp.w[d.0 as usize], &self.t32, active, dead);
                 if *p != Slot::NONE {
                     blend_mask(&mut warp.p[p.0 as usize], value, active);
@@ -188,7 +216,11 @@ impl<O: Observer> Core<'_, O> {
                     Class::W(_) => u64::from(row(&warp.w, self.const_w, part.slot)[l]),
                     _ => row(&warp.d, self.const_d, part.slot)[l],
                 };
-                let value = if part.bits == 64 { value } else { value & ((1 << part.bits) - 1) };
+                let value = if part.bits == 64 {
+                    value
+                } else {
+                    value & ((1 << part.bits) - 1)
+                };
                 bits |= u128::from(value) << at;
                 at += u32::from(part.bits);
             }
@@ -197,7 +229,11 @@ impl<O: Observer> Core<'_, O> {
                     let value = bits as u64;
                     match part.class {
                         Class::W(_) => {
-                            let keep = if part.bits >= 32 { u32::MAX } else { (1 << part.bits) - 1 };
+                            let keep = if part.bits >= 32 {
+                                u32::MAX
+                            } else {
+                                (1 << part.bits) - 1
+                            };
                             warp.w[part.slot.0 as usize][l] = value as u32 & keep;
                         }
                         _ => warp.d[part.slot.0 as usize][l] = value,

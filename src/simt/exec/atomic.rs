@@ -10,7 +10,15 @@ use crate::simt::op::*;
 use crate::simt::state::*;
 
 impl<O: Observer> Core<'_, O> {
-    pub(super) fn atomic(&mut self, block: &mut Block, w: usize, s: usize, op: &AtomicOp, active: Mask, site: Site) {
+    pub(super) fn atomic(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        op: &AtomicOp,
+        active: Mask,
+        site: Site,
+    ) {
         self.addresses(&block.warps[w], s, op.base, op.offset);
         let full = self.address;
         let ways: &[(Space, AddressSpace, u64)] = match op.space {
@@ -24,7 +32,9 @@ impl<O: Observer> Core<'_, O> {
         };
         let mut rest = active;
         for (space, kind, base) in ways {
-            let here = lanes_of(active).filter(|l| belongs(full[*l], *kind)).fold(0, |m, l| m | 1 << l);
+            let here = lanes_of(active)
+                .filter(|l| belongs(full[*l], *kind))
+                .fold(0, |m, l| m | 1 << l);
             if here == 0 {
                 continue;
             }
@@ -48,7 +58,15 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    fn atomic_in(&mut self, block: &mut Block, w: usize, op: &AtomicOp, space: Space, active: Mask, site: Site) {
+    fn atomic_in(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &AtomicOp,
+        space: Space,
+        active: Mask,
+        site: Site,
+    ) {
         let bytes = u32::from(op.element) * u32::from(op.count);
         let good = self.check(block, w, space, active, bytes, true, site);
         if good == 0 {
@@ -67,7 +85,16 @@ impl<O: Observer> Core<'_, O> {
                     self.update(shared, None, warp, op, k, l, at, &mut wrote)
                 } else {
                     let arena = &self.device.arena;
-                    self.update(arena, self.parallel.then_some(arena), warp, op, k, l, at, &mut wrote)
+                    self.update(
+                        arena,
+                        self.parallel.then_some(arena),
+                        warp,
+                        op,
+                        k,
+                        l,
+                        at,
+                        &mut wrote,
+                    )
                 };
                 let d = op.d[k];
                 if d != Slot::NONE {
@@ -91,7 +118,11 @@ impl<O: Observer> Core<'_, O> {
                 address: &self.address,
                 element: u32::from(op.element),
                 elements: u32::from(op.count),
-                kind: if op.used { AccessKind::Atomic } else { AccessKind::Reduction },
+                kind: if op.used {
+                    AccessKind::Atomic
+                } else {
+                    AccessKind::Reduction
+                },
                 order: op.order,
                 scope: op.scope,
                 wrote,
@@ -130,7 +161,12 @@ impl<O: Observer> Core<'_, O> {
         let element = u32::from(op.element);
         if element == 16 {
             let b = op.b[k];
-            let pair = |slot: Slot| [row(&warp.d, self.const_d, slot)[l], row(&warp.d, self.const_d, Slot(slot.0 + 1))[l]];
+            let pair = |slot: Slot| {
+                [
+                    row(&warp.d, self.const_d, slot)[l],
+                    row(&warp.d, self.const_d, Slot(slot.0 + 1))[l],
+                ]
+            };
             let old = [memory.read(at, 8, l), memory.read(at + 8, 8, l)];
             let (writes, new) = match op.f {
                 AtomFn::Cas => (old == pair(b), pair(op.c)),
@@ -150,12 +186,19 @@ impl<O: Observer> Core<'_, O> {
         let b = operand(op.b[k]);
         // "atom.add.f32 on global memory flushes subnormal inputs and results to sign-preserving zero."
         let flush = |v: u64, global: bool| {
-            if op.flush && global && matches!(op.f, AtomFn::W(_)) && v & 0x7f80_0000 == 0 { v & 0x8000_0000 } else { v }
+            if op.flush && global && matches!(op.f, AtomFn::W(_)) && v & 0x7f80_0000 == 0 {
+                v & 0x8000_0000
+            } else {
+                v
+            }
         };
         let global = S::GLOBAL;
         let next = |old: u64| -> Option<u64> {
             Some(match op.f {
-                AtomFn::W(f) => flush(u64::from(f(flush(old, global) as u32, flush(b, global) as u32)), global),
+                AtomFn::W(f) => flush(
+                    u64::from(f(flush(old, global) as u32, flush(b, global) as u32)),
+                    global,
+                ),
                 AtomFn::D(f) => f(old, b),
                 AtomFn::Exch => b,
                 AtomFn::Cas => {
@@ -174,7 +217,9 @@ impl<O: Observer> Core<'_, O> {
         };
         if let (Some(arena), 4) = (parallel, element) {
             *wrote |= 1 << l;
-            let old = arena.update((at >> 2) as usize, |old| next(u64::from(old)).unwrap_or(u64::from(old)) as u32);
+            let old = arena.update((at >> 2) as usize, |old| {
+                next(u64::from(old)).unwrap_or(u64::from(old)) as u32
+            });
             return [u64::from(old), 0];
         }
         let _guard = parallel.map(Arena::lock);

@@ -10,7 +10,14 @@ use crate::simt::state::*;
 
 impl<O: Observer> Core<'_, O> {
     /// Split `s` of warp `w` arrives; all its lanes take part.
-    pub(super) fn arrive(&mut self, block: &mut Block, w: usize, s: usize, b: &BarrierOp, site: Site) {
+    pub(super) fn arrive(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        b: &BarrierOp,
+        site: Site,
+    ) {
         let warp = &mut block.warps[w];
         let mask = warp.splits[s].mask;
         let lane = mask.trailing_zeros() as usize;
@@ -22,9 +29,9 @@ impl<O: Observer> Core<'_, O> {
         let waits = b.kind != BarrierKind::Arrive;
         let pc = warp.splits[s].pc;
         let holds = match b.kind {
-            BarrierKind::Popc { p, .. } | BarrierKind::And { p, .. } | BarrierKind::Or { p, .. } => {
-                predicate(&warp.p, p) & mask
-            }
+            BarrierKind::Popc { p, .. }
+            | BarrierKind::And { p, .. }
+            | BarrierKind::Or { p, .. } => predicate(&warp.p, p) & mask,
             _ => 0,
         };
         let mut skipped = 0;
@@ -56,7 +63,6 @@ impl<O: Observer> Core<'_, O> {
             point: b.point,
             skipped,
             holds,
-            whole,
         });
         self.complete_barrier(block, id as usize);
     }
@@ -85,12 +91,18 @@ impl<O: Observer> Core<'_, O> {
             self.tell_barrier(block, id as u32, &arrivals, whole);
         }
         let count: u32 = arrivals.iter().map(|a| a.holds.count_ones()).sum();
-        let threads: u32 = arrivals.iter().filter(|a| a.waits).map(|a| a.mask.count_ones()).sum();
+        let threads: u32 = arrivals
+            .iter()
+            .filter(|a| a.waits)
+            .map(|a| a.mask.count_ones())
+            .sum();
         for a in &arrivals {
             let warp = &mut block.warps[a.warp.0 as usize];
             if let Op::Barrier(b) = &self.program.code[a.pc as usize].op {
                 match b.kind {
-                    BarrierKind::Popc { d, .. } => self.splat(warp, d, false, u64::from(count), a.mask),
+                    BarrierKind::Popc { d, .. } => {
+                        self.splat(warp, d, false, u64::from(count), a.mask)
+                    }
                     BarrierKind::And { d, .. } => set_predicate(warp, d, count == threads, a.mask),
                     BarrierKind::Or { d, .. } => set_predicate(warp, d, count > 0, a.mask),
                     BarrierKind::Sync | BarrierKind::Arrive => {}
@@ -114,7 +126,11 @@ impl<O: Observer> Core<'_, O> {
         let waited: Vec<Party> = arrivals.iter().filter(|a| a.waits).map(party).collect();
         let waiting: u32 = waited.iter().map(|p| p.mask.count_ones()).sum();
         let any_exited = block.warps.iter().any(|w| w.exited != 0);
-        let exited = if any_exited { block.exited() } else { Vec::new() };
+        let exited = if any_exited {
+            block.exited()
+        } else {
+            Vec::new()
+        };
         self.observer.block_barrier(&BlockBarrier {
             block: block.id,
             id,
@@ -135,7 +151,8 @@ impl<O: Observer> Core<'_, O> {
     /// Whether the threads that met at a whole-block barrier met at one and the same.
     fn judge_meeting(&mut self, block: &Block, arrivals: &[Arrival], exited: &[Party]) {
         let first = &arrivals[0];
-        let (here, there): (Vec<&Arrival>, Vec<&Arrival>) = arrivals.iter().partition(|a| a.site == first.site);
+        let (here, there): (Vec<&Arrival>, Vec<&Arrival>) =
+            arrivals.iter().partition(|a| a.site == first.site);
         if !there.is_empty() && arrivals.iter().all(|a| a.waits) {
             self.observer.misuse(
                 block.id,
@@ -147,13 +164,29 @@ impl<O: Observer> Core<'_, O> {
             );
             return;
         }
-        let skipped: Vec<Party> = self.passers(block, arrivals.iter().filter(|a| a.skipped != 0).map(|a| (a, a.skipped)));
+        let skipped: Vec<Party> = self.passers(
+            block,
+            arrivals
+                .iter()
+                .filter(|a| a.skipped != 0)
+                .map(|a| (a, a.skipped)),
+        );
         if !skipped.is_empty() && arrivals.iter().any(|a| a.skipped != a.mask) {
             let steady = arrivals.iter().filter(|a| a.skipped != a.mask);
-            let waiting = steady.map(|a| Party { warp: a.warp, mask: a.mask & !a.skipped, site: a.site }).collect();
+            let waiting = steady
+                .map(|a| Party {
+                    warp: a.warp,
+                    mask: a.mask & !a.skipped,
+                    site: a.site,
+                })
+                .collect();
             self.observer.misuse(
                 block.id,
-                Misuse::DivergentBarrier { waiting, elsewhere: skipped, how: Elsewhere::Past },
+                Misuse::DivergentBarrier {
+                    waiting,
+                    elsewhere: skipped,
+                    how: Elsewhere::Past,
+                },
             );
             return;
         }
@@ -167,22 +200,47 @@ impl<O: Observer> Core<'_, O> {
             for warp in &block.warps {
                 let mask = warp.passed[point] & warp.exited;
                 if mask != 0 {
-                    past.push(Party { warp: warp.id, mask, site: warp.passed_site[point] });
+                    past.push(Party {
+                        warp: warp.id,
+                        mask,
+                        site: warp.passed_site[point],
+                    });
                 }
             }
         }
         if past.is_empty() {
-            self.observer.misuse(block.id, Misuse::BarrierAfterExit { waiting, exited: exited.to_vec() });
+            self.observer.misuse(
+                block.id,
+                Misuse::BarrierAfterExit {
+                    waiting,
+                    exited: exited.to_vec(),
+                },
+            );
         } else {
-            self.observer.misuse(block.id, Misuse::DivergentBarrier { waiting, elsewhere: past, how: Elsewhere::Past });
+            self.observer.misuse(
+                block.id,
+                Misuse::DivergentBarrier {
+                    waiting,
+                    elsewhere: past,
+                    how: Elsewhere::Past,
+                },
+            );
         }
     }
 
-    fn passers<'a>(&self, block: &Block, lanes: impl Iterator<Item = (&'a Arrival, Mask)>) -> Vec<Party> {
+    fn passers<'a>(
+        &self,
+        block: &Block,
+        lanes: impl Iterator<Item = (&'a Arrival, Mask)>,
+    ) -> Vec<Party> {
         lanes
             .map(|(a, mask)| {
                 let warp = &block.warps[a.warp.0 as usize];
-                Party { warp: a.warp, mask, site: warp.passed_site[a.point as usize] }
+                Party {
+                    warp: a.warp,
+                    mask,
+                    site: warp.passed_site[a.point as usize],
+                }
             })
             .collect()
     }
@@ -191,12 +249,20 @@ impl<O: Observer> Core<'_, O> {
     fn judge_convergence(&mut self, block: &Block, arrivals: &[Arrival]) {
         for a in arrivals.iter().filter(|a| a.aligned) {
             let warp = &block.warps[a.warp.0 as usize];
-            let same = arrivals.iter().filter(|b| b.warp == a.warp && b.site == a.site);
+            let same = arrivals
+                .iter()
+                .filter(|b| b.warp == a.warp && b.site == a.site);
             let here = same.fold(0, |m, b| m | b.mask);
             let missing = warp.live() & !here;
             if missing != 0 {
                 let elsewhere = self.whereabouts(warp, missing);
-                self.observer.misuse(block.id, Misuse::UnconvergedBarrier { reached: party(a), elsewhere });
+                self.observer.misuse(
+                    block.id,
+                    Misuse::UnconvergedBarrier {
+                        reached: party(a),
+                        elsewhere,
+                    },
+                );
                 return;
             }
         }
@@ -209,8 +275,16 @@ impl<O: Observer> Core<'_, O> {
             .filter(|s| s.mask & lanes != 0)
             .map(|s| {
                 // A split that waits at a barrier stands behind it already.
-                let at = if matches!(s.state, State::Barrier(_)) { s.pc - 1 } else { s.pc };
-                Party { warp: warp.id, mask: s.mask & lanes, site: self.program.code[at as usize].site }
+                let at = if matches!(s.state, State::Barrier(_)) {
+                    s.pc - 1
+                } else {
+                    s.pc
+                };
+                Party {
+                    warp: warp.id,
+                    mask: s.mask & lanes,
+                    site: self.program.code[at as usize].site,
+                }
             })
             .collect()
     }
@@ -229,21 +303,35 @@ impl<O: Observer> Core<'_, O> {
     /// Reports threads that wait at whole-block barriers of different numbers.
     pub(crate) fn judge_deadlock(&mut self, block: &Block) {
         let waiting = |whole: bool| {
-            let all = block.barriers.iter().filter(move |b| !b.arrivals.is_empty() && b.expected.is_none() == whole);
+            let all = block
+                .barriers
+                .iter()
+                .filter(move |b| !b.arrivals.is_empty() && b.expected.is_none() == whole);
             all.map(|b| b.arrivals.iter().map(party).collect::<Vec<_>>())
         };
         let mut wholes = waiting(true);
-        if let (Some(first), Some(second)) = (wholes.next(), wholes.next().or_else(|| waiting(false).next())) {
+        if let (Some(first), Some(second)) = (
+            wholes.next(),
+            wholes.next().or_else(|| waiting(false).next()),
+        ) {
             self.observer.misuse(
                 block.id,
-                Misuse::DivergentBarrier { waiting: first, elsewhere: second, how: Elsewhere::AtAnotherBarrier },
+                Misuse::DivergentBarrier {
+                    waiting: first,
+                    elsewhere: second,
+                    how: Elsewhere::AtAnotherBarrier,
+                },
             );
         }
     }
 }
 
 fn party(a: &Arrival) -> Party {
-    Party { warp: a.warp, mask: a.mask, site: a.site }
+    Party {
+        warp: a.warp,
+        mask: a.mask,
+        site: a.site,
+    }
 }
 
 fn set_predicate(warp: &mut Warp, d: Slot, value: bool, mask: Mask) {
@@ -262,8 +350,15 @@ fn warps_as_wholes(block: &Block, id: usize) -> u32 {
         .iter()
         .enumerate()
         .map(|(w, warp)| {
-            let here = arrivals.iter().filter(|a| a.warp.0 as usize == w).fold(0, |m, a| m | a.mask);
-            if here != 0 && here == warp.live() { LANES as u32 } else { here.count_ones() }
+            let here = arrivals
+                .iter()
+                .filter(|a| a.warp.0 as usize == w)
+                .fold(0, |m, a| m | a.mask);
+            if here != 0 && here == warp.live() {
+                LANES as u32
+            } else {
+                here.count_ones()
+            }
         })
         .sum()
 }

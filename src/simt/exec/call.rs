@@ -14,7 +14,13 @@ const STACK: u32 = 512 << 10;
 
 impl<O: Observer> Core<'_, O> {
     /// Enters a function. The new program counter, or `None` when the lanes go different ways.
-    pub(super) fn call(&mut self, block: &mut Block, w: usize, s: usize, call: &CallOp) -> Result<Option<u32>, Stop> {
+    pub(super) fn call(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        call: &CallOp,
+    ) -> Result<Option<u32>, Stop> {
         let warp = &mut block.warps[w];
         let pc = warp.splits[s].pc;
         let mask = warp.splits[s].mask;
@@ -23,14 +29,19 @@ impl<O: Observer> Core<'_, O> {
             None => {
                 let row = row(&warp.d, self.const_d, call.pointer);
                 let to = row[mask.trailing_zeros() as usize];
-                let same = lanes_of(mask).filter(|l| row[*l] == to).fold(0, |m, l| m | 1 << l);
+                let same = lanes_of(mask)
+                    .filter(|l| row[*l] == to)
+                    .fold(0, |m, l| m | 1 << l);
                 if same != mask {
                     // The others make their own calls from the same instruction.
                     warp.fork(s, pc, same, pc, mask & !same);
                 }
                 let index = to.wrapping_sub(FUNCTION_BASE);
                 if index >= self.program.functions.len() as u64 {
-                    return Err(self.cannot(pc, "a call through a pointer that is not a function's address"));
+                    return Err(self.cannot(
+                        pc,
+                        "a call through a pointer that is not a function's address",
+                    ));
                 }
                 index as u32
             }
@@ -40,7 +51,10 @@ impl<O: Observer> Core<'_, O> {
         let new_base = top.next_multiple_of(16);
         let new_top = new_base + info.frame;
         if new_top > STACK {
-            return Err(self.cannot(pc, "the stack of 512 KiB is full: recursion without an end?"));
+            return Err(self.cannot(
+                pc,
+                "the stack of 512 KiB is full: recursion without an end?",
+            ));
         }
         warp.local.reserve(new_top);
         let mask = warp.splits[s].mask;
@@ -48,7 +62,14 @@ impl<O: Observer> Core<'_, O> {
         let saved = info.recursive.then(|| Box::new(save(warp, info)));
         carry(self, warp, mask, &call.args, base, &info.params, new_base);
         let split = &mut warp.splits[s];
-        split.frames.push(Frame { return_pc: pc + 1, function, base, top, call: pc, saved });
+        split.frames.push(Frame {
+            return_pc: pc + 1,
+            function,
+            base,
+            top,
+            call: pc,
+            saved,
+        });
         split.base = new_base;
         split.top = new_top;
         split.pc = info.start;
@@ -57,7 +78,9 @@ impl<O: Observer> Core<'_, O> {
 
     /// Leaves a function; where to go on.
     pub(super) fn ret(&mut self, warp: &mut Warp, s: usize) -> u32 {
-        let Some(frame) = warp.splits[s].frames.pop() else { return warp.splits[s].pc };
+        let Some(frame) = warp.splits[s].frames.pop() else {
+            return warp.splits[s].pc;
+        };
         let mask = warp.splits[s].mask;
         let info = &self.program.functions[frame.function as usize];
         let from = warp.splits[s].base;
@@ -66,9 +89,26 @@ impl<O: Observer> Core<'_, O> {
                 // Results in registers of the function survive the restoring.
                 let results = save_results(warp, info);
                 restore(warp, info, saved, mask);
-                carry_results(self, warp, mask, &results, info, from, &call.results, frame.base);
+                carry_results(
+                    self,
+                    warp,
+                    mask,
+                    &results,
+                    info,
+                    from,
+                    &call.results,
+                    frame.base,
+                );
             } else {
-                carry(self, warp, mask, &info.results, from, &call.results, frame.base);
+                carry(
+                    self,
+                    warp,
+                    mask,
+                    &info.results,
+                    from,
+                    &call.results,
+                    frame.base,
+                );
             }
         }
         let split = &mut warp.splits[s];
@@ -81,22 +121,39 @@ impl<O: Observer> Core<'_, O> {
     fn cannot(&self, pc: u32, what: &str) -> Stop {
         let site = self.program.code[pc as usize].site;
         let info = self.program.site(site);
-        Stop::Unsupported { site, text: format!("{} ({what})", info.text), line: info.ptx_line }
+        Stop::Unsupported {
+            site,
+            text: format!("{} ({what})", info.text),
+            line: info.ptx_line,
+        }
     }
 }
 
 fn save(warp: &Warp, info: &FunctionInfo) -> Saved {
     let [w, d, p] = info.rows.map(|(a, b)| a as usize..b as usize);
-    Saved { w: warp.w[w].to_vec(), d: warp.d[d].to_vec(), p: warp.p[p].to_vec() }
+    Saved {
+        w: warp.w[w].to_vec(),
+        d: warp.d[d].to_vec(),
+        p: warp.p[p].to_vec(),
+    }
 }
 
 fn restore(warp: &mut Warp, info: &FunctionInfo, saved: &Saved, mask: u32) {
     let [w, d, p] = info.rows.map(|(a, b)| a as usize..b as usize);
     for l in lanes_of(mask) {
-        warp.w[w.clone()].iter_mut().zip(&saved.w).for_each(|(to, from)| to[l] = from[l]);
-        warp.d[d.clone()].iter_mut().zip(&saved.d).for_each(|(to, from)| to[l] = from[l]);
+        warp.w[w.clone()]
+            .iter_mut()
+            .zip(&saved.w)
+            .for_each(|(to, from)| to[l] = from[l]);
+        warp.d[d.clone()]
+            .iter_mut()
+            .zip(&saved.d)
+            .for_each(|(to, from)| to[l] = from[l]);
     }
-    warp.p[p].iter_mut().zip(&saved.p).for_each(|(to, from)| *to = *to & !mask | from & mask);
+    warp.p[p]
+        .iter_mut()
+        .zip(&saved.p)
+        .for_each(|(to, from)| *to = *to & !mask | from & mask);
 }
 
 type RegisterResults = Vec<Option<[u64; 32]>>;
@@ -132,9 +189,20 @@ fn carry_results<O: Observer>(
                 lanes_of(mask).for_each(|l| warp.d[slot.0 as usize][l] = row[l]);
             }
             (Some(row), Carried::Frame { offset, bytes }) => {
-                lanes_of(mask).for_each(|l| warp.local.write(u64::from(base + offset), *bytes, l, row[l]));
+                lanes_of(mask).for_each(|l| {
+                    warp.local
+                        .write(u64::from(base + offset), *bytes, l, row[l])
+                });
             }
-            (None, _) => carry(core, warp, mask, std::slice::from_ref(source), from, std::slice::from_ref(to), base),
+            (None, _) => carry(
+                core,
+                warp,
+                mask,
+                std::slice::from_ref(source),
+                from,
+                std::slice::from_ref(to),
+                base,
+            ),
         }
     }
 }
@@ -152,17 +220,26 @@ fn carry<O: Observer>(
     for (from, to) in from.iter().zip(to) {
         for l in lanes_of(mask) {
             match (*from, *to) {
-                (Carried::Frame { offset, bytes }, Carried::Frame { offset: place, bytes: room }) => {
+                (
+                    Carried::Frame { offset, bytes },
+                    Carried::Frame {
+                        offset: place,
+                        bytes: room,
+                    },
+                ) => {
                     for i in 0..bytes.min(room) {
                         let at = u64::from(from_base + offset + i);
                         if warp.local.is_valid(at, 1, l) {
                             let value = warp.local.read(at, 1, l);
-                            warp.local.write(u64::from(to_base + place + i), 1, l, value);
+                            warp.local
+                                .write(u64::from(to_base + place + i), 1, l, value);
                         }
                     }
                 }
                 (Carried::Frame { offset, bytes }, Carried::Register(slot, class)) => {
-                    let value = warp.local.read(u64::from(from_base + offset), bytes.min(8), l);
+                    let value = warp
+                        .local
+                        .read(u64::from(from_base + offset), bytes.min(8), l);
                     match class {
                         Class::W(_) => warp.w[slot.0 as usize][l] = value as u32,
                         _ => warp.d[slot.0 as usize][l] = value,
@@ -170,7 +247,8 @@ fn carry<O: Observer>(
                 }
                 (Carried::Register(slot, class), Carried::Frame { offset, bytes }) => {
                     let value = core.register(warp, slot, class, l);
-                    warp.local.write(u64::from(to_base + offset), bytes.min(8), l, value);
+                    warp.local
+                        .write(u64::from(to_base + offset), bytes.min(8), l, value);
                 }
                 (Carried::Register(slot, class), Carried::Register(to, to_class)) => {
                     let value = core.register(warp, slot, class, l);

@@ -55,7 +55,9 @@ impl<O: Observer> Core<'_, O> {
                     to[l] = r[l].wrapping_add(offset as u64);
                 }
             }
-            Base::Frame => *to = [u64::from(warp.splits[s].base).wrapping_add(offset as u64); LANES],
+            Base::Frame => {
+                *to = [u64::from(warp.splits[s].base).wrapping_add(offset as u64); LANES]
+            }
             Base::Zero => *to = [offset as u64; LANES],
         }
     }
@@ -76,7 +78,11 @@ impl<O: Observer> Core<'_, O> {
         match op.space {
             AddressSpace::Generic => self.generic(block, w, op, active, site),
             AddressSpace::Global | AddressSpace::Const => {
-                let space = if op.space == AddressSpace::Const { Space::Const } else { Space::Global };
+                let space = if op.space == AddressSpace::Const {
+                    Space::Const
+                } else {
+                    Space::Global
+                };
                 for a in &mut self.address {
                     *a = a.wrapping_sub(GLOBAL_BASE);
                 }
@@ -168,31 +174,68 @@ impl<O: Observer> Core<'_, O> {
         if op.store {
             match space {
                 Space::Global | Space::Const => {
-                    store(&self.device.arena, warp, op, good, &self.address, self.const_w, self.const_d);
+                    store(
+                        &self.device.arena,
+                        warp,
+                        op,
+                        good,
+                        &self.address,
+                        self.const_w,
+                        self.const_d,
+                    );
                 }
-                Space::Shared => store(shared, warp, op, good, &self.address, self.const_w, self.const_d),
+                Space::Shared => store(
+                    shared,
+                    warp,
+                    op,
+                    good,
+                    &self.address,
+                    self.const_w,
+                    self.const_d,
+                ),
                 _ => {
                     let local = std::mem::take(&mut warp.local);
-                    store(&local, warp, op, good, &self.address, self.const_w, self.const_d);
+                    store(
+                        &local,
+                        warp,
+                        op,
+                        good,
+                        &self.address,
+                        self.const_w,
+                        self.const_d,
+                    );
                     warp.local = local;
                 }
             }
         } else {
             match space {
                 Space::Global | Space::Const if plain => {
-                    written = load_words(&self.device.arena, warp, op, good, dead, &self.address, &mut self.t32);
+                    written = load_words(
+                        &self.device.arena,
+                        warp,
+                        op,
+                        good,
+                        dead,
+                        &self.address,
+                        &mut self.t32,
+                    );
                 }
                 Space::Shared if plain => {
-                    written = load_words(shared, warp, op, good, dead, &self.address, &mut self.t32);
+                    written =
+                        load_words(shared, warp, op, good, dead, &self.address, &mut self.t32);
                 }
-                Space::Global | Space::Const => written = load(&self.device.arena, warp, op, good, &self.address),
+                Space::Global | Space::Const => {
+                    written = load(&self.device.arena, warp, op, good, &self.address)
+                }
                 Space::Shared => written = load(shared, warp, op, good, &self.address),
                 Space::Local => {
                     let local = std::mem::take(&mut warp.local);
                     written = load(&local, warp, op, good, &self.address);
                     warp.local = local;
                 }
-                Space::Param => written = load(&self.geometry.params, warp, op, good, &self.address),
+                Space::Param => {
+                    written = load(&self.geometry.params, warp, op, good, &self.address)
+                }
             }
         }
         if O::WATCHES && !op.private {
@@ -208,7 +251,11 @@ impl<O: Observer> Core<'_, O> {
                     address: &self.address,
                     element: u32::from(op.element),
                     elements: u32::from(op.count),
-                    kind: if op.store { AccessKind::Write } else { AccessKind::Read },
+                    kind: if op.store {
+                        AccessKind::Write
+                    } else {
+                        AccessKind::Read
+                    },
                     order: op.order,
                     scope: op.scope,
                     wrote: if op.store { good } else { 0 },
@@ -246,7 +293,11 @@ impl<O: Observer> Core<'_, O> {
         if end - start < size {
             bad = active;
         }
-        if bad & active == 0 { active } else { self.check_slowly(block, w, space, active, bytes, write, site) }
+        if bad & active == 0 {
+            active
+        } else {
+            self.check_slowly(block, w, space, active, bytes, write, site)
+        }
     }
 
     #[cold]
@@ -276,14 +327,27 @@ impl<O: Observer> Core<'_, O> {
                     }
                     None => false,
                 },
-                Space::Shared => at.checked_add(size).is_some_and(|e| e <= block.shared.bytes),
-                Space::Local => at.checked_add(size).is_some_and(|e| e <= block.warps[w].local.bytes()),
-                Space::Param => at.checked_add(size).is_some_and(|e| e <= self.geometry.params.bytes()),
+                Space::Shared => at
+                    .checked_add(size)
+                    .is_some_and(|e| e <= block.shared.bytes),
+                Space::Local => at
+                    .checked_add(size)
+                    .is_some_and(|e| e <= block.warps[w].local.bytes()),
+                Space::Param => at
+                    .checked_add(size)
+                    .is_some_and(|e| e <= self.geometry.params.bytes()),
             };
             outside |= u32::from(!inside) << l;
             misaligned |= u32::from(inside && at % size != 0) << l;
         }
-        let request = Request { site, who: block.who(w), element: bytes, count: 1, write, address: &self.address.clone() };
+        let request = Request {
+            site,
+            who: block.who(w),
+            element: bytes,
+            count: 1,
+            write,
+            address: &self.address.clone(),
+        };
         for (mask, kind) in [
             (outside, FaultKind::OutOfBounds),
             (misaligned, FaultKind::Misaligned),
@@ -299,9 +363,20 @@ impl<O: Observer> Core<'_, O> {
     fn find_range(&self, at: u64, size: u64) -> Option<Range> {
         let end = at.checked_add(size)?;
         if self.device.in_heap(at) {
-            let heap = self.device.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let found = heap.blocks.iter().find(|b| at >= b.offset && end <= b.offset + b.bytes)?;
-            return Some(Range { start: found.offset, end: found.offset + found.bytes, freed: found.freed });
+            let heap = self
+                .device
+                .heap
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let found = heap
+                .blocks
+                .iter()
+                .find(|b| at >= b.offset && end <= b.offset + b.bytes)?;
+            return Some(Range {
+                start: found.offset,
+                end: found.offset + found.bytes,
+                freed: found.freed,
+            });
         }
         let after = self.ranges.partition_point(|r| r.start <= at);
         let range = *self.ranges.get(after.checked_sub(1)?)?;
@@ -314,7 +389,9 @@ impl<O: Observer> Core<'_, O> {
         }
         let mut address = *request.address;
         if space == Space::Global || space == Space::Const {
-            address.iter_mut().for_each(|a| *a = a.wrapping_add(GLOBAL_BASE));
+            address
+                .iter_mut()
+                .for_each(|a| *a = a.wrapping_add(GLOBAL_BASE));
         }
         self.observer.fault(&MemoryFault {
             site: request.site,
@@ -329,7 +406,15 @@ impl<O: Observer> Core<'_, O> {
     }
 
     #[cold]
-    pub(super) fn uninitialized(&mut self, block: &Block, w: usize, space: Space, mask: Mask, bytes: u32, site: Site) {
+    pub(super) fn uninitialized(
+        &mut self,
+        block: &Block,
+        w: usize,
+        space: Space,
+        mask: Mask,
+        bytes: u32,
+        site: Site,
+    ) {
         let step = bytes.min(4);
         let is_valid = |at: u64, l: usize| -> bool {
             (0..bytes / step).all(|i| {
@@ -342,9 +427,18 @@ impl<O: Observer> Core<'_, O> {
                 }
             })
         };
-        let bad = lanes_of(mask).filter(|l| !is_valid(self.address[*l], *l)).fold(0, |m, l| m | 1 << l);
+        let bad = lanes_of(mask)
+            .filter(|l| !is_valid(self.address[*l], *l))
+            .fold(0, |m, l| m | 1 << l);
         let address = self.address;
-        let request = Request { site, who: block.who(w), element: bytes, count: 1, write: false, address: &address };
+        let request = Request {
+            site,
+            who: block.who(w),
+            element: bytes,
+            count: 1,
+            write: false,
+            address: &address,
+        };
         if bad != 0 {
             self.report(&request, space, bad, FaultKind::Uninitialized);
         }
@@ -396,7 +490,13 @@ fn load_words<S: Words>(
 }
 
 /// Any load. Whether all bytes had been written.
-fn load<S: Words>(memory: &S, warp: &mut Warp, op: &MemoryOp, active: Mask, address: &Row64) -> bool {
+fn load<S: Words>(
+    memory: &S,
+    warp: &mut Warp,
+    op: &MemoryOp,
+    active: Mask,
+    address: &Row64,
+) -> bool {
     let element = u32::from(op.element);
     let mut valid = true;
     for k in 0..usize::from(op.count) {
@@ -430,7 +530,11 @@ fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize, value: [u6
     };
     match op.class {
         Class::W(width) => {
-            let keep = if width >= 32 { u32::MAX } else { (1 << width) - 1 };
+            let keep = if width >= 32 {
+                u32::MAX
+            } else {
+                (1 << width) - 1
+            };
             warp.w[slot.0 as usize][l] = wide as u32 & keep;
         }
         Class::D => warp.d[slot.0 as usize][l] = wide,

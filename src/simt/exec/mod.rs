@@ -99,7 +99,11 @@ impl<'a, O: Observer> Core<'a, O> {
             output,
             parallel,
             steps: 0,
-            last_range: Range { start: 0, end: 0, freed: false },
+            last_range: Range {
+                start: 0,
+                end: 0,
+                freed: false,
+            },
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
@@ -133,7 +137,11 @@ impl<'a, O: Observer> Core<'a, O> {
             fuel -= 1;
             let i = &code[pc as usize];
             let warp = &mut block.warps[w];
-            let active = if i.guard == Slot::TRUE { mask } else { mask & predicate(&warp.p, i.guard) };
+            let active = if i.guard == Slot::TRUE {
+                mask
+            } else {
+                mask & predicate(&warp.p, i.guard)
+            };
             match &i.op {
                 Op::Alu { f, d, s } => {
                     if active != 0 {
@@ -148,8 +156,8 @@ impl<'a, O: Observer> Core<'a, O> {
                         pc += 1;
                     } else {
                         self.diverged(block, w, s, i.site, active, mask & !active);
-                        let stays = block.warps[w].fork(s, pc + 1, mask & !active, *target, active);
-                        (pc, mask) = stays;
+                        block.warps[w].fork(s, pc + 1, mask & !active, *target, active);
+                        pc += 1;
                         leave!(Ran::Blocked);
                     }
                 }
@@ -165,7 +173,12 @@ impl<'a, O: Observer> Core<'a, O> {
                     }
                     pc += 1;
                 }
-                Op::Setp { .. } | Op::Set { .. } | Op::Lop3Test { .. } | Op::Pack { .. } | Op::Cvta { .. } | Op::IsSpace { .. } => {
+                Op::Setp { .. }
+                | Op::Set { .. }
+                | Op::Lop3Test { .. }
+                | Op::Pack { .. }
+                | Op::Cvta { .. }
+                | Op::IsSpace { .. } => {
                     if active != 0 {
                         self.compound(warp, &i.op, active, dead);
                     }
@@ -184,7 +197,11 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Op::Passes { point, credit } => {
                     let point = *point as usize;
-                    let credited = if *credit { active & warp.arrived[point] } else { 0 };
+                    let credited = if *credit {
+                        active & warp.arrived[point]
+                    } else {
+                        0
+                    };
                     warp.arrived[point] &= !active;
                     warp.passed[point] |= active & !credited;
                     warp.passed_site[point] = i.site;
@@ -205,7 +222,8 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Op::Fence(order, scope) => {
                     if active != 0 && O::WATCHES {
-                        self.observer.fence(i.site, block.who(w), active, *order, *scope);
+                        self.observer
+                            .fence(i.site, block.who(w), active, *order, *scope);
                     }
                     pc += 1;
                 }
@@ -218,13 +236,21 @@ impl<'a, O: Observer> Core<'a, O> {
                 Op::BranchIndexed { index, targets } => {
                     let row = *row(&warp.w, self.const_w, *index);
                     let goes = |l: usize| targets.get(row[l] as usize).copied().unwrap_or(pc + 1);
-                    let first = if mask == active { goes(active.trailing_zeros() as usize) } else { pc + 1 };
+                    let first = if mask == active {
+                        goes(active.trailing_zeros() as usize)
+                    } else {
+                        pc + 1
+                    };
                     if mask == active && lanes_of(active).all(|l| goes(l) == first) {
                         pc = first;
                     } else {
                         let mut ways: Vec<(u32, Mask)> = Vec::new();
                         for l in lanes_of(mask) {
-                            let to = if active >> l & 1 != 0 { goes(l) } else { pc + 1 };
+                            let to = if active >> l & 1 != 0 {
+                                goes(l)
+                            } else {
+                                pc + 1
+                            };
                             match ways.iter_mut().find(|(t, _)| *t == to) {
                                 Some((_, m)) => *m |= 1 << l,
                                 None => ways.push((to, 1 << l)),
@@ -260,15 +286,13 @@ impl<'a, O: Observer> Core<'a, O> {
                             }
                             pc += 1;
                         }
-                        Op::Call(call) => {
-                            match self.call(block, w, s, call)? {
-                                Some(to) => pc = to,
-                                None => {
-                                    self.steps += u64::from(turn.fuel - fuel);
-                                    return Ok(Ran::Blocked);
-                                }
+                        Op::Call(call) => match self.call(block, w, s, call)? {
+                            Some(to) => pc = to,
+                            None => {
+                                self.steps += u64::from(turn.fuel - fuel);
+                                return Ok(Ran::Blocked);
                             }
-                        }
+                        },
                         Op::Return if !block.warps[w].splits[s].frames.is_empty() => {
                             pc = self.ret(&mut block.warps[w], s);
                         }
@@ -281,8 +305,22 @@ impl<'a, O: Observer> Core<'a, O> {
                             self.system(block, w, s, call, i.site)?;
                             pc += 1;
                         }
-                        Op::Alloca { d, wide, size, wide_size, align } => {
-                            self.alloca(&mut block.warps[w], s, *d, *wide, *size, *wide_size, *align);
+                        Op::Alloca {
+                            d,
+                            wide,
+                            size,
+                            wide_size,
+                            align,
+                        } => {
+                            self.alloca(
+                                &mut block.warps[w],
+                                s,
+                                *d,
+                                *wide,
+                                *size,
+                                *wide_size,
+                                *align,
+                            );
                             pc += 1;
                         }
                         Op::Trap => {
@@ -309,9 +347,22 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     #[cold]
-    fn diverged(&mut self, block: &Block, w: usize, _: usize, site: Site, taken: Mask, fallen: Mask) {
+    fn diverged(
+        &mut self,
+        block: &Block,
+        w: usize,
+        _: usize,
+        site: Site,
+        taken: Mask,
+        fallen: Mask,
+    ) {
         if O::WATCHES {
-            self.observer.diverges(&Divergence { site, who: block.who(w), taken, fallen });
+            self.observer.diverges(&Divergence {
+                site,
+                who: block.who(w),
+                taken,
+                fallen,
+            });
         }
     }
 
@@ -333,14 +384,29 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn alloca(&mut self, warp: &mut Warp, s: usize, d: Slot, wide: bool, size: Slot, wide_size: bool, align: u32) {
+    fn alloca(
+        &mut self,
+        warp: &mut Warp,
+        s: usize,
+        d: Slot,
+        wide: bool,
+        size: Slot,
+        wide_size: bool,
+        align: u32,
+    ) {
         let mask = warp.splits[s].mask;
         let lane = mask.trailing_zeros() as usize;
         // All lanes of a split share the frame: the largest request counts.
         let bytes = if wide_size {
-            lanes_of(mask).map(|l| row(&warp.d, self.const_d, size)[l]).max().unwrap_or(0) as u32
+            lanes_of(mask)
+                .map(|l| row(&warp.d, self.const_d, size)[l])
+                .max()
+                .unwrap_or(0) as u32
         } else {
-            lanes_of(mask).map(|l| row(&warp.w, self.const_w, size)[l]).max().unwrap_or(0)
+            lanes_of(mask)
+                .map(|l| row(&warp.w, self.const_w, size)[l])
+                .max()
+                .unwrap_or(0)
         };
         let _ = lane;
         let split = &mut warp.splits[s];
@@ -366,7 +432,14 @@ impl<'a, O: Observer> Core<'a, O> {
 
 impl Warp {
     /// Splits `s`: it keeps the lanes `mask` at `pc`, a new split gets `other` at `to`.
-    pub(crate) fn fork(&mut self, s: usize, pc: u32, mask: Mask, to: u32, other: Mask) -> (u32, Mask) {
+    pub(crate) fn fork(
+        &mut self,
+        s: usize,
+        pc: u32,
+        mask: Mask,
+        to: u32,
+        other: Mask,
+    ) -> (u32, Mask) {
         let split = &mut self.splits[s];
         split.pc = pc;
         split.mask = mask;
@@ -380,7 +453,6 @@ impl Warp {
             rounds: split.rounds,
         };
         self.splits.push(new);
-        (pc, mask)
     }
 
     /// Splits `s` into several; returns where it stays itself.

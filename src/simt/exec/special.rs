@@ -49,20 +49,28 @@ impl<O: Observer> Core<'_, O> {
         }
         let value = match which {
             Special::Ntid(axis) => u64::from(axis_of(geometry.block, axis)),
-            Special::Ctaid(axis) | Special::ClusterId(axis) => u64::from(block.coordinates[usize::from(axis)]),
-            Special::Nctaid(axis) | Special::NClusterId(axis) => u64::from(axis_of(geometry.grid, axis)),
+            Special::Ctaid(axis) | Special::ClusterId(axis) => {
+                u64::from(block.coordinates[usize::from(axis)])
+            }
+            Special::Nctaid(axis) | Special::NClusterId(axis) => {
+                u64::from(axis_of(geometry.grid, axis))
+            }
             Special::WarpId => w as u64,
             Special::NWarpId => geometry.block.count().div_ceil(LANES as u64),
             Special::SmId => u64::from(block.id.0 % 132),
             Special::NSmId => 132,
             Special::GridId => 1,
-            Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => self.clock(),
+            Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
+                self.clock()
+            }
             Special::ClockHi | Special::GlobalTimerHi => self.clock() >> 32,
             Special::DynamicSharedSize => u64::from(geometry.dynamic_shared),
             Special::TotalSharedSize => block.shared.bytes,
             // The driver hands the cooperative launch's workspace over in two of them.
             Special::EnvReg(1) => geometry.workspace.map_or(0, |at| (GLOBAL_BASE + at) >> 32),
-            Special::EnvReg(2) => geometry.workspace.map_or(0, |at| (GLOBAL_BASE + at) & 0xffff_ffff),
+            Special::EnvReg(2) => geometry
+                .workspace
+                .map_or(0, |at| (GLOBAL_BASE + at) & 0xffff_ffff),
             Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
             _ => 0,
         };

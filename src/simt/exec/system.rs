@@ -18,16 +18,27 @@ const TEXT: u64 = 4096;
 const OUTPUT: usize = 1 << 20;
 
 impl<O: Observer> Core<'_, O> {
-    pub(super) fn system(&mut self, block: &mut Block, w: usize, s: usize, call: &SystemCall, site: Site) -> Result<(), Stop> {
+    pub(super) fn system(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        site: Site,
+    ) -> Result<(), Stop> {
         let mask = block.warps[w].splits[s].mask;
         let base = block.warps[w].splits[s].base;
         for l in lanes_of(mask) {
             let arg = |core: &Self, block: &Block, k: usize| -> u64 {
                 match call.args.get(k) {
                     Some(Carried::Frame { offset, bytes }) => {
-                        block.warps[w].local.read(u64::from(base + offset), (*bytes).min(8), l)
+                        block.warps[w]
+                            .local
+                            .read(u64::from(base + offset), (*bytes).min(8), l)
                     }
-                    Some(Carried::Register(slot, class)) => core.register(&block.warps[w], *slot, *class, l),
+                    Some(Carried::Register(slot, class)) => {
+                        core.register(&block.warps[w], *slot, *class, l)
+                    }
                     None => 0,
                 }
             };
@@ -35,7 +46,10 @@ impl<O: Observer> Core<'_, O> {
             let result = match call.which {
                 System::Vprintf => {
                     let (text, count) = self.format(block, w, l, a, b);
-                    let mut output = self.output.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut output = self
+                        .output
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
                     if output.len() < OUTPUT {
                         output.push_str(&text);
                     }
@@ -55,13 +69,25 @@ impl<O: Observer> Core<'_, O> {
                     });
                 }
                 System::Malloc => {
-                    let mut heap = self.device.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let mut heap = self
+                        .device
+                        .heap
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
                     heap.malloc(a)
                 }
                 System::Free => {
-                    self.last_range = super::Range { start: 0, end: 0, freed: false };
+                    self.last_range = super::Range {
+                        start: 0,
+                        end: 0,
+                        freed: false,
+                    };
                     let freed = a == 0 || {
-                        let mut heap = self.device.heap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                        let mut heap = self
+                            .device
+                            .heap
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
                         heap.free(a)
                     };
                     if !freed && O::WATCHES {
@@ -73,9 +99,12 @@ impl<O: Observer> Core<'_, O> {
             let warp = &mut block.warps[w];
             match call.results.first() {
                 Some(Carried::Frame { offset, bytes }) => {
-                    warp.local.write(u64::from(base + offset), (*bytes).min(8), l, result);
+                    warp.local
+                        .write(u64::from(base + offset), (*bytes).min(8), l, result);
                 }
-                Some(Carried::Register(slot, Class::W(_))) => warp.w[slot.0 as usize][l] = result as u32,
+                Some(Carried::Register(slot, Class::W(_))) => {
+                    warp.w[slot.0 as usize][l] = result as u32
+                }
                 Some(Carried::Register(slot, _)) => warp.d[slot.0 as usize][l] = result,
                 None => {}
             }
@@ -103,11 +132,17 @@ impl<O: Observer> Core<'_, O> {
         let value = match address {
             a if a >= GLOBAL_BASE => {
                 let at = a - GLOBAL_BASE;
-                self.ranges.iter().find(|r| (r.start..r.end).contains(&at))?;
+                self.ranges
+                    .iter()
+                    .find(|r| (r.start..r.end).contains(&at))?;
                 self.device.arena.read(at, 1, l)
             }
-            a if (SHARED_BASE..SHARED_BASE + block.shared.bytes).contains(&a) => block.shared.read(a - SHARED_BASE, 1, l),
-            a if (LOCAL_BASE..LOCAL_BASE + warp.local.bytes()).contains(&a) => warp.local.read(a - LOCAL_BASE, 1, l),
+            a if (SHARED_BASE..SHARED_BASE + block.shared.bytes).contains(&a) => {
+                block.shared.read(a - SHARED_BASE, 1, l)
+            }
+            a if (LOCAL_BASE..LOCAL_BASE + warp.local.bytes()).contains(&a) => {
+                warp.local.read(a - LOCAL_BASE, 1, l)
+            }
             a if a < warp.local.bytes() => warp.local.read(a, 1, l),
             _ => return None,
         };
@@ -121,7 +156,9 @@ impl<O: Observer> Core<'_, O> {
     }
 
     fn number(&self, block: &Block, w: usize, l: usize, address: u64, bytes: u64) -> u64 {
-        (0..bytes).fold(0, |n, i| n | u64::from(self.byte(block, w, l, address.wrapping_add(i)).unwrap_or(0)) << (8 * i))
+        (0..bytes).fold(0, |n, i| {
+            n | u64::from(self.byte(block, w, l, address.wrapping_add(i)).unwrap_or(0)) << (8 * i)
+        })
     }
 
     /// `printf` as the device does it; the text and the number of arguments.
@@ -133,7 +170,8 @@ impl<O: Observer> Core<'_, O> {
         while let Some(percent) = rest.find('%') {
             out.push_str(&rest[..percent]);
             rest = &rest[percent + 1..];
-            let end = rest.find(|c: char| c.is_ascii_alphabetic() && !"hlLqjzt".contains(c) || c == '%');
+            let end =
+                rest.find(|c: char| c.is_ascii_alphabetic() && !"hlLqjzt".contains(c) || c == '%');
             let Some(end) = end else {
                 out.push('%');
                 break;
@@ -172,14 +210,23 @@ impl<O: Observer> Core<'_, O> {
 }
 
 fn fixed(bits: u64, spec: &str) -> String {
-    let digits: String = spec.split('.').nth(1).unwrap_or("6").chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = spec
+        .split('.')
+        .nth(1)
+        .unwrap_or("6")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     let precision = digits.parse().unwrap_or(0).min(100);
     format!("{:.precision$}", f64::from_bits(bits))
 }
 
 fn padded(text: &str, spec: &str, kind: char) -> String {
     let flags: String = spec.chars().take_while(|c| "-+ #0".contains(*c)).collect();
-    let width: String = spec[flags.len()..].chars().take_while(char::is_ascii_digit).collect();
+    let width: String = spec[flags.len()..]
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     let width = width.parse().unwrap_or(0usize).min(1000);
     let text = if flags.contains('+') && "dif".contains(kind) && !text.starts_with('-') {
         format!("+{text}")
@@ -189,7 +236,9 @@ fn padded(text: &str, spec: &str, kind: char) -> String {
     if flags.contains('-') {
         format!("{text:<width$}")
     } else if flags.contains('0') && kind != 's' {
-        let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |d| ("-", d));
+        let (sign, digits) = text
+            .strip_prefix('-')
+            .map_or(("", text.as_str()), |d| ("-", d));
         let room = width.saturating_sub(sign.len());
         format!("{sign}{digits:0>room$}")
     } else {

@@ -13,7 +13,14 @@ use crate::simt::state::*;
 
 impl<O: Observer> Core<'_, O> {
     /// Split `s` comes to a warp operation. Whether it was performed at once.
-    pub(super) fn warp_operation(&mut self, block: &mut Block, w: usize, s: usize, op: &WarpOp, site: Site) -> bool {
+    pub(super) fn warp_operation(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        op: &WarpOp,
+        site: Site,
+    ) -> bool {
         let warp = &mut block.warps[w];
         let mask = warp.splits[s].mask;
         if op.kind == WarpKind::ActiveMask {
@@ -43,19 +50,40 @@ impl<O: Observer> Core<'_, O> {
                 None => groups.push((key, 1 << l)),
             }
         }
-        let left_out = lanes_of(mask).filter(|l| members[*l] >> l & 1 == 0).fold(0, |m, l| m | 1 << l);
+        let left_out = lanes_of(mask)
+            .filter(|l| members[*l] >> l & 1 == 0)
+            .fold(0, |m, l| m | 1 << l);
         if left_out != 0 && O::WATCHES {
-            let lanes = Party { warp: WarpId(w as u32), mask: left_out, site };
+            let lanes = Party {
+                warp: WarpId(w as u32),
+                mask: left_out,
+                site,
+            };
             let named = members[left_out.trailing_zeros() as usize];
-            self.observer.misuse(block.id, Misuse::MaskLeavesOut { lanes, members: named });
+            self.observer.misuse(
+                block.id,
+                Misuse::MaskLeavesOut {
+                    lanes,
+                    members: named,
+                },
+            );
         }
         if let ([(first, a), (second, b), ..], true, 0) = (&groups[..], O::WATCHES, left_out)
             && first & second & (a | b) != 0
         {
-            let at = |mask: Mask| Party { warp: WarpId(w as u32), mask, site };
+            let at = |mask: Mask| Party {
+                warp: WarpId(w as u32),
+                mask,
+                site,
+            };
             self.observer.misuse(
                 block.id,
-                Misuse::MasksDiffer { lanes: at(*a), members: *first, others: at(*b), other_members: *second },
+                Misuse::MasksDiffer {
+                    lanes: at(*a),
+                    members: *first,
+                    others: at(*b),
+                    other_members: *second,
+                },
             );
         }
         let warp = &mut block.warps[w];
@@ -81,7 +109,11 @@ impl<O: Observer> Core<'_, O> {
         let Op::Warp(op) = &i.op else { return None };
         let l = split.mask.trailing_zeros() as usize;
         let named = row(&warp.w, self.const_w, op.members)[l];
-        let members = if named >> l & 1 == 0 { split.mask } else { named };
+        let members = if named >> l & 1 == 0 {
+            split.mask
+        } else {
+            named
+        };
         Some((op, members, i.site))
     }
 
@@ -94,13 +126,26 @@ impl<O: Observer> Core<'_, O> {
 
     /// Performs a waiting operation whose lanes never all come, and reports it. Whether there was one.
     pub(super) fn force_warp(&mut self, block: &mut Block, w: usize) -> bool {
-        let Some((members, group)) = self.find_group(&block.warps[w], true) else { return false };
+        let Some((members, group)) = self.find_group(&block.warps[w], true) else {
+            return false;
+        };
         let warp = &block.warps[w];
         let present = group.iter().fold(0, |m, s| m | warp.splits[*s].mask);
         let absent = self.whereabouts(warp, members & warp.live() & !present);
         if let (Some((_, _, site)), true) = (self.standing(warp, group[0]), O::WATCHES) {
-            let lanes = Party { warp: warp.id, mask: present, site };
-            self.observer.misuse(block.id, Misuse::MaskNamesAbsent { lanes, members, absent });
+            let lanes = Party {
+                warp: warp.id,
+                mask: present,
+                site,
+            };
+            self.observer.misuse(
+                block.id,
+                Misuse::MaskNamesAbsent {
+                    lanes,
+                    members,
+                    absent,
+                },
+            );
         }
         self.finish(block, w, members, group);
         true
@@ -109,11 +154,14 @@ impl<O: Observer> Core<'_, O> {
     /// Splits that wait for each other; with `any`, also when some are missing.
     fn find_group(&self, warp: &Warp, any: bool) -> Option<(Mask, Vec<usize>)> {
         for s in 0..warp.splits.len() {
-            let Some((op, members, _)) = self.standing(warp, s) else { continue };
+            let Some((op, members, _)) = self.standing(warp, s) else {
+                continue;
+            };
             let kind = op.kind;
             let group: Vec<usize> = (s..warp.splits.len())
                 .filter(|t| {
-                    self.standing(warp, *t).is_some_and(|(o, m, _)| o.kind == kind && m == members)
+                    self.standing(warp, *t)
+                        .is_some_and(|(o, m, _)| o.kind == kind && m == members)
                 })
                 .collect();
             let present = group.iter().fold(0, |m, t| m | warp.splits[*t].mask);
@@ -128,9 +176,15 @@ impl<O: Observer> Core<'_, O> {
         let warp = &block.warps[w];
         let parties: Vec<(usize, WarpOp, Site)> = group
             .iter()
-            .filter_map(|s| self.standing(warp, *s).map(|(op, _, site)| (*s, op.clone(), site)))
+            .filter_map(|s| {
+                self.standing(warp, *s)
+                    .map(|(op, _, site)| (*s, op.clone(), site))
+            })
             .collect();
-        let borrowed: Vec<(usize, &WarpOp, Site)> = parties.iter().map(|(s, op, site)| (*s, op, *site)).collect();
+        let borrowed: Vec<(usize, &WarpOp, Site)> = parties
+            .iter()
+            .map(|(s, op, site)| (*s, op, *site))
+            .collect();
         self.judge_members(block, w, members, &borrowed);
         self.perform(block, w, members, &parties);
         let warp = &mut block.warps[w];
@@ -142,7 +196,13 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// Lanes that the mask names, that have exited, and that had gone around the operation.
-    fn judge_members(&mut self, block: &Block, w: usize, members: Mask, parties: &[(usize, &WarpOp, Site)]) {
+    fn judge_members(
+        &mut self,
+        block: &Block,
+        w: usize,
+        members: Mask,
+        parties: &[(usize, &WarpOp, Site)],
+    ) {
         let warp = &block.warps[w];
         let (_, op, site) = parties[0];
         if !O::WATCHES || op.point == u32::MAX || members & warp.exited == 0 {
@@ -151,22 +211,57 @@ impl<O: Observer> Core<'_, O> {
         let point = op.point as usize;
         let gone = members & warp.exited & warp.passed[point];
         if gone != 0 {
-            let mask = parties.iter().fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
-            let lanes = Party { warp: warp.id, mask, site };
-            let absent = vec![Party { warp: warp.id, mask: gone, site: warp.passed_site[point] }];
-            self.observer.misuse(block.id, Misuse::MaskNamesAbsent { lanes, members, absent });
+            let mask = parties
+                .iter()
+                .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
+            let lanes = Party {
+                warp: warp.id,
+                mask,
+                site,
+            };
+            let absent = vec![Party {
+                warp: warp.id,
+                mask: gone,
+                site: warp.passed_site[point],
+            }];
+            self.observer.misuse(
+                block.id,
+                Misuse::MaskNamesAbsent {
+                    lanes,
+                    members,
+                    absent,
+                },
+            );
         }
     }
 
     /// Computes the operation for all lanes that take part.
-    fn perform(&mut self, block: &mut Block, w: usize, members: Mask, parties: &[(usize, WarpOp, Site)]) {
+    fn perform(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        members: Mask,
+        parties: &[(usize, WarpOp, Site)],
+    ) {
         let (who, id) = (block.who(w), block.id);
         let warp = &mut block.warps[w];
-        let lanes = parties.iter().fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
+        let lanes = parties
+            .iter()
+            .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
         let kind = parties[0].1.kind;
         if O::WATCHES {
-            let sync = if kind == WarpKind::Sync { WarpSyncKind::Barrier } else { WarpSyncKind::Exchange };
-            self.observer.warp_sync(&WarpSync { site: parties[0].2, who, lanes, members, kind: sync });
+            let sync = if kind == WarpKind::Sync {
+                WarpSyncKind::Barrier
+            } else {
+                WarpSyncKind::Exchange
+            };
+            self.observer.warp_sync(&WarpSync {
+                site: parties[0].2,
+                who,
+                lanes,
+                members,
+                kind: sync,
+            });
         }
         if kind == WarpKind::Sync {
             return;
@@ -182,35 +277,53 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        let holds = lanes_of(lanes).filter(|l| a[*l] != 0).fold(0, |m, l| m | 1u32 << l);
+        let holds = lanes_of(lanes)
+            .filter(|l| a[*l] != 0)
+            .fold(0, |m, l| m | 1u32 << l);
         let mut exited_source = 0;
         for (s, op, _) in parties {
             for l in lanes_of(warp.splits[*s].mask) {
                 let (value, flag) = match kind {
-                    WarpKind::ShflUp | WarpKind::ShflDown | WarpKind::ShflBfly | WarpKind::ShflIdx => {
+                    WarpKind::ShflUp
+                    | WarpKind::ShflDown
+                    | WarpKind::ShflBfly
+                    | WarpKind::ShflIdx => {
                         let (from, inside) = shuffle_source(kind, l as u32, b[l], c[l]);
                         let source = if inside { from as usize } else { l };
-                        if warp.exited & members >> source & 1 != 0 && warp.exited >> source & 1 != 0 {
+                        if warp.exited & members >> source & 1 != 0
+                            && warp.exited >> source & 1 != 0
+                        {
                             exited_source |= 1 << source;
                         }
                         // A lane that takes no part has no value to give; its register's content stands for it.
-                        let value =
-                            if lanes >> source & 1 != 0 { a[source] } else { self.operand_of(warp, op, source) };
+                        let value = if lanes >> source & 1 != 0 {
+                            a[source]
+                        } else {
+                            self.operand_of(warp, op, source)
+                        };
                         (value, inside)
                     }
                     WarpKind::VoteAll => (0, holds == lanes),
                     WarpKind::VoteAny => (0, holds != 0),
                     WarpKind::VoteUni => (0, holds == lanes || holds == 0),
                     WarpKind::VoteBallot => (u64::from(holds), true),
-                    WarpKind::MatchAny32 | WarpKind::MatchAny64 => (u64::from(equal(&a, lanes, a[l])), true),
+                    WarpKind::MatchAny32 | WarpKind::MatchAny64 => {
+                        (u64::from(equal(&a, lanes, a[l])), true)
+                    }
                     WarpKind::MatchAll32 | WarpKind::MatchAll64 => {
                         let all = equal(&a, lanes, a[l]) == lanes;
                         (if all { u64::from(lanes) } else { 0 }, all)
                     }
-                    WarpKind::Elect => (u64::from(lanes.trailing_zeros()), l as u32 == lanes.trailing_zeros()),
+                    WarpKind::Elect => (
+                        u64::from(lanes.trailing_zeros()),
+                        l as u32 == lanes.trailing_zeros(),
+                    ),
                     _ => (u64::from(reduce(kind, &a, lanes)), true),
                 };
-                let vote = matches!(kind, WarpKind::VoteAll | WarpKind::VoteAny | WarpKind::VoteUni);
+                let vote = matches!(
+                    kind,
+                    WarpKind::VoteAll | WarpKind::VoteAny | WarpKind::VoteUni
+                );
                 if op.d != Slot::NONE && !vote {
                     warp.w[op.d.0 as usize][l] = value as u32;
                 }
@@ -223,8 +336,19 @@ impl<O: Observer> Core<'_, O> {
         }
         if exited_source != 0 && O::WATCHES {
             let absent = grouped(warp.id, exited_source, |l| warp.exit_site[l]);
-            let lanes = Party { warp: warp.id, mask: lanes, site: parties[0].2 };
-            self.observer.misuse(id, Misuse::MaskNamesAbsent { lanes, members, absent });
+            let lanes = Party {
+                warp: warp.id,
+                mask: lanes,
+                site: parties[0].2,
+            };
+            self.observer.misuse(
+                id,
+                Misuse::MaskNamesAbsent {
+                    lanes,
+                    members,
+                    absent,
+                },
+            );
         }
     }
 
@@ -241,7 +365,9 @@ impl<O: Observer> Core<'_, O> {
 }
 
 fn equal(a: &[u64; LANES], lanes: Mask, value: u64) -> Mask {
-    lanes_of(lanes).filter(|l| a[*l] == value).fold(0, |m, l| m | 1 << l)
+    lanes_of(lanes)
+        .filter(|l| a[*l] == value)
+        .fold(0, |m, l| m | 1 << l)
 }
 
 /// The lane that a shuffle reads from and whether it lies in the segment (PTX ISA, "shfl.sync", its pseudocode).
@@ -281,10 +407,19 @@ fn reduce(kind: WarpKind, a: &[u64; LANES], lanes: Mask) -> u32 {
 }
 
 /// `redux.f32`: −0 orders below +0; a NaN loses, or wins with `.NaN`.
-fn reduce_floats(values: impl Iterator<Item = u32>, abs: bool, nan: bool, better: fn(i64, i64) -> bool) -> u32 {
+fn reduce_floats(
+    values: impl Iterator<Item = u32>,
+    abs: bool,
+    nan: bool,
+    better: fn(i64, i64) -> bool,
+) -> u32 {
     let order = |bits: u32| {
         let magnitude = i64::from(bits & 0x7fff_ffff);
-        if bits >> 31 != 0 { -magnitude - 1 } else { magnitude }
+        if bits >> 31 != 0 {
+            -magnitude - 1
+        } else {
+            magnitude
+        }
     };
     let mut best: Option<u32> = None;
     for v in values {

@@ -22,15 +22,30 @@ impl<'m> Lowering<'m> {
             let Operand::Name(list, None) = self.operand(i, 1)? else {
                 return Err(String::from("a branch without a list of targets"));
             };
-            let labels = self.scopes.find_list(list, scope).cloned().ok_or("an unknown list of targets")?;
-            self.jumps.push(Jump { at: self.code.len(), labels, scope });
-            self.emit(Op::BranchIndexed { index, targets: Box::default() });
+            let labels = self
+                .scopes
+                .find_list(list, scope)
+                .cloned()
+                .ok_or("an unknown list of targets")?;
+            self.jumps.push(Jump {
+                at: self.code.len(),
+                labels,
+                scope,
+            });
+            self.emit(Op::BranchIndexed {
+                index,
+                targets: Box::default(),
+            });
             return Ok(());
         }
         let Operand::Name(label, None) = self.operand(i, 0)? else {
             return Err(String::from("a branch to this kind of target"));
         };
-        self.jumps.push(Jump { at: self.code.len(), labels: vec![label.clone()], scope });
+        self.jumps.push(Jump {
+            at: self.code.len(),
+            labels: vec![label.clone()],
+            scope,
+        });
         self.emit(Op::Branch { target: 0 });
         Ok(())
     }
@@ -53,16 +68,34 @@ impl<'m> Lowering<'m> {
             Some(Operand::List(l)) => l.clone(),
             _ => Vec::new(),
         };
-        let results = results.iter().map(|o| self.argument(o)).collect::<Decoded<Vec<_>>>()?;
-        let args = args.iter().map(|o| self.argument(o)).collect::<Decoded<Vec<_>>>()?;
+        let results = results
+            .iter()
+            .map(|o| self.argument(o))
+            .collect::<Decoded<Vec<_>>>()?;
+        let args = args
+            .iter()
+            .map(|o| self.argument(o))
+            .collect::<Decoded<Vec<_>>>()?;
         if let Some((pointer, Class::D)) = self.register(callee) {
-            self.emit(Op::Call(Box::new(CallOp { function: None, pointer, args, results })));
+            self.emit(Op::Call(Box::new(CallOp {
+                function: None,
+                pointer,
+                args,
+                results,
+            })));
             return Ok(());
         }
-        let Operand::Name(name, None) = callee else { return Err(String::from("a call of this form")) };
+        let Operand::Name(name, None) = callee else {
+            return Err(String::from("a call of this form"));
+        };
         if let Some(function) = self.definition(name) {
             let function = Some(self.function_index(function) as u32);
-            self.emit(Op::Call(Box::new(CallOp { function, pointer: Slot::NONE, args, results })));
+            self.emit(Op::Call(Box::new(CallOp {
+                function,
+                pointer: Slot::NONE,
+                args,
+                results,
+            })));
             return Ok(());
         }
         let which = match name.as_str() {
@@ -70,9 +103,17 @@ impl<'m> Lowering<'m> {
             "__assertfail" => System::AssertFail,
             "malloc" => System::Malloc,
             "free" => System::Free,
-            _ => return Err(format!("the function `{name}`, which this PTX does not define")),
+            _ => {
+                return Err(format!(
+                    "the function `{name}`, which this PTX does not define"
+                ));
+            }
         };
-        self.emit(Op::System(Box::new(SystemCall { which, args, results })));
+        self.emit(Op::System(Box::new(SystemCall {
+            which,
+            args,
+            results,
+        })));
         Ok(())
     }
 
@@ -81,7 +122,9 @@ impl<'m> Lowering<'m> {
             return Ok(Carried::Register(slot, class));
         }
         if let Operand::Name(name, None) = operand {
-            if let Some(super::scope::Binding::Frame { offset, bytes, .. }) = self.scopes.lookup(name) {
+            if let Some(super::scope::Binding::Frame { offset, bytes, .. }) =
+                self.scopes.lookup(name)
+            {
                 return Ok(Carried::Frame { offset, bytes });
             }
         }

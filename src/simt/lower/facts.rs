@@ -39,7 +39,12 @@ pub struct Facts {
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
 pub(super) fn find(program: &mut Program) {
     reductions(program);
-    let mut facts = Facts { shared_granule: 16, global_granule: 16, blocks_commute: true, ..Facts::default() };
+    let mut facts = Facts {
+        shared_granule: 16,
+        global_granule: 16,
+        blocks_commute: true,
+        ..Facts::default()
+    };
     accesses(program, &mut facts);
     taint(program, &mut facts);
     facts.control_only = control_only(program);
@@ -54,7 +59,9 @@ fn reductions(program: &mut Program) {
     for a in &mut program.atomic_ops {
         let kind = u8::from(a.element >= 8);
         let used = |s: &Slot| {
-            *s != Slot::NONE && (read.contains(&(kind, s.0)) || a.element == 16 && read.contains(&(kind, s.0 + 1)))
+            *s != Slot::NONE
+                && (read.contains(&(kind, s.0))
+                    || a.element == 16 && read.contains(&(kind, s.0 + 1)))
         };
         a.used = a.d[..usize::from(a.count)].iter().any(used);
     }
@@ -85,12 +92,22 @@ fn accesses(program: &Program, facts: &mut Facts) {
     facts.fine_sync = program.code.iter().any(|i| match &i.op {
         Op::Fence(..) => true,
         Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
-        Op::Memory(m) => !matches!(program.memory_ops[*m as usize].order, Order::Weak | Order::Volatile | Order::Relaxed),
+        Op::Memory(m) => !matches!(
+            program.memory_ops[*m as usize].order,
+            Order::Weak | Order::Volatile | Order::Relaxed
+        ),
         Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
         _ => false,
     });
     facts.blocks_commute &= !program.code.iter().any(|i| {
-        matches!(i.op, Op::System(_)) || matches!(i.op, Op::Special { which: Special::EnvReg(_), .. })
+        matches!(i.op, Op::System(_))
+            || matches!(
+                i.op,
+                Op::Special {
+                    which: Special::EnvReg(_),
+                    ..
+                }
+            )
     });
 }
 
@@ -143,7 +160,8 @@ fn taint(program: &Program, facts: &mut Facts) {
                     source = a.used;
                     if escapes || !commutative(a) {
                         spaces(a.space).for_each(|s| memory[s] = true);
-                        facts.order_in_results |= !commutative(a) && !matches!(a.f, AtomFn::Cas) || escapes;
+                        facts.order_in_results |=
+                            !commutative(a) && !matches!(a.f, AtomFn::Cas) || escapes;
                     }
                 }
                 Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
@@ -173,7 +191,11 @@ fn taint(program: &Program, facts: &mut Facts) {
 }
 
 fn spaces(space: AddressSpace) -> impl Iterator<Item = usize> {
-    let all = [AddressSpace::Shared, AddressSpace::Global, AddressSpace::Local];
+    let all = [
+        AddressSpace::Shared,
+        AddressSpace::Global,
+        AddressSpace::Local,
+    ];
     (0..3).filter(move |s| may_be(space, all[*s]))
 }
 

@@ -26,7 +26,9 @@ impl<'m> Lowering<'m> {
     }
 
     fn guard_of(&mut self, i: &Instruction) -> Decoded<Slot> {
-        let Some(guard) = &i.guard else { return Ok(Slot::TRUE) };
+        let Some(guard) = &i.guard else {
+            return Ok(Slot::TRUE);
+        };
         let name = Operand::Name(guard.register.clone(), None);
         match self.register(&name) {
             Some((slot, Class::P)) => Ok(if guard.negated { slot.inverted() } else { slot }),
@@ -47,9 +49,8 @@ impl<'m> Lowering<'m> {
             "exit" => self.single(Op::Exit),
             "trap" => self.single(Op::Trap),
             "nanosleep" | "brkpt" | "pmevent" => self.single(Op::Yield),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" | "setmaxnreg" | "griddepcontrol" => {
-                self.single(Op::Nop)
-            }
+            "prefetch" | "prefetchu" | "applypriority" | "discard" | "setmaxnreg"
+            | "griddepcontrol" => self.single(Op::Nop),
             "createpolicy" => {
                 let d = self.operand(i, 0)?.clone();
                 let (d, _) = self.destination(&d, Class::D)?;
@@ -73,19 +74,22 @@ impl<'m> Lowering<'m> {
     }
 
     pub(super) fn operand<'i>(&self, i: &'i Instruction, index: usize) -> Decoded<&'i Operand> {
-        i.operands.get(index).ok_or_else(|| String::from("too few operands"))
+        i.operands
+            .get(index)
+            .ok_or_else(|| String::from("too few operands"))
     }
 
     fn lookup(&self, i: &Instruction) -> Decoded<AluOp> {
         let modifiers: Vec<&str> = i.modifiers.iter().map(String::as_str).collect();
-        alu::lookup(&i.opcode, &modifiers, i.operands.len()).ok_or_else(|| String::from("not implemented"))
+        alu::lookup(&i.opcode, &modifiers, i.operands.len())
+            .ok_or_else(|| String::from("not implemented"))
     }
 
     fn arithmetic(&mut self, i: &Instruction) -> Decoded<()> {
         let f = self.lookup(i)?;
         let (out, ins) = signature(&f);
         let ty = literal_type(&i.modifiers);
-        let mut s = [Slot::NONE; 4];
+        let mut s = [Slot::NONE; 5];
         if let (AluOp::WWWWP_WP(f), Operand::Pair(d, p)) = (f, self.operand(i, 0)?) {
             return self.lop3_test(i, f, d, p);
         }
@@ -104,9 +108,24 @@ impl<'m> Lowering<'m> {
     }
 
     /// `lop3.BoolOp.b32 d|p, a, b, c, immLut, q`.
-    fn lop3_test(&mut self, i: &Instruction, f: alu::Lop3Test, d: &Operand, p: &Operand) -> Decoded<()> {
+    fn lop3_test(
+        &mut self,
+        i: &Instruction,
+        f: alu::Lop3Test,
+        d: &Operand,
+        p: &Operand,
+    ) -> Decoded<()> {
         let mut s = [Slot::NONE; 5];
-        for (k, class) in [Class::W(32), Class::W(32), Class::W(32), Class::W(32), Class::P].into_iter().enumerate() {
+        for (k, class) in [
+            Class::W(32),
+            Class::W(32),
+            Class::W(32),
+            Class::W(32),
+            Class::P,
+        ]
+        .into_iter()
+        .enumerate()
+        {
             s[k] = self.source(self.operand(i, k + 1)?, class, ScalarType::B32)?;
         }
         let p = self.predicate(p)?;
@@ -132,9 +151,19 @@ impl<'m> Lowering<'m> {
             _ => return Err(String::from("a combination that is not implemented")),
         };
         if combine.is_none() && q == Slot::NONE && matches!(f, AluOp::WW_P(_) | AluOp::DD_P(_)) {
-            self.emit(Op::Alu { f, d: p, s: [a, b, Slot::NONE, Slot::NONE] });
+            self.emit(Op::Alu {
+                f,
+                d: p,
+                s: [a, b, Slot::NONE, Slot::NONE, Slot::NONE],
+            });
         } else {
-            self.emit(Op::Setp { f, p, q, s: [a, b], combine });
+            self.emit(Op::Setp {
+                f,
+                p,
+                q,
+                s: [a, b],
+                combine,
+            });
         }
         Ok(())
     }
@@ -143,7 +172,9 @@ impl<'m> Lowering<'m> {
     fn set(&mut self, i: &Instruction) -> Decoded<()> {
         let combine = bool_op(i).ok_or("a combination that is not implemented")?;
         let types: Vec<ScalarType> = i.modifiers.iter().filter_map(|m| scalar_type(m)).collect();
-        let [to, from] = types[..] else { return Err(String::from("types that are not implemented")) };
+        let [to, from] = types[..] else {
+            return Err(String::from("types that are not implemented"));
+        };
         let truth = match to {
             ScalarType::F32 => 1.0f32.to_bits(),
             ScalarType::U32 | ScalarType::S32 => u32::MAX,
@@ -153,15 +184,26 @@ impl<'m> Lowering<'m> {
             _ => return Err(String::from("a result type that is not implemented")),
         };
         let dropped = i.modifiers.iter().position(|m| scalar_type(m).is_some());
-        let modifiers: Vec<&str> =
-            i.modifiers.iter().enumerate().filter(|(k, _)| Some(*k) != dropped).map(|(_, m)| m.as_str()).collect();
+        let modifiers: Vec<&str> = i
+            .modifiers
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| Some(*k) != dropped)
+            .map(|(_, m)| m.as_str())
+            .collect();
         let f = alu::lookup("setp", &modifiers, 4).ok_or("not implemented")?;
         let (_, ins) = signature(&f);
         let a = self.source(self.operand(i, 1)?, ins[0], from)?;
         let b = self.source(self.operand(i, 2)?, ins[1], from)?;
         let c = self.source(self.operand(i, 3)?, Class::P, ScalarType::Pred)?;
         let (d, after) = self.destination(self.operand(i, 0)?, Class::W(32))?;
-        self.emit(Op::Set { f, d, s: [a, b], combine: (combine, c), truth });
+        self.emit(Op::Set {
+            f,
+            d,
+            s: [a, b],
+            combine: (combine, c),
+            truth,
+        });
         after.into_iter().for_each(|op| self.emit(op));
         Ok(())
     }
@@ -190,10 +232,16 @@ impl<'m> Lowering<'m> {
             after.into_iter().for_each(|op| self.emit(op));
             return Ok(());
         }
-        if matches!(to, Operand::Vector(_)) || matches!(from, Operand::Vector(_)) || class == Class::Q {
+        if matches!(to, Operand::Vector(_))
+            || matches!(from, Operand::Vector(_))
+            || class == Class::Q
+        {
             let d = self.vector_or_register(to)?;
             let s = self.vector_or_register(from)?;
-            self.emit(Op::Pack { d: d.into(), s: s.into() });
+            self.emit(Op::Pack {
+                d: d.into(),
+                s: s.into(),
+            });
             return Ok(());
         }
         let s = self.source(from, class, ty)?;
@@ -202,7 +250,11 @@ impl<'m> Lowering<'m> {
             Class::W(8) => return Err(String::from("mov of 8 bits")),
             _ => self.lookup(i)?,
         };
-        self.emit(Op::Alu { f, d, s: [s, Slot::NONE, Slot::NONE, Slot::NONE] });
+        self.emit(Op::Alu {
+            f,
+            d,
+            s: [s, Slot::NONE, Slot::NONE, Slot::NONE, Slot::NONE],
+        });
         after.into_iter().for_each(|op| self.emit(op));
         Ok(())
     }
@@ -212,13 +264,25 @@ impl<'m> Lowering<'m> {
             Operand::Vector(parts) => self.parts(parts),
             _ => match self.register(operand) {
                 Some((slot, Class::Q)) => Ok(vec![
-                    Part { slot, class: Class::D, bits: 64 },
-                    Part { slot: Slot(slot.0 + 1), class: Class::D, bits: 64 },
+                    Part {
+                        slot,
+                        class: Class::D,
+                        bits: 64,
+                    },
+                    Part {
+                        slot: Slot(slot.0 + 1),
+                        class: Class::D,
+                        bits: 64,
+                    },
                 ]),
                 Some(_) => self.parts(std::slice::from_ref(operand)),
                 None => {
                     let slot = self.source(operand, Class::D, ScalarType::B64)?;
-                    Ok(vec![Part { slot, class: Class::D, bits: 64 }])
+                    Ok(vec![Part {
+                        slot,
+                        class: Class::D,
+                        bits: 64,
+                    }])
                 }
             },
         }
@@ -247,6 +311,7 @@ pub(crate) fn signature(f: &AluOp) -> (Class, &'static [Class]) {
         WW_W(_) | WW_W_Carry(_) => (W, &[W, W]),
         WWW_W(_) | WWW_W_Carry(_) => (W, &[W, W, W]),
         WWWW_W(_) => (W, &[W, W, W, W]),
+        WWWWW_W(_) => (W, &[W, W, W, W, W]),
         D_D(_) => (D, &[D]),
         DD_D(_) | DD_D_Carry(_) => (D, &[D, D]),
         DDD_D(_) | DDD_D_Carry(_) => (D, &[D, D, D]),

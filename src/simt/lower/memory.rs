@@ -21,7 +21,12 @@ struct Semantics {
 }
 
 fn semantics(i: &Instruction) -> Decoded<Semantics> {
-    let mut s = Semantics { order: None, scope: None, space: AddressSpace::Generic, count: 1 };
+    let mut s = Semantics {
+        order: None,
+        scope: None,
+        space: AddressSpace::Generic,
+        count: 1,
+    };
     for m in &i.modifiers {
         match m.as_str() {
             "weak" => s.order = Some(Order::Weak),
@@ -43,7 +48,9 @@ fn semantics(i: &Instruction) -> Decoded<Semantics> {
             "v4" => s.count = 4,
             "v8" => s.count = 8,
             "shared::cluster" | "async" => {
-                return Err(String::from("distributed shared memory and asynchronous operations"));
+                return Err(String::from(
+                    "distributed shared memory and asynchronous operations",
+                ));
             }
             _ => {}
         }
@@ -76,7 +83,12 @@ impl Lowering<'_> {
         if !rest.is_empty() {
             return Err(String::from("an address of several coordinates"));
         }
-        let at = |space, base, offset| Place { space, base, offset, private: false };
+        let at = |space, base, offset| Place {
+            space,
+            base,
+            offset,
+            private: false,
+        };
         if let Some((slot, class)) = self.register(base) {
             let base = match class {
                 Class::W(32) => Base::W(slot),
@@ -86,7 +98,9 @@ impl Lowering<'_> {
             return Ok(at(space, base, *offset));
         }
         match &**base {
-            Operand::Int(value, _) => Ok(at(space, Base::Zero, (*value as i64).wrapping_add(*offset))),
+            Operand::Int(value, _) => {
+                Ok(at(space, Base::Zero, (*value as i64).wrapping_add(*offset)))
+            }
             Operand::Offset(name, more) => self.variable(name, offset + more, space),
             Operand::Name(name, None) => self.variable(name, *offset, space),
             _ => Err(String::from("an address of this form")),
@@ -94,15 +108,41 @@ impl Lowering<'_> {
     }
 
     fn variable(&mut self, name: &str, offset: i64, space: AddressSpace) -> Decoded<Place> {
-        let binding = self.binding(name).ok_or_else(|| format!("`{name}`, which is not declared"))?;
+        let binding = self
+            .binding(name)
+            .ok_or_else(|| format!("`{name}`, which is not declared"))?;
         let generic = space == AddressSpace::Generic;
-        let at = |space, base, offset, private| Ok(Place { space, base, offset, private });
+        let at = |space, base, offset, private| {
+            Ok(Place {
+                space,
+                base,
+                offset,
+                private,
+            })
+        };
         match binding {
-            Binding::Shared(start) => at(AddressSpace::Shared, Base::Zero, offset + i64::from(start), false),
-            Binding::EntryParam(start) => at(AddressSpace::Param, Base::Zero, offset + i64::from(start), false),
-            Binding::Frame { offset: start, param, .. } => {
-                at(AddressSpace::Local, Base::Frame, offset + i64::from(start), param)
-            }
+            Binding::Shared(start) => at(
+                AddressSpace::Shared,
+                Base::Zero,
+                offset + i64::from(start),
+                false,
+            ),
+            Binding::EntryParam(start) => at(
+                AddressSpace::Param,
+                Base::Zero,
+                offset + i64::from(start),
+                false,
+            ),
+            Binding::Frame {
+                offset: start,
+                param,
+                ..
+            } => at(
+                AddressSpace::Local,
+                Base::Frame,
+                offset + i64::from(start),
+                param,
+            ),
             Binding::Global { constant, .. } => {
                 let space = match (generic, constant) {
                     (true, _) => AddressSpace::Generic,
@@ -112,7 +152,9 @@ impl Lowering<'_> {
                 let slot = self.address_constant(name, offset, Class::D)?;
                 at(space, Base::D(slot), 0, false)
             }
-            Binding::Function(_) | Binding::Register { .. } => Err(String::from("an address of this form")),
+            Binding::Function(_) | Binding::Register { .. } => {
+                Err(String::from("an address of this form"))
+            }
         }
     }
 
@@ -132,7 +174,10 @@ impl Lowering<'_> {
         }
         let natural = self.type_class(ty)?;
         // The registers may be wider than the type.
-        let class = values.iter().find_map(|v| self.register(v)).map_or(natural, |(_, c)| c);
+        let class = values
+            .iter()
+            .find_map(|v| self.register(v))
+            .map_or(natural, |(_, c)| c);
         let mut regs = [Slot::NONE; 8];
         for (slot, v) in regs.iter_mut().zip(&values) {
             *slot = match self.register(v) {
@@ -143,9 +188,17 @@ impl Lowering<'_> {
                 None => return Err(String::from("a destination that is not a register")),
             };
         }
-        let default = if s.scope.is_some() { Order::Relaxed } else { Order::Weak };
+        let default = if s.scope.is_some() {
+            Order::Relaxed
+        } else {
+            Order::Weak
+        };
         let order = s.order.unwrap_or(default);
-        let scope = if order == Order::Volatile { Scope::Sys } else { s.scope.unwrap_or(Scope::Sys) };
+        let scope = if order == Order::Volatile {
+            Scope::Sys
+        } else {
+            s.scope.unwrap_or(Scope::Sys)
+        };
         let signed = matches!(ty, ScalarType::S8 | ScalarType::S16 | ScalarType::S32);
         self.program.memory_ops.push(MemoryOp {
             store,
@@ -170,7 +223,11 @@ impl Lowering<'_> {
         let reduction = i.opcode == "red";
         let first = usize::from(!reduction);
         let ty = literal_type(&i.modifiers);
-        let name = i.modifiers.iter().find(|m| ATOMICS.contains(&m.as_str())).ok_or("an atomic operation of this name")?;
+        let name = i
+            .modifiers
+            .iter()
+            .find(|m| ATOMICS.contains(&m.as_str()))
+            .ok_or("an atomic operation of this name")?;
         let f = atom_function(name, ty).ok_or("an atomic operation of this type")?;
         let place = self.address(self.operand(i, first)?, s.space)?;
         let class = match ty {
@@ -197,8 +254,16 @@ impl Lowering<'_> {
         };
         let b = rows(self, self.operand(i, first + 1)?, false)?;
         let cas = matches!(f, AtomFn::Cas);
-        let c = if cas { self.source(self.operand(i, first + 2)?, class, ty)? } else { Slot::NONE };
-        let d = if reduction { [Slot::NONE; 8] } else { rows(self, self.operand(i, 0)?, true)? };
+        let c = if cas {
+            self.source(self.operand(i, first + 2)?, class, ty)?
+        } else {
+            Slot::NONE
+        };
+        let d = if reduction {
+            [Slot::NONE; 8]
+        } else {
+            rows(self, self.operand(i, 0)?, true)?
+        };
         self.program.atomic_ops.push(AtomicOp {
             f,
             space: place.space,
@@ -224,7 +289,11 @@ impl Lowering<'_> {
         if !wide {
             return Err(String::from("generic addresses of 32 bits"));
         }
-        let space = i.modifiers.iter().find_map(|m| address_space(m)).ok_or("a space that is not implemented")?;
+        let space = i
+            .modifiers
+            .iter()
+            .find_map(|m| address_space(m))
+            .ok_or("a space that is not implemented")?;
         let base = window(space);
         let add = if to { base.wrapping_neg() } else { base };
         let a = match self.operand(i, 1)? {
@@ -241,11 +310,19 @@ impl Lowering<'_> {
     }
 
     pub(super) fn is_space(&mut self, i: &Instruction) -> Decoded<()> {
-        let space = i.modifiers.iter().find_map(|m| address_space(m)).ok_or("a space that is not implemented")?;
+        let space = i
+            .modifiers
+            .iter()
+            .find_map(|m| address_space(m))
+            .ok_or("a space that is not implemented")?;
         let p = self.predicate(self.operand(i, 0)?)?;
         let a = self.operand(i, 1)?;
         let wide = !matches!(self.register(a), Some((_, Class::W(_))));
-        let a = self.source(a, if wide { Class::D } else { Class::W(32) }, ScalarType::U64)?;
+        let a = self.source(
+            a,
+            if wide { Class::D } else { Class::W(32) },
+            ScalarType::U64,
+        )?;
         self.emit(Op::IsSpace { p, a, wide, space });
         Ok(())
     }
@@ -259,7 +336,13 @@ impl Lowering<'_> {
         };
         let size = self.source(self.operand(i, 1)?, class, ScalarType::U64)?;
         let (d, _) = self.destination(self.operand(i, 0)?, class)?;
-        self.emit(Op::Alloca { d, wide, size, wide_size: wide, align: align.max(1) });
+        self.emit(Op::Alloca {
+            d,
+            wide,
+            size,
+            wide_size: wide,
+            align: align.max(1),
+        });
         Ok(())
     }
 }
@@ -286,7 +369,9 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
     }
 }
 
-const ATOMICS: &[&str] = &["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"];
+const ATOMICS: &[&str] = &[
+    "add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas",
+];
 
 /// New value from old value and operand (PTX ISA, "atom").
 fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {
@@ -302,7 +387,11 @@ fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {
         ("add", U64 | S64 | B64) => AtomFn::D(u64::wrapping_add),
         ("add", F32) => AtomFn::W(|a, b| {
             let sum = f32::from_bits(a) + f32::from_bits(b);
-            if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+            if sum.is_nan() {
+                0x7fff_ffff
+            } else {
+                sum.to_bits()
+            }
         }),
         ("add", F64) => AtomFn::D(|a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits()),
         ("add", F16) => row(&["rn", "f16"])?,

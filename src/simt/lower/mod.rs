@@ -114,10 +114,18 @@ pub(super) struct Jump {
 impl<'m> Lowering<'m> {
     fn new(module: &'m Module, source: &'m str) -> Lowering<'m> {
         let line_starts = std::iter::once(0)
-            .chain(source.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i as u32 + 1))
+            .chain(
+                source
+                    .bytes()
+                    .enumerate()
+                    .filter(|(_, b)| *b == b'\n')
+                    .map(|(i, _)| i as u32 + 1),
+            )
             .collect();
-        let definitions =
-            functions(module).filter(|f| f.body.is_some()).map(|f| (f.name.as_str(), f)).collect();
+        let definitions = functions(module)
+            .filter(|f| f.body.is_some())
+            .map(|f| (f.name.as_str(), f))
+            .collect();
         Lowering {
             module,
             source,
@@ -167,10 +175,17 @@ impl<'m> Lowering<'m> {
         if self.module.address_size == 32 {
             return Err(LowerError::AddressSize);
         }
-        let kernel = self.definitions.get(entry).copied().filter(|f| f.kind == FunctionKind::Entry);
+        let kernel = self
+            .definitions
+            .get(entry)
+            .copied()
+            .filter(|f| f.kind == FunctionKind::Entry);
         let kernel = kernel.ok_or_else(|| LowerError::NoSuchEntry {
             entry: entry.to_owned(),
-            entries: entries(self.module).into_iter().map(str::to_owned).collect(),
+            entries: entries(self.module)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         })?;
         self.program.entry = entry.to_owned();
         self.program.target = target_number(&self.module.target);
@@ -191,11 +206,19 @@ impl<'m> Lowering<'m> {
 
     /// The index of a function in the program, which makes it part of the program.
     pub(super) fn function_index(&mut self, function: &'m Function) -> usize {
-        if let Some(known) = self.program.functions.iter().position(|f| f.name == function.name) {
+        if let Some(known) = self
+            .program
+            .functions
+            .iter()
+            .position(|f| f.name == function.name)
+        {
             return known;
         }
         let index = self.program.functions.len();
-        self.program.functions.push(FunctionInfo { name: function.name.clone(), ..FunctionInfo::default() });
+        self.program.functions.push(FunctionInfo {
+            name: function.name.clone(),
+            ..FunctionInfo::default()
+        });
         self.queue.push((index, function));
         index
     }
@@ -226,7 +249,8 @@ impl<'m> Lowering<'m> {
         }
         self.bodies[index] = std::mem::take(&mut self.code);
         let rows_after = self.scopes.rows;
-        self.program.functions[index].rows = std::array::from_fn(|i| (rows_before[i], rows_after[i]));
+        self.program.functions[index].rows =
+            std::array::from_fn(|i| (rows_before[i], rows_after[i]));
         Ok(())
     }
 
@@ -235,7 +259,11 @@ impl<'m> Lowering<'m> {
         let mut bodies = std::mem::take(&mut self.bodies);
         let recursive = points::recursive(&bodies);
         self.program.points = points::insert(&mut bodies);
-        for ((body, info), recursive) in bodies.into_iter().zip(&mut self.program.functions).zip(recursive) {
+        for ((body, info), recursive) in bodies
+            .into_iter()
+            .zip(&mut self.program.functions)
+            .zip(recursive)
+        {
             info.start = self.program.code.len() as u32;
             info.recursive = recursive;
             self.program.code.extend(body.into_iter().map(|mut instr| {
@@ -254,7 +282,8 @@ impl<'m> Lowering<'m> {
                     self.program.required_block = Some([at(0), at(1), at(2)]);
                 }
                 ".maxntid" if self.function == 0 => {
-                    self.program.max_threads = Some(numbers.iter().map(|n| u64::from(*n)).product());
+                    self.program.max_threads =
+                        Some(numbers.iter().map(|n| u64::from(*n)).product());
                 }
                 _ => {}
             }
@@ -286,31 +315,50 @@ impl<'m> Lowering<'m> {
 
     /// A new site for a piece of source text.
     pub(super) fn new_site(&mut self, span: ast::Span, text: String) -> Site {
-        let lines = self.location.as_ref().map(|l| self.sources.chain(l)).unwrap_or_default();
-        self.program.sites.push(SiteInfo { text, ptx_line: self.line(span), lines });
+        let lines = self
+            .location
+            .as_ref()
+            .map(|l| self.sources.chain(l))
+            .unwrap_or_default();
+        self.program.sites.push(SiteInfo {
+            text,
+            ptx_line: self.line(span),
+            lines,
+        });
         Site(self.program.sites.len() as u32 - 1)
     }
 
     /// Line of a span, from 1.
     pub(super) fn line(&self, span: ast::Span) -> u32 {
-        self.line_starts.partition_point(|start| *start <= span.start) as u32
+        self.line_starts
+            .partition_point(|start| *start <= span.start) as u32
     }
 
     /// Source text of a span with its white space folded.
     pub(super) fn text(&self, span: ast::Span) -> String {
-        let text = self.source.get(span.start as usize..span.end as usize).unwrap_or("");
+        let text = self
+            .source
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Appends an operation under the current guard.
     pub(super) fn emit(&mut self, op: Op) {
-        self.code.push(Instr { guard: self.guard, op, site: self.site });
+        self.code.push(Instr {
+            guard: self.guard,
+            op,
+            site: self.site,
+        });
     }
 
     fn resolve_jumps(&mut self) {
         for jump in std::mem::take(&mut self.jumps) {
-            let found: Option<Vec<u32>> =
-                jump.labels.iter().map(|l| self.scopes.find_label(l, jump.scope)).collect();
+            let found: Option<Vec<u32>> = jump
+                .labels
+                .iter()
+                .map(|l| self.scopes.find_label(l, jump.scope))
+                .collect();
             let op = &mut self.code[jump.at].op;
             match (found, op) {
                 (Some(targets), Op::Branch { target }) => *target = targets[0],
@@ -324,9 +372,15 @@ impl<'m> Lowering<'m> {
 /// 90 of `sm_90a`.
 fn target_number(target: &[String]) -> u32 {
     let digits = |t: &String| {
-        t.strip_prefix("sm_").or_else(|| t.strip_prefix("compute_")).map(|n| {
-            n.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
-        })
+        t.strip_prefix("sm_")
+            .or_else(|| t.strip_prefix("compute_"))
+            .map(|n| {
+                n.chars()
+                    .take_while(char::is_ascii_digit)
+                    .collect::<String>()
+                    .parse()
+                    .unwrap_or(0)
+            })
     };
     target.iter().find_map(digits).unwrap_or(0)
 }

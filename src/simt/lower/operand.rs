@@ -17,7 +17,7 @@ pub(super) type Decoded<T> = Result<T, String>;
 
 /// The constant pool while it grows.
 #[derive(Default)]
-pub(super) struct Constants {
+pub(in crate::simt) struct Constants {
     w: Vec<u32>,
     d: Vec<u64>,
     w_index: HashMap<u32, usize>,
@@ -60,16 +60,24 @@ impl Constants {
     fn symbol(&mut self, symbol: usize, addend: i64) -> Slot {
         self.d.push(0);
         let row = self.d.len() - 1;
-        self.relocations.push(Relocation { row, symbol, addend });
+        self.relocations.push(Relocation {
+            row,
+            symbol,
+            addend,
+        });
         Slot::constant(row)
     }
 
     pub fn move_dynamic_shared(&mut self, start: u32) {
         for row in &self.dynamic_w {
-            self.w[*row] = self.w[*row].wrapping_sub(DYNAMIC_SHARED).wrapping_add(start);
+            self.w[*row] = self.w[*row]
+                .wrapping_sub(DYNAMIC_SHARED)
+                .wrapping_add(start);
         }
         for row in &self.dynamic_d {
-            self.d[*row] = self.d[*row].wrapping_sub(u64::from(DYNAMIC_SHARED)).wrapping_add(u64::from(start));
+            self.d[*row] = self.d[*row]
+                .wrapping_sub(u64::from(DYNAMIC_SHARED))
+                .wrapping_add(u64::from(start));
         }
     }
 
@@ -82,7 +90,11 @@ impl Constants {
 
 /// The type that an instruction's literals have: its last type modifier.
 pub(super) fn literal_type(modifiers: &[String]) -> ScalarType {
-    modifiers.iter().rev().find_map(|m| scalar_type(m)).unwrap_or(ScalarType::B64)
+    modifiers
+        .iter()
+        .rev()
+        .find_map(|m| scalar_type(m))
+        .unwrap_or(ScalarType::B64)
 }
 
 /// `u32` and so on.
@@ -121,7 +133,9 @@ impl Lowering<'_> {
 
     /// The register that a name means.
     pub(super) fn register(&mut self, operand: &Operand) -> Option<(Slot, Class)> {
-        let Operand::Name(name, component) = operand else { return None };
+        let Operand::Name(name, component) = operand else {
+            return None;
+        };
         if name == "_" {
             return None;
         }
@@ -142,7 +156,12 @@ impl Lowering<'_> {
     }
 
     /// A source operand as a row of the class asked for; literals are of type `ty`.
-    pub(super) fn source(&mut self, operand: &Operand, class: Class, ty: ScalarType) -> Decoded<Slot> {
+    pub(super) fn source(
+        &mut self,
+        operand: &Operand,
+        class: Class,
+        ty: ScalarType,
+    ) -> Decoded<Slot> {
         if let Some((slot, has)) = self.register(operand) {
             return self.converted(slot, has, class);
         }
@@ -172,7 +191,8 @@ impl Lowering<'_> {
 
     fn literal(&mut self, operand: &Operand, class: Class, ty: ScalarType) -> Decoded<Slot> {
         // Narrow and packed floating types take their bits as integers.
-        let bits = literal_bits(operand, ty).ok_or_else(|| String::from("an operand that is not implemented"))?;
+        let bits = literal_bits(operand, ty)
+            .ok_or_else(|| String::from("an operand that is not implemented"))?;
         match class {
             Class::W(_) => Ok(self.constants.w(bits as u32)),
             Class::D => Ok(self.constants.d(bits)),
@@ -185,14 +205,32 @@ impl Lowering<'_> {
     /// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
     fn converted(&mut self, slot: Slot, has: Class, want: Class) -> Decoded<Slot> {
         match (has, want) {
-            (Class::W(_), Class::W(_)) | (Class::D, Class::D) | (Class::P, Class::P) | (Class::Q, Class::Q) => {
-                Ok(slot)
-            }
+            (Class::W(_), Class::W(_))
+            | (Class::D, Class::D)
+            | (Class::P, Class::P)
+            | (Class::Q, Class::Q) => Ok(slot),
             (Class::D, Class::W(_)) => {
                 let d = self.temporary(Class::W(32));
                 self.emit(Op::Pack {
-                    d: [Part { slot: d, class: Class::W(32), bits: 32 }, Part { slot: Slot::NONE, class: Class::W(32), bits: 32 }].into(),
-                    s: [Part { slot, class: Class::D, bits: 64 }].into(),
+                    d: [
+                        Part {
+                            slot: d,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                        Part {
+                            slot: Slot::NONE,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                    ]
+                    .into(),
+                    s: [Part {
+                        slot,
+                        class: Class::D,
+                        bits: 64,
+                    }]
+                    .into(),
                 });
                 Ok(d)
             }
@@ -200,8 +238,25 @@ impl Lowering<'_> {
                 let d = self.temporary(Class::D);
                 let zero = self.constants.w(0);
                 self.emit(Op::Pack {
-                    d: [Part { slot: d, class: Class::D, bits: 64 }].into(),
-                    s: [Part { slot, class: Class::W(32), bits: 32 }, Part { slot: zero, class: Class::W(32), bits: 32 }].into(),
+                    d: [Part {
+                        slot: d,
+                        class: Class::D,
+                        bits: 64,
+                    }]
+                    .into(),
+                    s: [
+                        Part {
+                            slot,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                        Part {
+                            slot: zero,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                    ]
+                    .into(),
                 });
                 Ok(d)
             }
@@ -213,13 +268,24 @@ impl Lowering<'_> {
         let s = self.parts(parts)?;
         let d = self.temporary(class);
         let bits = if class == Class::D { 64 } else { 32 };
-        self.emit(Op::Pack { d: [Part { slot: d, class, bits }].into(), s: s.into() });
+        self.emit(Op::Pack {
+            d: [Part {
+                slot: d,
+                class,
+                bits,
+            }]
+            .into(),
+            s: s.into(),
+        });
         Ok(d)
     }
 
     /// The registers of a vector, with the bits each contributes.
     pub(super) fn parts(&mut self, parts: &[Operand]) -> Decoded<Vec<Part>> {
-        let width = parts.iter().find_map(|p| self.register(p).map(|(_, c)| c)).unwrap_or(Class::W(32));
+        let width = parts
+            .iter()
+            .find_map(|p| self.register(p).map(|(_, c)| c))
+            .unwrap_or(Class::W(32));
         parts
             .iter()
             .map(|p| {
@@ -239,9 +305,16 @@ impl Lowering<'_> {
     }
 
     /// The address of a variable or function.
-    pub(super) fn address_constant(&mut self, name: &str, offset: i64, class: Class) -> Decoded<Slot> {
+    pub(super) fn address_constant(
+        &mut self,
+        name: &str,
+        offset: i64,
+        class: Class,
+    ) -> Decoded<Slot> {
         let wide = class == Class::D;
-        let binding = self.binding(name).ok_or_else(|| format!("`{name}`, which is not declared"))?;
+        let binding = self
+            .binding(name)
+            .ok_or_else(|| format!("`{name}`, which is not declared"))?;
         match binding {
             Binding::Shared(DYNAMIC_SHARED) => Ok(self.constants.dynamic(wide, offset)),
             Binding::Shared(at) => Ok(self.number(i64::from(at) + offset, wide)),
@@ -250,7 +323,11 @@ impl Lowering<'_> {
             Binding::EntryParam(at) => Ok(self.number(i64::from(at) + offset, wide)),
             Binding::Frame { offset: at, .. } => {
                 let d = self.temporary(class);
-                self.emit(Op::FrameAddress { d, wide, offset: (i64::from(at) + offset) as u32 });
+                self.emit(Op::FrameAddress {
+                    d,
+                    wide,
+                    offset: (i64::from(at) + offset) as u32,
+                });
                 Ok(d)
             }
             _ => Err(format!("the address of `{name}` in this place")),
@@ -258,12 +335,20 @@ impl Lowering<'_> {
     }
 
     fn number(&mut self, value: i64, wide: bool) -> Slot {
-        if wide { self.constants.d(value as u64) } else { self.constants.w(value as u32) }
+        if wide {
+            self.constants.d(value as u64)
+        } else {
+            self.constants.w(value as u32)
+        }
     }
 
     /// A destination row of the class asked for, with what has to be emitted
     /// behind the operation when the register is of another class.
-    pub(super) fn destination(&mut self, operand: &Operand, class: Class) -> Decoded<(Slot, Option<Op>)> {
+    pub(super) fn destination(
+        &mut self,
+        operand: &Operand,
+        class: Class,
+    ) -> Decoded<(Slot, Option<Op>)> {
         if matches!(operand, Operand::Name(n, None) if n == "_") {
             return Ok((self.temporary(class), None));
         }
@@ -272,20 +357,47 @@ impl Lowering<'_> {
             let slot = self.temporary(class);
             let bits = if class == Class::D { 64 } else { 32 };
             let s = [Part { slot, class, bits }];
-            return Ok((slot, Some(Op::Pack { d: d.into(), s: s.into() })));
+            return Ok((
+                slot,
+                Some(Op::Pack {
+                    d: d.into(),
+                    s: s.into(),
+                }),
+            ));
         }
-        let (slot, has) = self.register(operand).ok_or("a destination that is not a register")?;
+        let (slot, has) = self
+            .register(operand)
+            .ok_or("a destination that is not a register")?;
         match (has, class) {
-            (Class::W(_), Class::W(_)) | (Class::D, Class::D) | (Class::P, Class::P) | (Class::Q, Class::Q) => {
-                Ok((slot, None))
-            }
+            (Class::W(_), Class::W(_))
+            | (Class::D, Class::D)
+            | (Class::P, Class::P)
+            | (Class::Q, Class::Q) => Ok((slot, None)),
             (Class::D, Class::W(_)) => {
                 let t = self.temporary(class);
                 let zero = self.constants.w(0);
-                let low = Part { slot: t, class: Class::W(32), bits: 32 };
-                let high = Part { slot: zero, class: Class::W(32), bits: 32 };
-                let d = Part { slot, class: Class::D, bits: 64 };
-                Ok((t, Some(Op::Pack { d: [d].into(), s: [low, high].into() })))
+                let low = Part {
+                    slot: t,
+                    class: Class::W(32),
+                    bits: 32,
+                };
+                let high = Part {
+                    slot: zero,
+                    class: Class::W(32),
+                    bits: 32,
+                };
+                let d = Part {
+                    slot,
+                    class: Class::D,
+                    bits: 64,
+                };
+                Ok((
+                    t,
+                    Some(Op::Pack {
+                        d: [d].into(),
+                        s: [low, high].into(),
+                    }),
+                ))
             }
             _ => Err(String::from("a destination of the wrong kind")),
         }
@@ -348,7 +460,11 @@ pub(super) fn special(name: &str, component: Option<&str>) -> Option<(Special, b
                     Some(n) => (n, true),
                     None => (n, false),
                 };
-                return n.parse::<u8>().ok().filter(|n| *n < 8).map(|_| (Special::Pm, wide));
+                return n
+                    .parse::<u8>()
+                    .ok()
+                    .filter(|n| *n < 8)
+                    .map(|_| (Special::Pm, wide));
             }
             return None;
         }

@@ -31,7 +31,9 @@ pub(super) fn insert(functions: &mut [Vec<Instr>]) -> u32 {
     for (code, own) in functions.iter_mut().zip(&mut own) {
         for i in code.iter_mut() {
             let point = match &mut i.op {
-                Op::Barrier(b) if b.threads == Slot::NONE && b.kind != BarrierKind::Arrive => &mut b.point,
+                Op::Barrier(b) if b.threads == Slot::NONE && b.kind != BarrierKind::Arrive => {
+                    &mut b.point
+                }
                 Op::Warp(w) if w.members != Slot::NONE => &mut w.point,
                 _ => continue,
             };
@@ -75,9 +77,13 @@ fn with_callees(functions: &[Vec<Instr>], mut points: Vec<BTreeSet<u32>>) -> Vec
 /// every function whose address is taken, so all with such calls count as recursive.
 pub(super) fn recursive(functions: &[Vec<Instr>]) -> Vec<bool> {
     let n = functions.len();
-    let calls: Vec<BTreeSet<usize>> = functions.iter().map(|code| callees(code).collect()).collect();
+    let calls: Vec<BTreeSet<usize>> = functions
+        .iter()
+        .map(|code| callees(code).collect())
+        .collect();
     let indirect = functions.iter().any(|code| {
-        code.iter().any(|i| matches!(&i.op, Op::Call(c) if c.function.is_none()))
+        code.iter()
+            .any(|i| matches!(&i.op, Op::Call(c) if c.function.is_none()))
     });
     (0..n)
         .map(|start| {
@@ -148,7 +154,11 @@ impl Blocks {
             successors[b].sort_unstable();
             successors[b].dedup();
         }
-        Blocks { starts, successors, exits }
+        Blocks {
+            starts,
+            successors,
+            exits,
+        }
     }
 
     fn reaches(&self, from: usize, to: usize) -> bool {
@@ -175,7 +185,9 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
         match &i.op {
             Op::Barrier(b) if b.point != u32::MAX => vec![b.point],
             Op::Warp(w) if w.point != u32::MAX => vec![w.point],
-            Op::Call(c) => c.function.map_or(Vec::new(), |f| inside[f as usize].iter().copied().collect()),
+            Op::Call(c) => c
+                .function
+                .map_or(Vec::new(), |f| inside[f as usize].iter().copied().collect()),
             _ => Vec::new(),
         }
     };
@@ -221,7 +233,8 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
 
 /// Whether a block does nothing but end the thread.
 fn is_only_end(code: &[Instr], blocks: &Blocks, block: usize) -> bool {
-    matches!(code[blocks.starts[block]].op, Op::Return | Op::Exit) && code[blocks.starts[block]].guard == Slot::TRUE
+    matches!(code[blocks.starts[block]].op, Op::Return | Op::Exit)
+        && code[blocks.starts[block]].guard == Slot::TRUE
 }
 
 fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTreeSet<(u32, bool)>>) {
@@ -234,7 +247,14 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
             && let Some(marks) = marks.get(&block)
         {
             for (point, credit) in marks {
-                new.push(Instr { guard: Slot::TRUE, op: Op::Passes { point: *point, credit: *credit }, site: i.site });
+                new.push(Instr {
+                    guard: Slot::TRUE,
+                    op: Op::Passes {
+                        point: *point,
+                        credit: *credit,
+                    },
+                    site: i.site,
+                });
             }
         }
         new.push(i);
@@ -242,7 +262,9 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
     for i in &mut new {
         match &mut i.op {
             Op::Branch { target } => *target = moved[*target as usize],
-            Op::BranchIndexed { targets, .. } => targets.iter_mut().for_each(|t| *t = moved[*t as usize]),
+            Op::BranchIndexed { targets, .. } => {
+                targets.iter_mut().for_each(|t| *t = moved[*t as usize])
+            }
             _ => {}
         }
     }

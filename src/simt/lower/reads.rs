@@ -39,7 +39,12 @@ fn width(wide: bool) -> Class {
 
 /// Calls `read` with every row that an instruction reads and `write` with every
 /// row that it writes.
-pub fn rows(program: &Program, i: &Instr, read: &mut dyn FnMut(Row, Use), write: &mut dyn FnMut(Row)) {
+pub fn rows(
+    program: &Program,
+    i: &Instr,
+    read: &mut dyn FnMut(Row, Use),
+    write: &mut dyn FnMut(Row),
+) {
     let mut reads = |class: Class, slot: Slot, what: Use| {
         if let Some(r) = row(class, slot) {
             read(r, what);
@@ -60,21 +65,35 @@ pub fn rows(program: &Program, i: &Instr, read: &mut dyn FnMut(Row, Use), write:
     match &i.op {
         Op::Alu { f, d, s } => {
             let (out, ins) = signature(f);
-            ins.iter().zip(s).for_each(|(c, s)| reads(*c, *s, Use::Data));
+            ins.iter()
+                .zip(s)
+                .for_each(|(c, s)| reads(*c, *s, Use::Data));
             writes(out, *d);
         }
-        Op::Setp { f, p, q, s, combine } => {
+        Op::Setp {
+            f,
+            p,
+            q,
+            s,
+            combine,
+        } => {
             let (_, ins) = signature(f);
-            ins.iter().zip(s).for_each(|(c, s)| reads(*c, *s, Use::Data));
+            ins.iter()
+                .zip(s)
+                .for_each(|(c, s)| reads(*c, *s, Use::Data));
             if let Some((_, c)) = combine {
                 reads(Class::P, *c, Use::Data);
             }
             writes(Class::P, *p);
             writes(Class::P, *q);
         }
-        Op::Set { f, d, s, combine, .. } => {
+        Op::Set {
+            f, d, s, combine, ..
+        } => {
             let (_, ins) = signature(f);
-            ins.iter().zip(s).for_each(|(c, s)| reads(*c, *s, Use::Data));
+            ins.iter()
+                .zip(s)
+                .for_each(|(c, s)| reads(*c, *s, Use::Data));
             reads(Class::P, combine.1, Use::Data);
             writes(W, *d);
         }
@@ -97,7 +116,13 @@ pub fn rows(program: &Program, i: &Instr, read: &mut dyn FnMut(Row, Use), write:
             reads(Class::D, *a, Use::Data);
             writes(Class::D, *d);
         }
-        Op::Alloca { d, wide, size, wide_size, .. } => {
+        Op::Alloca {
+            d,
+            wide,
+            size,
+            wide_size,
+            ..
+        } => {
             reads(width(*wide_size), *size, Use::Address);
             writes(width(*wide), *d);
         }
@@ -105,16 +130,24 @@ pub fn rows(program: &Program, i: &Instr, read: &mut dyn FnMut(Row, Use), write:
             let m = &program.memory_ops[*index as usize];
             base(m.base, &mut reads);
             for slot in &m.regs[..usize::from(m.count)] {
-                if m.store { reads(m.class, *slot, Use::Escape) } else { writes(m.class, *slot) }
+                if m.store {
+                    reads(m.class, *slot, Use::Escape)
+                } else {
+                    writes(m.class, *slot)
+                }
             }
         }
         Op::Atomic(index) => {
             let a = &program.atomic_ops[*index as usize];
             base(a.base, &mut reads);
             let class = atomic_class(a);
-            a.b[..usize::from(a.count)].iter().for_each(|s| reads(class, *s, Use::Escape));
+            a.b[..usize::from(a.count)]
+                .iter()
+                .for_each(|s| reads(class, *s, Use::Escape));
             reads(class, a.c, Use::Escape);
-            a.d[..usize::from(a.count)].iter().for_each(|s| writes(class, *s));
+            a.d[..usize::from(a.count)]
+                .iter()
+                .for_each(|s| writes(class, *s));
         }
         Op::Barrier(b) => {
             reads(W, b.id, Use::Control);

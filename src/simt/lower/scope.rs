@@ -66,12 +66,16 @@ pub fn bytes_of(ty: ScalarType) -> u32 {
 /// Bytes of a variable: element, vector and dimensions multiplied (0 for `[]`).
 pub fn variable_bytes(v: &Variable) -> u64 {
     let element = u64::from(bytes_of(v.ty)) * u64::from(v.vector.unwrap_or(1));
-    v.dims.iter().fold(element, |size, d| size.saturating_mul(d.unwrap_or(0)))
+    v.dims
+        .iter()
+        .fold(element, |size, d| size.saturating_mul(d.unwrap_or(0)))
 }
 
 /// Alignment of a variable in bytes.
 pub fn variable_align(v: &Variable) -> u32 {
-    v.align.unwrap_or(bytes_of(v.ty) * v.vector.unwrap_or(1)).max(1)
+    v.align
+        .unwrap_or(bytes_of(v.ty) * v.vector.unwrap_or(1))
+        .max(1)
 }
 
 #[derive(Default)]
@@ -102,13 +106,20 @@ pub struct Scopes {
 impl Scopes {
     /// The module's scope, empty.
     pub fn new() -> Scopes {
-        Scopes { all: vec![Scope::default()], current: 0, rows: [0; 3] }
+        Scopes {
+            all: vec![Scope::default()],
+            current: 0,
+            rows: [0; 3],
+        }
     }
 
     /// Enters a new scope inside the current one and returns the one to go back to.
     pub fn enter(&mut self) -> usize {
         let back = self.current;
-        self.all.push(Scope { parent: Some(back), ..Scope::default() });
+        self.all.push(Scope {
+            parent: Some(back),
+            ..Scope::default()
+        });
         self.current = self.all.len() - 1;
         back
     }
@@ -125,7 +136,9 @@ impl Scopes {
 
     /// Declares a name.
     pub fn bind(&mut self, name: &str, binding: Binding) {
-        self.all[self.current].names.insert(name.to_owned(), binding);
+        self.all[self.current]
+            .names
+            .insert(name.to_owned(), binding);
     }
 
     /// Hands out adjacent rows of a class.
@@ -148,7 +161,12 @@ impl Scopes {
             Some(count) => {
                 let first = self.rows(class, count).0;
                 let prefix = v.name.clone();
-                self.all[self.current].families.push(Family { prefix, count, first, class });
+                self.all[self.current].families.push(Family {
+                    prefix,
+                    count,
+                    first,
+                    class,
+                });
             }
             None => {
                 let slot = self.rows(class, v.vector.unwrap_or(1));
@@ -164,7 +182,9 @@ impl Scopes {
 
     /// Declares a list of branch or call targets.
     pub fn list(&mut self, name: &str, targets: Vec<String>) {
-        self.all[self.current].lists.insert(name.to_owned(), targets);
+        self.all[self.current]
+            .lists
+            .insert(name.to_owned(), targets);
     }
 
     fn outward(&self, from: usize) -> impl Iterator<Item = &Scope> {
@@ -179,9 +199,15 @@ impl Scopes {
         self.outward(self.current).find_map(|s| {
             s.names.get(name).copied().or_else(|| {
                 let number = number?;
-                let f = s.families.iter().find(|f| f.prefix == prefix && number < f.count)?;
+                let f = s
+                    .families
+                    .iter()
+                    .find(|f| f.prefix == prefix && number < f.count)?;
                 let each = if f.class == Class::Q { 2 } else { 1 };
-                Some(Binding::Register { slot: Slot(f.first + number * each), class: f.class })
+                Some(Binding::Register {
+                    slot: Slot(f.first + number * each),
+                    class: f.class,
+                })
             })
         })
     }

@@ -2,7 +2,9 @@
 
 use super::scope::{Binding, bytes_of, class_of, variable_align, variable_bytes};
 use super::{LowerError, Lowering};
-use crate::ptx::ast::{Expr, Function, Initializer, Item, Linkage, Operand, ScalarType, StateSpace, Variable};
+use crate::ptx::ast::{
+    Expr, Function, Initializer, Item, Linkage, Operand, ScalarType, StateSpace, Variable,
+};
 use crate::simt::op::Carried;
 use crate::simt::program::{GlobalVariable, ParamInfo, SharedVariable, Target};
 
@@ -28,7 +30,9 @@ impl<'m> Lowering<'m> {
         }
         // Initialisers may name variables that come later.
         for v in variables {
-            if let (Some(Binding::Global { index, .. }), Some(init)) = (self.scopes.lookup(&v.name), &v.init) {
+            if let (Some(Binding::Global { index, .. }), Some(init)) =
+                (self.scopes.lookup(&v.name), &v.init)
+            {
                 self.initialise(index, v, init)?;
             }
         }
@@ -53,15 +57,24 @@ impl<'m> Lowering<'m> {
             init: Vec::new(),
             addresses: Vec::new(),
         });
-        self.scopes.bind(&v.name, Binding::Global { index, constant });
+        self.scopes
+            .bind(&v.name, Binding::Global { index, constant });
         Ok(())
     }
 
     fn declaration(&self, v: &Variable, what: String) -> LowerError {
-        LowerError::Declaration { line: self.line(v.span), what }
+        LowerError::Declaration {
+            line: self.line(v.span),
+            what,
+        }
     }
 
-    fn initialise(&mut self, index: usize, v: &'m Variable, init: &'m Initializer) -> Result<(), LowerError> {
+    fn initialise(
+        &mut self,
+        index: usize,
+        v: &'m Variable,
+        init: &'m Initializer,
+    ) -> Result<(), LowerError> {
         let mut bytes = vec![0u8; self.program.globals[index].bytes as usize];
         let mut addresses = Vec::new();
         let mut at = 0usize;
@@ -81,27 +94,40 @@ impl<'m> Lowering<'m> {
         addresses: &mut Vec<(u64, Target, i64)>,
     ) -> Result<(), LowerError> {
         match init {
-            Initializer::List(list) => {
-                list.iter().try_for_each(|i| self.initial_values(v, i, at, bytes, addresses))
-            }
+            Initializer::List(list) => list
+                .iter()
+                .try_for_each(|i| self.initial_values(v, i, at, bytes, addresses)),
             Initializer::Field(..) => Ok(()),
             Initializer::Value(value) => {
                 let size = bytes_of(v.ty) as usize;
                 if let Some((name, addend)) = address_of(value) {
                     let target = self.address_target(name).ok_or_else(|| {
-                        self.declaration(v, format!("`{name}` in the initialiser of `{}` is not a variable", v.name))
+                        self.declaration(
+                            v,
+                            format!(
+                                "`{name}` in the initialiser of `{}` is not a variable",
+                                v.name
+                            ),
+                        )
                     })?;
                     addresses.push((*at as u64, target, addend));
                 } else {
                     let bits = literal_bits(value, v.ty).ok_or_else(|| {
-                        self.declaration(v, format!("racetrap can't evaluate the initialiser of `{}`", v.name))
+                        self.declaration(
+                            v,
+                            format!("racetrap can't evaluate the initialiser of `{}`", v.name),
+                        )
                     })?;
-                    let place = bytes.get_mut(*at..*at + size).ok_or_else(|| {
-                        LowerError::Declaration {
-                            line: 0,
-                            what: format!("the initialiser of `{}` is longer than the variable", v.name),
-                        }
-                    })?;
+                    let place =
+                        bytes
+                            .get_mut(*at..*at + size)
+                            .ok_or_else(|| LowerError::Declaration {
+                                line: 0,
+                                what: format!(
+                                    "the initialiser of `{}` is longer than the variable",
+                                    v.name
+                                ),
+                            })?;
                     place.copy_from_slice(&bits.to_le_bytes()[..size]);
                 }
                 *at += size;
@@ -152,17 +178,30 @@ impl<'m> Lowering<'m> {
         }
         let offset = self.program.shared_bytes.next_multiple_of(align);
         self.program.shared_bytes = offset + bytes;
-        self.program.shared.push(SharedVariable { name: v.name.clone(), offset, bytes: Some(bytes) });
+        self.program.shared.push(SharedVariable {
+            name: v.name.clone(),
+            offset,
+            bytes: Some(bytes),
+        });
         offset
     }
 
     /// Puts dynamic shared memory behind the static one.
     pub(super) fn place_dynamic_shared(&mut self) {
-        let align = self.dynamic_shared.iter().map(|(_, a)| *a).max().unwrap_or(1);
+        let align = self
+            .dynamic_shared
+            .iter()
+            .map(|(_, a)| *a)
+            .max()
+            .unwrap_or(1);
         let start = self.program.shared_bytes.next_multiple_of(align);
         self.program.shared_bytes = start;
         for (name, _) in std::mem::take(&mut self.dynamic_shared) {
-            self.program.shared.push(SharedVariable { name, offset: start, bytes: None });
+            self.program.shared.push(SharedVariable {
+                name,
+                offset: start,
+                bytes: None,
+            });
         }
         self.constants.move_dynamic_shared(start);
         for op in &mut self.program.memory_ops {
@@ -177,8 +216,16 @@ impl<'m> Lowering<'m> {
         if self.function == 0 {
             return self.kernel_parameters(function);
         }
-        let results = function.returns.iter().map(|v| self.carried(v)).collect::<Result<_, _>>()?;
-        let params = function.params.iter().map(|v| self.carried(v)).collect::<Result<_, _>>()?;
+        let results = function
+            .returns
+            .iter()
+            .map(|v| self.carried(v))
+            .collect::<Result<_, _>>()?;
+        let params = function
+            .params
+            .iter()
+            .map(|v| self.carried(v))
+            .collect::<Result<_, _>>()?;
         let info = &mut self.program.functions[self.function];
         info.results = results;
         info.params = params;
@@ -221,7 +268,10 @@ impl<'m> Lowering<'m> {
         match v.space {
             StateSpace::Reg => {
                 if class_of(v.ty).is_none() {
-                    return Err(self.declaration(v, format!("racetrap has no registers of the type of `{}`", v.name)));
+                    return Err(self.declaration(
+                        v,
+                        format!("racetrap has no registers of the type of `{}`", v.name),
+                    ));
                 }
                 self.scopes.registers(v);
             }
@@ -237,7 +287,9 @@ impl<'m> Lowering<'m> {
             }
             StateSpace::Global | StateSpace::Const => {
                 self.global_variable(v)?;
-                if let (Some(Binding::Global { index, .. }), Some(init)) = (self.scopes.lookup(&v.name), &v.init) {
+                if let (Some(Binding::Global { index, .. }), Some(init)) =
+                    (self.scopes.lookup(&v.name), &v.init)
+                {
                     self.initialise(index, v, init)?;
                 }
             }
@@ -251,11 +303,21 @@ impl<'m> Lowering<'m> {
         let frame = &mut self.program.functions[self.function].frame;
         let offset = frame.next_multiple_of(variable_align(v));
         if u64::from(offset) + bytes > FRAME_LIMIT {
-            return Err(self.declaration(v, format!("`{}` does not fit into 512 KiB of local memory", v.name)));
+            return Err(self.declaration(
+                v,
+                format!("`{}` does not fit into 512 KiB of local memory", v.name),
+            ));
         }
         let bytes = bytes as u32;
         *frame = offset + bytes;
-        self.scopes.bind(&v.name, Binding::Frame { offset, bytes, param });
+        self.scopes.bind(
+            &v.name,
+            Binding::Frame {
+                offset,
+                bytes,
+                param,
+            },
+        );
         Ok(Carried::Frame { offset, bytes })
     }
 }
@@ -294,9 +356,14 @@ fn address_of(value: &Operand) -> Option<(&str, i64)> {
                     },
                     _ => return None,
                 };
-                let Expr::Leaf(Operand::Int(n, _)) = &**b else { return None };
+                let Expr::Leaf(Operand::Int(n, _)) = &**b else {
+                    return None;
+                };
                 let n = *n as i64;
-                Some((name, offset.wrapping_add(if op == "+" { n } else { n.wrapping_neg() })))
+                Some((
+                    name,
+                    offset.wrapping_add(if op == "+" { n } else { n.wrapping_neg() }),
+                ))
             }
             _ => None,
         },

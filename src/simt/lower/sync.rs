@@ -12,7 +12,10 @@ const W: Class = Class::W(32);
 impl Lowering<'_> {
     pub(super) fn fence(&mut self, i: &Instruction) -> Decoded<()> {
         let has = |m: &str| i.has(m);
-        if i.modifiers.iter().any(|m| m.starts_with("proxy") || m == "mbarrier_init") {
+        if i.modifiers
+            .iter()
+            .any(|m| m.starts_with("proxy") || m == "mbarrier_init")
+        {
             // Proxies order asynchronous and texture accesses, of which there are none here.
             self.emit(Op::Nop);
             return Ok(());
@@ -63,7 +66,11 @@ impl Lowering<'_> {
                 BarrierKind::Popc { d, p }
             } else {
                 let d = self.predicate(&d)?;
-                if i.has("and") { BarrierKind::And { d, p } } else { BarrierKind::Or { d, p } }
+                if i.has("and") {
+                    BarrierKind::And { d, p }
+                } else {
+                    BarrierKind::Or { d, p }
+                }
             };
             (kind, id, threads)
         } else {
@@ -80,17 +87,29 @@ impl Lowering<'_> {
             Some(t) => self.source(&t, W, ScalarType::U32)?,
             None => Slot::NONE,
         };
-        self.emit(Op::Barrier(Box::new(BarrierOp { id, threads, kind, aligned, point: u32::MAX })));
+        self.emit(Op::Barrier(Box::new(BarrierOp {
+            id,
+            threads,
+            kind,
+            aligned,
+            point: u32::MAX,
+        })));
         Ok(())
     }
 
     pub(super) fn warp_operation(&mut self, i: &Instruction) -> Decoded<()> {
         if i.opcode == "activemask" {
             let (d, _) = self.destination(self.operand(i, 0)?, W)?;
-            return self.push_warp(WarpKind::ActiveMask, [d, Slot::NONE, Slot::NONE, Slot::NONE, Slot::NONE], Slot::NONE);
+            return self.push_warp(
+                WarpKind::ActiveMask,
+                [d, Slot::NONE, Slot::NONE, Slot::NONE, Slot::NONE],
+                Slot::NONE,
+            );
         }
         if !i.has("sync") && i.opcode != "elect" {
-            return Err(String::from("warp operations without .sync (removed in sm_70)"));
+            return Err(String::from(
+                "warp operations without .sync (removed in sm_70)",
+            ));
         }
         let members = i.operands.last().ok_or("too few operands")?;
         let (first, second) = match self.operand(i, 0)? {
@@ -113,13 +132,21 @@ impl Lowering<'_> {
                 }
             }
             "vote" => {
-                slots[0] = if kind == WarpKind::VoteBallot { self.destination(&first, W)?.0 } else { self.predicate(&first)? };
+                slots[0] = if kind == WarpKind::VoteBallot {
+                    self.destination(&first, W)?.0
+                } else {
+                    self.predicate(&first)?
+                };
                 slots[2] = self.source(self.operand(i, 1)?, Class::P, ScalarType::Pred)?;
             }
             "match" => {
                 let wide = matches!(kind, WarpKind::MatchAll64 | WarpKind::MatchAny64);
                 slots[0] = self.destination(&first, W)?.0;
-                slots[2] = self.source(self.operand(i, 1)?, if wide { Class::D } else { W }, ScalarType::B64)?;
+                slots[2] = self.source(
+                    self.operand(i, 1)?,
+                    if wide { Class::D } else { W },
+                    ScalarType::B64,
+                )?;
             }
             "redux" => {
                 slots[0] = self.destination(&first, W)?.0;
@@ -130,8 +157,22 @@ impl Lowering<'_> {
         self.push_warp(kind, slots, members)
     }
 
-    fn push_warp(&mut self, kind: WarpKind, [d, p, a, b, c]: [Slot; 5], members: Slot) -> Decoded<()> {
-        self.emit(Op::Warp(Box::new(WarpOp { kind, d, p, a, b, c, members, point: u32::MAX })));
+    fn push_warp(
+        &mut self,
+        kind: WarpKind,
+        [d, p, a, b, c]: [Slot; 5],
+        members: Slot,
+    ) -> Decoded<()> {
+        self.emit(Op::Warp(Box::new(WarpOp {
+            kind,
+            d,
+            p,
+            a,
+            b,
+            c,
+            members,
+            point: u32::MAX,
+        })));
         Ok(())
     }
 }
@@ -148,15 +189,43 @@ fn warp_kind(i: &Instruction) -> Option<WarpKind> {
         "vote" if has("any") => VoteAny,
         "vote" if has("uni") => VoteUni,
         "vote" if has("ballot") => VoteBallot,
-        "match" if has("any") => if has("b64") { MatchAny64 } else { MatchAny32 },
-        "match" if has("all") => if has("b64") { MatchAll64 } else { MatchAll32 },
+        "match" if has("any") => {
+            if has("b64") {
+                MatchAny64
+            } else {
+                MatchAny32
+            }
+        }
+        "match" if has("all") => {
+            if has("b64") {
+                MatchAll64
+            } else {
+                MatchAll32
+            }
+        }
         "redux" if has("f32") => {
             let (abs, nan) = (has("abs"), has("NaN"));
-            if has("min") { ReduxMinF { abs, nan } } else { ReduxMaxF { abs, nan } }
+            if has("min") {
+                ReduxMinF { abs, nan }
+            } else {
+                ReduxMaxF { abs, nan }
+            }
         }
         "redux" if has("add") => ReduxAdd,
-        "redux" if has("min") => if has("s32") { ReduxMinS } else { ReduxMinU },
-        "redux" if has("max") => if has("s32") { ReduxMaxS } else { ReduxMaxU },
+        "redux" if has("min") => {
+            if has("s32") {
+                ReduxMinS
+            } else {
+                ReduxMinU
+            }
+        }
+        "redux" if has("max") => {
+            if has("s32") {
+                ReduxMaxS
+            } else {
+                ReduxMaxU
+            }
+        }
         "redux" if has("and") => ReduxAnd,
         "redux" if has("or") => ReduxOr,
         "redux" if has("xor") => ReduxXor,

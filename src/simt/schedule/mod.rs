@@ -107,7 +107,9 @@ impl fmt::Display for ScheduleSpec {
 
 /// A schedule's name that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH or replay:TRACE")]
+#[error(
+    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH or replay:TRACE"
+)]
 pub struct BadSchedule(pub String);
 
 impl FromStr for ScheduleSpec {
@@ -115,17 +117,24 @@ impl FromStr for ScheduleSpec {
 
     fn from_str(text: &str) -> Result<ScheduleSpec, BadSchedule> {
         let bad = || BadSchedule(text.to_owned());
-        let (name, rest) = text.split_once(':').map_or((text, None), |(n, r)| (n, Some(r)));
+        let (name, rest) = text
+            .split_once(':')
+            .map_or((text, None), |(n, r)| (n, Some(r)));
         let number = |t: &str| t.parse::<u64>().map_err(|_| bad());
         Ok(match (name, rest) {
             ("lockstep", None) => ScheduleSpec::Lockstep,
             ("lane-by-lane", None) => ScheduleSpec::LaneByLane,
             ("random", None) => ScheduleSpec::Random { seed: 0 },
-            ("random", Some(seed)) => ScheduleSpec::Random { seed: number(seed)? },
+            ("random", Some(seed)) => ScheduleSpec::Random {
+                seed: number(seed)?,
+            },
             ("pct", None) => ScheduleSpec::Pct { seed: 0, depth: 3 },
             ("pct", Some(rest)) => {
                 let (seed, depth) = rest.split_once(':').unwrap_or((rest, "3"));
-                ScheduleSpec::Pct { seed: number(seed)?, depth: depth.parse().map_err(|_| bad())? }
+                ScheduleSpec::Pct {
+                    seed: number(seed)?,
+                    depth: depth.parse().map_err(|_| bad())?,
+                }
             }
             ("replay", Some(trace)) => ScheduleSpec::Replay(trace.parse().map_err(|()| bad())?),
             _ => return Err(bad()),
@@ -139,10 +148,27 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for text in ["lockstep", "lane-by-lane", "random:7", "pct:7:3", "replay:0.f.2-3.*.1"] {
-            assert_eq!(text.parse::<ScheduleSpec>().map(|s| s.to_string()), Ok(text.to_owned()));
+        for text in [
+            "lockstep",
+            "lane-by-lane",
+            "random:7",
+            "pct:7:3",
+            "replay:0.f.2-3.*.1",
+        ] {
+            assert_eq!(
+                text.parse::<ScheduleSpec>().map(|s| s.to_string()),
+                Ok(text.to_owned())
+            );
         }
-        for text in ["", "lock", "random:x", "pct:1:", "replay", "replay:1.2", "lockstep:1"] {
+        for text in [
+            "",
+            "lock",
+            "random:x",
+            "pct:1:",
+            "replay",
+            "replay:1.2",
+            "lockstep:1",
+        ] {
             assert!(text.parse::<ScheduleSpec>().is_err(), "{text}");
         }
     }

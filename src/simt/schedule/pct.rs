@@ -29,7 +29,13 @@ impl Pct {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let mut changes: Vec<u64> = (0..depth).map(|_| rng.random_range(0..LENGTH)).collect();
         changes.sort_unstable();
-        Pct { rng, changes, step: 0, priorities: HashMap::new(), lowest: 0 }
+        Pct {
+            rng,
+            changes,
+            step: 0,
+            priorities: HashMap::new(),
+            lowest: 0,
+        }
     }
 }
 
@@ -37,23 +43,33 @@ impl Schedule for Pct {
     fn decide(&mut self, runnable: &[Runnable]) -> Decision {
         for r in runnable {
             let rng = &mut self.rng;
-            let priority = self.priorities.entry((r.block, r.warp)).or_insert_with(|| i64::from(rng.next_u32()));
+            let priority = self
+                .priorities
+                .entry((r.block, r.warp))
+                .or_insert_with(|| i64::from(rng.next_u32()));
             if r.tired {
                 self.lowest -= 1;
                 *priority = self.lowest;
             }
         }
         let best = |p: &HashMap<(BlockId, WarpId), i64>| {
-            (0..runnable.len()).max_by_key(|i| p[&(runnable[*i].block, runnable[*i].warp)]).unwrap_or(0)
+            (0..runnable.len())
+                .max_by_key(|i| p[&(runnable[*i].block, runnable[*i].warp)])
+                .unwrap_or(0)
         };
         let mut index = best(&self.priorities);
         self.step += 1;
         while self.changes.first().is_some_and(|at| *at < self.step) {
             self.changes.remove(0);
             self.lowest -= 1;
-            self.priorities.insert((runnable[index].block, runnable[index].warp), self.lowest);
+            self.priorities
+                .insert((runnable[index].block, runnable[index].warp), self.lowest);
             index = best(&self.priorities);
         }
-        Decision { index: index as u32, lanes: runnable[index].lanes, visible: 1 }
+        Decision {
+            index: index as u32,
+            lanes: runnable[index].lanes,
+            visible: 1,
+        }
     }
 }

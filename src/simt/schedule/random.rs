@@ -11,7 +11,9 @@ pub(crate) struct Random {
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        Random { rng: Pcg64Mcg::seed_from_u64(seed) }
+        Random {
+            rng: Pcg64Mcg::seed_from_u64(seed),
+        }
     }
 }
 
@@ -21,9 +23,17 @@ impl Schedule for Random {
         let all = runnable[index].lanes;
         // A quarter of the turns tears a warp apart.
         let some = all & self.rng.next_u32();
-        let lanes = if self.rng.random_range(0..4) == 0 && some != 0 { some } else { all };
+        let lanes = if self.rng.random_range(0..4) == 0 && some != 0 {
+            some
+        } else {
+            all
+        };
         // Mostly short turns, now and then a long one.
         let visible = 1 + self.rng.next_u32().trailing_zeros().min(6) * self.rng.random_range(1..4);
-        Decision { index: index as u32, lanes, visible }
+        Decision {
+            index: index as u32,
+            lanes,
+            visible,
+        }
     }
 }

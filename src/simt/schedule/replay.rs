@@ -35,11 +35,21 @@ impl FromStr for Trace {
             let mut fields = part.split('.');
             let mut next = || fields.next().ok_or(());
             let (index, lanes, visible) = (next()?, next()?, next()?);
-            let lanes = if lanes == "*" { Mask::MAX } else { Mask::from_str_radix(lanes, 16).map_err(drop)? };
-            Ok(Decision { index: index.parse().map_err(drop)?, lanes, visible: visible.parse().map_err(drop)? })
+            let lanes = if lanes == "*" {
+                Mask::MAX
+            } else {
+                Mask::from_str_radix(lanes, 16).map_err(drop)?
+            };
+            Ok(Decision {
+                index: index.parse().map_err(drop)?,
+                lanes,
+                visible: visible.parse().map_err(drop)?,
+            })
         };
         let parts = text.split('-').filter(|p| !p.is_empty());
-        Ok(Trace { decisions: parts.map(decision).collect::<Result<_, ()>>()? })
+        Ok(Trace {
+            decisions: parts.map(decision).collect::<Result<_, ()>>()?,
+        })
     }
 }
 
@@ -58,14 +68,25 @@ impl Replay {
 impl Schedule for Replay {
     fn decide(&mut self, runnable: &[Runnable]) -> Decision {
         let Some(d) = self.trace.decisions.get(self.at).copied() else {
-            let fresh = runnable.iter().position(|r| !r.tired).unwrap_or(self.at % runnable.len());
+            let fresh = runnable
+                .iter()
+                .position(|r| !r.tired)
+                .unwrap_or(self.at % runnable.len());
             self.at += 1;
-            return Decision { index: fresh as u32, lanes: Mask::MAX, visible: u32::MAX };
+            return Decision {
+                index: fresh as u32,
+                lanes: Mask::MAX,
+                visible: u32::MAX,
+            };
         };
         self.at += 1;
         let index = (d.index as usize).min(runnable.len() - 1);
         let some = d.lanes & runnable[index].lanes;
         let lanes = if some == 0 { Mask::MAX } else { some };
-        Decision { index: index as u32, lanes, visible: d.visible.max(1) }
+        Decision {
+            index: index as u32,
+            lanes,
+            visible: d.visible.max(1),
+        }
     }
 }

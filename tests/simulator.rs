@@ -1,0 +1,150 @@
+//! Small kernels through the simulator, from PTX text to results in memory.
+
+use racetrap::ptx::parser::parse;
+use racetrap::simt::observer::Blind;
+use racetrap::simt::*;
+
+struct Run {
+    device: Device,
+    program: Program,
+}
+
+impl Run {
+    fn of(ptx: &str) -> Run {
+        let module = parse(ptx).unwrap_or_else(|e| panic!("{e}"));
+        let entry = entries(&module)[0].to_owned();
+        let program = Program::lower(&module, ptx, &entry).unwrap_or_else(|e| panic!("{e}"));
+        Run {
+            device: Device::new(1 << 28),
+            program,
+        }
+    }
+
+    fn buffer(&mut self, values: &[u32]) -> u64 {
+        let at = self
+            .device
+            .alloc(values.len() as u64 * 4, "buffer")
+            .unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.device.write(at, &bytes).unwrap();
+        at
+    }
+
+    fn words(&self, at: u64, n: u64) -> Vec<u32> {
+        let bytes = self.device.read(at, n * 4).unwrap();
+        bytes
+            .chunks_exact(4)
+            .map(|c| u32::from_le_bytes(c.try_into().unwrap()))
+            .collect()
+    }
+
+    fn launch(
+        &mut self,
+        grid: u32,
+        block: u32,
+        params: &[u64],
+        schedule: &str,
+    ) -> Result<Stats, Stop> {
+        let mut bytes = vec![0; self.program.param_bytes as usize];
+        for (info, value) in self.program.params.iter().zip(params) {
+            let at = info.offset as usize;
+            bytes[at..at + info.bytes as usize]
+                .copy_from_slice(&value.to_le_bytes()[..info.bytes as usize]);
+        }
+        let launch_ = Launch {
+            grid: Dim3::linear(grid),
+            block: Dim3::linear(block),
+            dynamic_shared: 0,
+            params: bytes,
+            cooperative: false,
+            number: 0,
+        };
+        let schedule = schedule.parse().unwrap();
+        launch(
+            &mut self.device,
+            &self.program,
+            &launch_,
+            &schedule,
+            &Limits::default(),
+            2,
+            &mut Blind,
+        )
+    }
+}
+
+const HISTOGRAM: &str = r#"
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry histogram(.param .u64 in, .param .u32 n, .param .u64 bins)
+{
+    .reg .pred %p<7>;
+    .reg .b32 %r<31>;
+    .reg .b64 %rd<12>;
+    .shared .align 4 .b8 h[64];
+    ld.param.u64 %rd3, [in];
+    ld.param.u32 %r12, [n];
+    ld.param.u64 %rd4, [bins];
+    mov.u32 %r30, %tid.x;
+    mov.u32 %r5, %ntid.x;
+    setp.gt.u32 %p1, %r30, 15;
+    @%p1 bra $L1;
+    shl.b32 %r13, %r30, 2;
+    mov.u32 %r14, h;
+    add.s32 %r15, %r14, %r13;
+    st.shared.u32 [%r15], 0;
+$L1:
+    bar.sync 0;
+    mov.u32 %r17, %ctaid.x;
+    mad.lo.s32 %r29, %r17, %r5, %r30;
+    setp.ge.s32 %p3, %r29, %r12;
+    @%p3 bra $L2;
+    cvta.to.global.u64 %rd1, %rd3;
+    mul.wide.s32 %rd5, %r29, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r1, [%rd6];
+    shl.b32 %r1, %r1, 2;
+    mov.u32 %r20, h;
+    add.s32 %r21, %r20, %r1;
+    atom.shared.add.u32 %r22, [%r21], 1;
+$L2:
+    bar.sync 0;
+    @%p1 bra $L3;
+    cvta.to.global.u64 %rd2, %rd4;
+    mul.wide.s32 %rd7, %r30, 4;
+    add.s64 %rd8, %rd2, %rd7;
+    ld.shared.u32 %r26, [%r15];
+    atom.global.add.u32 %r27, [%rd8], %r26;
+$L3:
+    ret;
+}
+"#;
+
+#[test]
+fn histogram_counts_under_every_schedule() {
+    for schedule in [
+        "lockstep",
+        "lane-by-lane",
+        "random:1",
+        "random:2",
+        "pct:3:3",
+        "replay:",
+    ] {
+        let mut run = Run::of(HISTOGRAM);
+        let data: Vec<u32> = (0..500).map(|i| i * 7 % 16).collect();
+        let input = run.buffer(&data);
+        let bins = run.buffer(&[0; 16]);
+        run.launch(8, 64, &[input, 500, bins], schedule)
+            .unwrap_or_else(|e| panic!("{schedule}: {e}"));
+        let expected: Vec<u32> = (0..16)
+            .map(|b| data.iter().filter(|d| **d == b).count() as u32)
+            .collect();
+        let mut expected = expected;
+        // The rest of 512 threads has no element.
+        assert_eq!(
+            run.words(bins, 16),
+            std::mem::take(&mut expected),
+            "{schedule}"
+        );
+    }
+}
