@@ -432,14 +432,7 @@ impl<'a, O: Observer> Core<'a, O> {
 
 impl Warp {
     /// Splits `s`: it keeps the lanes `mask` at `pc`, a new split gets `other` at `to`.
-    pub(crate) fn fork(
-        &mut self,
-        s: usize,
-        pc: u32,
-        mask: Mask,
-        to: u32,
-        other: Mask,
-    ) -> (u32, Mask) {
+    pub(crate) fn fork(&mut self, s: usize, pc: u32, mask: Mask, to: u32, other: Mask) {
         let split = &mut self.splits[s];
         split.pc = pc;
         split.mask = mask;
