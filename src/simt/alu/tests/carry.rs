@@ -14,7 +14,7 @@ fn steps_add_with_the_carry() {
         };
         let complement = |word: u64| n(!word);
         let step = |name: &str, sum: &dyn Fn(&[u64], i128) -> i128| {
-            check_flags(&format!("{name}.{ty}"), 3, 2, &EDGES, |w, cf| {
+            check_flags(&format!("{name}.{ty}"), 3, 2, &EDGES, &|w, cf| {
                 answer(sum(w, cf as i128))
             });
         };
@@ -24,15 +24,13 @@ fn steps_add_with_the_carry() {
         step("sub.cc", &|w, _| n(w[0]) + complement(w[1]) + 1);
         step("subc", &|w, cf| n(w[0]) + complement(w[1]) + cf);
         step("subc.cc", &|w, cf| n(w[0]) + complement(w[1]) + cf);
-        let low = |w: &[u64]| {
-            word((w[0] as i128 & 0xffff_ffff) * 0, ty) as i128 + n(w[0].wrapping_mul(w[1]))
-        };
+        let low = |w: &[u64]| n(w[0].wrapping_mul(w[1]));
         let high = |w: &[u64]| match ty {
             "u64" => ((w[0] as u128 * w[1] as u128) >> 64) as i128,
             _ => n(word((number(w[0], ty) * number(w[1], ty)) >> bits(ty), ty)),
         };
         let step = |name: &str, sum: &dyn Fn(&[u64], i128) -> i128| {
-            check_flags(&format!("{name}.{ty}"), 4, 3, &EDGES, |w, cf| {
+            check_flags(&format!("{name}.{ty}"), 4, 3, &EDGES, &|w, cf| {
                 answer(sum(w, cf as i128))
             });
         };

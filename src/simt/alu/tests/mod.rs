@@ -96,6 +96,9 @@ fn widen(row: &Row32) -> Row64 {
     row.map(|word| word as u64)
 }
 
+/// What an operation gives for one lane's inputs and its bit of the mask.
+type Reference<'a> = &'a dyn Fn(&[u64], bool) -> Answer;
+
 /// Applies an operation to rows (the lower words of them for class `W`) and to a
 /// mask, the carry or predicate that it may read.
 fn apply(op: AluOp, rows: &[Row64], mask: Mask) -> Answers {
@@ -162,14 +165,15 @@ fn resolve(spelling: &str, operands: usize) -> AluOp {
         .unwrap_or_else(|| panic!("{spelling} with {operands} operands does not resolve"))
 }
 
-/// Compares an operation with its reference on given lanes.
-fn compare_lanes(
+/// Compares an operation with its reference on given lanes; the error shows the
+/// first lane that differs.
+fn difference(
     name: &str,
     op: AluOp,
     lanes: &[Vec<u64>],
     mask: Mask,
-    reference: &impl Fn(&[u64], bool) -> Answer,
-) {
+    reference: Reference,
+) -> Result<(), String> {
     for lanes in lanes.chunks(32) {
         let rows: Vec<Row64> = (0..lanes[0].len())
             .map(|input| std::array::from_fn(|i| lanes[i % lanes.len()][input]))
@@ -177,13 +181,15 @@ fn compare_lanes(
         let answers = apply(op, &rows, mask);
         for (i, inputs) in lanes.iter().enumerate() {
             let flag = mask >> i & 1 == 1;
-            assert_eq!(
-                answers.lane(i),
-                reference(inputs, flag),
-                "{name} in lane {i} of {inputs:#x?} with flag {flag} (left: racetrap, right: reference)"
-            );
+            let (got, want) = (answers.lane(i), reference(inputs, flag));
+            if got != want {
+                return Err(format!(
+                    "{name} in lane {i}, inputs {inputs:#x?}, flag {flag}: {got:x?}, reference {want:x?}"
+                ));
+            }
         }
     }
+    Ok(())
 }
 
 /// Compares an operation that may read and write predicates with its reference,
@@ -193,7 +199,7 @@ fn check_flags(
     operands: usize,
     inputs: usize,
     edges: &[u64],
-    reference: impl Fn(&[u64], bool) -> Answer,
+    reference: Reference,
 ) {
     let op = resolve(spelling, operands);
     if inputs <= 3 {
@@ -207,7 +213,7 @@ fn check_flags(
             };
             grid = grid.iter().flat_map(longer).collect();
         }
-        compare_lanes(spelling, op, &grid, 0x5a5a_3333, &reference);
+        difference(spelling, op, &grid, 0x5a5a_3333, reference).unwrap();
     }
     let word = prop_oneof![
         proptest::sample::select(edges.to_vec()),
@@ -218,20 +224,20 @@ fn check_flags(
     let row = proptest::collection::vec(lane, 32);
     let mut runner = TestRunner::new(Config {
         cases: 48,
+        max_shrink_iters: 1000,
         failure_persistence: None,
         ..Config::default()
     });
     runner
         .run(&(row, any::<Mask>()), |(lanes, mask)| {
-            compare_lanes(spelling, op, &lanes, mask, &reference);
-            Ok(())
+            difference(spelling, op, &lanes, mask, reference).map_err(TestCaseError::fail)
         })
         .unwrap();
 }
 
 /// Compares an operation from registers to a register with its reference.
 fn check(spelling: &str, inputs: usize, reference: impl Fn(&[u64]) -> u64) {
-    check_flags(spelling, inputs + 1, inputs, &EDGES, |inputs, _| Answer {
+    check_flags(spelling, inputs + 1, inputs, &EDGES, &|inputs, _| Answer {
         value: reference(inputs),
         ..Answer::default()
     });
@@ -240,10 +246,11 @@ fn check(spelling: &str, inputs: usize, reference: impl Fn(&[u64]) -> u64) {
 /// Compares an operation with its reference on chosen lanes only.
 fn check_on(spelling: &str, lanes: &[Vec<u64>], reference: impl Fn(&[u64]) -> u64) {
     let op = resolve(spelling, lanes[0].len() + 1);
-    compare_lanes(spelling, op, lanes, 0, &|inputs: &[u64], _| Answer {
+    let reference = |inputs: &[u64], _| Answer {
         value: reference(inputs),
         ..Answer::default()
-    });
+    };
+    difference(spelling, op, lanes, 0, &reference).unwrap();
 }
 
 /// Width in bits of a type's name: of one element for packed types.
