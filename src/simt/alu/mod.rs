@@ -111,3 +111,6 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
         .or_else(|| half::lookup(opcode, modifiers, operands))
         .or_else(|| convert::lookup(opcode, modifiers, operands))
 }
+
+#[cfg(test)]
+mod tests;
