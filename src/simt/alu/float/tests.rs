@@ -519,6 +519,36 @@ fn pairs_of_f32_work_on_each_half() {
     }
 }
 
+#[test]
+fn mixed_precision_widens_first() {
+    let mut random = Random(13);
+    for suffix in ["f16", "bf16"] {
+        let widen = op(&format!("cvt.f32.{suffix}"), 1);
+        for infix in [".rn", ".rz.sat", ".rm", ".rp"] {
+            for opcode in ["add", "sub"] {
+                let mixed = op(&format!("{opcode}{infix}.f32.{suffix}"), 2);
+                let plain = op(&format!("{opcode}{infix}.f32"), 2);
+                for _ in 0..300 {
+                    let (a, c) = (random.bits() & 0xffff, random.code(8, 23));
+                    assert_eq!(lane(mixed, [a, c]), lane(plain, [lane(widen, [a]), c]));
+                }
+            }
+            let mixed = op(&format!("fma{infix}.f32.{suffix}"), 3);
+            let plain = op(&format!("fma{infix}.f32"), 3);
+            for _ in 0..300 {
+                let (a, b, c) = (
+                    random.bits() & 0xffff,
+                    random.bits() & 0xffff,
+                    random.code(8, 23),
+                );
+                let want = lane(plain, [lane(widen, [a]), lane(widen, [b]), c]);
+                assert_eq!(lane(mixed, [a, b, c]), want);
+            }
+        }
+    }
+    assert!(find("add.f32.bf16", 2).is_some());
+}
+
 /// The manual's tables of special inputs.
 #[test]
 fn approximations_of_special_values() {

@@ -129,6 +129,12 @@ fn is_nan<H: Half>(code: u16) -> bool {
     code & !SIGN > H::INFINITY
 }
 
+/// The canonical NaN for any NaN.
+#[inline(always)]
+pub(in super::super) fn settle<H: Half>(code: u16) -> u16 {
+    if is_nan::<H>(code) { NAN } else { code }
+}
+
 /// Zero of the same sign for a subnormal number, if `FTZ`.
 #[inline(always)]
 fn flush<H: Half, const FTZ: bool>(code: u16) -> u16 {

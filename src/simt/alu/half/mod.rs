@@ -16,7 +16,7 @@ mod lanes;
 #[cfg(test)]
 mod tests;
 
-pub(super) use lanes::{Bf16, F16, Half, NAN, narrow_double, relu, saturate};
+pub(super) use lanes::{Bf16, F16, Half, NAN, narrow_double, relu, saturate, settle};
 
 use super::AluOp;
 use super::form::{
