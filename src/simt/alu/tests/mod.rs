@@ -123,6 +123,7 @@ fn apply(op: AluOp, rows: &[Row64], mask: Mask) -> Answers {
         AluOp::WW_W(f) => to_w!(f(&w[0], &w[1], &mut out_w)),
         AluOp::WWW_W(f) => to_w!(f(&w[0], &w[1], &w[2], &mut out_w)),
         AluOp::WWWW_W(f) => to_w!(f(&w[0], &w[1], &w[2], &w[3], &mut out_w)),
+        AluOp::WWWWW_W(f) => to_w!(f(&w[0], &w[1], &w[2], &w[3], &w[4], &mut out_w)),
         AluOp::D_D(f) => to_d!(f(&d[0], &mut out_d)),
         AluOp::DD_D(f) => to_d!(f(&d[0], &d[1], &mut out_d)),
         AluOp::DDD_D(f) => to_d!(f(&d[0], &d[1], &d[2], &mut out_d)),
