@@ -262,6 +262,7 @@ pub enum Special {
     GlobalTimerLo,
     GlobalTimerHi,
     Pm,
+    ReservedShared,
     DynamicSharedSize,
     TotalSharedSize,
     EnvReg(u8),

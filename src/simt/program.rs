@@ -76,6 +76,8 @@ pub struct SiteInfo {
     pub ptx_line: u32,
     /// Source lines, innermost inlined call first; empty where the PTX has no `.loc`.
     pub lines: Vec<SourceLine>,
+    /// What racetrap does not implement of it.
+    pub missing: Option<String>,
 }
 
 /// A kernel parameter.

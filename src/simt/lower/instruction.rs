@@ -18,7 +18,8 @@ impl<'m> Lowering<'m> {
             self.guard = guard;
             self.decode(i)
         });
-        if decoded.is_err() {
+        if let Err(why) = decoded {
+            self.program.sites[self.site.0 as usize].missing = Some(why);
             self.code.truncate(code);
             self.jumps.truncate(jumps);
             self.emit(Op::Unsupported);

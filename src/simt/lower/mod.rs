@@ -189,8 +189,8 @@ impl<'m> Lowering<'m> {
         })?;
         self.program.entry = entry.to_owned();
         self.program.target = target_number(&self.module.target);
-        self.module_variables()?;
         self.function_index(kernel);
+        self.module_variables()?;
         while let Some((index, function)) = self.queue.pop() {
             self.function(index, function)?;
         }
@@ -324,6 +324,7 @@ impl<'m> Lowering<'m> {
             text,
             ptx_line: self.line(span),
             lines,
+            missing: None,
         });
         Site(self.program.sites.len() as u32 - 1)
     }

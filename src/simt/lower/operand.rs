@@ -448,6 +448,13 @@ pub(super) fn special(name: &str, component: Option<&str>) -> Option<(Special, b
         "%globaltimer" => (Special::GlobalTimer, true),
         "%globaltimer_lo" => (Special::GlobalTimerLo, false),
         "%globaltimer_hi" => (Special::GlobalTimerHi, false),
+        // Shared memory that the system reserves: none here.
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap"
+        | "%reserved_smem_offset_0"
+        | "%reserved_smem_offset_1" => (Special::ReservedShared, false),
+        "%aggr_smem_size" => (Special::TotalSharedSize, false),
         "%dynamic_smem_size" => (Special::DynamicSharedSize, false),
         "%total_smem_size" => (Special::TotalSharedSize, false),
         "%current_graph_exec" => (Special::CurrentGraphExec, true),
