@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod catalog;
+pub mod cli;
 pub mod exit;
 pub mod finding;
 pub mod ptx;

@@ -1,2 +1,5 @@
-//! racetrap
-fn main() {}
+//! The `racetrap` program; see [`racetrap::cli`].
+
+fn main() -> std::process::ExitCode {
+    racetrap::cli::main()
+}

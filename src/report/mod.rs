@@ -1,17 +1,21 @@
 //! What a reader is told: one [`Diagnostic`] type, and one renderer a file.
 //!
-//! The renderers ([`terminal`], [`json`], [`github`],
+//! [`diagnose()`] words a finding; the renderers ([`terminal`], [`json`], [`github`],
 //! [`sarif`], [`junit`]) look at nothing but the [`Report`] they are given.
 
+mod diagnose;
 pub mod github;
+mod help;
 pub mod json;
 pub mod junit;
 pub mod memory;
 mod merge;
 pub mod sarif;
+pub mod scene;
 pub mod source;
 pub mod terminal;
 
+pub use diagnose::{KernelView, Scene, diagnose};
 pub use merge::merge;
 pub use source::{SourceFile, Sources};
 

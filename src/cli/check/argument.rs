@@ -1,0 +1,439 @@
+//! The notation of `--arg NAME_OR_INDEX=VALUE`.
+//!
+//! ```text
+//! n=1024                  an integer; 0x400 too
+//! alpha=1.5               a floating-point number
+//! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
+//! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
+//! p=0x0100000000002040    a struct, byte by byte
+//! ```
+
+use crate::catalog::values::ElementType;
+use crate::cli::failure::{Failure, suggest};
+use std::fmt;
+use std::path::PathBuf;
+
+/// What an argument is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number as written, and the type it was given by a suffix.
+    Scalar(String, Option<ElementType>),
+    /// Global memory; the parameter gets its address.
+    Buffer(BufferSpec),
+    /// A struct's fields.
+    Fields(Vec<Value>),
+    /// A struct's bytes.
+    Bytes(Vec<u8>),
+}
+
+/// A buffer in global memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferSpec {
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Number of elements; `None` where a file says it.
+    pub length: Option<u64>,
+    /// What it holds.
+    pub fill: FillSpec,
+}
+
+/// What a buffer holds at the start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FillSpec {
+    /// Integers from 0 to below the number of elements (so that they can serve as
+    /// indices), floating-point numbers from 0 to below 1; or integers in a range.
+    Random(Option<(i64, i64)>),
+    /// 0, 1, 2 …
+    Iota,
+    /// All zero.
+    Zeros,
+    /// One number everywhere.
+    Constant(String),
+    /// A file's bytes.
+    File(PathBuf),
+    /// Nothing: reading it is a finding.
+    Uninitialized,
+}
+
+/// The types by name.
+pub const TYPES: [(&str, ElementType); 10] = [
+    ("i8", ElementType::I8),
+    ("u8", ElementType::U8),
+    ("i16", ElementType::I16),
+    ("u16", ElementType::U16),
+    ("i32", ElementType::I32),
+    ("u32", ElementType::U32),
+    ("i64", ElementType::I64),
+    ("u64", ElementType::U64),
+    ("f32", ElementType::F32),
+    ("f64", ElementType::F64),
+];
+
+/// A type's name: `i32`.
+pub fn type_name(element: ElementType) -> &'static str {
+    TYPES
+        .iter()
+        .find(|(_, t)| *t == element)
+        .map_or("u8", |(name, _)| name)
+}
+
+fn type_of(name: &str) -> Option<ElementType> {
+    let same = match name {
+        "int" => "i32",
+        "float" => "f32",
+        "double" => "f64",
+        other => other,
+    };
+    TYPES.iter().find(|(n, _)| *n == same).map(|(_, t)| *t)
+}
+
+/// Splits `NAME=VALUE` and reads the value.
+///
+/// # Errors
+///
+/// What is wrong with it, and what it should look like.
+pub fn parse(argument: &str) -> Result<(String, Value), Failure> {
+    let Some((name, value)) = argument.split_once('=') else {
+        return Err(Failure::usage(format!("`--arg {argument}` has no `=`"))
+            .help("write `--arg NAME=VALUE`, for example `--arg n=1024` or `--arg data=i32[1024]:random`"));
+    };
+    let (name, value) = (name.trim(), value.trim());
+    let value = parse_value(value, 0).map_err(|problem| {
+        let mut failure = Failure::usage(format!("`--arg {argument}`: {}", problem.0));
+        failure.help = problem.1;
+        failure
+    })?;
+    Ok((name.to_string(), value))
+}
+
+/// What is wrong, and the remedy.
+type Problem = (String, Option<String>);
+
+fn problem(what: impl Into<String>, help: impl Into<String>) -> Problem {
+    (what.into(), Some(help.into()))
+}
+
+const EXAMPLES: &str =
+    "values look like `1024`, `1.5`, `i32[1024]:random`, `{1, 2.5}` or `@file.bin`";
+
+fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
+    if text.is_empty() {
+        return Err(problem("the value is missing", EXAMPLES));
+    }
+    if let Some(path) = text.strip_prefix('@') {
+        return Ok(Value::Buffer(BufferSpec {
+            element: ElementType::U8,
+            length: None,
+            fill: FillSpec::File(path.into()),
+        }));
+    }
+    if let Some(inside) = text.strip_prefix('{') {
+        let Some(inside) = inside.strip_suffix('}') else {
+            return Err(problem("`}` is missing at the end of the struct", EXAMPLES));
+        };
+        if depth > 16 {
+            return Err(("structs nest too deep".into(), None));
+        }
+        let mut fields = Vec::new();
+        for part in split(inside) {
+            fields.push(parse_value(part.trim(), depth + 1)?);
+        }
+        return Ok(Value::Fields(fields));
+    }
+    if let Some(open) = text.find('[') {
+        return buffer(text, open).map(Value::Buffer);
+    }
+    if let Some((number, ty)) = text.split_once(':') {
+        let element = type_of(ty).ok_or_else(|| unknown_type(ty))?;
+        number_bytes(number, element).map_err(|what| (what, None))?;
+        return Ok(Value::Scalar(number.to_string(), Some(element)));
+    }
+    if let Some(hex) = text.strip_prefix("0x").filter(|h| h.len() > 16) {
+        return bytes(hex).map(Value::Bytes);
+    }
+    let float = text.trim_end_matches(['f', 'F']).parse::<f64>();
+    if integer(text).is_none() && float.is_err() && !["true", "false"].contains(&text) {
+        return Err(problem(format!("`{text}` is no number"), EXAMPLES));
+    }
+    Ok(Value::Scalar(text.to_string(), None))
+}
+
+fn unknown_type(name: &str) -> Problem {
+    let near = suggest(name, TYPES.iter().map(|(n, _)| *n));
+    let all: Vec<&str> = TYPES.iter().map(|(n, _)| *n).collect();
+    problem(
+        format!("`{name}` is no element type"),
+        near.unwrap_or_else(|| format!("the types are {}", all.join(", "))),
+    )
+}
+
+fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
+    let name = &text[..open];
+    let element = type_of(name).ok_or_else(|| unknown_type(name))?;
+    let Some(close) = text.find(']').filter(|c| *c > open) else {
+        return Err(problem("`]` is missing", EXAMPLES));
+    };
+    let length = text[open + 1..close].trim();
+    let length = match length {
+        "" => None,
+        digits => match integer(digits).and_then(|v| u64::try_from(v).ok()) {
+            Some(length) if length > 0 => Some(length),
+            _ => {
+                return Err(problem(
+                    format!("`{digits}` is no number of elements"),
+                    EXAMPLES,
+                ));
+            }
+        },
+    };
+    let rest = &text[close + 1..];
+    let fill = match rest.strip_prefix(':') {
+        Some(fill) => self::fill(fill, element)?,
+        None if rest.is_empty() => FillSpec::Random(None),
+        None => return Err(problem(format!("`{rest}` behind the `]`"), EXAMPLES)),
+    };
+    if length.is_none() && !matches!(fill, FillSpec::File(_)) {
+        return Err(problem(
+            "the number of elements is missing",
+            format!("write `{name}[1024]`"),
+        ));
+    }
+    Ok(BufferSpec {
+        element,
+        length,
+        fill,
+    })
+}
+
+fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
+    const NAMES: [&str; 5] = ["random", "iota", "zeros", "const", "uninitialized"];
+    if let Some(path) = text.strip_prefix('@') {
+        return Ok(FillSpec::File(path.into()));
+    }
+    let (name, rest) = text
+        .split_once(':')
+        .map_or((text, None), |(n, r)| (n, Some(r)));
+    match (name, rest) {
+        ("random", None) => Ok(FillSpec::Random(None)),
+        ("random", Some(range)) => {
+            let (low, high) = range.split_once("..=").unwrap_or(("", ""));
+            match (integer(low), integer(high)) {
+                (Some(low), Some(high)) if low <= high => {
+                    for end in [low, high] {
+                        number_bytes(&end.to_string(), element).map_err(|what| (what, None))?;
+                    }
+                    let narrow = |v: i128| i64::try_from(v).unwrap_or(i64::MAX);
+                    Ok(FillSpec::Random(Some((narrow(low), narrow(high)))))
+                }
+                _ => Err(problem(format!("`{range}` is no range"), "write `random:0..=15`")),
+            }
+        }
+        ("iota", None) => Ok(FillSpec::Iota),
+        ("zeros", None) => Ok(FillSpec::Zeros),
+        ("uninitialized", None) => Ok(FillSpec::Uninitialized),
+        ("const", Some(number)) => {
+            number_bytes(number, element).map_err(|what| (what, None))?;
+            Ok(FillSpec::Constant(number.to_string()))
+        }
+        ("const", None) => Err(problem("`const` needs a number", "write `const:7`")),
+        _ => Err(problem(
+            format!("`{text}` is no way to fill a buffer"),
+            suggest(name, NAMES).unwrap_or_else(|| {
+                "the ways are `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` and `@FILE`".into()
+            }),
+        )),
+    }
+}
+
+fn bytes(hex: &str) -> Result<Vec<u8>, Problem> {
+    let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
+    let all: Option<Vec<u8>> = hex.bytes().map(digit).collect();
+    match all {
+        Some(digits) if digits.len().is_multiple_of(2) => Ok(digits
+            .chunks(2)
+            .map(|pair| pair[0] << 4 | pair[1])
+            .collect()),
+        Some(_) => Err((
+            "an odd number of hexadecimal digits is no sequence of bytes".into(),
+            None,
+        )),
+        None => Err((format!("`0x{hex}` has other than hexadecimal digits"), None)),
+    }
+}
+
+fn integer(text: &str) -> Option<i128> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let value = match digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
+        Some(hex) => i128::from_str_radix(hex, 16).ok()?,
+        None if digits.starts_with(['+', '-']) => return None,
+        None => digits.replace('_', "").parse().ok()?,
+    };
+    Some(sign * value)
+}
+
+/// The bytes of a number of a type, little end first.
+///
+/// # Errors
+///
+/// A sentence: it is no number, or does not fit.
+pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String> {
+    let name = type_name(element);
+    if element.is_float() {
+        let digits = text.trim_end_matches(['f', 'F']);
+        let value = match (text, integer(text)) {
+            ("inf" | "-inf" | "nan", _) => text.parse::<f64>().ok(),
+            (_, Some(value)) => Some(value as f64),
+            _ => digits.parse::<f64>().ok(),
+        };
+        let value = value.ok_or_else(|| format!("`{text}` is no number"))?;
+        return Ok(match element {
+            ElementType::F32 => (value as f32).to_le_bytes().to_vec(),
+            _ => value.to_le_bytes().to_vec(),
+        });
+    }
+    let value = match text {
+        "true" => Some(1),
+        "false" => Some(0),
+        _ => integer(text),
+    };
+    let value = value.ok_or_else(|| format!("`{text}` is no integer, and the type is {name}"))?;
+    let bits = element.bytes() as u32 * 8;
+    let signed = name.starts_with('i');
+    let low = if signed { -(1i128 << (bits - 1)) } else { 0 };
+    // A bit pattern such as 0xffffffff is accepted for signed types too.
+    let high = (1i128 << bits) - 1;
+    if value < low || value > high {
+        return Err(format!("{text} does not fit in {name}"));
+    }
+    Ok(value.to_le_bytes()[..element.bytes()].to_vec())
+}
+
+/// Splits at commas that are in no brackets.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Scalar(text, None) => f.write_str(text),
+            Value::Scalar(text, Some(ty)) => write!(f, "{text}:{}", type_name(*ty)),
+            Value::Buffer(buffer) => buffer.fmt(f),
+            Value::Fields(fields) => {
+                let parts: Vec<String> = fields.iter().map(Value::to_string).collect();
+                write!(f, "{{{}}}", parts.join(","))
+            }
+            Value::Bytes(bytes) => {
+                f.write_str("0x")?;
+                bytes.iter().try_for_each(|b| write!(f, "{b:02x}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for BufferSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = self.length.map(|l| l.to_string()).unwrap_or_default();
+        write!(f, "{}[{length}]:", type_name(self.element))?;
+        match &self.fill {
+            FillSpec::Random(None) => f.write_str("random"),
+            FillSpec::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
+            FillSpec::Iota => f.write_str("iota"),
+            FillSpec::Zeros => f.write_str("zeros"),
+            FillSpec::Constant(number) => write!(f, "const:{number}"),
+            FillSpec::File(path) => write!(f, "@{}", path.display()),
+            FillSpec::Uninitialized => f.write_str("uninitialized"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("n=1024", "1024")]
+    #[case("n = -0x10", "-0x10")]
+    #[case("a=1.5e-3", "1.5e-3")]
+    #[case("a=1.5f", "1.5f")]
+    #[case("b=true", "true")]
+    #[case("d=i32[64]", "i32[64]:random")]
+    #[case("d=float[0x40]:iota", "f32[64]:iota")]
+    #[case("d=u8[3]:const:255", "u8[3]:const:255")]
+    #[case("d=i16[3]:random:-2..=2", "i16[3]:random:-2..=2")]
+    #[case("d=i32[]:@in.bin", "i32[]:@in.bin")]
+    #[case("d=@in.bin", "u8[]:@in.bin")]
+    #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
+    #[case("p=0x000102030405060708090a0b", "0x000102030405060708090a0b")]
+    fn values_are_read_and_written(#[case] argument: &str, #[case] written: &str) {
+        let (name, value) = parse(argument).unwrap();
+        assert_eq!(value.to_string(), written);
+        let again = parse(&format!("{name}={value}")).unwrap();
+        assert_eq!(again, (name, value));
+    }
+
+    #[rstest]
+    #[case("n", "has no `=`")]
+    #[case("n=", "missing")]
+    #[case("n=abc", "`abc` is no number")]
+    #[case("d=i31[4]", "`i31` is no element type")]
+    #[case("d=i32[x]", "`x` is no number of elements")]
+    #[case("d=i32[0]", "`0` is no number of elements")]
+    #[case("d=i32[4", "`]` is missing")]
+    #[case("d=i32[]:iota", "number of elements is missing")]
+    #[case("d=i32[4]:radnom", "no way to fill")]
+    #[case("d=i32[4]:const", "needs a number")]
+    #[case("d=u8[4]:const:256", "256 does not fit in u8")]
+    #[case("d=i32[4]:random:5..=2", "no range")]
+    #[case("d=i32[4]x", "behind the `]`")]
+    #[case("p={1,2", "`}` is missing")]
+    #[case("p=0x01020304050607080", "odd number")]
+    #[case("n=1:i31", "no element type")]
+    #[case("n=300:u8", "does not fit")]
+    fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
+        let failure = parse(argument).unwrap_err();
+        assert!(failure.message.contains(message), "{failure}");
+    }
+
+    #[test]
+    fn numbers_have_their_types_bytes() {
+        assert_eq!(number_bytes("-1", ElementType::I16).unwrap(), [255, 255]);
+        assert_eq!(
+            number_bytes("0xffffffff", ElementType::I32).unwrap(),
+            [255; 4]
+        );
+        assert_eq!(
+            number_bytes("1.5", ElementType::F32).unwrap(),
+            1.5f32.to_le_bytes()
+        );
+        assert_eq!(
+            number_bytes("2", ElementType::F64).unwrap(),
+            2f64.to_le_bytes()
+        );
+        assert!(
+            number_bytes("1.5", ElementType::I32)
+                .unwrap_err()
+                .contains("no integer")
+        );
+    }
+}

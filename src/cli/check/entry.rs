@@ -1,0 +1,173 @@
+//! Finds the kernel that is meant.
+
+use crate::cli::failure::{Failure, suggest};
+use crate::ptx::ast::{FunctionKind, Item, Module};
+use crate::ptx::{demangle, matches_entry};
+
+/// The kernels that a module defines, mangled.
+pub fn entries(module: &Module) -> Vec<&str> {
+    module
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Function(f) if f.kind == FunctionKind::Entry && f.body.is_some() => {
+                Some(f.name.as_str())
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// The one kernel that `wanted` names, or the only one there is.
+///
+/// # Errors
+///
+/// None, or more than one: the message lists them.
+pub fn choose<'a>(
+    module: &'a Module,
+    wanted: Option<&str>,
+    file: &str,
+) -> Result<&'a str, Failure> {
+    let all = entries(module);
+    if all.is_empty() {
+        return Err(Failure::usage(format!("`{file}` has no kernel"))
+            .help("a kernel is a `__global__` function (`.entry` in PTX); a template needs an explicit instantiation"));
+    }
+    let Some(wanted) = wanted else {
+        return match all.as_slice() {
+            [only] => Ok(only),
+            _ => Err(
+                Failure::usage(format!("`{file}` has {} kernels", all.len()))
+                    .text(list(&all))
+                    .help(format!("choose one: `--entry {}`", unique(&all))),
+            ),
+        };
+    };
+    let found: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|name| matches_entry(name, wanted))
+        .collect();
+    match found.as_slice() {
+        [one] => Ok(one),
+        [] => {
+            let names: Vec<String> = all.iter().map(|n| plain(n)).collect();
+            let failure = Failure::usage(format!("`{file}` has no kernel `{wanted}`"))
+                .text(format!("its kernels are:\n{}", list(&all)));
+            Err(match suggest(wanted, names.iter().map(String::as_str)) {
+                Some(near) => failure.help(near),
+                None => failure.help(format!("for example `--entry {}`", names[0])),
+            })
+        }
+        several => Err(Failure::usage(format!(
+            "`{wanted}` names {} kernels of `{file}`",
+            several.len()
+        ))
+        .text(list(several))
+        .help(format!(
+            "give the whole name: `--entry '{}'`",
+            demangle(several[0])
+        ))),
+    }
+}
+
+/// The name alone, without parameters, return type or namespaces.
+pub fn plain(mangled: &str) -> String {
+    let full = demangle(mangled);
+    let mut depth = 0;
+    let mut end = full.len();
+    for (at, c) in full.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let name = &full[..end];
+    let mut start = 0;
+    depth = 0;
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            ' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    name[start..].to_string()
+}
+
+/// The shortest way to name one of the kernels.
+fn unique(all: &[&str]) -> String {
+    let only = |name: &&&str| {
+        all.iter()
+            .filter(|other| matches_entry(other, &plain(name)))
+            .count()
+            == 1
+    };
+    match all.iter().find(only) {
+        Some(name) => plain(name),
+        None => format!("'{}'", demangle(all[0])),
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    let mut lines: Vec<String> = names.iter().take(SHOWN).map(|n| demangle(n)).collect();
+    if names.len() > SHOWN {
+        lines.push(format!("… and {} more", names.len() - SHOWN));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(entries: &[&str]) -> Module {
+        let mut text = ".version 8.0\n.target sm_75\n.address_size 64\n".to_string();
+        for entry in entries {
+            text += &format!(".visible .entry {entry}()\n{{\n\tret;\n}}\n");
+        }
+        crate::ptx::parse(&text).unwrap()
+    }
+
+    #[test]
+    fn names_are_plain() {
+        assert_eq!(plain("_Z7reversePii"), "reverse");
+        assert_eq!(plain("_ZN2ns4scanIiEEvPT_i"), "ns::scan<int>");
+        assert_eq!(plain("kernel"), "kernel");
+    }
+
+    #[test]
+    fn the_only_kernel_needs_no_name() {
+        assert_eq!(choose(&module(&["_Z1aPi"]), None, "a.ptx"), Ok("_Z1aPi"));
+    }
+
+    #[test]
+    fn what_is_not_unique_is_listed() {
+        let two = module(&["_Z4scanPi", "_Z4scanPf", "_Z6reducePi"]);
+        assert_eq!(choose(&two, Some("reduce"), "a.ptx"), Ok("_Z6reducePi"));
+        assert_eq!(choose(&two, Some("scan(float*)"), "a.ptx"), Ok("_Z4scanPf"));
+        insta::assert_snapshot!(
+            choose(&two, Some("scan"), "a.ptx")
+                .unwrap_err()
+                .render(false)
+        );
+        insta::assert_snapshot!(
+            choose(&two, Some("redcue"), "a.ptx")
+                .unwrap_err()
+                .render(false)
+        );
+        insta::assert_snapshot!(choose(&two, None, "a.ptx").unwrap_err().render(false));
+        insta::assert_snapshot!(
+            choose(&module(&[]), None, "a.ptx")
+                .unwrap_err()
+                .render(false)
+        );
+    }
+}

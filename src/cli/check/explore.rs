@@ -1,0 +1,280 @@
+//! Runs one build under several schedules and words what comes out.
+
+use super::geometry::Geometry;
+use super::input::Build;
+use super::plan::{Memory, Plan};
+use crate::backend::{Independence, Options, Outcome, Session};
+use crate::cli::failure::Failure;
+use crate::finding::Finding;
+use crate::report::{Diagnostic, KernelView, Scene, Sources, diagnose, merge};
+use crate::rules::{Level, Rule};
+use crate::simt::memory::{GLOBAL_BASE, MemoryError};
+use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
+use std::time::{Duration, Instant};
+
+/// Global memory of the simulated device, bytes.
+const DEVICE_BYTES: u64 = 2 << 30;
+/// Bytes behind a guessed buffer that belong to nobody, so that reaching too far is not taken for
+/// reaching into the next one.
+const GAP: u64 = 1 << 20;
+/// A guessed buffer does not grow beyond this, bytes.
+const GROWN: u64 = 256 << 20;
+/// Bytes before a buffer that a negative index is likelier to reach than a large index of the
+/// buffer before.
+const BEFORE: u64 = 64 << 10;
+
+/// How a build is explored.
+#[derive(Clone, Debug)]
+pub struct Exploration<'a> {
+    /// The launch's shape.
+    pub geometry: &'a Geometry,
+    /// Whether all blocks are resident.
+    pub cooperative: bool,
+    /// The schedules, in order.
+    pub schedules: &'a [ScheduleSpec],
+    /// Budgets of a launch.
+    pub limits: Limits,
+    /// When to stop, on the clock.
+    pub until: Option<Instant>,
+    /// Cores.
+    pub jobs: usize,
+    /// Whether performance is judged.
+    pub perf: bool,
+    /// `-D`, for reading declarations.
+    pub defines: &'a [String],
+}
+
+/// What came out of a build.
+#[derive(Clone, Debug, Default)]
+pub struct Explored {
+    /// The findings; `replay` holds the schedule.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Schedules that ran to their end.
+    pub schedules: Vec<String>,
+    /// What a clean result says about other schedules; `None` if a run had findings or did not end.
+    pub independence: Option<Independence>,
+    /// Why it could not be told.
+    pub stopped: Option<Stop>,
+    /// The source line at which it stopped, where there is one: `scan.cu:12`.
+    pub stopped_at: Option<String>,
+    /// What the first run printed.
+    pub output: String,
+    /// Buffers that had to grow.
+    pub grown: Vec<usize>,
+}
+
+impl Exploration<'_> {
+    /// Runs the program under each schedule, until one result holds for all of them.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, or inputs that don't fit in memory.
+    pub fn explore(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &mut Plan,
+        sources: &mut Sources,
+        mut progress: impl FnMut(&str),
+    ) -> Result<Explored, Failure> {
+        let mut out = Explored::default();
+        let mut clean = true;
+        for (index, schedule) in self.schedules.iter().enumerate() {
+            let left = self
+                .until
+                .map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) && index > 0 {
+                break;
+            }
+            progress(&format!(
+                "{}{schedule} ({} of {} schedules)",
+                build.name.map(|n| format!("{n}, ")).unwrap_or_default(),
+                index + 1,
+                self.schedules.len()
+            ));
+            let (outcome, device) = self.run(program, plan, schedule, left, &mut out.grown)?;
+            if index == 0 {
+                out.output = outcome.output.clone();
+            }
+            let view = KernelView::new(
+                program,
+                &device,
+                (self.geometry.grid, self.geometry.block),
+                &build.ptx,
+                sources,
+                self.defines,
+            );
+            let mut scene = Scene {
+                launches: vec![view],
+                sources,
+            };
+            let worded: Vec<Diagnostic> = outcome
+                .findings
+                .iter()
+                .map(|finding| Diagnostic {
+                    replay: Some(schedule.to_string()),
+                    builds: build.name.map(str::to_string).into_iter().collect(),
+                    ..diagnose(finding, &mut scene)
+                })
+                .collect();
+            clean &= worded.iter().all(|d| d.level == Level::Note);
+            merge(&mut out.diagnostics, worded);
+            match outcome.stopped {
+                // Without an end there is nothing more to learn from other schedules: each would
+                // spend the whole budget.
+                Some(Stop::NoProgress { .. }) => {
+                    clean = false;
+                    out.schedules.push(schedule.to_string());
+                    break;
+                }
+                Some(Stop::Deadlock { .. }) => clean = false,
+                Some(Stop::WallClock(_)) if !out.schedules.is_empty() => break,
+                Some(stop) => {
+                    out.stopped_at = line_of(&stop, program);
+                    out.stopped = Some(stop);
+                    return Ok(out);
+                }
+                None => {}
+            }
+            out.schedules.push(schedule.to_string());
+            if clean {
+                out.independence = Some(outcome.independence);
+                if outcome.independence != Independence::Dependent {
+                    break;
+                }
+            }
+        }
+        if !clean {
+            out.independence = None;
+        }
+        Ok(out)
+    }
+
+    /// One schedule; again with larger buffers, for as long as a guessed one is too small.
+    fn run(
+        &self,
+        program: &Program,
+        plan: &mut Plan,
+        schedule: &ScheduleSpec,
+        left: Option<Duration>,
+        grown: &mut Vec<usize>,
+    ) -> Result<(Outcome, Device), Failure> {
+        loop {
+            let mut session = Session::new(Options {
+                schedule: schedule.clone(),
+                limits: Limits {
+                    wall: left,
+                    ..self.limits
+                },
+                jobs: self.jobs,
+                perf: self.perf,
+                device_bytes: DEVICE_BYTES,
+            });
+            let params = plan.encode(&mut Buffers(session.device()))?;
+            let launch = Launch {
+                grid: self.geometry.grid,
+                block: self.geometry.block,
+                dynamic_shared: self.geometry.shared,
+                params,
+                cooperative: self.cooperative,
+                number: 0,
+            };
+            match session.launch(program, &launch) {
+                Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
+                Err(Stop::OutOfMemory(what)) => {
+                    return Err(Failure::inconclusive(format!("out of memory: {what}"))
+                        .help("use a smaller launch: races show on small ones (`--grid`, `--block`), or smaller buffers (`--arg`)"));
+                }
+                Ok(_) | Err(_) => {}
+            }
+            let (outcome, device) = session.finish();
+            let mut grew = false;
+            for finding in &outcome.findings {
+                if let Some((index, bytes)) = too_small(finding, &device, plan)
+                    && plan.grow(index, bytes)
+                {
+                    grew = true;
+                    if !grown.contains(&index) {
+                        grown.push(index);
+                    }
+                }
+            }
+            if !grew {
+                return Ok((outcome, device));
+            }
+        }
+    }
+}
+
+/// The source line of the instruction that a stop names.
+fn line_of(stop: &Stop, program: &Program) -> Option<String> {
+    let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. }) = stop else {
+        return None;
+    };
+    let line = program.sites.get(site.0 as usize)?.lines.first()?;
+    (line.line > 0).then(|| format!("{}:{}", line.file, line.line))
+}
+
+fn invalid(what: &str) -> Failure {
+    let help = if what.contains("shared") {
+        "give it less: `--shared BYTES`, fewer threads, or smaller arrays"
+    } else if what.contains("cooperative") || what.contains("resident") {
+        "a cooperative launch needs all blocks resident: use fewer (`--grid`)"
+    } else {
+        "change `--grid`, `--block` or `--shared`"
+    };
+    Failure::usage(format!("this launch is impossible: {what}")).help(help)
+}
+
+/// The guessed buffer that an access outside was probably meant for, and the size it would need.
+fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<(usize, u64)> {
+    if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
+        return None;
+    }
+    let place = finding.place?;
+    let offset = match place.mapped {
+        true => place.address,
+        false => place.address.checked_sub(GLOBAL_BASE)?,
+    };
+    let all = device.allocations();
+    let after = all.partition_point(|a| a.offset <= offset);
+    let owner = all[..after].iter().rev().find(|a| !a.name.is_empty())?;
+    let next = all[after..].iter().find(|a| !a.name.is_empty());
+    let behind = offset.checked_sub(owner.offset + owner.bytes)?;
+    if next.is_some_and(|n| n.offset - offset <= BEFORE && behind > BEFORE) {
+        return None;
+    }
+    let bytes = offset - owner.offset + u64::from(place.bytes);
+    let index = plan
+        .named(&owner.name)
+        .filter(|i| plan.values[*i].guessed)?;
+    (bytes * 2 <= GROWN).then_some((index, bytes))
+}
+
+/// Buffers in a device's memory, guessed ones with room behind them.
+struct Buffers<'a>(&'a mut Device);
+
+impl Memory for Buffers<'_> {
+    fn buffer(
+        &mut self,
+        name: &str,
+        guessed: bool,
+        length: u64,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<u64, Failure> {
+        let full = |error: MemoryError| {
+            Failure::usage(format!("the arguments do not fit in the device: {error}")).help(
+                format!("give it fewer elements: `--arg {name}=TYPE[ELEMENTS]`"),
+            )
+        };
+        let address = self.0.alloc(length, name).map_err(full)?;
+        if let Some(bytes) = bytes {
+            self.0.write(address, &bytes).map_err(full)?;
+        }
+        if guessed {
+            let gap = self.0.alloc(GAP, "").map_err(full)?;
+            self.0.free(gap).map_err(full)?;
+        }
+        Ok(address)
+    }
+}

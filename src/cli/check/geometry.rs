@@ -1,0 +1,327 @@
+//! Sizes of grid and block: as given, as the source launches it, or guessed.
+
+use super::input::Input;
+use crate::cli::failure::Failure;
+use crate::ptx::ast::{Function, Item, Module, Operand, Stmt};
+use crate::simt::ids::Dim3;
+
+/// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
+/// Specifications").
+pub const BLOCK_THREADS: u64 = 1024;
+const BLOCK_LIMITS: [u32; 3] = [1024, 1024, 64];
+const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
+/// Reads `X[,Y[,Z]]`.
+///
+/// # Errors
+///
+/// A sentence for the command line's parser.
+pub fn parse(text: &str) -> Result<Dim3, String> {
+    let mut out = [1u32; 3];
+    let parts: Vec<&str> = text.split([',', 'x']).collect();
+    if parts.len() > 3 {
+        return Err("at most three numbers: X,Y,Z".into());
+    }
+    for (to, part) in out.iter_mut().zip(&parts) {
+        let part = part.trim();
+        *to = match part.parse::<u64>() {
+            Ok(0) => return Err("every length is at least 1".into()),
+            Ok(n) => {
+                u32::try_from(n).map_err(|_| format!("{n} is more than any GPU can launch"))?
+            }
+            Err(_) => {
+                return Err(format!(
+                    "`{part}` is no positive number; write X, X,Y or X,Y,Z"
+                ));
+            }
+        };
+    }
+    let [x, y, z] = out;
+    Ok(Dim3 { x, y, z })
+}
+
+/// Grid, block and dynamic shared memory of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes.
+    pub shared: u32,
+    /// Where the parts that the user did not give come from; `None` if all were given.
+    pub from: Option<String>,
+}
+
+/// What the user gave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// `--grid`
+    pub grid: Option<Dim3>,
+    /// `--block`
+    pub block: Option<Dim3>,
+    /// `--shared`
+    pub shared: Option<u32>,
+}
+
+/// Completes what was given: by the first launch in the source whose geometry is
+/// constant, by what the kernel declares (`.reqntid`, `.maxntid`), by the size of its shared arrays, or by two blocks
+/// of two warps.
+///
+/// # Errors
+///
+/// Sizes that no GPU can launch.
+pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Failure> {
+    let module = &input.builds[0].module;
+    let function = function(module, entry);
+    let name = super::entry::plain(entry);
+    let name = name.rsplit("::").next().unwrap_or_default();
+    let launch = input
+        .source
+        .as_ref()
+        .and_then(|s| s.launches(name.split('<').next()?).into_iter().next());
+    let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
+    let dynamic = function.is_some() && dynamic_shared(module);
+    let mut from = None;
+    let block = match (given.block, &launch) {
+        (Some(block), _) => block,
+        (None, Some(launch)) => {
+            from = Some(format!("as line {} launches it", launch.line));
+            three(launch.block)
+        }
+        (None, None) => {
+            from = Some("guessed".to_string());
+            guess_block(module, function)
+        }
+    };
+    let grid = match (given.grid, &launch) {
+        (Some(grid), _) => grid,
+        (None, Some(launch)) if given.block.is_none() => three(launch.grid),
+        _ => {
+            from.get_or_insert_with(|| "guessed".to_string());
+            guess_grid(function)
+        }
+    };
+    let shared = match (given.shared, &launch) {
+        (Some(shared), _) => shared,
+        (None, Some(launch)) if launch.shared > 0 && given.block.is_none() => launch.shared,
+        (None, _) if dynamic => {
+            from.get_or_insert_with(|| "guessed".to_string());
+            // Eight bytes a thread: a double, or two arrays of words.
+            u32::try_from(block.count() * 8).unwrap_or(0).min(48 << 10)
+        }
+        _ => 0,
+    };
+    check(grid, block)?;
+    Ok(Geometry {
+        grid,
+        block,
+        shared,
+        from,
+    })
+}
+
+fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
+    let threads = block.count();
+    if threads > BLOCK_THREADS {
+        let shown = crate::report::terminal::thousands(threads);
+        let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
+        return Err(Failure::usage(format!(
+            "a block of {shown} threads: no GPU has more than 1,024"
+        ))
+        .help(format!(
+            "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"
+        )));
+    }
+    for (what, size, limits) in [("block", block, BLOCK_LIMITS), ("grid", grid, GRID_LIMITS)] {
+        for (axis, (length, limit)) in ["x", "y", "z"]
+            .iter()
+            .zip([size.x, size.y, size.z].into_iter().zip(limits))
+        {
+            if length > limit {
+                return Err(Failure::usage(format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
+                    .help(format!("put the larger length in x: `--{what} X,Y,Z`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn function<'a>(module: &'a Module, entry: &str) -> Option<&'a Function> {
+    module.items.iter().find_map(|item| match item {
+        Item::Function(f) if f.name == entry && f.body.is_some() => Some(f),
+        _ => None,
+    })
+}
+
+fn directive(function: &Function, name: &str) -> Option<[u32; 3]> {
+    let found = function.directives.iter().find(|d| d.name == name)?;
+    let mut numbers = found.tokens.iter().filter_map(|t| t.parse::<u32>().ok());
+    Some([
+        numbers.next()?,
+        numbers.next().unwrap_or(1),
+        numbers.next().unwrap_or(1),
+    ])
+}
+
+fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
+    let Some(function) = function else {
+        return Dim3::linear(64);
+    };
+    if let Some([x, y, z]) = directive(function, ".reqntid") {
+        return Dim3 { x, y, z };
+    }
+    let most = directive(function, ".maxntid").map_or(1024, |[x, y, z]| x * y * z);
+    let plane = reads(function, "%tid", "y");
+    let words = shared_arrays(module, function)
+        .into_iter()
+        .flat_map(|bytes| [bytes / 4, bytes / 8])
+        .filter(|w| *w <= u64::from(most));
+    if plane {
+        // A tile, with or without a padding column.
+        let side = shared_arrays(module, function)
+            .into_iter()
+            .map(|b| b / 4)
+            .max();
+        return match side {
+            Some(words) if words >= 1024 && most >= 1024 => Dim3 { x: 32, y: 32, z: 1 },
+            Some(words) if words < 256 && words >= 64 => Dim3 { x: 8, y: 8, z: 1 },
+            _ if most >= 256 => Dim3 { x: 16, y: 16, z: 1 },
+            _ => Dim3 {
+                x: 8,
+                y: (most / 8).clamp(1, 8),
+                z: 1,
+            },
+        };
+    }
+    let fitting = words.filter(|w| w.is_multiple_of(32) && *w > 0).max();
+    Dim3::linear(fitting.map_or(64.min(most), |w| w as u32))
+}
+
+fn guess_grid(function: Option<&Function>) -> Dim3 {
+    let plane = function.is_some_and(|f| reads(f, "%ctaid", "y"));
+    Dim3 {
+        x: 2,
+        y: if plane { 2 } else { 1 },
+        z: 1,
+    }
+}
+
+/// Whether the kernel itself reads a component of a special register.
+fn reads(function: &Function, register: &str, component: &str) -> bool {
+    fn any(body: &[Stmt], test: &dyn Fn(&Operand) -> bool) -> bool {
+        body.iter().any(|stmt| match stmt {
+            Stmt::Instruction(i) => i.operands.iter().any(test),
+            Stmt::Block(inner) => any(inner, test),
+            _ => false,
+        })
+    }
+    any(
+        function.body.as_deref().unwrap_or_default(),
+        &|operand| matches!(operand, Operand::Name(name, Some(c)) if name == register && c == component),
+    )
+}
+
+/// Bytes of each static shared array.
+fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
+    use crate::ptx::ast::{StateSpace, Variable};
+    let bytes = |v: &Variable| {
+        let elements: u64 = v.dims.iter().map(|d| d.unwrap_or(0)).product();
+        (v.space == StateSpace::Shared && !v.dims.is_empty() && elements > 0)
+            .then(|| elements * u64::from(super::parameters::scalar_type_bytes(v.ty)))
+    };
+    fn inside<'a>(body: &'a [Stmt], out: &mut Vec<&'a Variable>) {
+        for stmt in body {
+            match stmt {
+                Stmt::Variable(v) => out.push(v),
+                Stmt::Block(inner) => inside(inner, out),
+                _ => {}
+            }
+        }
+    }
+    let mut variables = Vec::new();
+    inside(function.body.as_deref().unwrap_or_default(), &mut variables);
+    variables.extend(module.items.iter().filter_map(|item| match item {
+        Item::Variable(v) => Some(v),
+        _ => None,
+    }));
+    variables.into_iter().filter_map(bytes).collect()
+}
+
+/// Whether the module declares dynamic shared memory.
+fn dynamic_shared(module: &Module) -> bool {
+    use crate::ptx::ast::{Linkage, StateSpace};
+    module.items.iter().any(|item| match item {
+        Item::Variable(v) => v.space == StateSpace::Shared && v.linkage == Some(Linkage::Extern),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("4", 4, 1, 1)]
+    #[case("4,2", 4, 2, 1)]
+    #[case("4, 2, 3", 4, 2, 3)]
+    #[case("16x16", 16, 16, 1)]
+    fn sizes_are_read(#[case] text: &str, #[case] x: u32, #[case] y: u32, #[case] z: u32) {
+        assert_eq!(parse(text), Ok(Dim3 { x, y, z }));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("0")]
+    #[case("-1")]
+    #[case("1,2,3,4")]
+    #[case("5000000000")]
+    #[case("a")]
+    fn mistakes_are_refused(#[case] text: &str) {
+        assert!(parse(text).is_err());
+    }
+
+    #[test]
+    fn impossible_launches_are_refused() {
+        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|f| f.message);
+        assert!(block(32, 32, 1).is_ok());
+        assert!(block(2000, 1, 1).unwrap_err().contains("2,000 threads"));
+        assert!(block(1, 1, 65).unwrap_err().contains("65 in z"));
+        assert!(
+            check(
+                Dim3 {
+                    x: 1,
+                    y: 70000,
+                    z: 1
+                },
+                Dim3::ONE
+            )
+            .is_err()
+        );
+    }
+
+    fn guess(text: &str) -> (Dim3, Dim3) {
+        let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
+        let module = crate::ptx::parse(&text).unwrap();
+        let f = function(&module, "k");
+        (guess_grid(f), guess_block(&module, f))
+    }
+
+    #[test]
+    fn guesses_follow_the_kernel() {
+        let plain = guess(".visible .entry k()\n{\n\tret;\n}\n");
+        assert_eq!(plain, (Dim3::linear(2), Dim3::linear(64)));
+        let declared = guess(".visible .entry k()\n.reqntid 96, 2, 1\n{\n\tret;\n}\n");
+        assert_eq!(declared.1, Dim3 { x: 96, y: 2, z: 1 });
+        let array = guess(".visible .entry k()\n{\n\t.shared .align 4 .b8 s[1024];\n\tret;\n}\n");
+        assert_eq!(array.1, Dim3::linear(256));
+        let tile = guess(
+            ".visible .entry k()\n{\n\t.reg .b32 %r<2>;\n\t.shared .align 4 .b8 s[4224];\n\tmov.u32 %r0, %tid.y;\n\tmov.u32 %r1, %ctaid.y;\n\tret;\n}\n",
+        );
+        assert_eq!(
+            tile,
+            (Dim3 { x: 2, y: 2, z: 1 }, Dim3 { x: 32, y: 32, z: 1 })
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads the file to check and makes PTX of it.
+
+use crate::cli::failure::Failure;
+use crate::ptx::{self, ast::Module};
+use crate::report::{SourceFile, Sources};
+use crate::toolchain::cuda_text::CudaText;
+use crate::toolchain::{CompileError, CompileOptions, Nvcc, Optimisation, Searched};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Largest file that is read: larger PTX than compilers write, smaller than memory.
+const FILE_BYTES: u64 = 256 << 20;
+
+/// One PTX module to run.
+#[derive(Debug)]
+pub struct Build {
+    /// `optimised`, `unoptimised`; `None` where the input is PTX.
+    pub name: Option<&'static str>,
+    /// Its text.
+    pub ptx: Arc<SourceFile>,
+    /// Its tree.
+    pub module: Module,
+}
+
+/// The file, compiled where it had to be.
+#[derive(Debug)]
+pub struct Input {
+    /// As the user wrote it.
+    pub path: String,
+    /// CUDA source, for names.
+    pub source: Option<CudaText>,
+    /// The modules to run, at least one.
+    pub builds: Vec<Build>,
+}
+
+/// Reads `path`; `sources` gets the texts that diagnostics may quote.
+///
+/// # Errors
+///
+/// Whatever is wrong with the file, with its place.
+pub fn read(
+    path: &Path,
+    options: &CompileOptions,
+    sources: &mut Sources,
+    mut progress: impl FnMut(&str),
+) -> Result<Input, Failure> {
+    let shown = path.display().to_string();
+    let bytes = read_bytes(path, &shown)?;
+    if !is_cuda(path) {
+        let ptx = text_of(&shown, &bytes)?;
+        let build = build(None, &shown, ptx)?;
+        // Source lines are relative to where the compiler ran; that may be here.
+        return Ok(Input {
+            path: shown,
+            source: None,
+            builds: vec![build],
+        });
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if bytes.contains(&0) {
+        return Err(Failure::usage(format!(
+            "`{shown}` is not a text file, so it is no CUDA source"
+        ))
+        .help("give it a `.cu` file with CUDA source, or a `.ptx` file"));
+    }
+    sources.add(&shown, &text);
+    let nvcc = Nvcc::find().map_err(no_compiler)?;
+    let mut builds = Vec::new();
+    for optimisation in [Optimisation::Optimised, Optimisation::Unoptimised] {
+        progress(&format!("compiling {shown} ({})", optimisation.name()));
+        let ptx = nvcc.compile(path, optimisation, options).map_err(refused)?;
+        let name = format!("{shown} ({} PTX)", optimisation.name());
+        builds.push(build(Some(optimisation.name()), &name, ptx)?);
+    }
+    Ok(Input {
+        path: shown,
+        source: Some(CudaText::new(&text, &options.defines)),
+        builds,
+    })
+}
+
+fn is_cuda(path: &Path) -> bool {
+    let extension = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    ["cu", "cuh", "cc", "cpp", "cxx", "c"].contains(&extension.to_ascii_lowercase().as_str())
+}
+
+fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
+    let fail = |error: std::io::Error| {
+        let failure = Failure::usage(format!("can't read `{shown}`: {}", reason(&error)));
+        match error.kind() {
+            ErrorKind::NotFound => match neighbour(path) {
+                Some(near) => failure.help(format!("did you mean `{near}`?")),
+                None => failure.help("give the path of a `.cu` or `.ptx` file"),
+            },
+            _ => failure,
+        }
+    };
+    let data = std::fs::metadata(path).map_err(fail)?;
+    if data.is_dir() {
+        return Err(Failure::usage(format!("`{shown}` is a folder"))
+            .help("name one `.cu` or `.ptx` file in it"));
+    }
+    if !data.is_file() {
+        return Err(Failure::usage(format!("`{shown}` is not a regular file"))
+            .help("name a `.cu` or `.ptx` file"));
+    }
+    if data.len() > FILE_BYTES {
+        return Err(Failure::usage(format!(
+            "`{shown}` has {} MiB; racetrap reads files of up to {} MiB",
+            data.len() >> 20,
+            FILE_BYTES >> 20
+        ))
+        .help("check one kernel at a time: compile it alone with `nvcc -ptx`"));
+    }
+    std::fs::read(path).map_err(fail)
+}
+
+/// What the system says, without its error number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_lowercase()
+}
+
+/// A file of the same folder whose name is nearly the same.
+fn neighbour(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names: Vec<String> = entries
+        .take(10_000)
+        .filter_map(|e| e.ok()?.file_name().into_string().ok())
+        .filter(|n| n.ends_with(".cu") || n.ends_with(".ptx"))
+        .collect();
+    let wanted = path.file_name()?.to_str()?;
+    let near = crate::catalog::nearest(wanted, names.iter().map(String::as_str))?;
+    Some(folder.map_or(near.to_string(), |f| f.join(near).display().to_string()))
+}
+
+fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Failure> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !bytes.contains(&0) => Ok(text.to_string()),
+        _ => {
+            let message = match ptx::parse_bytes(bytes) {
+                Err(error) => error.kind.to_string(),
+                Ok(_) => "it is not UTF-8 text".to_string(),
+            };
+            Err(
+                Failure::usage(format!("`{shown}` is no PTX: {message}")).help(
+                    "give it a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` itself",
+                ),
+            )
+        }
+    }
+}
+
+fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Failure> {
+    let file = Arc::new(SourceFile {
+        path: path.to_string(),
+        text,
+    });
+    match ptx::parse(&file.text) {
+        Ok(module) => Ok(Build {
+            name,
+            ptx: file,
+            module,
+        }),
+        Err(error) if file.text.trim().is_empty() => Err(Failure::usage(format!(
+            "`{path}` is no PTX: {}",
+            error.kind
+        ))),
+        Err(error) => {
+            let span = error.span.start as usize..error.span.end as usize;
+            let failure = Failure::usage(format!("`{path}` is no PTX that racetrap can read")).at(
+                file,
+                span,
+                error.kind.to_string(),
+            );
+            Err(match name {
+                Some(_) => failure.help("this is what nvcc wrote: please report it"),
+                None => {
+                    failure.help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
+                }
+            })
+        }
+    }
+}
+
+fn no_compiler(searched: Searched) -> Failure {
+    Failure::usage("no CUDA compiler (nvcc) was found, and a `.cu` file needs one")
+        .text(format!("looked in: {}", searched.0.join(", ")))
+        .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or check the PTX that another machine made")
+}
+
+fn refused(error: CompileError) -> Failure {
+    match error {
+        CompileError::NoCompiler(searched) => no_compiler(searched),
+        CompileError::Refused { ref messages, .. } => {
+            Failure::usage(error.to_string()).text(messages.clone())
+        }
+        CompileError::Start { .. } => Failure::usage(error.to_string())
+            .help("`racetrap doctor` shows which compiler is used and why"),
+    }
+}

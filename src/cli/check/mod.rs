@@ -1,0 +1,315 @@
+//! `racetrap check`: somebody's own kernel, from its file to a verdict.
+
+mod argument;
+mod entry;
+mod explore;
+mod geometry;
+mod input;
+mod parameters;
+mod plan;
+mod verdict;
+
+use super::failure::Failure;
+use super::progress::Progress;
+use crate::report::{Format, Report, Sources, merge};
+use crate::rules::Level;
+use crate::simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
+use crate::toolchain::CompileOptions;
+use clap::Args;
+use explore::{Exploration, Explored};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  racetrap check reverse.cu
+      compiles it, guesses launch and arguments, prints what it guessed
+  racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000 --arg 'data=f32[1000]:random'
+  racetrap check kernel.ptx --block 16,16 --shared 2048 --arg 0='i32[64]:@input.bin' --arg '2={1, 2.5}'
+  racetrap check kernel.cu --format github --deny warning
+      in CI: annotations at the lines, warnings fail too
+
+Values of --arg:
+  1024, -7, 0x40, 1.5          a number
+  TYPE[ELEMENTS]:FILL          a buffer; TYPE: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
+                               FILL: random, random:LOW..=HIGH, iota, zeros, const:NUMBER, uninitialized, @FILE
+  {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
+
+Exit status: 0 no error, 1 findings, 2 bad input, 3 could not tell.";
+
+/// Options of `racetrap check`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct CheckArgs {
+    /// The kernel: CUDA source (needs nvcc) or PTX (needs nothing)
+    #[arg(value_name = "FILE.{cu,ptx}")]
+    file: PathBuf,
+
+    /// The kernel's name, plain or mangled; needless where there is one
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+
+    /// Blocks
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = geometry::parse, help_heading = "Launch")]
+    grid: Option<Dim3>,
+    /// Threads of a block
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = geometry::parse, help_heading = "Launch")]
+    block: Option<Dim3>,
+    /// Dynamic shared memory of a block
+    #[arg(long, value_name = "BYTES", help_heading = "Launch")]
+    shared: Option<u32>,
+    /// Launch cooperatively: all blocks resident, grid.sync() works
+    #[arg(long, help_heading = "Launch")]
+    cooperative: bool,
+    /// An argument, by the parameter's name or index; those not given are guessed
+    #[arg(
+        long = "arg",
+        value_name = "NAME_OR_INDEX=VALUE",
+        help_heading = "Launch"
+    )]
+    arguments: Vec<String>,
+
+    /// How many schedules to try where the result may depend on them
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Schedules")]
+    schedules: u32,
+    /// Seed of random inputs and schedules
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 1,
+        help_heading = "Schedules"
+    )]
+    seed: u64,
+    /// Try one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, replay:TRACE
+    #[arg(long, value_name = "SPEC", help_heading = "Schedules")]
+    schedule: Option<ScheduleSpec>,
+    /// Budget of a launch, in warp-instructions
+    #[arg(long, value_name = "STEPS", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Schedules")]
+    max_steps: u64,
+    /// Budget of everything, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = seconds, help_heading = "Schedules")]
+    timeout: f64,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Schedules")]
+    jobs: Option<u32>,
+
+    /// Define a macro for the compiler
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
+    defines: Vec<String>,
+    /// Add a folder of headers for the compiler
+    #[arg(short = 'I', value_name = "FOLDER", help_heading = "Compiler")]
+    includes: Vec<PathBuf>,
+    /// C++ standard for the compiler: c++17, c++20
+    #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
+    std: Option<String>,
+    /// GPU architecture to compile for [default: sm_75]
+    #[arg(long, value_name = "sm_NN", help_heading = "Compiler")]
+    arch: Option<String>,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+    /// Exit with 1 for findings of this level too
+    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
+    deny: Option<Deny>,
+    /// Judge performance too: bank conflicts, coalescing, divergent branches
+    #[arg(long, help_heading = "Output")]
+    perf: bool,
+}
+
+/// What `--deny` makes fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Deny {
+    /// Warnings.
+    Warning,
+    /// Warnings and notes.
+    Note,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if s > 0.0 && s < 1e7 => Ok(s),
+        _ => Err("a positive number of seconds".into()),
+    }
+}
+
+/// What `check` prints and how it exits.
+pub struct Checked {
+    /// On stdout.
+    pub output: String,
+    /// One of [`crate::exit`].
+    pub code: u8,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What stops it before there is a verdict.
+pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
+    let started = Instant::now();
+    let progress = Progress::spinner(true);
+    let options = CompileOptions {
+        defines: args.defines.clone(),
+        includes: args.includes.clone(),
+        std: args.std.clone(),
+        arch: args.arch.clone(),
+    };
+    let mut sources = Sources::new();
+    let input = input::read(&args.file, &options, &mut sources, |text| {
+        progress.say(text)
+    })?;
+    let entry =
+        entry::choose(&input.builds[0].module, args.entry.as_deref(), &input.path)?.to_string();
+    let programs = programs(&input, &entry)?;
+
+    let given = geometry::Given {
+        grid: args.grid,
+        block: args.block,
+        shared: args.shared,
+    };
+    let geometry = geometry::complete(given, &input, &entry)?;
+    affordable(&geometry, args.max_steps)?;
+    let threads = geometry.grid.count() * geometry.block.count();
+    let parameters =
+        parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
+    let mut plan = plan::Plan::new(parameters, &args.arguments, threads, args.seed)?;
+
+    let schedules = schedules(args);
+    let exploration = Exploration {
+        geometry: &geometry,
+        cooperative: args.cooperative,
+        schedules: &schedules,
+        limits: Limits {
+            steps: args.max_steps,
+            ..Limits::default()
+        },
+        until: Some(started + Duration::from_secs_f64(args.timeout)),
+        jobs: jobs(args.jobs),
+        perf: args.perf,
+        defines: &args.defines,
+    };
+    let mut explored: Vec<Explored> = Vec::new();
+    for (build, program) in input.builds.iter().zip(&programs) {
+        let mut one = exploration.explore(build, program, &mut plan, &mut sources, |text| {
+            progress.say(text)
+        })?;
+        if build.name == Some(crate::toolchain::Optimisation::Unoptimised.name()) {
+            // Nobody ships this build: its speed is of no interest.
+            one.diagnostics.retain(|d| d.level != Level::Note);
+        }
+        explored.push(one);
+    }
+    progress.end();
+
+    let mut diagnostics = Vec::new();
+    for one in &mut explored {
+        merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
+    }
+    let setting = verdict::setting(args, &input, &entry, &geometry, &plan, &explored);
+    for diagnostic in &mut diagnostics {
+        let schedule = diagnostic.replay.take().unwrap_or_default();
+        diagnostic.replay = Some(verdict::replay(args, &input, &setting, &schedule));
+    }
+    diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
+    let check = verdict::judge(
+        args,
+        &input,
+        setting,
+        diagnostics,
+        &explored,
+        started.elapsed(),
+    );
+    let code = verdict::code(
+        &check,
+        args.deny.map(|d| match d {
+            Deny::Warning => Level::Warning,
+            Deny::Note => Level::Note,
+        }),
+    );
+    let output = match args.format {
+        Format::Text => {
+            let mut text = verdict::preamble(&check, &geometry, &plan, &explored, color);
+            text += &crate::report::terminal::render(
+                &Report {
+                    checks: vec![check],
+                },
+                color,
+            );
+            text
+        }
+        format => crate::report::render(
+            &Report {
+                checks: vec![check],
+            },
+            format,
+        ),
+    };
+    Ok(Checked { output, code })
+}
+
+fn programs(input: &input::Input, entry: &str) -> Result<Vec<Program>, Failure> {
+    let lower = |build: &input::Build| {
+        Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
+            let failure = Failure::usage(format!("`{}` can't be run: {error}", build.ptx.path));
+            match error {
+                LowerError::NoSuchEntry { .. } => {
+                    failure.help("the two builds have different kernels: name one with `--entry`")
+                }
+                LowerError::AddressSize => failure.help("compile with `-m64`"),
+                LowerError::Declaration { line, .. } => {
+                    let span = build.ptx.range(line, &(0..u32::MAX));
+                    failure.at(build.ptx.clone(), span, "here")
+                }
+            }
+        })
+    };
+    input.builds.iter().map(lower).collect()
+}
+
+/// Refuses launches that can't end within the step budget: every warp takes some steps.
+fn affordable(geometry: &geometry::Geometry, steps: u64) -> Result<(), Failure> {
+    const LEAST: u64 = 4;
+    let warps = geometry
+        .grid
+        .count()
+        .saturating_mul(geometry.block.count().div_ceil(32));
+    if warps.saturating_mul(LEAST) <= steps {
+        return Ok(());
+    }
+    let shown = crate::report::terminal::thousands;
+    Err(Failure::usage(format!(
+        "this launch has {} threads in {} warps: it can't end within {} warp-instructions",
+        shown(geometry.grid.count().saturating_mul(geometry.block.count())),
+        shown(warps),
+        shown(steps)
+    ))
+    .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
+}
+
+fn schedules(args: &CheckArgs) -> Vec<ScheduleSpec> {
+    if let Some(one) = &args.schedule {
+        return vec![one.clone()];
+    }
+    let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
+    let chances = (0..).flat_map(|k| {
+        let seed = args.seed.wrapping_add(k);
+        [
+            ScheduleSpec::Random { seed },
+            ScheduleSpec::Pct { seed, depth: 3 },
+        ]
+    });
+    sweeps
+        .into_iter()
+        .chain(chances)
+        .take(args.schedules as usize)
+        .collect()
+}
+
+/// Cores to use: as many as asked for, or all.
+pub(super) fn jobs(given: Option<u32>) -> usize {
+    match given {
+        Some(jobs) => jobs as usize,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}

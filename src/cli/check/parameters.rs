@@ -1,0 +1,450 @@
+//! What is known of a kernel's parameters: names, types, which of them are pointers.
+//!
+//! Types come from the mangled name (which carries them), names from the CUDA
+//! source; where both fail, PTX says the size, and how the value is used
+//! says whether it is an address.
+
+use crate::catalog::values::ElementType;
+use crate::cli::failure::{Failure, suggest};
+use crate::ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
+use crate::ptx::demangle;
+use crate::toolchain::cuda_text::{CudaText, scalar_bytes};
+use std::collections::{HashMap, HashSet};
+
+/// What a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An address, of elements of this type where that is known.
+    Pointer(Option<ElementType>),
+    /// A number.
+    Scalar(ElementType),
+    /// Bytes, by value.
+    Struct,
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name in the source, if known.
+    pub name: Option<String>,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its type in the source's words, or PTX's.
+    pub ty: String,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Offset in the parameter block.
+    pub offset: u32,
+    /// Whether `bytes` of it are an array in PTX (passed by value).
+    pub by_value: bool,
+}
+
+/// Parameters of one kernel, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters(pub Vec<Parameter>);
+
+impl Parameters {
+    /// Reads what is known of `entry` (mangled).
+    pub fn of(module: &Module, entry: &str, source: Option<&CudaText>) -> Parameters {
+        let Some(function) = module.items.iter().find_map(|item| match item {
+            Item::Function(f) if f.name == entry && f.body.is_some() => Some(f),
+            _ => None,
+        }) else {
+            return Parameters::default();
+        };
+        let count = function.params.len();
+        let declared = source
+            .and_then(|s| {
+                s.parameters(
+                    super::entry::plain(entry)
+                        .rsplit("::")
+                        .next()?
+                        .split('<')
+                        .next()?,
+                )
+            })
+            .filter(|all| all.len() == count);
+        let mangled = mangled_types(entry).filter(|all| all.len() == count);
+        let addresses = addresses(function);
+        let mut offset = 0u32;
+        let mut all = Vec::new();
+        for (index, param) in function.params.iter().enumerate() {
+            let element = scalar_type_bytes(param.ty) * param.vector.unwrap_or(1);
+            let elements: u64 = param.dims.iter().map(|d| d.unwrap_or(0)).product();
+            let bytes = u32::try_from(u64::from(element) * elements).unwrap_or(u32::MAX);
+            let align = param.align.unwrap_or(element).max(1);
+            offset = offset.next_multiple_of(align);
+            let written = match (&mangled, &declared) {
+                (Some(types), _) => Some(types[index].clone()),
+                (None, Some(all)) => Some(all[index].ty.clone()),
+                (None, None) => None,
+            };
+            let by_value = !param.dims.is_empty();
+            let pointer = param.pointer.is_some() || addresses.contains(&param.name);
+            let kind = match &written {
+                _ if by_value && !written.as_ref().is_some_and(|t| t.ends_with('*')) => {
+                    Kind::Struct
+                }
+                Some(ty) if ty.ends_with(['*', '&']) => Kind::Pointer(pointee(ty)),
+                Some(ty) => Kind::Scalar(scalar(ty, param.ty, bytes)),
+                None if pointer && bytes == 8 => Kind::Pointer(None),
+                None => Kind::Scalar(scalar("", param.ty, bytes)),
+            };
+            all.push(Parameter {
+                name: declared.as_ref().map(|d| d[index].name.clone()),
+                kind,
+                ty: written.unwrap_or_else(|| format!("{} bytes", bytes)),
+                bytes,
+                offset,
+                by_value,
+            });
+            offset = offset.saturating_add(bytes);
+        }
+        Parameters(all)
+    }
+
+    /// A parameter's name, or its index.
+    pub fn label(&self, index: usize) -> String {
+        match &self.0[index].name {
+            Some(name) => name.clone(),
+            None => index.to_string(),
+        }
+    }
+
+    /// The parameter that `--arg` names.
+    ///
+    /// # Errors
+    ///
+    /// None has this name or index; the message lists those that are there.
+    pub fn find(&self, name: &str) -> Result<usize, Failure> {
+        if let Some(index) = self.0.iter().position(|p| p.name.as_deref() == Some(name)) {
+            return Ok(index);
+        }
+        if let Ok(index) = name.parse::<usize>() {
+            if index < self.0.len() {
+                return Ok(index);
+            }
+            return Err(Failure::usage(format!(
+                "`--arg {name}=…`: the kernel has {} parameter{}, counted from 0",
+                self.0.len(),
+                if self.0.len() == 1 { "" } else { "s" }
+            ))
+            .text(self.list()));
+        }
+        let names: Vec<&str> = self.0.iter().filter_map(|p| p.name.as_deref()).collect();
+        let failure =
+            Failure::usage(format!("the kernel has no parameter `{name}`")).text(self.list());
+        Err(match suggest(name, names.iter().copied()) {
+            Some(near) => failure.help(near),
+            None if names.is_empty() => {
+                failure.help("PTX has no names of parameters: use their index, `--arg 0=…`")
+            }
+            None => failure,
+        })
+    }
+
+    fn list(&self) -> String {
+        let lines: Vec<String> = self
+            .0
+            .iter()
+            .enumerate()
+            .map(|(i, p)| {
+                format!("{i}: {} {}", p.ty, p.name.as_deref().unwrap_or(""))
+                    .trim_end()
+                    .to_string()
+            })
+            .collect();
+        format!("its parameters are:\n{}", lines.join("\n"))
+    }
+
+    /// Bytes of the parameter block.
+    pub fn bytes(&self) -> u32 {
+        self.0
+            .last()
+            .map_or(0, |p| p.offset.saturating_add(p.bytes))
+    }
+}
+
+/// The parameter types that the mangled name carries; `None` for plain C names.
+fn mangled_types(entry: &str) -> Option<Vec<String>> {
+    let full = demangle(entry);
+    if full == entry || !full.ends_with(')') {
+        return None;
+    }
+    let mut depth = 0;
+    let open = full.char_indices().rev().find(|(_, c)| {
+        match c {
+            ')' | '>' => depth += 1,
+            '(' | '<' => depth -= 1,
+            _ => {}
+        }
+        *c == '(' && depth == 0
+    })?;
+    let inside = &full[open.0 + 1..full.len() - 1];
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '(' | '<' | '[' => depth += 1,
+            ')' | '>' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(inside[start..at].trim().to_string());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = inside[start..].trim();
+    if !last.is_empty() {
+        parts.push(last.to_string());
+    }
+    Some(parts)
+}
+
+/// Words of a type that say nothing of its size.
+fn bare(ty: &str) -> String {
+    ty.split(|c: char| c.is_whitespace() || c == '*' || c == '&')
+        .filter(|w| !["const", "volatile", "__restrict__", "restrict", ""].contains(w))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn pointee(ty: &str) -> Option<ElementType> {
+    let ty = ty.strip_suffix(['*', '&'])?.trim_end();
+    if ty.ends_with('*') {
+        return Some(ElementType::U64);
+    }
+    let bare = bare(ty);
+    named(&bare).or_else(|| {
+        Some(match scalar_bytes(&bare)? {
+            2 => ElementType::U16,
+            8 | 12 | 16 if bare.starts_with("float") => ElementType::F32,
+            8 | 12 | 16 => ElementType::I32,
+            _ => return None,
+        })
+    })
+}
+
+fn named(bare: &str) -> Option<ElementType> {
+    Some(match bare {
+        "char" | "signed char" | "int8_t" => ElementType::I8,
+        "unsigned char" | "bool" | "uint8_t" => ElementType::U8,
+        "short" | "int16_t" => ElementType::I16,
+        "unsigned short" | "uint16_t" => ElementType::U16,
+        "int" | "int32_t" => ElementType::I32,
+        "unsigned int" | "unsigned" | "uint32_t" | "uint" => ElementType::U32,
+        "long" | "long long" | "int64_t" | "ptrdiff_t" => ElementType::I64,
+        "unsigned long" | "unsigned long long" | "uint64_t" | "size_t" => ElementType::U64,
+        "float" => ElementType::F32,
+        "double" => ElementType::F64,
+        _ => return None,
+    })
+}
+
+fn scalar(ty: &str, ptx: ScalarType, bytes: u32) -> ElementType {
+    if let Some(element) = named(&bare(ty)).filter(|e| e.bytes() as u32 == bytes) {
+        return element;
+    }
+    match (ptx, bytes) {
+        (ScalarType::F32, _) => ElementType::F32,
+        (ScalarType::F64, _) => ElementType::F64,
+        (ScalarType::S8, _) => ElementType::I8,
+        (_, 1) => ElementType::U8,
+        (ScalarType::S16, _) => ElementType::I16,
+        (_, 2) => ElementType::U16,
+        (_, 4) => ElementType::I32,
+        _ => ElementType::I64,
+    }
+}
+
+/// Bytes of a PTX type.
+pub fn scalar_type_bytes(ty: ScalarType) -> u32 {
+    use ScalarType::*;
+    match ty {
+        S8 | U8 | B8 | Pred => 1,
+        S16 | U16 | B16 | F16 | Bf16 => 2,
+        S32 | U32 | B32 | F32 | F16x2 | Bf16x2 => 4,
+        S64 | U64 | B64 | F64 | Texref | Samplerref | Surfref => 8,
+        B128 => 16,
+    }
+}
+
+/// Names of the parameters whose value becomes part of an address, or is passed to a function.
+fn addresses(function: &Function) -> HashSet<String> {
+    let mut instructions = Vec::new();
+    collect(
+        function.body.as_deref().unwrap_or_default(),
+        &mut instructions,
+    );
+    let params: HashSet<&str> = function.params.iter().map(|p| p.name.as_str()).collect();
+    let mut from: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut found = HashSet::new();
+    loop {
+        let before: usize = from.values().map(HashSet::len).sum::<usize>() + found.len();
+        for one in &instructions {
+            step(one, &params, &mut from, &mut found);
+        }
+        if before == from.values().map(HashSet::len).sum::<usize>() + found.len() {
+            return found;
+        }
+    }
+}
+
+fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Instruction(i) => out.push(i),
+            Stmt::Block(inner) => collect(inner, out),
+            _ => {}
+        }
+    }
+}
+
+fn step<'a>(
+    one: &'a Instruction,
+    params: &HashSet<&'a str>,
+    from: &mut HashMap<&'a str, HashSet<&'a str>>,
+    found: &mut HashSet<String>,
+) {
+    let register = |operand: &'a Operand| match operand {
+        Operand::Name(name, _) => Some(name.as_str()),
+        _ => None,
+    };
+    let base = |operand: &'a Operand| match operand {
+        Operand::Address(address) => match address.base.as_ref() {
+            Operand::Name(name, _) | Operand::Offset(name, _) => Some(name.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let destination = one.operands.first().and_then(register);
+    match one.opcode.as_str() {
+        "ld" if one.has("param") => {
+            if let (Some(to), Some(param)) = (destination, one.operands.get(1).and_then(base))
+                && params.contains(param)
+            {
+                from.entry(to).or_default().insert(param);
+            }
+        }
+        "mov" | "cvta" | "add" | "sub" | "mad" | "selp" | "or" => {
+            let sources: HashSet<&str> = one.operands[1..]
+                .iter()
+                .filter_map(register)
+                .filter_map(|r| from.get(r))
+                .flatten()
+                .copied()
+                .collect();
+            if one.opcode == "cvta" {
+                found.extend(sources.iter().map(|s| s.to_string()));
+            }
+            if let Some(to) = destination
+                && !sources.is_empty()
+            {
+                from.entry(to).or_default().extend(sources);
+            }
+        }
+        "ld" | "st" | "atom" | "red" => {
+            for address in one.operands.iter().filter_map(base) {
+                found.extend(
+                    from.get(address)
+                        .into_iter()
+                        .flatten()
+                        .map(|s| s.to_string()),
+                );
+            }
+            if one.opcode == "st" && one.has("param") {
+                let value = one.operands.get(1).and_then(register);
+                let passed = value.and_then(|v| from.get(v));
+                found.extend(passed.into_iter().flatten().map(|s| s.to_string()));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "
+.version 9.0
+.target sm_75
+.address_size 64
+.visible .entry NAME(
+    .param .u64 p0,
+    .param .u64 p1,
+    .param .u32 p2,
+    .param .align 4 .b8 p3[8],
+    .param .f32 p4
+)
+{
+    ld.param.u64 %rd1, [p0];
+    ld.param.u64 %rd2, [p1];
+    cvta.to.global.u64 %rd3, %rd1;
+    add.s64 %rd4, %rd3, %rd2;
+    st.global.u32 [%rd4], 0;
+    ret;
+}
+";
+
+    fn parameters(name: &str, source: Option<&str>) -> Vec<(Option<String>, Kind, u32)> {
+        let module = crate::ptx::parse(&PTX.replace("NAME", name)).unwrap();
+        let text = source.map(|s| CudaText::new(s, &[]));
+        let all = Parameters::of(&module, name, text.as_ref());
+        assert_eq!(all.bytes(), 32);
+        all.0
+            .into_iter()
+            .map(|p| (p.name, p.kind, p.offset))
+            .collect()
+    }
+
+    #[test]
+    fn mangled_names_carry_types() {
+        use ElementType::*;
+        let seen = parameters("_Z1kPfli1Pf", None);
+        let kinds: Vec<Kind> = seen.iter().map(|s| s.1).collect();
+        assert_eq!(
+            kinds,
+            [
+                Kind::Pointer(Some(F32)),
+                Kind::Scalar(I64),
+                Kind::Scalar(I32),
+                Kind::Struct,
+                Kind::Scalar(F32)
+            ]
+        );
+        let offsets: Vec<u32> = seen.iter().map(|s| s.2).collect();
+        assert_eq!(offsets, [0, 8, 16, 20, 28]);
+    }
+
+    #[test]
+    fn source_has_names() {
+        let source = "extern \"C\" __global__ void k(unsigned char* out, size_t pitch, int n, P p, float a) {}";
+        let seen = parameters("k", Some(source));
+        let names: Vec<_> = seen.iter().map(|s| s.0.as_deref().unwrap()).collect();
+        assert_eq!(names, ["out", "pitch", "n", "p", "a"]);
+        assert_eq!(seen[0].1, Kind::Pointer(Some(ElementType::U8)));
+        assert_eq!(seen[1].1, Kind::Scalar(ElementType::U64));
+    }
+
+    #[test]
+    fn without_either_the_use_decides() {
+        let seen = parameters("k", None);
+        assert_eq!(seen[0].1, Kind::Pointer(None));
+        assert_eq!(seen[2].1, Kind::Scalar(ElementType::I32));
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let module = crate::ptx::parse(&PTX.replace("NAME", "_Z1kPfli1Pf")).unwrap();
+        let text = CudaText::new(
+            "__global__ void k(float* data, long n, int m, P p, float a);",
+            &[],
+        );
+        let all = Parameters::of(&module, "_Z1kPfli1Pf", Some(&text));
+        assert_eq!(all.find("data"), Ok(0));
+        assert_eq!(all.find("4"), Ok(4));
+        insta::assert_snapshot!(all.find("dta").unwrap_err().render(false));
+        insta::assert_snapshot!(all.find("5").unwrap_err().render(false));
+    }
+}

@@ -1,0 +1,327 @@
+//! The sentence under the findings: what was tried and what it promises.
+
+use super::CheckArgs;
+use super::explore::Explored;
+use super::geometry::Geometry;
+use super::input::Input;
+use super::plan::Plan;
+use crate::backend::Independence;
+use crate::exit;
+use crate::ptx::demangle;
+use crate::report::{Argument, Check, Diagnostic, Setting, Verdict};
+use crate::rules::Level;
+use crate::simt::{Dim3, Stop};
+use anstyle::Style;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// How the kernel was run, for the report.
+pub fn setting(
+    args: &CheckArgs,
+    input: &Input,
+    entry: &str,
+    geometry: &Geometry,
+    plan: &Plan,
+    explored: &[Explored],
+) -> Setting {
+    let three = |d: Dim3| [d.x, d.y, d.z];
+    let mut schedules: Vec<String> = Vec::new();
+    for schedule in explored.iter().flat_map(|e| &e.schedules) {
+        if !schedules.contains(schedule) {
+            schedules.push(schedule.clone());
+        }
+    }
+    Setting {
+        entry: demangle(entry),
+        grid: three(geometry.grid),
+        block: three(geometry.block),
+        dynamic_shared: geometry.shared,
+        cooperative: args.cooperative,
+        arguments: plan
+            .values
+            .iter()
+            .enumerate()
+            .map(|(index, planned)| Argument {
+                name: plan.parameters.label(index),
+                value: planned.value.to_string(),
+                guessed: planned.guessed,
+            })
+            .collect(),
+        builds: input
+            .builds
+            .iter()
+            .filter_map(|b| b.name)
+            .map(str::to_string)
+            .collect(),
+        schedules,
+        seed: args.seed,
+    }
+}
+
+/// The command that shows one finding again.
+pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str) -> String {
+    let mut words = vec!["racetrap".to_string(), "check".into(), quote(&input.path)];
+    let mut flag = |name: &str, value: String| words.push(format!("{name} {}", quote(&value)));
+    if let Some(entry) = &args.entry {
+        flag("--entry", entry.clone());
+    }
+    flag("--grid", dims(setting.grid));
+    flag("--block", dims(setting.block));
+    if setting.dynamic_shared > 0 {
+        flag("--shared", setting.dynamic_shared.to_string());
+    }
+    for argument in &setting.arguments {
+        flag("--arg", format!("{}={}", argument.name, argument.value));
+    }
+    if setting.arguments.iter().any(|a| a.value.contains("random")) {
+        flag("--seed", setting.seed.to_string());
+    }
+    flag("--schedule", schedule.to_string());
+    for define in &args.defines {
+        flag("-D", define.clone());
+    }
+    for include in &args.includes {
+        flag("-I", include.display().to_string());
+    }
+    for (name, value) in [("--std", &args.std), ("--arch", &args.arch)] {
+        if let Some(value) = value {
+            flag(name, value.clone());
+        }
+    }
+    if args.cooperative {
+        words.push("--cooperative".into());
+    }
+    if args.perf {
+        words.push("--perf".into());
+    }
+    words.join(" ")
+}
+
+fn dims([x, y, z]: [u32; 3]) -> String {
+    Dim3 { x, y, z }.to_string()
+}
+
+/// A word as a POSIX shell takes it.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// The check with its verdict.
+pub fn judge(
+    args: &CheckArgs,
+    input: &Input,
+    setting: Setting,
+    diagnostics: Vec<Diagnostic>,
+    explored: &[Explored],
+    time: Duration,
+) -> Check {
+    let count = |level| diagnostics.iter().filter(|d| d.level == level).count();
+    let (errors, warnings, notes) = (
+        count(Level::Error),
+        count(Level::Warning),
+        count(Level::Note),
+    );
+    let stop = explored
+        .iter()
+        .zip(&input.builds)
+        .find_map(|(e, b)| Some((e.stopped.as_ref()?, e.stopped_at.as_ref(), b.name)));
+    let independence = independence(explored);
+    let (verdict, mut summary) = match stop {
+        Some((stop, at, build)) => {
+            let at = at.map(|line| format!(" at {line}")).unwrap_or_default();
+            let inside = build.map(|b| format!(" ({b} build)")).unwrap_or_default();
+            let verdict = match stop {
+                Stop::Unsupported { .. } => Verdict::Unsupported,
+                Stop::Trap { .. } | Stop::Assert { .. } => Verdict::Findings,
+                _ if errors > 0 => Verdict::Findings,
+                _ => Verdict::Inconclusive,
+            };
+            (verdict, format!("{stop}{at}{inside}"))
+        }
+        None if errors + warnings > 0 => (Verdict::Findings, String::new()),
+        None => (
+            Verdict::Clean,
+            "no race, barrier or memory error".to_string(),
+        ),
+    };
+    if errors + warnings + notes > 0 {
+        let found = counted(errors, warnings, notes);
+        summary = match summary.is_empty() {
+            true => found,
+            false => format!("{found}; {summary}"),
+        };
+    }
+    if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
+        summary = format!(
+            "{summary}; {}",
+            tried(verdict, independence, &setting, args)
+        );
+    }
+    let stopped = matches!(stop, Some((Stop::Trap { .. } | Stop::Assert { .. }, ..)));
+    let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0 && !stopped;
+    Check {
+        name: format!("{}: {}", input.path, setting.entry),
+        verdict,
+        ok: clean,
+        summary,
+        schedule_independent: independence.map(|i| i == Independence::Independent),
+        output: explored
+            .first()
+            .map(|e| e.output.clone())
+            .unwrap_or_default(),
+        setting: Some(setting),
+        diagnostics,
+        time,
+    }
+}
+
+/// The weakest promise of all builds; `None` if one of them makes none.
+fn independence(explored: &[Explored]) -> Option<Independence> {
+    let rank = |i: &Independence| match i {
+        Independence::Independent => 0,
+        Independence::VerdictOnly => 1,
+        Independence::Dependent => 2,
+    };
+    let all: Option<Vec<Independence>> = explored.iter().map(|e| e.independence).collect();
+    all?.into_iter().max_by_key(rank)
+}
+
+fn counted(errors: usize, warnings: usize, notes: usize) -> String {
+    let part = |n: usize, word: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {word}")),
+        n => Some(format!("{n} {word}s")),
+    };
+    let parts = [
+        part(errors, "error"),
+        part(warnings, "warning"),
+        part(notes, "note"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn tried(
+    verdict: Verdict,
+    independence: Option<Independence>,
+    setting: &Setting,
+    args: &CheckArgs,
+) -> String {
+    let schedules = match setting.schedules.as_slice() {
+        [one] => format!("schedule {one}"),
+        several => format!("{} schedules", several.len()),
+    };
+    match (verdict, independence) {
+        (Verdict::Clean, Some(Independence::Independent)) => {
+            "schedule-independent: every schedule gives this result for this input".into()
+        }
+        (Verdict::Clean, Some(Independence::VerdictOnly)) => {
+            "schedule-independent: every schedule has this verdict for this input, though results may differ with the order of atomics".into()
+        }
+        (Verdict::Clean, _) => {
+            let cut = match args.schedule.is_none() && setting.schedules.len() < args.schedules as usize {
+                true => " before the time was up",
+                false => "",
+            };
+            format!("{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order", setting.seed)
+        }
+        _ => format!("{schedules} tried"),
+    }
+}
+
+/// The exit code of a check. Warnings and notes count where they are denied.
+pub fn code(check: &Check, deny: Option<Level>) -> u8 {
+    let denied = check
+        .diagnostics
+        .iter()
+        .any(|d| deny.is_some_and(|level| d.level >= level));
+    match check.verdict {
+        _ if check.count(Level::Error) > 0 || denied => exit::FINDINGS,
+        Verdict::Unsupported | Verdict::Inconclusive => exit::INCONCLUSIVE,
+        _ if check.ok => exit::OK,
+        _ => exit::FINDINGS,
+    }
+}
+
+/// What was run, before the findings: launch and arguments with the flags that set them, and what
+/// the kernel printed.
+pub fn preamble(
+    check: &Check,
+    geometry: &Geometry,
+    plan: &Plan,
+    explored: &[Explored],
+    color: bool,
+) -> String {
+    let Some(setting) = &check.setting else {
+        return String::new();
+    };
+    let (bold, dim) = match color {
+        true => (Style::new().bold(), Style::new().dimmed()),
+        false => (Style::new(), Style::new()),
+    };
+    let mut out = String::new();
+    let _ = writeln!(out, "{bold}{}{bold:#}", check.name);
+    let mut launch = format!(
+        "--grid {} --block {}",
+        dims(setting.grid),
+        dims(setting.block)
+    );
+    if setting.dynamic_shared > 0 {
+        let _ = write!(launch, " --shared {}", setting.dynamic_shared);
+    }
+    if setting.cooperative {
+        launch.push_str(" --cooperative");
+    }
+    let mut rows = vec![(launch, geometry.from.clone())];
+    for (index, argument) in setting.arguments.iter().enumerate() {
+        let flag = format!(
+            "--arg {}",
+            quote(&format!("{}={}", argument.name, argument.value))
+        );
+        let grown = explored.iter().any(|e| e.grown.contains(&index));
+        rows.push((
+            flag,
+            match (argument.guessed, grown) {
+                (true, true) => {
+                    Some("guessed, and enlarged because the kernel reaches further".into())
+                }
+                (true, false) => Some("guessed".into()),
+                (false, _) => None,
+            },
+        ));
+        debug_assert!(index < plan.values.len());
+    }
+    let width = rows.iter().map(|(flag, _)| flag.len()).max().unwrap_or(0);
+    for (flag, from) in rows {
+        let line = match from {
+            Some(from) => format!("  {flag:width$}  {dim}({from}){dim:#}"),
+            None => format!("  {flag}"),
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    out.push('\n');
+    if !check.output.is_empty() {
+        out.push_str("the kernel printed:\n");
+        const LINES: usize = 40;
+        for line in check.output.lines().take(LINES) {
+            let shown: String = line
+                .chars()
+                .take(400)
+                .filter(|c| !c.is_control() || *c == '\t')
+                .collect();
+            let _ = writeln!(out, "  {shown}");
+        }
+        let more = check.output.lines().count().saturating_sub(LINES);
+        if more > 0 {
+            let _ = writeln!(
+                out,
+                "  … and {more} more lines (`--format json` has them all)"
+            );
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,125 @@
+//! `racetrap explain [RULE]`: the manual.
+
+use super::failure::{Failure, suggest};
+use crate::rules::{Level, Rule};
+use anstyle::{AnsiColor, Style};
+use std::fmt::Write as _;
+
+/// The page of a rule, or the list of them.
+///
+/// # Errors
+///
+/// No rule has this name.
+pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
+    let Some(name) = rule else {
+        return Ok(list(color));
+    };
+    let wanted = name.trim().replace('_', "-").to_lowercase();
+    match Rule::ALL.iter().find(|r| r.name() == wanted) {
+        Some(rule) => Ok(page(*rule, color)),
+        None => {
+            let failure = Failure::usage(format!("there is no rule `{name}`"));
+            Err(match suggest(&wanted, Rule::ALL.iter().map(|r| r.name())) {
+                Some(near) => failure.help(near),
+                None => failure.help("`racetrap explain` lists the rules"),
+            })
+        }
+    }
+}
+
+fn list(color: bool) -> String {
+    let mut out = String::new();
+    for level in [Level::Error, Level::Warning, Level::Note] {
+        let style = style(level, color);
+        let name = match level {
+            Level::Error => "errors: wrong",
+            Level::Warning => "warnings: right by luck, or on some hardware",
+            Level::Note => "notes: costs time (with --perf)",
+        };
+        let _ = writeln!(out, "{style}{name}{style:#}");
+        for rule in Rule::ALL.iter().filter(|r| r.level() == level) {
+            let _ = writeln!(out, "  {:<20} {}", rule.name(), rule.summary());
+        }
+        out.push('\n');
+    }
+    out.push_str(
+        "`racetrap explain RULE` tells what a rule finds, why it matters and how to fix it.\n",
+    );
+    out
+}
+
+fn style(level: Level, color: bool) -> Style {
+    let hue = match level {
+        Level::Error => AnsiColor::Red,
+        Level::Warning => AnsiColor::Yellow,
+        Level::Note => AnsiColor::Green,
+    };
+    match color {
+        true => Style::new().bold().fg_color(Some(hue.into())),
+        false => Style::new(),
+    }
+}
+
+/// The page as it is in the rule's file, with headings and code set off in colour.
+fn page(rule: Rule, color: bool) -> String {
+    let text = rule.page();
+    if !color {
+        return text + "\n";
+    }
+    let heading = style(rule.level(), true);
+    let code = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
+    let mut fenced = false;
+    let mut out = String::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            let _ = writeln!(out, "    {code}{line}{code:#}");
+        } else if let Some(title) = line.strip_prefix('#') {
+            let title = title.trim_start_matches('#').trim();
+            let _ = writeln!(out, "{heading}{title}{heading:#}");
+        } else {
+            for (at, part) in line.split('`').enumerate() {
+                let _ = match at % 2 {
+                    0 => write!(out, "{part}"),
+                    _ => write!(out, "{code}{part}{code:#}"),
+                };
+            }
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page() {
+        for rule in Rule::ALL {
+            let plain = explain(Some(rule.name()), false).unwrap();
+            assert!(plain.starts_with(&format!("# {rule}")), "{plain}");
+            let colour = explain(Some(rule.name()), true).unwrap();
+            assert!(colour.contains('\u{1b}'));
+        }
+    }
+
+    #[test]
+    fn the_list_has_all_rules() {
+        insta::assert_snapshot!(explain(None, false).unwrap());
+    }
+
+    #[test]
+    fn unknown_rules_get_a_suggestion() {
+        let failure = explain(Some("data-rase"), false).unwrap_err();
+        assert_eq!(failure.help.as_deref(), Some("did you mean `data-race`?"));
+        assert!(
+            explain(Some("zzz"), false)
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains("lists")
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The command line.
+//!
+//! One file a command; each returns what it prints and how it exits, or a
+//! [`Failure`]: the one message with the place and the remedy.
+
+mod check;
+mod doctor;
+mod explain;
+mod failure;
+mod progress;
+
+pub use failure::Failure;
+
+use crate::exit;
+use clap::{CommandFactory, Parser, Subcommand};
+use std::io::Write;
+use std::process::ExitCode;
+
+const ABOUT: &str = "Catches GPU race bugs, with a GPU and without one";
+
+const LONG_ABOUT: &str = "\
+racetrap runs CUDA kernels on a simulator that needs no GPU and tells which races and barrier
+bugs they have: both guilty lines, how to fix it, and what a clean verdict promises.";
+
+const EXAMPLES: &str = "\
+Examples:
+  racetrap check kernel.cu       check a kernel of your own
+  racetrap run                   run the catalogue of correct and buggy kernels
+  racetrap run scan -v           its scans, with the findings
+  racetrap explain data-race     what a finding means and how to fix it
+  racetrap doctor                which optional tools are here, and how to get the others
+
+Exit status: 0 as expected, 1 findings or unexpected verdicts, 2 usage or bad input,
+3 inconclusive.";
+
+/// The program's arguments.
+#[derive(Parser, Debug)]
+#[command(name = "racetrap", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+pub struct Cli {
+    /// Colours in what is printed
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    color: Color,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// When to print in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Color {
+    /// On terminals, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Check a kernel of your own, CUDA source or PTX
+    Check(Box<check::CheckArgs>),
+    /// Explain a kind of finding; without a name, list them
+    Explain {
+        /// The rule, such as data-race
+        rule: Option<String>,
+    },
+    /// Show which optional tools are here, what each is for, and how to get it
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the program and returns its exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    anstream::ColorChoice::from(cli.color).write_global();
+    let color = wants_color(cli.color, &std::io::stdout());
+    match command(&cli.command, color) {
+        Ok((text, code)) => match print(&text) {
+            Ok(()) => ExitCode::from(code),
+            Err(error) => {
+                eprintln!("error: can't write to stdout: {error}");
+                ExitCode::from(exit::INCONCLUSIVE)
+            }
+        },
+        Err(failure) => {
+            let color = wants_color(cli.color, &std::io::stderr());
+            let _ = std::io::stderr().write_all(failure.render(color).as_bytes());
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
+    match command {
+        Command::Check(args) => check::check(args, color).map(|done| (done.output, done.code)),
+        Command::Explain { rule } => {
+            explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))
+        }
+        Command::Doctor => Ok((doctor::doctor(color), exit::OK)),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "racetrap", &mut text);
+            Ok((String::from_utf8_lossy(&text).into_owned(), exit::OK))
+        }
+    }
+}
+
+impl From<Color> for anstream::ColorChoice {
+    fn from(color: Color) -> anstream::ColorChoice {
+        match color {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+    }
+}
+
+/// Whether to print in colour to `stream`: as asked for, or on terminals unless `NO_COLOR` says no.
+fn wants_color(color: Color, stream: &dyn anstream::stream::IsTerminal) -> bool {
+    let terminal = stream.is_terminal();
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+        }
+    }
+}
+
+/// Writes to stdout. A reader that has gone (`racetrap list | head`) is no error.
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,376 @@
+//! Turns a [`Finding`] into a [`Diagnostic`]: finds the source lines, unwinds
+//! inlined calls, names the memory, words it.
+
+use super::help::{self, Frame, Guilty};
+use super::memory::{MemoryNames, space_name};
+use super::source::{SourceFile, Sources, element, statement};
+use super::{Diagnostic, Label, Who};
+use crate::finding::{Action, Detail, End, Finding, Place};
+use crate::rules::Rule;
+use crate::simt::ids::Dim3;
+use crate::simt::observer::{Order, Scope};
+use crate::simt::program::SiteInfo;
+use std::sync::Arc;
+
+/// One launch, as a diagnostic needs it.
+#[derive(Clone, Debug)]
+pub struct KernelView<'a> {
+    /// The kernel, demangled.
+    pub name: String,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Its instructions, by [`crate::simt::ids::Site`].
+    pub sites: &'a [SiteInfo],
+    /// Names in its memory.
+    pub memory: MemoryNames,
+    /// Its PTX: shown where there is no source line.
+    pub ptx: Arc<SourceFile>,
+}
+
+/// Everything that findings of one session refer to.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// The launches, by their number.
+    pub launches: Vec<KernelView<'a>>,
+    /// The source texts.
+    pub sources: &'a mut Sources,
+}
+
+/// Words a finding.
+///
+/// # Panics
+///
+/// If an end names a launch or a site that the scene does not have.
+pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
+    let guilty: Vec<Guilty> = finding
+        .ends
+        .iter()
+        .map(|end| locate(end, finding, scene))
+        .collect();
+    let many = scene.launches.len() > 1;
+    let first = finding.ends.first().map_or(0, |end| end.launch as usize);
+    let view = scene.launches.get(first);
+    let mut labels = Vec::new();
+    for (end, one) in finding.ends.iter().zip(&guilty) {
+        labels.push(label(
+            end,
+            one,
+            finding,
+            &scene.launches[end.launch as usize],
+            many,
+        ));
+    }
+    for one in &guilty {
+        labels.extend(callers(one, &labels));
+    }
+    Diagnostic {
+        rule: finding.rule,
+        level: finding.rule.level(),
+        title: title(finding, view),
+        labels,
+        notes: notes(finding, view, &guilty),
+        help: help::help(finding, &guilty, view),
+        replay: None,
+        count: finding.count,
+        builds: Vec::new(),
+        expected: false,
+    }
+}
+
+/// The source frames of an end, innermost first; the PTX line where there is none.
+fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
+    let view = &scene.launches[end.launch as usize];
+    let site = &view.sites[end.site.0 as usize];
+    let name = finding
+        .place
+        .and_then(|p| view.memory.region(&p).map(|r| r.name.clone()));
+    let mut unread = None;
+    let mut frames = Vec::new();
+    for line in &site.lines {
+        let file = scene.sources.find(&line.file);
+        let text = file.as_ref().and_then(|f| f.line(line.line));
+        let (Some(file), Some(text)) = (&file, text) else {
+            unread.get_or_insert_with(|| format!("{}:{}", line.file, line.line));
+            if frames.is_empty() {
+                break;
+            }
+            continue;
+        };
+        let whole = statement(text, line.column);
+        let columns = match (&name, end.action, frames.is_empty()) {
+            (Some(name), Action::Read, true) => element(text, &whole, name, false),
+            (Some(name), Action::Write, true) => element(text, &whole, name, true),
+            _ => None,
+        };
+        frames.push(Frame {
+            file: file.clone(),
+            line: line.line,
+            columns: columns.unwrap_or(whole),
+            function: line.function.clone(),
+        });
+    }
+    let in_source = !frames.is_empty();
+    if !in_source {
+        let text = view.ptx.line(site.ptx_line).unwrap_or_default();
+        frames.push(Frame {
+            file: view.ptx.clone(),
+            line: site.ptx_line,
+            columns: instruction(text),
+            function: None,
+        });
+    }
+    Guilty {
+        frames,
+        in_source,
+        unread: unread.filter(|_| !in_source),
+        instruction: site.text.clone(),
+    }
+}
+
+/// Byte columns of a PTX line without its indentation and semicolon.
+fn instruction(line: &str) -> std::ops::Range<u32> {
+    let start = line.len() - line.trim_start().len();
+    start as u32..line.trim_end().trim_end_matches(';').len().max(start) as u32
+}
+
+fn label(end: &End, one: &Guilty, finding: &Finding, view: &KernelView<'_>, many: bool) -> Label {
+    let who = Who {
+        thread: view.block.coordinates(end.thread.0),
+        block: view.grid.coordinates(end.block.0),
+        threads: end.threads,
+    };
+    let mut text = match end.threads {
+        0 | 1 => format!("thread {}", triple(who.thread)),
+        more => format!("{more} threads ({} the first)", triple(who.thread)),
+    };
+    text += &format!(" of block {}", triple(who.block));
+    if many {
+        text += &format!(" in launch {} (`{}`)", end.launch, view.name);
+    }
+    let plural = end.threads > 1;
+    text += " ";
+    text += &action(end, finding.place.as_ref(), view, plural);
+    Label {
+        source: one.frames[0].file.clone(),
+        line: one.frames[0].line,
+        columns: one.frames[0].columns.clone(),
+        text,
+        who: Some(who),
+        instruction: Some(one.instruction.clone()),
+    }
+}
+
+/// The calls through which an inlined line was reached, those already shown left out.
+fn callers(one: &Guilty, shown: &[Label]) -> Vec<Label> {
+    let mut out: Vec<Label> = Vec::new();
+    for pair in one.frames.windows(2) {
+        let (inner, outer) = (&pair[0], &pair[1]);
+        let here = |l: &Label| l.source.path == outer.file.path && l.line == outer.line;
+        if shown.iter().any(here) || out.iter().any(here) {
+            continue;
+        }
+        let text = match &inner.function {
+            Some(function) => format!("`{}` was inlined here", short(function)),
+            None => "inlined here".to_string(),
+        };
+        out.push(Label {
+            source: outer.file.clone(),
+            line: outer.line,
+            columns: outer.columns.clone(),
+            text,
+            who: None,
+            instruction: None,
+        });
+    }
+    out
+}
+
+/// A function's name without its parameters.
+fn short(function: &str) -> &str {
+    function.split('(').next().unwrap_or(function)
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
+}
+
+fn action(end: &End, place: Option<&Place>, view: &KernelView<'_>, plural: bool) -> String {
+    let s = if plural { "" } else { "s" };
+    let what = place.map(|p| view.memory.describe(p)).unwrap_or_default();
+    let how = match end.order {
+        Some((Order::Weak, _)) | None => String::new(),
+        Some((Order::Volatile, _)) => " (volatile)".to_string(),
+        Some((_, scope)) => format!(" ({})", scope_name(scope)),
+    };
+    match end.action {
+        Action::Read => format!("read{s} {what}{how}"),
+        Action::Write => format!("write{s} {what}{how}"),
+        Action::Atomic => format!("update{s} {what} atomically{how}"),
+        Action::Wait => format!("wait{s} here"),
+        Action::Sync => format!("execute{s} this"),
+        Action::Pass if plural => "go past without waiting".to_string(),
+        Action::Pass => "goes past without waiting".to_string(),
+        Action::Exit => format!("exit{s} here"),
+        Action::Run if plural => "still run here".to_string(),
+        Action::Run => "still runs here".to_string(),
+        Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
+    }
+}
+
+/// `block scope`
+pub(super) fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cta => "block scope",
+        Scope::Cluster => "cluster scope",
+        Scope::Gpu => "device scope",
+        Scope::Sys => "system scope",
+    }
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Read => "read",
+        Action::Write => "write",
+        Action::Atomic => "atomic update",
+        _ => "access",
+    }
+}
+
+fn title(finding: &Finding, view: Option<&KernelView<'_>>) -> String {
+    let what = |space: bool| match (&finding.place, view) {
+        (Some(place), Some(view)) => {
+            let name = view.memory.describe(place);
+            match space && view.memory.region(place).is_some() {
+                true => format!("{name} in {}", space_name(place.space)),
+                false => name,
+            }
+        }
+        _ => "memory".to_string(),
+    };
+    let threads = |at: usize| finding.ends.get(at).map_or(0, |e| e.threads);
+    let access = finding.ends.first().map_or("access", |e| verb(e.action));
+    let bytes = finding.place.map_or(0, |p| p.bytes);
+    match finding.rule {
+        Rule::DataRace => match finding.ends.as_slice() {
+            [later, earlier, ..] => {
+                let (a, b) = (verb(earlier.action), verb(later.action));
+                match a == b {
+                    true => format!("two unordered {a}s of {}", what(true)),
+                    false => format!("unordered {a} and {b} of {}", what(true)),
+                }
+            }
+            _ => format!("unordered accesses to {}", what(true)),
+        },
+        Rule::InsufficientScope => {
+            format!(
+                "{} is shared with a thread that the scope leaves out",
+                what(true)
+            )
+        }
+        Rule::LockstepAssumption => {
+            format!(
+                "lanes of a warp communicate through {} without synchronising",
+                what(true)
+            )
+        }
+        Rule::DivergentBarrier => match threads(0) {
+            0 => Rule::DivergentBarrier.summary().to_string(),
+            n => format!(
+                "{n} thread{} wait{} at a barrier to which others of the block do not come",
+                if n == 1 { "" } else { "s" },
+                if n == 1 { "s" } else { "" }
+            ),
+        },
+        Rule::BarrierAfterExit => match threads(1) {
+            0 => Rule::BarrierAfterExit.summary().to_string(),
+            n => format!(
+                "a barrier completed only because {n} thread{} had exited",
+                if n == 1 { "" } else { "s" }
+            ),
+        },
+        Rule::NoProgress => match finding.detail {
+            Detail::Steps(steps) => format!(
+                "the kernel has not ended after {} warp-instructions",
+                super::terminal::thousands(steps)
+            ),
+            _ => Rule::NoProgress.summary().to_string(),
+        },
+        Rule::OutOfBounds => format!("{access} of {bytes} bytes outside every allocation"),
+        Rule::MisalignedAccess => {
+            format!("{access} of {bytes} bytes at an address that is no multiple of {bytes}")
+        }
+        Rule::UninitializedRead => format!("{} is read and nothing has written it", what(true)),
+        Rule::UseAfterFree => format!("{access} of memory that was freed"),
+        Rule::BankConflict => match finding.detail {
+            Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
+            _ => Rule::BankConflict.summary().to_string(),
+        },
+        Rule::WarpSyncMask | Rule::Deadlock | Rule::UncoalescedAccess | Rule::DivergentBranch => {
+            finding.rule.summary().to_string()
+        }
+    }
+}
+
+fn notes(finding: &Finding, view: Option<&KernelView<'_>>, guilty: &[Guilty]) -> Vec<String> {
+    let mut notes = Vec::new();
+    match &finding.detail {
+        Detail::None | Detail::Steps(_) => {}
+        Detail::Masks { members, lanes } => notes.push(format!(
+            "the mask is {members:#010x}, the lanes concerned are {lanes:#010x}"
+        )),
+        Detail::Banks { requests, wavefronts, .. } => notes.push(format!(
+            "{requests} requests took {wavefronts} passes through the banks, {} more than without conflicts",
+            wavefronts.saturating_sub(*requests)
+        )),
+        Detail::Sectors { requests, sectors, ideal } => notes.push(format!(
+            "{requests} requests moved {sectors} sectors of 32 bytes; their data would fit in {ideal}"
+        )),
+        Detail::Branches { executed, divergent } => notes.push(format!(
+            "{divergent} of {executed} executions split their warp"
+        )),
+        Detail::Text(text) => notes.push(text.clone()),
+    }
+    if let (Some(place), Some(view)) = (&finding.place, view) {
+        notes.extend(about(finding, place, view));
+    }
+    for one in guilty {
+        if let Some(unread) = &one.unread {
+            notes.push(format!("compiled from {unread}, which can't be read"));
+        }
+    }
+    if guilty.iter().any(|g| !g.in_source && g.unread.is_none()) {
+        notes.push("the PTX has no source lines: compile it with `-lineinfo`".to_string());
+    }
+    notes.dedup();
+    notes
+}
+
+/// Where an access outside lies, and what the memory was declared as.
+fn about(finding: &Finding, place: &Place, view: &KernelView<'_>) -> Option<String> {
+    if let Some(region) = view.memory.region(place) {
+        let declaration = region.declaration.as_ref()?;
+        return Some(format!("`{}` is declared `{declaration}`", region.name));
+    }
+    let outside = matches!(finding.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
+    if !outside {
+        return None;
+    }
+    let nearest = view.memory.nearest(place);
+    let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {
+        return Some(format!("the address is {:#x}", place.address));
+    };
+    let offset = place.address - region.start;
+    let element = u64::from(region.element.unwrap_or(place.bytes)).max(1);
+    Some(match offset >= bytes {
+        true => format!(
+            "`{}` has {} elements of {element} bytes; this would be `{}`, {} bytes behind its end",
+            region.name,
+            bytes / element,
+            region.element_at(place.address, place.bytes),
+            offset - bytes
+        ),
+        false => format!("the address is byte {offset} of `{}`", region.name),
+    })
+}

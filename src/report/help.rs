@@ -1,0 +1,300 @@
+//! The remedy of each rule: which barrier, scope or mask, and between which lines.
+
+use super::KernelView;
+use super::source::SourceFile;
+use crate::finding::{Action, End, Finding};
+use crate::rules::Rule;
+use crate::simt::observer::{Scope, Space};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A source line on the way to an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub file: Arc<SourceFile>,
+    pub line: u32,
+    pub columns: Range<u32>,
+    /// The function that the line belongs to, where it was inlined.
+    pub function: Option<String>,
+}
+
+/// One end of a finding with its frames, innermost first, never none.
+#[derive(Clone, Debug)]
+pub(super) struct Guilty {
+    pub frames: Vec<Frame>,
+    /// Whether the frames are source lines (else: one PTX line).
+    pub in_source: bool,
+    /// The source line that could not be read.
+    pub unread: Option<String>,
+    pub instruction: String,
+}
+
+impl Guilty {
+    fn place(&self) -> String {
+        format!("line {}", self.frames[0].line)
+    }
+
+    fn statement(&self) -> &str {
+        let frame = &self.frames[0];
+        let line = frame.file.line(frame.line).unwrap_or_default();
+        let start = frame.columns.start as usize;
+        line.get(start..)
+            .unwrap_or_default()
+            .split("//")
+            .next()
+            .unwrap_or_default()
+    }
+}
+
+/// The remedy for a finding.
+pub(super) fn help(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+) -> Option<String> {
+    let at = |index: usize| {
+        guilty
+            .get(index)
+            .map_or_else(|| "this line".to_string(), Guilty::place)
+    };
+    Some(match finding.rule {
+        Rule::DataRace => return race(finding, guilty, view),
+        Rule::InsufficientScope => return scope(finding, guilty),
+        Rule::LockstepAssumption => {
+            format!(
+                "put `__syncwarp()` {}",
+                between(guilty.get(1)?, guilty.first()?)
+            )
+        }
+        Rule::DivergentBarrier => divergent(finding, guilty),
+        Rule::BarrierAfterExit => match guilty.get(1) {
+            Some(_) => format!(
+                "let all threads of the block come to {}: put the work in a condition in place of leaving at {}",
+                at(0),
+                at(1)
+            ),
+            None => format!("let all threads of the block come to {}", at(0)),
+        },
+        Rule::WarpSyncMask => format!(
+            "call it at {} outside of the condition, or compute the mask before branching: `mask = __ballot_sync(0xffffffff, condition)`",
+            at(0)
+        ),
+        Rule::Deadlock => format!(
+            "what {} waits for must not depend on a thread that waits itself: let all threads take part in the barrier, or move it out of the condition",
+            at(0)
+        ),
+        Rule::NoProgress => format!(
+            "check that the loop at {} changes its condition, and that no thread spins on what a waiting thread would write; `--max-steps` raises the budget",
+            at(0)
+        ),
+        Rule::OutOfBounds => format!(
+            "guard {}: `if (index < n)`, or give the memory more elements",
+            at(0)
+        ),
+        Rule::MisalignedAccess => format!(
+            "let the address at {} be a multiple of the access size",
+            at(0)
+        ),
+        Rule::UninitializedRead => match finding.place.map(|p| p.space) {
+            Some(Space::Shared) => format!(
+                "write it, and put `__syncthreads()` after that, before {}",
+                at(0)
+            ),
+            _ => format!("write it before {}", at(0)),
+        },
+        Rule::UseAfterFree => format!("free it after {}", at(0)),
+        Rule::BankConflict => format!(
+            "pad the rows of the array by one element, or let neighbouring lanes touch neighbouring words at {}",
+            at(0)
+        ),
+        Rule::UncoalescedAccess => format!(
+            "let neighbouring lanes touch neighbouring addresses at {}",
+            at(0)
+        ),
+        Rule::DivergentBranch => format!(
+            "let the condition at {} be the same for all lanes of a warp",
+            at(0)
+        ),
+    })
+}
+
+/// `hist[bin]++`, `x += 1`: one memory operand that is read and written back.
+fn updates_one(statement: &str, region: Option<&str>) -> bool {
+    let once = region.is_none_or(|name| statement.matches(&format!("{name}[")).count() <= 1);
+    once && ["++", "--", "+=", "-=", "|=", "&=", "^=", "*="]
+        .iter()
+        .any(|o| statement.contains(o))
+}
+
+fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Option<String> {
+    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
+        return None;
+    };
+    let place = finding.place?;
+    let region = view
+        .and_then(|v| v.memory.region(&place))
+        .map(|r| r.name.as_str());
+    let same_line =
+        a.frames[0].line == b.frames[0].line && a.frames[0].file.path == b.frames[0].file.path;
+    if earlier.launch != later.launch {
+        return Some("put both launches on one stream, or let the second wait for an event that the first records".into());
+    }
+    if let Some(plain) = half_atomic(earlier, later) {
+        let end = if plain { b } else { a };
+        return Some(format!(
+            "{} is a plain access while the other end is atomic: make it atomic too, or put a barrier between them",
+            end.place()
+        ));
+    }
+    let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
+    if a.in_source && same_line && updates_one(a.statement(), region) {
+        return Some(format!(
+            "make the update at {} atomic: `atomicAdd(&…, …)`, or give each thread an element of its own",
+            a.place()
+        ));
+    }
+    if earlier.block != later.block {
+        return Some(if same_line && writes {
+            format!(
+                "give each block an element of its own at {}, or let one block write it",
+                a.place()
+            )
+        } else if same_line {
+            format!(
+                "blocks of one launch run in any order: let {} read one buffer and write another",
+                a.place()
+            )
+        } else {
+            format!(
+                "blocks of one launch run in any order: make two launches of it, divided {}; or use an atomic operation",
+                between(a, b)
+            )
+        });
+    }
+    if same_line && writes {
+        return Some(format!(
+            "let one thread write it, or give each thread an element of its own at {}",
+            a.place()
+        ));
+    }
+    let warp = earlier.thread.warp() == later.thread.warp();
+    let small = view.is_some_and(|v| v.block.count() <= 32);
+    let barrier = match (warp, small) {
+        (true, true) => "`__syncwarp()`",
+        (true, false) => {
+            "`__syncthreads()` (or `__syncwarp()`, if only lanes of one warp share it)"
+        }
+        _ => "`__syncthreads()`",
+    };
+    if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
+        return Some(format!(
+            "split {}: read into a register, put {barrier} after it, then write, with another one before the next read",
+            a.place()
+        ));
+    }
+    Some(format!("put {barrier} {}", between(a, b)))
+}
+
+/// Whether exactly one end is strong; true if the later one is the plain one.
+fn half_atomic(earlier: &End, later: &End) -> Option<bool> {
+    let atomic = |end: &End| end.action == Action::Atomic;
+    match (atomic(earlier), atomic(later)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Words that stand for a barrier of the block or warp in a source line.
+const BARRIERS: [&str; 6] = [
+    "__syncthreads",
+    "__syncwarp",
+    ".sync(",
+    "bar.sync",
+    "barrier",
+    "sync(",
+];
+
+/// Where a barrier belongs that orders `earlier` before `later`.
+///
+/// The frames compared are the outermost ones that differ, so that two inlined helpers are told
+/// apart by the lines that call them. A barrier that already stands between the two lines, or an
+/// earlier access on a later line, means that a loop leads from one to the other.
+fn between(earlier: &Guilty, later: &Guilty) -> String {
+    let mut pairs = earlier.frames.iter().rev().zip(later.frames.iter().rev());
+    let Some((a, b)) = pairs
+        .find(|(a, b)| (&a.file.path, a.line) != (&b.file.path, b.line))
+        .or_else(|| earlier.frames.first().zip(later.frames.first()))
+    else {
+        return "between the two".to_string();
+    };
+    if a.file.path != b.file.path {
+        return format!(
+            "between line {} of {} and line {} of {}",
+            a.line, a.file.path, b.line, b.file.path
+        );
+    }
+    let (first, last) = (a.line.min(b.line), a.line.max(b.line));
+    if first == last {
+        return format!("between one execution of line {first} and the next");
+    }
+    let barred = (first + 1..last).any(|line| {
+        let text = a.file.line(line).unwrap_or_default();
+        let code = text.split("//").next().unwrap_or_default();
+        BARRIERS.iter().any(|barrier| code.contains(barrier))
+    });
+    if barred {
+        format!("after line {last}, before line {first} runs again")
+    } else if a.line < b.line {
+        format!("between line {first} and line {last}")
+    } else {
+        format!("between line {first} and line {last}, and in a loop after line {last} as well")
+    }
+}
+
+fn scope(finding: &Finding, guilty: &[Guilty]) -> Option<String> {
+    let narrow = finding
+        .ends
+        .iter()
+        .zip(guilty)
+        .filter_map(|(end, guilty)| Some((end.order?.1, guilty)))
+        .min_by_key(|(scope, _)| *scope);
+    let (scope, end) = narrow?;
+    Some(match scope {
+        Scope::Cta => format!(
+            "widen the scope at {} from block to device: `atomicAdd` for `atomicAdd_block`, `__threadfence()` for `__threadfence_block()`, `cuda::thread_scope_device`",
+            end.place()
+        ),
+        Scope::Cluster => format!(
+            "widen the scope at {} from cluster to device: `cuda::thread_scope_device`",
+            end.place()
+        ),
+        Scope::Gpu | Scope::Sys => format!(
+            "a fence or lock between {} and the other end has a scope too narrow for it: use `__threadfence()`, or device scope for both",
+            end.place()
+        ),
+    })
+}
+
+fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
+    let (Some(here), Some(there), Some(end)) = (guilty.first(), guilty.get(1), finding.ends.get(1))
+    else {
+        return "move the barrier out of the condition, so that all threads of the block come to it".to_string();
+    };
+    match end.action {
+        Action::Wait => format!(
+            "let all threads of the block come to one barrier: replace those at {} and {} by one outside of the condition",
+            here.place(),
+            there.place()
+        ),
+        Action::Exit => format!(
+            "let no thread leave at {} before the barrier at {}: put the work in a condition instead",
+            there.place(),
+            here.place()
+        ),
+        _ => format!(
+            "move the barrier at {} out of the condition, so that all threads of the block come to it",
+            here.place()
+        ),
+    }
+}
