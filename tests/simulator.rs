@@ -38,6 +38,7 @@ impl Run {
             .collect()
     }
 
+    /// Launches under a schedule; the arguments are the parameters' values in order.
     fn launch(
         &mut self,
         grid: u32,
@@ -45,25 +46,37 @@ impl Run {
         params: &[u64],
         schedule: &str,
     ) -> Result<Stats, Stop> {
+        self.launch_with(grid, block, params, schedule, 0, false)
+    }
+
+    fn launch_with(
+        &mut self,
+        grid: u32,
+        block: u32,
+        params: &[u64],
+        schedule: &str,
+        dynamic_shared: u32,
+        cooperative: bool,
+    ) -> Result<Stats, Stop> {
         let mut bytes = vec![0; self.program.param_bytes as usize];
         for (info, value) in self.program.params.iter().zip(params) {
             let at = info.offset as usize;
             bytes[at..at + info.bytes as usize]
                 .copy_from_slice(&value.to_le_bytes()[..info.bytes as usize]);
         }
-        let launch_ = Launch {
+        let how = Launch {
             grid: Dim3::linear(grid),
             block: Dim3::linear(block),
-            dynamic_shared: 0,
+            dynamic_shared,
             params: bytes,
-            cooperative: false,
+            cooperative,
             number: 0,
         };
         let schedule = schedule.parse().unwrap();
         launch(
             &mut self.device,
             &self.program,
-            &launch_,
+            &how,
             &schedule,
             &Limits::default(),
             2,
@@ -145,6 +158,79 @@ fn histogram_counts_under_every_schedule() {
             run.words(bins, 16),
             std::mem::take(&mut expected),
             "{schedule}"
+        );
+    }
+}
+
+const SCHEDULES: [&str; 5] = [
+    "lockstep",
+    "lane-by-lane",
+    "random:1",
+    "random:2",
+    "pct:3:3",
+];
+
+/// Recursion, virtual calls and local arrays, optimised and not.
+#[test]
+fn recursive_and_virtual_calls_return() {
+    for ptx in [
+        include_str!("ptx/recursion.sm_90.ptx"),
+        include_str!("ptx/recursion.sm_75.debug.ptx"),
+    ] {
+        for (n, area) in [(9u64, 4.0f32), (8, std::f32::consts::PI * 9.0)] {
+            for schedule in SCHEDULES {
+                let mut run = Run::of(ptx);
+                let out = run.buffer(&[3; 64]);
+                let areas = run.buffer(&[0; 64]);
+                run.launch(1, 1, &[out, areas, n], schedule)
+                    .unwrap_or_else(|e| panic!("{schedule}: {e}"));
+                let fibonacci = [21, 34][n as usize - 8];
+                let expected = fibonacci + 3 * (n as u32 & 15);
+                assert_eq!(run.words(out, 1), [expected], "{schedule}");
+                let found = f32::from_bits(run.words(areas, 1)[0]);
+                assert!((found - area).abs() < 1e-5, "{schedule}: {found}");
+            }
+        }
+    }
+}
+
+/// Tiles, a reduction over a tile, dynamic shared memory and a grid barrier.
+#[test]
+fn a_grid_barrier_waits_for_all_blocks() {
+    for ptx in [
+        include_str!("ptx/groups.sm_75.ptx"),
+        include_str!("ptx/groups.sm_90.lineinfo.ptx"),
+    ] {
+        for schedule in SCHEDULES {
+            let mut run = Run::of(ptx);
+            let data: Vec<u32> = (0..1000).collect();
+            let input = run.buffer(&data);
+            let out = run.buffer(&[0; 8]);
+            let ended = run.launch_with(5, 64, &[input, out, 1000], schedule, 8, true);
+            ended.unwrap_or_else(|e| panic!("{schedule}: {e}"));
+            assert_eq!(run.words(out, 1), [999 * 1000 / 2], "{schedule}");
+        }
+    }
+}
+
+/// `printf`, `malloc`, `free`, `assert`, function pointers in a table.
+#[test]
+fn system_calls_work() {
+    for ptx in [
+        include_str!("ptx/printf_assert.sm_75.debug.ptx"),
+        include_str!("ptx/printf_assert.sm_90.lineinfo.ptx"),
+    ] {
+        let mut run = Run::of(ptx);
+        let p = run.buffer(&[0, 5, 0]);
+        let stats = run.launch(1, 1, &[p, 1], "lockstep").unwrap();
+        assert_eq!(stats.output, "25 -1.250000 tab\t\"quoted\" \\ end\n\n");
+        assert_eq!(run.words(p, 3), [0, 5, 25]);
+        let mut run = Run::of(ptx);
+        let p = run.buffer(&[7, 5, 0]);
+        let stop = run.launch(1, 1, &[p, 1], "lockstep").unwrap_err();
+        assert!(
+            matches!(&stop, Stop::Assert { message, .. } if message == "p[0] != 7"),
+            "{stop}"
         );
     }
 }

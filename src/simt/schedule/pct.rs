@@ -15,6 +15,9 @@ use std::collections::HashMap;
 /// Operations among which the changes are spread. The kernels of interest have some hundred.
 const LENGTH: u64 = 512;
 
+/// Turns in a row after which somebody seems to spin.
+const PATIENCE: u32 = 200;
+
 /// See the module's page.
 pub(crate) struct Pct {
     rng: Pcg64Mcg,
@@ -22,6 +25,9 @@ pub(crate) struct Pct {
     step: u64,
     priorities: HashMap<(BlockId, WarpId), i64>,
     lowest: i64,
+    /// Who ran last, and how many turns in a row.
+    last: Option<(BlockId, WarpId)>,
+    turns: u32,
 }
 
 impl Pct {
@@ -35,6 +41,8 @@ impl Pct {
             step: 0,
             priorities: HashMap::new(),
             lowest: 0,
+            last: None,
+            turns: 0,
         }
     }
 }
@@ -65,6 +73,18 @@ impl Schedule for Pct {
             self.priorities
                 .insert((runnable[index].block, runnable[index].warp), self.lowest);
             index = best(&self.priorities);
+        }
+        let chosen = (runnable[index].block, runnable[index].warp);
+        self.turns = if self.last == Some(chosen) {
+            self.turns + 1
+        } else {
+            0
+        };
+        self.last = Some(chosen);
+        if self.turns >= PATIENCE {
+            self.turns = 0;
+            self.lowest -= 1;
+            self.priorities.insert(chosen, self.lowest);
         }
         Decision {
             index: index as u32,

@@ -57,24 +57,26 @@ impl FromStr for Trace {
 pub(crate) struct Replay {
     trace: Trace,
     at: usize,
+    shift: usize,
 }
 
 impl Replay {
     pub fn new(trace: Trace) -> Replay {
-        Replay { trace, at: 0 }
+        Replay {
+            trace,
+            at: 0,
+            shift: 0,
+        }
     }
 }
 
 impl Schedule for Replay {
     fn decide(&mut self, runnable: &[Runnable]) -> Decision {
         let Some(d) = self.trace.decisions.get(self.at).copied() else {
-            let fresh = runnable
-                .iter()
-                .position(|r| !r.tired)
-                .unwrap_or(self.at % runnable.len());
-            self.at += 1;
+            // Whoever seems to wait for somebody makes room for the next one.
+            self.shift += usize::from(runnable.iter().any(|r| r.tired));
             return Decision {
-                index: fresh as u32,
+                index: (self.shift % runnable.len()) as u32,
                 lanes: Mask::MAX,
                 visible: u32::MAX,
             };
