@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod catalog;
 pub mod cli;
+pub mod detect;
 pub mod exit;
 pub mod finding;
 pub mod ptx;

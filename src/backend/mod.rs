@@ -1,7 +1,6 @@
 //! What executes a plan of launches: the simulator here, a real GPU behind the
 //! same vocabulary of buffers and launches elsewhere.
 
-pub mod interim;
 pub mod simulator;
 
 pub use simulator::{Independence, Options, Outcome, Session};

@@ -1,6 +1,6 @@
 //! A session on the simulator: one device, its detectors, and launches one after another.
 
-use super::interim::Detectors;
+use crate::detect::Detectors;
 use crate::finding::{Action, Detail, End, Finding};
 use crate::rules::Rule;
 use crate::simt::ids::*;

@@ -1,5 +1,5 @@
 //! `min` and `max` of floating-point codes, in every format by the same
-//! integer comparison.
+//! integer comparison (a code of 16 bits is the upper half of one of 32).
 //!
 //! A sign-magnitude code becomes a two's-complement key of the same order, in
 //! which −0 stands before +0 as the manual wants it.
@@ -44,25 +44,29 @@ macro_rules! ordered {
                 let none = if NAN { nan_a | nan_b } else { nan_a & nan_b };
                 if none { nan } else { number }
             }
-
-            /// [`pick`] of magnitudes; the sign is the product's. (`.xorsign.abs`)
-            #[inline(always)]
-            pub(in super::super) fn pick_xorsign<const MAX: bool, const NAN: bool>(
-                a: $unsigned,
-                b: $unsigned,
-                nan: $unsigned,
-                layout: Layout<$unsigned>,
-            ) -> $unsigned {
-                let magnitude = pick::<MAX, NAN>(a & !SIGN, b & !SIGN, nan, layout);
-                let sign = (a ^ b) & SIGN;
-                if is_nan(magnitude, layout) { magnitude } else { magnitude | sign }
-            }
         }
     )*};
 }
 
 ordered! {
-    half, u16, i16;
     single, u32, i32;
     double, u64, i64;
+}
+
+/// [`single::pick`] of magnitudes; the sign is the product's. (`.xorsign.abs`)
+#[inline(always)]
+pub(super) fn pick_xorsign<const MAX: bool, const NAN: bool>(
+    a: u32,
+    b: u32,
+    nan: u32,
+    layout: Layout<u32>,
+) -> u32 {
+    const SIGN: u32 = 1 << 31;
+    let magnitude = single::pick::<MAX, NAN>(a & !SIGN, b & !SIGN, nan, layout);
+    let none = magnitude & !SIGN > layout.infinity;
+    if none {
+        magnitude
+    } else {
+        magnitude | (a ^ b) & SIGN
+    }
 }

@@ -74,18 +74,26 @@ fn integer_code(value: i128, format: Format, rounding: Rounding) -> u64 {
 
 /// A code of another format, in any rounding.
 #[inline(never)]
-fn recode(code: u64, from: Format, to: Format, rounding: Rounding) -> u16 {
-    to.pack(from.unpack(code), rounding) as u16
+fn recode(code: u64, from: Format, to: Format, rounding: Rounding) -> u32 {
+    to.pack(from.unpack(code), rounding) as u32
 }
 
 #[inline(always)]
 fn integer_to_single<S: Integer, D: Direction>(value: S) -> f32 {
-    f32::from_bits(integer_code(value.widen(), F32, D::ROUNDING) as u32)
+    if S::MAX <= u32::MAX as i128 {
+        to_single::<D, false>(value.double())
+    } else {
+        f32::from_bits(integer_code(value.widen(), F32, D::ROUNDING) as u32)
+    }
 }
 
 #[inline(always)]
 fn integer_to_double<S: Integer, D: Direction>(value: S) -> f64 {
-    f64::from_bits(integer_code(value.widen(), F64, D::ROUNDING))
+    if S::MAX <= u32::MAX as i128 {
+        value.double()
+    } else {
+        f64::from_bits(integer_code(value.widen(), F64, D::ROUNDING))
+    }
 }
 
 /// From an integer.
@@ -111,7 +119,7 @@ pub(super) fn from_integer(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             C = sat,
             match to {
                 Type::F16 => from_each_integer!(from, W_W, D_W, |a: S| {
-                    half::saturate::<F16, C>(integer_code(a.widen(), FORMAT16, D::ROUNDING) as u16)
+                    half::saturate::<F16, C>(integer_code(a.widen(), FORMAT16, D::ROUNDING) as u32)
                 }),
                 Type::Bf16 => {
                     from_each_integer!(from, W_W, D_W, |a: S| integer_code(
@@ -171,7 +179,7 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             // No `.f16` becomes a subnormal `.f32`.
             with_flag!(
                 S = form.has(SAT),
-                Some(row!(W_W, |a: u16| saturate::<S>(F16::widen(a))))
+                Some(row!(W_W, |a: u16| saturate::<S>(F16::widen(a as u32))))
             )
         }
         (Type::F64, Type::F16) => {
@@ -179,7 +187,7 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             form.only(SAT)?;
             with_flag!(S = form.has(SAT), {
                 Some(row!(W_D, |a: u16| saturate_double::<S>(widen(F16::widen(
-                    a
+                    a as u32
                 )))))
             })
         }
@@ -189,13 +197,13 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             form.only(FTZ)?;
             with_flag!(
                 F = form.has(FTZ),
-                Some(row!(W_W, |a: u16| flush::<F>(Bf16::widen(a))))
+                Some(row!(W_W, |a: u16| flush::<F>(Bf16::widen(a as u32))))
             )
         }
         (Type::F64, Type::Bf16) => {
             form.rounding_or_nearest()?;
             form.only(0)?;
-            Some(row!(W_D, |a: u16| widen(canonical(Bf16::widen(a)))))
+            Some(row!(W_D, |a: u16| widen(canonical(Bf16::widen(a as u32)))))
         }
         (Type::Bf16, Type::F16) => {
             form.only(0)?;
@@ -250,7 +258,7 @@ fn unrounded(form: &Form) -> Option<()> {
 }
 
 #[inline(always)]
-fn from_double<H: Half, D: Direction>(value: f64, to: Format) -> u16 {
+fn from_double<H: Half, D: Direction>(value: f64, to: Format) -> u32 {
     if D::ROUNDING == Rounding::NearestEven {
         narrow_double::<H>(value)
     } else {
@@ -260,7 +268,7 @@ fn from_double<H: Half, D: Direction>(value: f64, to: Format) -> u16 {
 
 /// `.f32` to 16 bits in any rounding.
 #[inline(always)]
-fn to_half<H: Half, D: Direction>(value: f32, to: Format) -> u16 {
+fn to_half<H: Half, D: Direction>(value: f32, to: Format) -> u32 {
     if D::ROUNDING == Rounding::NearestEven {
         H::narrow(value.to_bits())
     } else {
@@ -273,7 +281,7 @@ fn to_half<H: Half, D: Direction>(value: f32, to: Format) -> u16 {
 pub(super) fn to_half_bounded<H: Half, D: Direction, const RELU: bool, const FINITE: bool>(
     value: f32,
     to: Format,
-) -> u16 {
+) -> u32 {
     let code = to_half::<H, D>(value, to);
     let code = if FINITE && code & 0x7fff == H::INFINITY {
         code - 1

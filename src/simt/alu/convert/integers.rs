@@ -19,6 +19,8 @@ pub(super) trait Integer: Lane {
     fn clamp(value: f64) -> Self;
     /// The value.
     fn widen(self) -> i128;
+    /// The nearest `f64`: the value itself, for 32 bits and fewer.
+    fn double(self) -> f64;
 }
 
 macro_rules! integers {
@@ -38,6 +40,10 @@ macro_rules! integers {
             #[inline(always)]
             fn widen(self) -> i128 {
                 self as i128
+            }
+            #[inline(always)]
+            fn double(self) -> f64 {
+                self as f64
             }
         }
     )*};

@@ -60,12 +60,12 @@ pub(super) fn to_integer(form: &Form, to: Type, from: Type) -> Option<AluOp> {
         match from {
             Type::F16 => {
                 to_each_integer!(to, W_W, W_D, |a: u16| lane::<I, D, false>(
-                    F16::widen(a) as f64
+                    F16::widen(a as u32) as f64
                 ))
             }
             Type::Bf16 => {
                 to_each_integer!(to, W_W, W_D, |a: u16| lane::<I, D, false>(
-                    Bf16::widen(a) as f64
+                    Bf16::widen(a as u32) as f64
                 ))
             }
             Type::F32 => with_flag!(F = form.has(FTZ), {
@@ -116,8 +116,8 @@ pub(super) fn same(form: &Form, of: Type) -> Option<AluOp> {
 }
 
 #[inline(always)]
-fn integral_half<H: Half, D: Direction>(code: u16) -> u16 {
-    narrow_double::<H>(integral::<D>(H::widen(code) as f64))
+fn integral_half<H: Half, D: Direction>(code: u16) -> u32 {
+    narrow_double::<H>(integral::<D>(H::widen(code as u32) as f64))
 }
 
 /// A conversion of a type to itself. The plain ones are moves, but `ptxas`
@@ -125,9 +125,9 @@ fn integral_half<H: Half, D: Direction>(code: u16) -> u16 {
 fn unrounded(form: &Form, of: Type) -> Option<AluOp> {
     let (ftz, sat) = (form.has(FTZ), form.has(SAT));
     Some(match (of, ftz, sat) {
-        (Type::F16, _, false) => row!(W_W, |a: u16| half::settle::<F16>(a)),
-        (Type::F16, _, true) => row!(W_W, |a: u16| half::saturate::<F16, true>(a)),
-        (Type::Bf16, ..) => row!(W_W, |a: u16| half::settle::<Bf16>(a)),
+        (Type::F16, _, false) => row!(W_W, |a: u16| half::settle::<F16>(a as u32)),
+        (Type::F16, _, true) => row!(W_W, |a: u16| half::saturate::<F16, true>(a as u32)),
+        (Type::Bf16, ..) => row!(W_W, |a: u16| half::settle::<Bf16>(a as u32)),
         (Type::F32, false, false) => row!(W_W, |a: u32| a),
         (Type::F32, true, false) => row!(W_W, |a: f32| canonical(flush::<true>(a))),
         (Type::F32, false, true) => row!(W_W, |a: f32| saturate::<true>(a)),

@@ -61,6 +61,12 @@ pub(super) fn convert(form: &Form, to: Type, from: Type, inputs: usize) -> Optio
     }
 }
 
+/// Two codes of 16 bits, the lower one first.
+#[inline(always)]
+fn pack([low, high]: [u32; 2]) -> u32 {
+    low | high << 16
+}
+
 /// A value after `.relu`: NaN stays.
 #[inline(always)]
 fn rectify<const RELU: bool>(value: Value) -> Value {
@@ -85,10 +91,10 @@ fn pair(form: &Form, to: Type) -> Option<AluOp> {
             with_flag!(S = form.has(SATFINITE), {
                 Some(match to {
                     Type::F16x2 => row!(WW_W, |a: f32, b: f32| {
-                        [b, a].map(|x| to_half_bounded::<F16, D, R, S>(x, FORMAT16))
+                        pack([b, a].map(|x| to_half_bounded::<F16, D, R, S>(x, FORMAT16)))
                     }),
                     _ => row!(WW_W, |a: f32, b: f32| {
-                        [b, a].map(|x| to_half_bounded::<Bf16, D, R, S>(x, BF16))
+                        pack([b, a].map(|x| to_half_bounded::<Bf16, D, R, S>(x, BF16)))
                     }),
                 })
             })
@@ -198,8 +204,8 @@ fn shrink(form: &Form, to: Type, from: Type, inputs: usize) -> Option<AluOp> {
 }
 
 /// The `.f16` of a code of a narrow format; all have one.
-fn grown<const RELU: bool>(code: u32, format: Format) -> u16 {
-    let code = FORMAT16.pack(format.unpack(code as u64), Rounding::TowardZero) as u16;
+fn grown<const RELU: bool>(code: u32, format: Format) -> u32 {
+    let code = FORMAT16.pack(format.unpack(code as u64), Rounding::TowardZero) as u32;
     relu::<F16, RELU>(code)
 }
 
@@ -212,10 +218,9 @@ fn grow(form: &Form, from: Type) -> Option<AluOp> {
     with_flag!(
         R = form.has(RELU),
         with_alternate!(from, {
-            Some(row!(W_W, |a: u32| [
-                grown::<R>(a, FORMAT),
-                grown::<R>(a >> WIDTH, FORMAT)
-            ]))
+            Some(row!(W_W, |a: u32| {
+                pack([grown::<R>(a, FORMAT), grown::<R>(a >> WIDTH, FORMAT)])
+            }))
         })
     )
 }
@@ -268,12 +273,12 @@ fn from_scale(form: &Form) -> Option<AluOp> {
         return None;
     }
     Some(row!(W_W, |a: u32| {
-        [a, a >> 8].map(|code| match code as u8 {
+        pack([a, a >> 8].map(|code| match code as u8 {
             // 2^-127 is subnormal.
             0 => 0x0040,
             0xff => NAN,
-            code => (code as u16) << 7,
-        })
+            code => (code as u32) << 7,
+        }))
     }))
 }
 

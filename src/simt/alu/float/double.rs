@@ -4,9 +4,11 @@
 //! [`exact`](super::super::exact). NaN operands are kept: the result is the
 //! first NaN operand, quieted, and an invalid operation gives `0xfff8000000000000`.
 
+use super::super::Row64;
 use super::super::exact::{self, F64, Rounding, Value};
 use super::super::order::{self, Layout};
 use super::super::rounding::Direction;
+use super::super::rows::LANES;
 
 const LAYOUT: Layout<u64> = Layout {
     infinity: 0x7ff0_0000_0000_0000,
@@ -30,6 +32,28 @@ fn settle<const N: usize>(operands: [f64; N], result: f64) -> f64 {
         settled = if is_nan(bits) { bits | QUIET } else { settled };
     }
     f64::from_bits(settled)
+}
+
+/// Applies a function to rows of `N` operands. NaN results are settled in a
+/// second pass, which few rows need.
+#[inline(always)]
+pub(super) fn rows<const N: usize>(
+    operands: [&Row64; N],
+    results: &mut Row64,
+    function: impl Fn([f64; N]) -> f64,
+) {
+    let lane = |i: usize| operands.map(|row| f64::from_bits(row[i]));
+    let mut any_nan = false;
+    for i in 0..LANES {
+        let result = function(lane(i));
+        results[i] = result.to_bits();
+        any_nan |= result.is_nan();
+    }
+    if any_nan {
+        for i in 0..LANES {
+            results[i] = settle(lane(i), f64::from_bits(results[i])).to_bits();
+        }
+    }
 }
 
 #[inline(always)]
@@ -74,56 +98,51 @@ fn exact_sqrt(a: f64, rounding: Rounding) -> f64 {
 /// a + b.
 #[inline(always)]
 pub(super) fn add<D: Direction>(a: f64, b: f64) -> f64 {
-    let sum = if nearest::<D>() {
+    if nearest::<D>() {
         a + b
     } else {
         exact_add(a, b, D::ROUNDING)
-    };
-    settle([a, b], sum)
+    }
 }
 
 /// a − b.
 #[inline(always)]
 pub(super) fn sub<D: Direction>(a: f64, b: f64) -> f64 {
-    let difference = if nearest::<D>() {
+    if nearest::<D>() {
         a - b
     } else {
         exact_add(a, -b, D::ROUNDING)
-    };
-    settle([a, b], difference)
+    }
 }
 
 /// a · b.
 #[inline(always)]
 pub(super) fn mul<D: Direction>(a: f64, b: f64) -> f64 {
-    let product = if nearest::<D>() {
+    if nearest::<D>() {
         a * b
     } else {
         exact_mul(a, b, D::ROUNDING)
-    };
-    settle([a, b], product)
+    }
 }
 
 /// a · b + c, rounded once.
 #[inline(always)]
 pub(super) fn fma<D: Direction>(a: f64, b: f64, c: f64) -> f64 {
-    let sum = if nearest::<D>() {
+    if nearest::<D>() {
         a.mul_add(b, c)
     } else {
         exact_fma(a, b, c, D::ROUNDING)
-    };
-    settle([a, b, c], sum)
+    }
 }
 
 /// a / b.
 #[inline(always)]
 pub(super) fn div<D: Direction>(a: f64, b: f64) -> f64 {
-    let quotient = if nearest::<D>() {
+    if nearest::<D>() {
         a / b
     } else {
         exact_div(a, b, D::ROUNDING)
-    };
-    settle([a, b], quotient)
+    }
 }
 
 /// 1 / a.
@@ -135,12 +154,11 @@ pub(super) fn rcp<D: Direction>(a: f64) -> f64 {
 /// √a.
 #[inline(always)]
 pub(super) fn sqrt<D: Direction>(a: f64) -> f64 {
-    let root = if nearest::<D>() {
+    if nearest::<D>() {
         a.sqrt()
     } else {
         exact_sqrt(a, D::ROUNDING)
-    };
-    settle([a], root)
+    }
 }
 
 /// `min` and `max` (`MAX`). Of two NaN the second one, quieted, as the code
@@ -152,7 +170,7 @@ pub(super) fn pick<const MAX: bool>(a: u64, b: u64) -> u64 {
 
 /// `rsqrt.approx.f64`.
 pub(super) fn rsqrt(a: f64) -> f64 {
-    settle([a], 1.0 / a.sqrt())
+    1.0 / a.sqrt()
 }
 
 /// Inputs and results of the two `.approx.ftz.f64` operations: the upper words alone,

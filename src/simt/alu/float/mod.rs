@@ -277,7 +277,11 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
     match (opcode, form.mode, form.flags) {
         ("rcp", Mode::Approximate, FTZ) => return Some(row!(D_D, double::rcp_approx)),
         ("rsqrt", Mode::Approximate, FTZ) => return Some(row!(D_D, double::rsqrt_approx)),
-        ("rsqrt", Mode::Approximate, 0) => return Some(row!(D_D, double::rsqrt)),
+        ("rsqrt", Mode::Approximate, 0) => {
+            return Some(AluOp::D_D(|a, d| {
+                double::rows([a], d, |[a]| double::rsqrt(a))
+            }));
+        }
         _ => form.only(0)?,
     }
     let rounding = match opcode {
@@ -297,13 +301,23 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
     };
     with_rounding!(D = rounding, {
         Some(match opcode {
-            "add" => row!(DD_D, |a: f64, b: f64| double::add::<D>(a, b)),
-            "sub" => row!(DD_D, |a: f64, b: f64| double::sub::<D>(a, b)),
-            "mul" => row!(DD_D, |a: f64, b: f64| double::mul::<D>(a, b)),
-            "div" => row!(DD_D, |a: f64, b: f64| double::div::<D>(a, b)),
-            "rcp" => row!(D_D, |a: f64| double::rcp::<D>(a)),
-            "sqrt" => row!(D_D, |a: f64| double::sqrt::<D>(a)),
-            _ => row!(DDD_D, |a: f64, b: f64, c: f64| double::fma::<D>(a, b, c)),
+            "add" => {
+                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::add::<D>(a, b)))
+            }
+            "sub" => {
+                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::sub::<D>(a, b)))
+            }
+            "mul" => {
+                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::mul::<D>(a, b)))
+            }
+            "div" => {
+                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::div::<D>(a, b)))
+            }
+            "rcp" => AluOp::D_D(|a, d| double::rows([a], d, |[a]| double::rcp::<D>(a))),
+            "sqrt" => AluOp::D_D(|a, d| double::rows([a], d, |[a]| double::sqrt::<D>(a))),
+            _ => AluOp::DDD_D(|a, b, c, d| {
+                double::rows([a, b, c], d, |[a, b, c]| double::fma::<D>(a, b, c))
+            }),
         })
     })
 }

@@ -125,7 +125,7 @@ pub(super) fn pick_xorsign<const MAX: bool, const FTZ: bool, const NANS: bool>(
     a: u32,
     b: u32,
 ) -> u32 {
-    order::single::pick_xorsign::<MAX, NANS>(flushed::<FTZ>(a), flushed::<FTZ>(b), NAN, LAYOUT)
+    order::pick_xorsign::<MAX, NANS>(flushed::<FTZ>(a), flushed::<FTZ>(b), NAN, LAYOUT)
 }
 
 /// `min` and `max` of three, of their magnitudes if `ABS`.

@@ -1,5 +1,6 @@
 //! Every operation against `rustc_apfloat`, at the edges and at random.
 
+use proptest::prelude::*;
 use rustc_apfloat::ieee::{Double, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
@@ -793,52 +794,154 @@ fn approximations_are_within_their_bounds() {
     }
 }
 
+/// Every spelling of these opcodes that `ptxas` accepts, and no other but the legacy
+/// `mad` without a rounding: each line has opcodes, types, numbers of inputs, and alternatives of
+/// a rounding (`-` for none) with optional modifiers.
 #[test]
-fn spellings_that_do_not_exist_are_not_found() {
-    for (spelling, inputs) in [
-        ("add", 2),
-        ("add.f32", 1),
-        ("add.f32", 3),
-        ("add.rn.rz.f32", 2),
-        ("add.rni.f32", 2),
-        ("add.rna.f32", 2),
-        ("add.sat.f64", 2),
-        ("add.ftz.f64", 2),
-        ("add.f32.f64", 2),
-        ("add.ftz.f32.f16", 2),
-        ("mul.f32.f16", 2),
-        ("mul.sat.f32x2", 2),
-        ("mad.rn.f32x2", 3),
-        ("fma.f32", 3),
-        ("fma.f64", 3),
-        ("fma.approx.f32", 3),
-        ("div.f32", 2),
-        ("div.f64", 2),
-        ("div.rn.sat.f32", 2),
-        ("div.approx.f64", 2),
-        ("div.full.f64", 2),
-        ("rcp.f32", 1),
-        ("rcp.full.f32", 1),
-        ("rcp.approx.f64", 1),
-        ("sqrt.approx.ftz.f64", 1),
-        ("rsqrt.rn.f32", 1),
-        ("rsqrt.f64", 1),
-        ("sin.f32", 1),
-        ("sin.approx.f64", 1),
-        ("lg2.approx.f64", 1),
-        ("tanh.approx.ftz.f32", 1),
-        ("neg.rn.f32", 1),
-        ("neg.ftz.f64", 1),
-        ("neg.sat.f32", 1),
-        ("abs.abs.f32", 1),
-        ("min.abs.f32", 2),
-        ("min.xorsign.f32", 2),
-        ("min.xorsign.abs.f32", 3),
-        ("min.f64", 3),
-        ("min.NaN.f64", 2),
-        ("copysign.ftz.f32", 2),
-        ("add.wide.f32", 2),
+fn spellings_are_those_that_exist() {
+    const IEEE: &str = "rn rz rm rp";
+    const DEFAULT: &str = "- rn rz rm rp";
+    let table: &[(&str, &str, usize, &str, &[&str])] = &[
+        ("add sub mul", "f32", 2, DEFAULT, &["ftz", "sat"]),
+        ("add sub mul", "f32x2", 2, DEFAULT, &["ftz"]),
+        ("add sub mul", "f64", 2, DEFAULT, &[]),
+        ("add sub", "f32.f16 f32.bf16", 2, DEFAULT, &["sat"]),
+        ("add sub mul", "f16 f16x2", 2, "- rn", &["ftz", "sat"]),
+        ("add sub mul", "bf16 bf16x2", 2, "- rn", &[]),
+        ("fma", "f32", 3, IEEE, &["ftz", "sat"]),
+        ("mad", "f32", 3, DEFAULT, &["ftz", "sat"]),
+        ("fma", "f32x2", 3, IEEE, &["ftz"]),
+        ("fma", "f64", 3, IEEE, &[]),
+        ("mad", "f64", 3, DEFAULT, &[]),
+        ("fma", "f32.f16 f32.bf16", 3, IEEE, &["sat"]),
+        ("fma", "f16 f16x2", 3, "rn", &["ftz", "sat"]),
+        ("fma", "f16 f16x2", 3, "rn", &["ftz", "relu"]),
+        ("fma", "bf16 bf16x2", 3, "rn", &["relu"]),
+        ("div", "f32", 2, "approx full rn rz rm rp", &["ftz"]),
+        ("div", "f64", 2, IEEE, &[]),
+        ("rcp sqrt", "f32", 1, "approx rn rz rm rp", &["ftz"]),
+        ("rcp sqrt", "f64", 1, IEEE, &[]),
+        ("rsqrt sin cos lg2 ex2", "f32", 1, "approx", &["ftz"]),
+        ("rsqrt", "f64", 1, "approx", &["ftz"]),
+        ("tanh", "f32 f16 f16x2 bf16 bf16x2", 1, "approx", &[]),
+        ("ex2", "f16 f16x2", 1, "approx", &[]),
+        ("neg abs", "f32 f16 f16x2", 1, "-", &["ftz"]),
+        ("neg abs", "f64 bf16 bf16x2", 1, "-", &[]),
+        ("copysign", "f32 f64", 2, "-", &[]),
+        ("min max", "f32 f16 f16x2", 2, "-", &["ftz", "NaN"]),
+        (
+            "min max",
+            "f32 f16 f16x2",
+            2,
+            "-",
+            &["ftz", "NaN", "xorsign.abs"],
+        ),
+        ("min max", "bf16 bf16x2", 2, "-", &["NaN", "xorsign.abs"]),
+        ("min max", "f64", 2, "-", &[]),
+        ("min max", "f32", 3, "-", &["ftz", "NaN", "abs"]),
+    ];
+    let mut expected = std::collections::BTreeSet::new();
+    let mut allow = |opcode: &str, ty: &str, inputs: usize, rounding: &str, flags: &[&str]| {
+        for set in 0..1 << flags.len() {
+            let mut parts = vec![opcode];
+            parts.extend((rounding != "-").then_some(rounding));
+            parts.extend(
+                (0..flags.len())
+                    .filter(|i| set >> i & 1 == 1)
+                    .map(|i| flags[i]),
+            );
+            parts.push(ty);
+            expected.insert((parts.join("."), inputs));
+        }
+    };
+    for (opcodes, types, inputs, roundings, flags) in table {
+        for opcode in opcodes.split(' ') {
+            for ty in types.split(' ') {
+                for rounding in roundings.split(' ') {
+                    allow(opcode, ty, *inputs, rounding, flags);
+                }
+            }
+        }
+    }
+    expected.insert((String::from("rcp.approx.ftz.f64"), 1));
+    expected.insert((String::from("ex2.approx.ftz.bf16"), 1));
+    expected.insert((String::from("ex2.approx.ftz.bf16x2"), 1));
+
+    let opcodes =
+        "add sub mul fma mad div neg abs min max rcp sqrt rsqrt sin cos lg2 ex2 tanh copysign";
+    let types = "f16 f16x2 bf16 bf16x2 f32 f32x2 f64 f32.f16 f32.bf16 f16.f32 f32.f64 f64.f32 tf32";
+    let flags = ["ftz", "sat", "NaN", "xorsign", "abs", "relu", "oob"];
+    for opcode in opcodes.split(' ') {
+        for ty in types.split(' ') {
+            for rounding in "- rn rz rm rp rna rni approx full rs".split(' ') {
+                for set in 0..1 << flags.len() {
+                    let mut parts = vec![opcode];
+                    parts.extend((rounding != "-").then_some(rounding));
+                    parts.extend(
+                        (0..flags.len())
+                            .filter(|i| set >> i & 1 == 1)
+                            .map(|i| flags[i]),
+                    );
+                    parts.push(ty);
+                    let spelling = parts.join(".");
+                    for inputs in 0..=4 {
+                        let there = find(&spelling, inputs).is_some();
+                        let key = (spelling.clone(), inputs);
+                        assert_eq!(there, expected.contains(&key), "{spelling} {inputs}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn modifiers_stand_in_any_order_but_once() {
+    for spelling in ["add.sat.rn.ftz.f32", "add.f32.sat", "add.ftz.f32.rn"] {
+        assert!(find(spelling, 2).is_some(), "{spelling}");
+    }
+    for spelling in [
+        "add",
+        "add.rn",
+        "add.rn.rn.f32",
+        "add.rn.rz.f32",
+        "add.ftz.ftz.f32",
+        "add.f32.f32",
+        "add.wide.f32",
+        "add.F32",
+        "add..f32",
     ] {
-        assert!(find(spelling, inputs).is_none(), "{spelling}");
+        assert!(find(spelling, 2).is_none(), "{spelling}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_f32(bits in any::<[u32; 3]>(), which in 0..4usize) {
+        let [a, b, c] = bits.map(u64::from);
+        let (name, round) = ROUNDINGS[which];
+        let sum = single(a).add_r(single(b), round).value;
+        prop_assert_eq!(lane(op(&format!("add.{name}.f32"), 2), [a, b]), single_code(sum));
+        let product = single(a).mul_r(single(b), round).value;
+        prop_assert_eq!(lane(op(&format!("mul.{name}.f32"), 2), [a, b]), single_code(product));
+        let quotient = single(a).div_r(single(b), round).value;
+        prop_assert_eq!(lane(op(&format!("div.{name}.f32"), 2), [a, b]), single_code(quotient));
+        let fused = single(a).mul_add_r(single(b), single(c), round).value;
+        prop_assert_eq!(lane(op(&format!("fma.{name}.f32"), 3), [a, b, c]), single_code(fused));
+    }
+
+    #[test]
+    fn any_f64([a, b, c] in any::<[u64; 3]>(), which in 0..4usize) {
+        let (name, round) = ROUNDINGS[which];
+        let sum = double(a).add_r(double(b), round).value;
+        prop_assert_eq!(lane(op(&format!("add.{name}.f64"), 2), [a, b]), double_code(sum, [a, b]));
+        let product = double(a).mul_r(double(b), round).value;
+        prop_assert_eq!(lane(op(&format!("mul.{name}.f64"), 2), [a, b]), double_code(product, [a, b]));
+        let quotient = double(a).div_r(double(b), round).value;
+        prop_assert_eq!(lane(op(&format!("div.{name}.f64"), 2), [a, b]), double_code(quotient, [a, b]));
+        let fused = double(a).mul_add_r(double(b), double(c), round).value;
+        prop_assert_eq!(lane(op(&format!("fma.{name}.f64"), 3), [a, b, c]), double_code(fused, [a, b, c]));
     }
 }

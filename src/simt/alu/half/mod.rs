@@ -24,36 +24,42 @@ use super::form::{
 };
 use super::rows::row;
 
-/// `row!` for a function of one code, or of both halves where `packed`.
+/// `row!` for a function of codes, or of both halves where `packed`. What stands
+/// above a scalar code is ignored.
 macro_rules! halves {
     ($packed:expr, W_W, $f:expr) => {
         if $packed {
-            row!(W_W, |a: [u16; 2]| a.map($f))
+            row!(W_W, |a: u32| $f(a & LOW) | $f(a >> 16) << 16)
         } else {
-            row!(W_W, $f)
+            row!(W_W, |a: u32| $f(a & LOW))
         }
     };
     ($packed:expr, WW_W, $f:expr) => {
         if $packed {
-            row!(WW_W, |a: [u16; 2], b: [u16; 2]| [
-                $f(a[0], b[0]),
-                $f(a[1], b[1])
-            ])
+            row!(WW_W, |a: u32, b: u32| {
+                $f(a & LOW, b & LOW) | $f(a >> 16, b >> 16) << 16
+            })
         } else {
-            row!(WW_W, $f)
+            row!(WW_W, |a: u32, b: u32| $f(a & LOW, b & LOW))
         }
     };
     ($packed:expr, WWW_W, $f:expr) => {
         if $packed {
-            row!(WWW_W, |a: [u16; 2], b: [u16; 2], c: [u16; 2]| [
-                $f(a[0], b[0], c[0]),
-                $f(a[1], b[1], c[1])
-            ])
+            row!(WWW_W, |a: u32, b: u32, c: u32| {
+                $f(a & LOW, b & LOW, c & LOW) | $f(a >> 16, b >> 16, c >> 16) << 16
+            })
         } else {
-            row!(WWW_W, $f)
+            row!(WWW_W, |a: u32, b: u32, c: u32| $f(
+                a & LOW,
+                b & LOW,
+                c & LOW
+            ))
         }
     };
 }
+
+/// The lower half of a register.
+const LOW: u32 = 0xffff;
 
 /// `with_flag!` for a type: the format.
 macro_rules! with_format {
@@ -96,13 +102,13 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
             only(FTZ | SAT, 0)?;
             if bf16 {
                 return Some(match opcode {
-                    "add" => halves!(packed, WW_W, |a: u16, b: u16| lanes::add::<Bf16, false>(
+                    "add" => halves!(packed, WW_W, |a: u32, b: u32| lanes::add::<Bf16, false>(
                         a, b
                     )),
-                    "sub" => halves!(packed, WW_W, |a: u16, b: u16| lanes::sub::<Bf16, false>(
+                    "sub" => halves!(packed, WW_W, |a: u32, b: u32| lanes::sub::<Bf16, false>(
                         a, b
                     )),
-                    _ => halves!(packed, WW_W, |a: u16, b: u16| lanes::mul::<Bf16, false>(
+                    _ => halves!(packed, WW_W, |a: u32, b: u32| lanes::mul::<Bf16, false>(
                         a, b
                     )),
                 });
@@ -111,13 +117,13 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 F = ftz,
                 with_flag!(S = form.has(SAT), {
                     Some(match opcode {
-                        "add" => halves!(packed, WW_W, |a: u16, b: u16| {
+                        "add" => halves!(packed, WW_W, |a: u32, b: u32| {
                             saturate::<F16, S>(lanes::add::<F16, F>(a, b))
                         }),
-                        "sub" => halves!(packed, WW_W, |a: u16, b: u16| {
+                        "sub" => halves!(packed, WW_W, |a: u32, b: u32| {
                             saturate::<F16, S>(lanes::sub::<F16, F>(a, b))
                         }),
-                        _ => halves!(packed, WW_W, |a: u16, b: u16| {
+                        _ => halves!(packed, WW_W, |a: u32, b: u32| {
                             saturate::<F16, S>(lanes::mul::<F16, F>(a, b))
                         }),
                     })
@@ -132,25 +138,25 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
             }
             if bf16 {
                 return with_flag!(R = rectify, {
-                    Some(halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                    Some(halves!(packed, WWW_W, |a: u32, b: u32, c: u32| {
                         relu::<Bf16, R>(lanes::fma::<Bf16, false>(a, b, c))
                     }))
                 });
             }
             with_flag!(F = ftz, {
                 Some(if sat {
-                    halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                    halves!(packed, WWW_W, |a: u32, b: u32, c: u32| {
                         saturate::<F16, true>(lanes::fma::<F16, F>(a, b, c))
                     })
                 } else if rectify {
-                    halves!(packed, WWW_W, |a: u16, b: u16, c: u16| {
+                    halves!(packed, WWW_W, |a: u32, b: u32, c: u32| {
                         relu::<F16, true>(lanes::fma::<F16, F>(a, b, c))
                     })
                 } else {
                     halves!(
                         packed,
                         WWW_W,
-                        |a: u16, b: u16, c: u16| lanes::fma::<F16, F>(a, b, c)
+                        |a: u32, b: u32, c: u32| lanes::fma::<F16, F>(a, b, c)
                     )
                 })
             })
@@ -161,8 +167,8 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 H = bf16,
                 with_flag!(F = ftz, {
                     Some(match opcode {
-                        "neg" => halves!(packed, W_W, |a: u16| lanes::neg::<H, F>(a)),
-                        _ => halves!(packed, W_W, |a: u16| lanes::abs::<H, F>(a)),
+                        "neg" => halves!(packed, W_W, |a: u32| lanes::neg::<H, F>(a)),
+                        _ => halves!(packed, W_W, |a: u32| lanes::abs::<H, F>(a)),
                     })
                 })
             )
@@ -180,11 +186,11 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                         F = ftz,
                         with_flag!(N = form.has(NAN_FLAG), {
                             Some(if form.has(XORSIGN) {
-                                halves!(packed, WW_W, |a: u16, b: u16| {
+                                halves!(packed, WW_W, |a: u32, b: u32| {
                                     lanes::pick_xorsign::<H, M, F, N>(a, b)
                                 })
                             } else {
-                                halves!(packed, WW_W, |a: u16, b: u16| lanes::pick::<H, M, F, N>(
+                                halves!(packed, WW_W, |a: u32, b: u32| lanes::pick::<H, M, F, N>(
                                     a, b
                                 ))
                             })
@@ -196,16 +202,16 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
         "tanh" if form.mode == Mode::Approximate => {
             only(0, 0)?;
             with_format!(H = bf16, {
-                Some(halves!(packed, W_W, |a: u16| lanes::tanh::<H>(a)))
+                Some(halves!(packed, W_W, |a: u32| lanes::tanh::<H>(a)))
             })
         }
         // The `.bf16` form is spelt with `.ftz`, the `.f16` form without.
         "ex2" if form.mode == Mode::Approximate && ftz == bf16 => {
             only(0, FTZ)?;
             Some(if bf16 {
-                halves!(packed, W_W, |a: u16| lanes::ex2::<Bf16, true>(a))
+                halves!(packed, W_W, |a: u32| lanes::ex2::<Bf16, true>(a))
             } else {
-                halves!(packed, W_W, |a: u16| lanes::ex2::<F16, false>(a))
+                halves!(packed, W_W, |a: u32| lanes::ex2::<F16, false>(a))
             })
         }
         _ => None,

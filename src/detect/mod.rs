@@ -1,0 +1,81 @@
+//! Detectors: one file each, behind the hooks of [`crate::simt::observer`].
+//!
+//! [`Detectors`] is what a session drives: all of them in one observer, put together when
+//! it is compiled. Detectors know neither the instruction set nor the backend.
+
+pub mod race;
+pub mod reference;
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod tests;
+
+use crate::finding::Finding;
+use crate::simt::ids::*;
+use crate::simt::observer::*;
+
+/// All detectors.
+#[derive(Debug, Default)]
+pub struct Detectors {
+    races: race::Detector,
+    perf: bool,
+}
+
+impl Detectors {
+    /// For a session; `perf` turns the performance detectors on.
+    pub fn new(perf: bool) -> Detectors {
+        Detectors {
+            races: race::Detector::new(),
+            perf,
+        }
+    }
+
+    /// What was found since the last call, in a stable order.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.races.take_findings().into_sorted()
+    }
+}
+
+impl Observer for Detectors {
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.races.launch_begins(shape);
+    }
+    fn launch_ends(&mut self) {
+        self.races.launch_ends();
+    }
+    fn fork(&self) -> Detectors {
+        Detectors {
+            races: self.races.fork(),
+            perf: self.perf,
+        }
+    }
+    fn join(&mut self, forks: Vec<Detectors>) -> Joined {
+        self.races
+            .join(forks.into_iter().map(|f| f.races).collect())
+    }
+    fn block_begins(&mut self, block: BlockId) {
+        self.races.block_begins(block);
+    }
+    fn block_ends(&mut self, block: BlockId) {
+        self.races.block_ends(block);
+    }
+    #[inline]
+    fn access(&mut self, access: &Access<'_>) {
+        self.races.access(access);
+    }
+    fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
+        self.races.fence(who, mask, order, scope);
+    }
+    fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        self.races.block_arrives(block, id, who);
+    }
+    fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        self.races.block_barrier(barrier);
+    }
+    fn warp_sync(&mut self, sync: &WarpSync) {
+        self.races.warp_sync(sync);
+    }
+    fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
+        self.races.exits(who, mask);
+    }
+}

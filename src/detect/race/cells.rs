@@ -1,0 +1,515 @@
+//! The shadow: what is remembered of each granule of memory.
+//!
+//! Structure of arrays, so that a warp's access to adjacent memory is a loop over slices
+//! that the compiler vectorises. For each granule: the last weak write; the weak readers;
+//! and, where the program can make strong accesses, the strong ones.
+//!
+//! The weak readers are in one of these states, told by `r_stamp` and `r_mask`:
+//!
+//! | state | means | encoding |
+//! |---|---|---|
+//! | none | nobody has read | `r_stamp` 0 |
+//! | single | some lanes of one warp, at one stamp and instruction | `r_mask` not 0 |
+//! | pair | two or more warps of a block; two are kept | `r_mask` 0, `r_stamp` the later of the two |
+//! | far pair | warps of two or more blocks; two of different blocks are kept | `r_mask` 0, `r_stamp` [`FAR`] |
+//! | list | everybody, exactly | `r_mask` 0, `r_stamp` [`LIST`], `r_tag` the index |
+//!
+//! Pairs are used where threads of different warps can only be ordered by a barrier of the
+//! whole block ([`View::fine_sync`] is false): then whoever writes later, one of the two is
+//! in another warp and as unordered as all those that were forgotten.
+
+use super::block::View;
+use super::clock::Stamp;
+use super::strong::StrongCell;
+use crate::simt::ids::{Mask, Site};
+
+/// A race was found, or in the fast loops: may have been. The slow path tells which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race;
+
+/// `r_stamp` of a far pair.
+pub const FAR: Stamp = u32::MAX;
+/// `r_stamp` of a list.
+pub const LIST: Stamp = u32::MAX - 1;
+/// Stamps stay below this.
+pub const LAST_STAMP: Stamp = u32::MAX - 2;
+
+/// `s_class` of a granule whose strong accesses are in a [`StrongCell`].
+pub const SLOW: u16 = u16::MAX;
+
+/// Some lanes of a warp that did the same at one stamp and instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The warp, in the shadow's numbering.
+    pub warp: u32,
+    /// When.
+    pub stamp: Stamp,
+    /// The lanes.
+    pub mask: Mask,
+    /// The instruction.
+    pub site: u32,
+}
+
+/// Things that are kept by index.
+#[derive(Debug)]
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab {
+            items: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Default> Slab<T> {
+    /// Adds one.
+    pub fn insert(&mut self, item: T) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.items[at as usize] = item;
+            at
+        } else {
+            self.items.push(item);
+            (self.items.len() - 1) as u32
+        }
+    }
+    /// Removes one.
+    pub fn remove(&mut self, at: u32) -> T {
+        self.free.push(at);
+        std::mem::take(&mut self.items[at as usize])
+    }
+    /// The one at an index.
+    pub fn get(&self, at: u32) -> &T {
+        &self.items[at as usize]
+    }
+    /// The one at an index.
+    pub fn get_mut(&mut self, at: u32) -> &mut T {
+        &mut self.items[at as usize]
+    }
+}
+
+/// The shadow of a shared-memory window, or of a page of global memory.
+///
+/// 36 bytes for each granule, 50 where strong accesses are possible, and what the lists
+/// and strong cells take.
+#[derive(Debug, Default)]
+pub struct Cells {
+    pub(super) w_stamp: Vec<Stamp>,
+    pub(super) w_warp: Vec<u32>,
+    /// Instruction and lane.
+    pub(super) w_tag: Vec<u32>,
+    pub(super) r_stamp: Vec<Stamp>,
+    pub(super) r_warp: Vec<u32>,
+    pub(super) r_mask: Vec<Mask>,
+    /// Instruction, and in pairs the lane.
+    pub(super) r_tag: Vec<u32>,
+    /// The second of a pair: warp, instruction and lane.
+    pub(super) r_second: Vec<u64>,
+    /// The last strong read-modify-write, if nothing else strong has happened here.
+    pub(super) s_stamp: Vec<Stamp>,
+    pub(super) s_warp: Vec<u32>,
+    pub(super) s_tag: Vec<u32>,
+    /// 0: none, [`SLOW`]: `s_stamp` is the index of a strong cell.
+    pub(super) s_class: Vec<u16>,
+    pub(super) lists: Slab<Vec<Entry>>,
+    pub(super) strong: Slab<StrongCell>,
+    /// Whether anything but weak reads has happened.
+    pub(super) written: bool,
+}
+
+/// Instruction and lane in one word.
+pub fn tag(site: Site, lane: u32) -> u32 {
+    site.0 << 5 | lane
+}
+/// The instruction of a tag.
+pub fn site_of(tag: u32) -> u32 {
+    tag >> 5
+}
+/// The lane of a tag.
+pub fn lane_of(tag: u32) -> u32 {
+    tag & 31
+}
+
+/// Lane numbers and bits of the cells of an access to adjacent memory with `K` cells a lane.
+struct Lanes<const N: usize> {
+    number: [u32; N],
+    bit: [u32; N],
+}
+
+const fn lane_table<const N: usize>() -> Lanes<N> {
+    let mut table = Lanes {
+        number: [0; N],
+        bit: [0; N],
+    };
+    let mut i = 0;
+    while i < N {
+        table.number[i] = (i * 32 / N) as u32;
+        table.bit[i] = 1 << (i * 32 / N);
+        i += 1;
+    }
+    table
+}
+
+static ONE: Lanes<32> = lane_table();
+static TWO: Lanes<64> = lane_table();
+static FOUR: Lanes<128> = lane_table();
+static EIGHT: Lanes<256> = lane_table();
+static SIXTEEN: Lanes<512> = lane_table();
+static THIRTY_TWO: Lanes<1024> = lane_table();
+
+/// For each cell of 32 lanes with `cells` adjacent cells each: its lane, and that lane's bit.
+pub fn lane_tables(cells: usize) -> (&'static [u32], &'static [u32]) {
+    match cells {
+        1 => (&ONE.number, &ONE.bit),
+        2 => (&TWO.number, &TWO.bit),
+        4 => (&FOUR.number, &FOUR.bit),
+        8 => (&EIGHT.number, &EIGHT.bit),
+        16 => (&SIXTEEN.number, &SIXTEEN.bit),
+        _ => (&THIRTY_TWO.number, &THIRTY_TWO.bit),
+    }
+}
+
+impl Cells {
+    /// A fresh shadow of `cells` granules.
+    pub fn new(cells: usize, strong: bool) -> Cells {
+        let strong = if strong { cells } else { 0 };
+        Cells {
+            w_stamp: vec![0; cells],
+            w_warp: vec![0; cells],
+            w_tag: vec![0; cells],
+            r_stamp: vec![0; cells],
+            r_warp: vec![0; cells],
+            r_mask: vec![0; cells],
+            r_tag: vec![0; cells],
+            r_second: vec![0; cells],
+            s_stamp: vec![0; strong],
+            s_warp: vec![0; strong],
+            s_tag: vec![0; strong],
+            s_class: vec![0; strong],
+            ..Cells::default()
+        }
+    }
+
+    /// Granules.
+    pub fn len(&self) -> usize {
+        self.w_stamp.len()
+    }
+
+    /// A weak read of adjacent cells from `at` on, cell `i` by lane `lane[i]`. An error
+    /// means that nothing was done.
+    pub fn read_run(
+        &mut self,
+        at: usize,
+        lane: &[u32],
+        bit: &[u32],
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let n = lane.len();
+        let end = at + n;
+        let bit = &bit[..n];
+        self.strong_run(at, n, v)?;
+        let tag = tag(site, 0);
+        let mut bad = self.write_hazards(at, lane, v);
+        let (rs, rw) = (&mut self.r_stamp[at..end], &mut self.r_warp[at..end]);
+        let (rm, rt) = (&mut self.r_mask[at..end], &mut self.r_tag[at..end]);
+        for i in 0..n {
+            let here = v.in_block(rw[i]);
+            let dead = (rs[i] == 0) | (here & (rs[i] < v.block_floor));
+            let one = rm[i] != 0;
+            let own = one & (rw[i] == v.me);
+            let same = own
+                & ((rs[i] < v.warp_floor)
+                    | (rm[i] == bit[i])
+                    | ((rs[i] == v.now) & (rt[i] == tag)));
+            let pair = !one & ((rs[i] == FAR) | (here & (rs[i] < LIST)));
+            bad |= u32::from(!(dead | same | pair));
+        }
+        if bad != 0 {
+            return Err(Race);
+        }
+        for i in 0..n {
+            let here = v.in_block(rw[i]);
+            let dead = (rs[i] == 0) | (here & (rs[i] < v.block_floor));
+            let keep = !dead & (rm[i] == 0);
+            let add = (rs[i] == v.now) & (rw[i] == v.me) & (rt[i] == tag) & !dead;
+            rm[i] = if keep {
+                0
+            } else {
+                bit[i] | if add { rm[i] } else { 0 }
+            };
+            rs[i] = if keep { rs[i] } else { v.now };
+            rw[i] = if keep { rw[i] } else { v.me };
+            rt[i] = if keep { rt[i] } else { tag };
+        }
+        Ok(())
+    }
+
+    /// A weak write of adjacent cells; as [`Cells::read_run`].
+    pub fn write_run(
+        &mut self,
+        at: usize,
+        lane: &[u32],
+        bit: &[u32],
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let n = lane.len();
+        let end = at + n;
+        let bit = &bit[..n];
+        self.strong_run(at, n, v)?;
+        let mut bad = self.write_hazards(at, lane, v);
+        let (rs, rw) = (&self.r_stamp[at..end], &self.r_warp[at..end]);
+        let rm = &self.r_mask[at..end];
+        for i in 0..n {
+            let dead = (rs[i] == 0) | (v.in_block(rw[i]) & (rs[i] < v.block_floor));
+            let own = (rw[i] == v.me)
+                & (rm[i] != 0)
+                & ((rs[i] < v.warp_floor) | (rm[i] == bit[i]));
+            bad |= u32::from(!(dead | own));
+        }
+        if bad != 0 {
+            return Err(Race);
+        }
+        self.written = true;
+        self.w_stamp[at..end].fill(v.now);
+        self.w_warp[at..end].fill(v.me);
+        for (slot, lane) in self.w_tag[at..end].iter_mut().zip(lane) {
+            *slot = tag(site, *lane);
+        }
+        Ok(())
+    }
+
+    /// 1 if some cell's last weak write may be unordered before the lane's access.
+    fn write_hazards(&self, at: usize, lane: &[u32], v: &View<'_>) -> u32 {
+        let end = at + lane.len();
+        let (ws, ww) = (&self.w_stamp[at..end], &self.w_warp[at..end]);
+        let wt = &self.w_tag[at..end];
+        let mut bad = 0;
+        for i in 0..lane.len() {
+            let dead = (ws[i] == 0) | (v.in_block(ww[i]) & (ws[i] < v.block_floor));
+            let own = (ww[i] == v.me) & ((ws[i] < v.warp_floor) | (lane_of(wt[i]) == lane[i]));
+            bad |= u32::from(!(dead | own));
+        }
+        bad
+    }
+
+    /// Whether no strong access matters to a weak one.
+    fn strong_run(&self, at: usize, n: usize, v: &View<'_>) -> Result<(), Race> {
+        if self.s_class.is_empty() {
+            return Ok(());
+        }
+        let (class, warp) = (&self.s_class[at..at + n], &self.s_warp[at..at + n]);
+        let stamp = &self.s_stamp[at..at + n];
+        let mut bad = 0;
+        for i in 0..n {
+            let dead = (class[i] != SLOW) & v.in_block(warp[i]) & (stamp[i] < v.block_floor);
+            bad |= u32::from(!((class[i] == 0) | dead));
+        }
+        if bad == 0 { Ok(()) } else { Err(Race) }
+    }
+
+    /// Whether what came before allows a weak read of one cell by one lane.
+    pub fn check_read(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        self.check_write(at, lane, v)
+            .and(self.check_strong_writes(at, lane, v))
+    }
+
+    /// Whether what came before allows a weak write of one cell by one lane.
+    pub fn check_overwrite(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        self.check_write(at, lane, v)
+            .and(self.check_readers(at, lane, v))
+            .and(self.check_strong_writes(at, lane, v))
+            .and(self.check_strong_reads(at, lane, v))
+    }
+
+    /// Whether all writes are ordered before whatever the block does now.
+    pub fn is_quiet(&self, at: usize, v: &View<'_>) -> bool {
+        let write = self.w_stamp[at] == 0
+            || v.in_block(self.w_warp[at]) && self.w_stamp[at] < v.block_floor;
+        write && self.strong_run(at, 1, v).is_ok()
+    }
+
+    /// Remembers a weak write of one cell by one lane.
+    pub fn add_write(&mut self, at: usize, lane: u32, v: &View<'_>, site: Site) {
+        self.written = true;
+        self.w_stamp[at] = v.now;
+        self.w_warp[at] = v.me;
+        self.w_tag[at] = tag(site, lane);
+        // Whatever is unordered with what came before is unordered with this write too.
+        if self.r_mask[at] == 0 && self.r_stamp[at] == LIST {
+            self.lists.remove(self.r_tag[at]);
+        }
+        self.r_stamp[at] = 0;
+        self.r_mask[at] = 0;
+        self.r_warp[at] = 0;
+        self.forget_strong(at);
+    }
+
+    /// Whether the last weak write is ordered before an access of `lane`.
+    pub(super) fn check_write(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        let tag = self.w_tag[at];
+        match v.unordered(lane, self.w_warp[at], 1 << lane_of(tag), self.w_stamp[at]) {
+            0 => Ok(()),
+            _ => Err(Race),
+        }
+    }
+
+    /// Whether all weak readers are ordered before a write of `lane`.
+    pub(super) fn check_readers(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        let clean = self
+            .readers(at)
+            .all(|e| v.unordered(lane, e.warp, e.mask, e.stamp) == 0);
+        if clean { Ok(()) } else { Err(Race) }
+    }
+
+    /// The weak readers that are known of one by one.
+    pub(super) fn readers(&self, at: usize) -> impl Iterator<Item = Entry> + '_ {
+        let (stamp, mask) = (self.r_stamp[at], self.r_mask[at]);
+        let (warp, tag) = (self.r_warp[at], self.r_tag[at]);
+        let mut few = [None; 2];
+        let mut many: &[Entry] = &[];
+        if mask != 0 {
+            few[0] = Some(Entry {
+                warp,
+                stamp,
+                mask,
+                site: site_of(tag),
+            });
+        } else if stamp == LIST {
+            many = self.lists.get(tag);
+        } else if stamp != 0 {
+            let second = self.r_second[at];
+            for (slot, (warp, tag)) in few
+                .iter_mut()
+                .zip([(warp, tag), ((second >> 32) as u32, second as u32)])
+            {
+                *slot = Some(Entry {
+                    warp,
+                    stamp,
+                    mask: 1 << lane_of(tag),
+                    site: site_of(tag),
+                });
+            }
+        }
+        few.into_iter().flatten().chain(many.iter().copied())
+    }
+
+    /// Remembers a weak read of one cell by some lanes.
+    pub fn add_reader(&mut self, at: usize, mask: Mask, v: &View<'_>, site: Site) {
+        let new = Entry {
+            warp: v.me,
+            stamp: v.now,
+            mask,
+            site: site.0,
+        };
+        let lane = mask.trailing_zeros();
+        let (stamp, warp) = (self.r_stamp[at], self.r_warp[at]);
+        if self.r_mask[at] != 0 {
+            let old = self.readers(at).next().expect("a single reader");
+            if warp == v.me && stamp == v.now && old.site == site.0 {
+                self.r_mask[at] |= mask;
+                return;
+            }
+            let covered = if warp == v.me {
+                old.mask & !mask & v.unordered(lane, warp, old.mask, stamp)
+            } else {
+                v.unordered(lane, warp, old.mask, stamp)
+            };
+            if covered == 0 {
+                self.set_single(at, new);
+            } else if v.fine_sync || warp == v.me {
+                self.set_list(at, vec![old], new, v);
+            } else {
+                self.set_pair(at, old, new, v);
+            }
+        } else if stamp == LIST {
+            let mut entries = self.lists.remove(self.r_tag[at]);
+            if v.fine_sync {
+                return self.set_list(at, entries, new, v);
+            }
+            entries.retain(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+            match entries.iter().find(|e| e.warp != v.me) {
+                Some(&other) => self.set_pair(at, other, new, v),
+                None if entries.is_empty() => self.set_single(at, new),
+                None => self.set_list(at, entries, new, v),
+            }
+        } else if stamp == 0 {
+            self.set_single(at, new);
+        } else {
+            let pair: Vec<Entry> = self.readers(at).collect();
+            let other = pair
+                .iter()
+                .find(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+            match other {
+                None => self.set_single(at, new),
+                // A pair of another block becomes a far one; all others stay.
+                Some(&old) if stamp != FAR && !v.in_block(warp) => {
+                    self.set_pair(at, old, new, v);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn set_single(&mut self, at: usize, e: Entry) {
+        self.r_stamp[at] = e.stamp;
+        self.r_warp[at] = e.warp;
+        self.r_mask[at] = e.mask;
+        self.r_tag[at] = e.site << 5;
+    }
+
+    fn set_pair(&mut self, at: usize, old: Entry, new: Entry, v: &View<'_>) {
+        self.r_stamp[at] = if v.in_block(old.warp) {
+            old.stamp.max(new.stamp)
+        } else {
+            FAR
+        };
+        self.r_warp[at] = old.warp;
+        self.r_mask[at] = 0;
+        self.r_tag[at] = old.site << 5 | old.mask.trailing_zeros();
+        let tag = new.site << 5 | new.mask.trailing_zeros();
+        self.r_second[at] = u64::from(new.warp) << 32 | u64::from(tag);
+    }
+
+    fn set_list(&mut self, at: usize, mut entries: Vec<Entry>, new: Entry, v: &View<'_>) {
+        add_entry(&mut entries, new, v);
+        self.r_stamp[at] = LIST;
+        // In no block, so that the fast loops leave it alone.
+        self.r_warp[at] = u32::MAX;
+        self.r_mask[at] = 0;
+        self.r_tag[at] = self.lists.insert(entries);
+    }
+}
+
+/// Adds an entry to a list sorted by warp; what it dominates by program order goes.
+fn add_entry(entries: &mut Vec<Entry>, new: Entry, v: &View<'_>) {
+    if entries.len() >= 16 && entries.len().is_power_of_two() {
+        // What is ordered before a later reader need not be kept: whoever comes after the
+        // later one comes after both.
+        let lane = new.mask.trailing_zeros();
+        entries.retain(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+    }
+    let from = entries.partition_point(|e| e.warp < new.warp);
+    let to = entries.partition_point(|e| e.warp <= new.warp);
+    for e in &mut entries[from..to] {
+        e.mask &= !new.mask;
+    }
+    let same = entries[from..to]
+        .iter()
+        .position(|e| e.stamp == new.stamp && e.site == new.site);
+    match same {
+        Some(i) => entries[from + i].mask |= new.mask,
+        None => entries.insert(to, new),
+    }
+    if entries[from..=to.min(entries.len() - 1)]
+        .iter()
+        .any(|e| e.mask == 0)
+    {
+        entries.retain(|e| e.mask != 0);
+    }
+}

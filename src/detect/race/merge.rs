@@ -1,0 +1,101 @@
+//! Whether forks that ran different blocks at the same time got in each other's way.
+//!
+//! Blocks of different forks are never ordered, so any conflict that is not morally
+//! strong is a race, and which race is for a run on one core to say.
+
+use super::Detector;
+use super::cells::{Cells, SLOW};
+use super::strong::Class;
+use std::collections::BTreeMap;
+
+/// What forks have done to a granule, as far as others must know.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    weak_read: bool,
+    weak_write: bool,
+    strong_write: bool,
+    /// The class of all strong accesses, or [`MIXED`]; 0 if there are none.
+    class: u16,
+}
+
+/// Strong accesses of which no other strong one is morally strong with all.
+const MIXED: u16 = SLOW;
+
+impl Kinds {
+    fn of(page: &Cells, at: usize) -> Kinds {
+        let mut kinds = Kinds {
+            weak_read: page.r_stamp[at] != 0,
+            weak_write: page.w_stamp[at] != 0,
+            ..Kinds::default()
+        };
+        let (writes, reads) = page.strong_accesses(at);
+        kinds.strong_write = !writes.is_empty();
+        let classes = writes.iter().map(|w| w.class);
+        for class in classes.chain(reads.iter().map(|r| r.class)) {
+            kinds.add(class);
+        }
+        kinds
+    }
+
+    fn add(&mut self, class: Class) {
+        let old = Class(self.class);
+        if !class.wide() || self.class != 0 && (self.class == MIXED || !old.same_extent(class)) {
+            self.class = MIXED;
+        } else {
+            self.class = class.0;
+        }
+    }
+
+    fn conflicts(&self, other: &Kinds) -> bool {
+        let weak = |a: &Kinds, b: &Kinds| {
+            let reads = b.weak_read || b.class != 0;
+            a.weak_write && (reads || b.weak_write) || a.weak_read && b.strong_write
+        };
+        let strong = self.class != 0
+            && other.class != 0
+            && (self.strong_write || other.strong_write)
+            && (self.class == MIXED
+                || other.class == MIXED
+                || !Class(self.class).same_extent(Class(other.class)));
+        weak(self, other) || weak(other, self) || strong
+    }
+
+    fn join(&mut self, other: &Kinds) {
+        self.weak_read |= other.weak_read;
+        self.weak_write |= other.weak_write;
+        self.strong_write |= other.strong_write;
+        if other.class == MIXED {
+            self.class = MIXED;
+        } else if other.class != 0 {
+            self.add(Class(other.class));
+        }
+    }
+}
+
+/// Whether two forks conflict on some granule.
+pub fn conflicts(forks: &[Detector]) -> bool {
+    let mut pages: BTreeMap<usize, Vec<&Cells>> = BTreeMap::new();
+    for fork in forks {
+        for (number, page) in fork.global.touched() {
+            pages.entry(number).or_default().push(page);
+        }
+    }
+    pages
+        .values()
+        .filter(|pages| pages.len() > 1 && pages.iter().any(|p| p.written))
+        .any(|pages| page_conflicts(pages))
+}
+
+fn page_conflicts(pages: &[&Cells]) -> bool {
+    let mut all = vec![Kinds::default(); pages[0].len()];
+    for page in pages {
+        for (at, seen) in all.iter_mut().enumerate() {
+            let kinds = Kinds::of(page, at);
+            if seen.conflicts(&kinds) {
+                return true;
+            }
+            seen.join(&kinds);
+        }
+    }
+    false
+}

@@ -1,0 +1,80 @@
+//! The shadow of global memory: pages that are made when they are first touched.
+//!
+//! It lives for one launch: what came before on the same stream is ordered before all of it.
+
+use super::cells::Cells;
+
+/// Granules of a page, as a power of two.
+const PAGE: u32 = 10;
+const SIZE: usize = 1 << PAGE;
+
+/// Where a detector keeps its cells.
+pub trait Shadow {
+    /// Calls `piece(cells, at, from, n)` for the parts of `n` adjacent cells from `cell` on:
+    /// `n` cells from `at` in `cells`, `from` cells after the first.
+    fn pieces(&mut self, cell: u64, n: usize, piece: impl FnMut(&mut Cells, usize, usize, usize));
+}
+
+impl Shadow for Cells {
+    fn pieces(
+        &mut self,
+        cell: u64,
+        n: usize,
+        mut piece: impl FnMut(&mut Cells, usize, usize, usize),
+    ) {
+        piece(self, cell as usize, 0, n);
+    }
+}
+
+/// The shadow of global memory.
+#[derive(Debug, Default)]
+pub struct Pages {
+    pages: Vec<Option<Box<Cells>>>,
+    strong: bool,
+}
+
+impl Pages {
+    /// An empty one; `strong` if the program can make strong accesses.
+    pub fn new(strong: bool) -> Pages {
+        Pages {
+            pages: Vec::new(),
+            strong,
+        }
+    }
+
+    /// The page of a cell, and the cell's place in it.
+    pub fn page(&mut self, cell: u64) -> (&mut Cells, usize) {
+        let index = (cell >> PAGE) as usize;
+        if index >= self.pages.len() {
+            self.pages.resize_with(index + 1, || None);
+        }
+        let strong = self.strong;
+        let page = self.pages[index].get_or_insert_with(|| Box::new(Cells::new(SIZE, strong)));
+        (page, cell as usize % SIZE)
+    }
+
+    /// The pages that were touched, by number.
+    pub fn touched(&self) -> impl Iterator<Item = (usize, &Cells)> {
+        self.pages
+            .iter()
+            .enumerate()
+            .filter_map(|(i, p)| p.as_deref().map(|p| (i, p)))
+    }
+}
+
+impl Shadow for Pages {
+    fn pieces(
+        &mut self,
+        cell: u64,
+        n: usize,
+        mut piece: impl FnMut(&mut Cells, usize, usize, usize),
+    ) {
+        let mut from = 0;
+        while from < n {
+            let (page, at) = self.page(cell + from as u64);
+            let count = (SIZE - at).min(n - from);
+            piece(page, at, from, count);
+            from += count;
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The race detector against the plain reference, over random programs.
+
+use super::Detectors;
+use super::reference::{Pair, Reference};
+use super::scene::*;
+use crate::simt::ids::*;
+use crate::simt::observer::*;
+use proptest::prelude::*;
+use std::collections::HashSet;
+
+const BLOCKS: u32 = 2;
+const WARPS: u32 = 2;
+const THREADS: u32 = 40;
+
+/// One step of a random program, before it is made to fit who is still there.
+#[derive(Clone, Debug)]
+enum Step {
+    Go(u32, u32, Mask, Does),
+    Fence(u32, u32, Mask, FenceOrder, Scope),
+    WarpSync(u32, u32, Mask),
+    Barrier(u32),
+    /// Barrier 1 of some lanes, those who arrived before included.
+    Part(u32, [Mask; WARPS as usize]),
+    Arrive(u32, u32, Mask),
+    Exit(u32, u32, Mask),
+}
+
+/// What a program may contain.
+#[derive(Clone, Copy, Debug)]
+struct Kinds {
+    fine: bool,
+    strong: bool,
+}
+
+fn mask() -> impl Strategy<Value = Mask> {
+    prop_oneof![
+        4 => (0..4u32).prop_map(|l| 1 << l),
+        2 => 1..16u32,
+        1 => Just(ALL),
+        1 => Just(0xffff),
+    ]
+}
+
+fn scope() -> impl Strategy<Value = Scope> {
+    prop_oneof![Just(Scope::Cta), Just(Scope::Gpu), Just(Scope::Gpu), Just(Scope::Sys)]
+}
+
+fn order(kinds: Kinds, write: bool, atomic: bool) -> BoxedStrategy<Order> {
+    let mut all = vec![Order::Relaxed];
+    if !atomic {
+        all.extend([Order::Weak, Order::Weak, Order::Volatile]);
+    }
+    if kinds.fine {
+        if atomic {
+            all.extend([Order::Acquire, Order::Release, Order::AcqRel]);
+        } else if write {
+            all.push(Order::Release);
+        } else {
+            all.push(Order::Acquire);
+        }
+    }
+    if !kinds.strong {
+        all = vec![Order::Weak];
+    }
+    prop::sample::select(all).boxed()
+}
+
+fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
+    let kind = if kinds.strong {
+        prop::sample::select(vec![
+            AccessKind::Read,
+            AccessKind::Read,
+            AccessKind::Write,
+            AccessKind::Atomic,
+            AccessKind::Reduction,
+        ])
+    } else {
+        prop::sample::select(vec![AccessKind::Read, AccessKind::Write])
+    };
+    kind.prop_flat_map(move |kind| {
+        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let red = kind == AccessKind::Reduction;
+        let sizes = if atomic {
+            prop::sample::select(vec![4u32, 4, 4, 8])
+        } else {
+            prop::sample::select(vec![1u32, 2, 4, 4, 4, 4, 8, 16])
+        };
+        let vector = if atomic {
+            Just(1u32).boxed()
+        } else {
+            prop::sample::select(vec![1u32, 1, 1, 2, 4]).boxed()
+        };
+        (
+            any::<bool>(),
+            order(kinds, kind == AccessKind::Write, atomic),
+            scope(),
+            sizes,
+            vector,
+            0..6u64,
+            prop::sample::select(vec![0u64, 1, 1, 2]),
+            prop_oneof![Just(ALL), any::<u32>()],
+        )
+            .prop_map(move |(global, mut order, scope, element, elements, at, stride, wrote)| {
+                if red && order == Order::Acquire {
+                    order = Order::Release;
+                }
+                let elements = if element == 16 { 1 } else { elements };
+                let width = u64::from(element * elements);
+                Does {
+                    space: if global { Space::Global } else { Space::Shared },
+                    kind,
+                    order,
+                    scope: if order == Order::Volatile { Scope::Sys } else { scope },
+                    element,
+                    elements,
+                    base: at * width.min(8) / width * width,
+                    stride: stride * width,
+                    wrote: if red { ALL } else { wrote },
+                }
+            })
+    })
+}
+
+fn step(kinds: Kinds) -> impl Strategy<Value = Step> {
+    let who = (0..BLOCKS, 0..WARPS);
+    let fence = prop::sample::select(vec![
+        FenceOrder::Acquire,
+        FenceOrder::Release,
+        FenceOrder::AcqRel,
+        FenceOrder::Sc,
+        FenceOrder::Sc,
+    ]);
+    let fine = if kinds.fine { 1 } else { 0 };
+    prop_oneof![
+        12 => (who.clone(), mask(), access(kinds)).prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        3 * fine => (who.clone(), mask(), fence, scope())
+            .prop_map(|((b, w), m, f, s)| Step::Fence(b, w, m, f, s)),
+        2 => (who.clone(), prop_oneof![Just(ALL), mask()])
+            .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        2 => (0..BLOCKS).prop_map(Step::Barrier),
+        fine => (0..BLOCKS, prop_oneof![Just(ALL), mask()], prop_oneof![Just(ALL), Just(0), mask()])
+            .prop_map(|(b, m, n)| Step::Part(b, [m, n])),
+        fine => (who.clone(), mask()).prop_map(|((b, w), m)| Step::Arrive(b, w, m)),
+        fine => (who, mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
+fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
+    let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
+        fine,
+        strong: strong || fine,
+    });
+    kinds.prop_flat_map(|k| (Just(k), prop::collection::vec(step(k), 1..40)))
+}
+
+/// Acts out a program for an observer.
+fn play<O: Observer>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
+    let mut scene = Scene::new(observer, BLOCKS, THREADS);
+    scene.shape.fine_sync = kinds.fine;
+    scene.shape.strong_shared = kinds.strong;
+    scene.shape.strong_global = kinds.strong;
+    let granule = steps
+        .iter()
+        .filter_map(|s| match s {
+            Step::Go(_, _, _, does) => Some(does.element),
+            _ => None,
+        })
+        .min()
+        .unwrap_or(4);
+    scene.shape.shared_granule = granule;
+    scene.shape.global_granule = granule;
+    scene.begin();
+    let mut live = [[0; WARPS as usize]; BLOCKS as usize];
+    for block in &mut live {
+        for (w, mask) in block.iter_mut().enumerate() {
+            *mask = scene.exists(w as u32);
+        }
+    }
+    let mut arrived: [Vec<(u32, Mask)>; BLOCKS as usize] = Default::default();
+    for step in steps {
+        // Everything keeps its number, so that shrinking does not renumber.
+        match step {
+            Step::Go(b, w, m, does) => {
+                let m = m & live[*b as usize][*w as usize];
+                if m != 0 {
+                    scene.go(warp(*b, *w), m, *does);
+                }
+            }
+            Step::Fence(b, w, m, order, s) => {
+                let m = m & live[*b as usize][*w as usize];
+                if m != 0 {
+                    scene.fence(warp(*b, *w), m, *order, *s);
+                }
+            }
+            Step::WarpSync(b, w, m) => {
+                let m = m & live[*b as usize][*w as usize];
+                if m != 0 {
+                    scene.warp_sync(warp(*b, *w), m);
+                }
+            }
+            Step::Barrier(b) => {
+                let waited: Vec<_> = (0..WARPS)
+                    .map(|w| (w, live[*b as usize][w as usize]))
+                    .filter(|(_, m)| *m != 0)
+                    .collect();
+                if !waited.is_empty() {
+                    scene.barrier_of(*b, 0, &waited, &[], true);
+                }
+            }
+            Step::Part(b, masks) => {
+                let waited: Vec<_> = (0..WARPS)
+                    .map(|w| (w, masks[w as usize] & live[*b as usize][w as usize]))
+                    .filter(|(_, m)| *m != 0)
+                    .collect();
+                if !waited.is_empty() {
+                    let before = std::mem::take(&mut arrived[*b as usize]);
+                    scene.barrier_of(*b, 1, &waited, &before, false);
+                }
+            }
+            Step::Arrive(b, w, m) => {
+                let m = m & live[*b as usize][*w as usize];
+                if m != 0 {
+                    scene.arrive(warp(*b, *w), 1, m);
+                    arrived[*b as usize].push((*w, m));
+                }
+            }
+            Step::Exit(b, w, m) => {
+                let m = m & live[*b as usize][*w as usize];
+                if m != 0 {
+                    scene.exit(warp(*b, *w), m);
+                    live[*b as usize][*w as usize] &= !m;
+                }
+            }
+        }
+    }
+    scene.observer
+}
+
+fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut plain = play(Reference::new(), kinds, steps);
+    let mut fast = play(Detectors::new(false), kinds, steps);
+    let plain_all = plain.take_findings().into_sorted();
+    let all: HashSet<Pair> = plain_all
+        .iter()
+        .map(|f| Pair {
+            rule: f.rule,
+            later: f.ends[0].site,
+            earlier: f.ends[1].site,
+        })
+        .collect();
+    let mut found = HashSet::new();
+    for f in fast.take_findings() {
+        let pair = Pair {
+            rule: f.rule,
+            later: f.ends[0].site,
+            earlier: f.ends[1].site,
+        };
+        prop_assert!(all.contains(&pair), "false alarm: {f:#?}\nreference: {all:?}");
+        found.insert(pair);
+    }
+    for (byte, races) in &plain.first {
+        prop_assert!(
+            races.iter().any(|p| found.contains(p)),
+            "missed at {byte:?}: one of {races:?}; found {found:?}"
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn the_fast_detector_judges_like_the_plain_one((kinds, steps) in program()) {
+        agree(kinds, &steps)?;
+    }
+}
