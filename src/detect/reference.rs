@@ -254,10 +254,7 @@ impl Reference {
                 let to = (old.location.address + old.location.bytes)
                     .min(new.location.address + new.location.bytes);
                 for byte in from..to {
-                    let races = self
-                        .first
-                        .entry((new.location.shared, byte))
-                        .or_default();
+                    let races = self.first.entry((new.location.shared, byte)).or_default();
                     if races.iter().all(|p| p.later == new.site) {
                         races.insert(pair);
                     }

@@ -172,7 +172,11 @@ impl<O: Observer> Scene<O> {
     /// The lanes of a warp that exist.
     pub fn exists(&self, warp: u32) -> Mask {
         let threads = self.shape.block.count() as u32 - warp * 32;
-        if threads >= 32 { ALL } else { (1 << threads) - 1 }
+        if threads >= 32 {
+            ALL
+        } else {
+            (1 << threads) - 1
+        }
     }
 
     /// Lanes of a warp access memory.

@@ -42,7 +42,12 @@ fn mask() -> impl Strategy<Value = Mask> {
 }
 
 fn scope() -> impl Strategy<Value = Scope> {
-    prop_oneof![Just(Scope::Cta), Just(Scope::Gpu), Just(Scope::Gpu), Just(Scope::Sys)]
+    prop_oneof![
+        Just(Scope::Cta),
+        Just(Scope::Gpu),
+        Just(Scope::Gpu),
+        Just(Scope::Sys)
+    ]
 }
 
 fn order(kinds: Kinds, write: bool, atomic: bool) -> BoxedStrategy<Order> {
@@ -100,24 +105,30 @@ fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
             prop::sample::select(vec![0u64, 1, 1, 2]),
             prop_oneof![Just(ALL), any::<u32>()],
         )
-            .prop_map(move |(global, mut order, scope, element, elements, at, stride, wrote)| {
-                if red && order == Order::Acquire {
-                    order = Order::Release;
-                }
-                let elements = if element == 16 { 1 } else { elements };
-                let width = u64::from(element * elements);
-                Does {
-                    space: if global { Space::Global } else { Space::Shared },
-                    kind,
-                    order,
-                    scope: if order == Order::Volatile { Scope::Sys } else { scope },
-                    element,
-                    elements,
-                    base: at * width.min(8) / width * width,
-                    stride: stride * width,
-                    wrote: if red { ALL } else { wrote },
-                }
-            })
+            .prop_map(
+                move |(global, mut order, scope, element, elements, at, stride, wrote)| {
+                    if red && order == Order::Acquire {
+                        order = Order::Release;
+                    }
+                    let elements = if element == 16 { 1 } else { elements };
+                    let width = u64::from(element * elements);
+                    Does {
+                        space: if global { Space::Global } else { Space::Shared },
+                        kind,
+                        order,
+                        scope: if order == Order::Volatile {
+                            Scope::Sys
+                        } else {
+                            scope
+                        },
+                        element,
+                        elements,
+                        base: at * width.min(8) / width * width,
+                        stride: stride * width,
+                        wrote: if red { ALL } else { wrote },
+                    }
+                },
+            )
     })
 }
 
@@ -255,7 +266,10 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
             later: f.ends[0].site,
             earlier: f.ends[1].site,
         };
-        prop_assert!(all.contains(&pair), "false alarm: {f:#?}\nreference: {all:?}");
+        prop_assert!(
+            all.contains(&pair),
+            "false alarm: {f:#?}\nreference: {all:?}"
+        );
         found.insert(pair);
     }
     for (byte, races) in &plain.first {

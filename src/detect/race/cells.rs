@@ -267,9 +267,7 @@ impl Cells {
         let rm = &self.r_mask[at..end];
         for i in 0..n {
             let dead = (rs[i] == 0) | (v.in_block(rw[i]) & (rs[i] < v.block_floor));
-            let own = (rw[i] == v.me)
-                & (rm[i] != 0)
-                & ((rs[i] < v.warp_floor) | (rm[i] == bit[i]));
+            let own = (rw[i] == v.me) & (rm[i] != 0) & ((rs[i] < v.warp_floor) | (rm[i] == bit[i]));
             bad |= u32::from(!(dead | own));
         }
         if bad != 0 {

@@ -298,8 +298,7 @@ impl Detector {
         match (weak, global) {
             (true, true) => {
                 let v = launch.view(&resident.block, access.who.warp.0, true);
-                self.global
-                    .weak(access, &v, launch.global_shift, reporter);
+                self.global.weak(access, &v, launch.global_shift, reporter);
             }
             (true, false) => {
                 let v = launch.view(&resident.block, access.who.warp.0, false);
@@ -485,8 +484,7 @@ impl Strong<'_> {
         reporter.learn(access);
         for lane in lanes(access.mask) {
             for element in 0..access.elements {
-                let address =
-                    access.address[lane as usize] + u64::from(element * access.element);
+                let address = access.address[lane as usize] + u64::from(element * access.element);
                 // An element is aligned, so it does not cross a page.
                 let n = (access.element >> shift) as usize;
                 shadow.pieces(address >> shift, n, |page, at, _, n| {

@@ -3,9 +3,7 @@
 use super::block::{View, lanes};
 use super::cells::{Cells, FAR, LIST, lane_of, site_of};
 use super::clock::Stamp;
-use super::strong::{
-    Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered,
-};
+use super::strong::{Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered};
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use crate::simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};

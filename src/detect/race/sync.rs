@@ -221,9 +221,7 @@ impl Location {
         if op.writes {
             thread.pending_sc.join(&self.sc_reads);
             self.sc_writes.join(&std::mem::take(&mut self.sc_reads));
-            thread
-                .sc
-                .publish(id, op.warp, op.lane, &mut self.sc_writes);
+            thread.sc.publish(id, op.warp, op.lane, &mut self.sc_writes);
         } else {
             thread.sc.publish(id, op.warp, op.lane, &mut self.sc_reads);
         }
@@ -267,9 +265,7 @@ impl Location {
             if let Some((wide, known)) = thread.releases.get(&op.name) {
                 message.release(id, *wide, known);
             }
-            thread
-                .release
-                .publish(id, op.warp, op.lane, &mut message);
+            thread.release.publish(id, op.warp, op.lane, &mut message);
         }
         if op.releases {
             let known = Snapshot::of(block, op.warp, op.lane).knowledge(id, op.warp, op.lane);
@@ -284,12 +280,9 @@ impl Location {
 /// Whether a thread's operation on a location leaves something there that others can learn.
 pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
     op.writes && op.releases
-        || block
-            .thread(op.warp, op.lane)
-            .is_some_and(|t| {
-                !t.sc.is_empty()
-                    || op.writes && !(t.release.is_empty() && t.releases.is_empty())
-            })
+        || block.thread(op.warp, op.lane).is_some_and(|t| {
+            !t.sc.is_empty() || op.writes && !(t.release.is_empty() && t.releases.is_empty())
+        })
 }
 
 /// A fence executed by some lanes of a warp.
