@@ -85,7 +85,7 @@ pub enum Op {
         /// `.and c` and the like.
         combine: Option<(BoolOp, Slot)>,
     },
-    /// `set.….and d, a, b, c`: the comparison's result row ANDed, ORed … with a predicate.
+    /// `set`: the comparison, combined with a predicate where written, as a row.
     Set {
         /// Comparison into a predicate.
         f: AluOp,
@@ -93,9 +93,9 @@ pub enum Op {
         d: Slot,
         /// Compared operands.
         s: [Slot; 2],
-        /// The combination.
-        combine: (BoolOp, Slot),
-        /// The value for true.
+        /// `.and c` and the like.
+        combine: Option<(BoolOp, Slot)>,
+        /// The value for true; for packed types the halves' values side by side.
         truth: u32,
     },
     /// `lop3.BoolOp`: a row and a predicate.

@@ -83,8 +83,8 @@ pub enum AluOp {
     /// returns `p = (d != 0) op q`.
     WWWWP_WP(Lop3Test),
     /// Extended precision: the last input is the carry flag (`CC.CF`) of each
-    /// lane, the returned mask the new one. Instructions without `.cc` get a
-    /// result that the caller drops; instructions that read no carry ignore it.
+    /// lane, the returned mask the flag afterwards: as it was, for instructions
+    /// without `.cc`.
     WW_W_Carry(fn(&Row32, &Row32, Mask, &mut Row32) -> Mask),
     DD_D_Carry(fn(&Row64, &Row64, Mask, &mut Row64) -> Mask),
     WWW_W_Carry(fn(&Row32, &Row32, &Row32, Mask, &mut Row32) -> Mask),

@@ -161,8 +161,8 @@ pub(super) fn to_single_odd(value: f64) -> u32 {
     let truncated = nearest
         .to_bits()
         .wrapping_sub((back.abs() > value.abs()) as u32);
-    // Where the conversion was exact nothing is lost; NaN compares false to all.
-    if back < value || back > value {
+    // Where the conversion was exact nothing is lost. NaN stays NaN either way.
+    if back != value {
         truncated | 1
     } else {
         truncated

@@ -166,26 +166,11 @@ pub(super) fn map4<A: Lane, B: Lane, C: Lane, E: Lane, R: Lane>(
 }
 
 /// Bit `i` is whether `f(i)` holds.
-///
-/// The answers go through an array of bytes: comparing and narrowing is SIMD
-/// code, and a multiplication gathers eight bytes' lowest bits.
 #[inline(always)]
 pub(super) fn collect_mask(f: impl Fn(usize) -> bool) -> Mask {
-    let mut bytes = [0u8; LANES];
-    for (i, byte) in bytes.iter_mut().enumerate() {
-        *byte = f(i) as u8;
-    }
-    pack(&bytes)
-}
-
-/// Gathers the lowest bits of 32 bytes that are 0 or 1.
-#[inline(always)]
-fn pack(bytes: &[u8; LANES]) -> Mask {
     let mut mask = 0;
-    for (group, eight) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        // Byte k contributes 2^(8k) · 2^(56−7k) = 2^(56+k); no two products meet below.
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask |= (gathered as u32) << (8 * group);
+    for i in 0..LANES {
+        mask |= Mask::from(f(i)) << i;
     }
     mask
 }
@@ -235,14 +220,14 @@ pub(super) fn carry2<A: Lane, B: Lane, R: Lane>(
     d: &mut Row<R>,
     f: impl Fn(A, B, bool) -> (R, bool),
 ) -> Mask {
-    let mut bytes = [0u8; LANES];
+    let mut mask = 0;
     for i in 0..LANES {
         let bit = carry & (1 << i) != 0;
         let (result, out) = f(A::from_word(a[i]), B::from_word(b[i]), bit);
         d[i] = result.to_word();
-        bytes[i] = out as u8;
+        mask |= Mask::from(out) << i;
     }
-    pack(&bytes)
+    mask
 }
 
 /// `(d[i], bit i of the answer) = f(a[i], b[i], c[i], bit i of carry)`.
@@ -255,7 +240,7 @@ pub(super) fn carry3<A: Lane, B: Lane, C: Lane, R: Lane>(
     d: &mut Row<R>,
     f: impl Fn(A, B, C, bool) -> (R, bool),
 ) -> Mask {
-    let mut bytes = [0u8; LANES];
+    let mut mask = 0;
     for i in 0..LANES {
         let bit = carry & (1 << i) != 0;
         let (result, out) = f(
@@ -265,9 +250,9 @@ pub(super) fn carry3<A: Lane, B: Lane, C: Lane, R: Lane>(
             bit,
         );
         d[i] = result.to_word();
-        bytes[i] = out as u8;
+        mask |= Mask::from(out) << i;
     }
-    pack(&bytes)
+    mask
 }
 
 /// `row!(VARIANT, lane function)`: the [`AluOp`](super::AluOp) of that variant

@@ -1,6 +1,7 @@
 //! Arithmetic: rows in, rows out.
 
 use super::Core;
+use crate::simt::alu::compare::write_set_pair;
 use crate::simt::alu::{AluOp, Mask, Row32, Row64};
 use crate::simt::ids::LANES;
 use crate::simt::observer::Observer;
@@ -115,18 +116,10 @@ impl<O: Observer> Core<'_, O> {
                 combine,
             } => {
                 let (holds, fails) = self.compare(warp, f, s);
-                let combined = |value: Mask| match combine {
-                    None => value,
-                    Some((op, c)) => {
-                        let c = predicate(&warp.p, *c);
-                        match op {
-                            BoolOp::And => value & c,
-                            BoolOp::Or => value | c,
-                            BoolOp::Xor => value ^ c,
-                        }
-                    }
-                };
-                let (a, b) = (combined(holds), combined(fails));
+                let (a, b) = (
+                    combined(warp, *combine, holds),
+                    combined(warp, *combine, fails),
+                );
                 if *p != Slot::NONE {
                     blend_mask(&mut warp.p[p.0 as usize], a, active);
                 }
@@ -138,17 +131,20 @@ impl<O: Observer> Core<'_, O> {
                 f,
                 d,
                 s,
-                combine: (op, c),
+                combine,
                 truth,
             } => {
-                let (value, _) = self.compare(warp, f, s);
-                let c = predicate(&warp.p, *c);
-                let value = match op {
-                    BoolOp::And => value & c,
-                    BoolOp::Or => value | c,
-                    BoolOp::Xor => value ^ c,
+                let (lower, upper) = self.compare(warp, f, s);
+                let upper = if matches!(f, AluOp::WW_PP(_)) {
+                    upper
+                } else {
+                    lower
                 };
-                self.t32 = std::array::from_fn(|l| if value >> l & 1 != 0 { *truth } else { 0 });
+                let (lower, upper) = (
+                    combined(warp, *combine, lower),
+                    combined(warp, *combine, upper),
+                );
+                write_set_pair(*truth, lower, upper, &mut self.t32);
                 blend(&mut warp.w[d.0 as usize], &self.t32, active, dead);
             }
             Op::Cvta { d, a, add } => {
@@ -242,5 +238,18 @@ impl<O: Observer> Core<'_, O> {
                 bits = bits.checked_shr(u32::from(part.bits)).unwrap_or(0);
             }
         }
+    }
+}
+
+/// The comparison's outcome with `.and c`, `.or c` or `.xor c` where written.
+fn combined(warp: &Warp, combine: Option<(BoolOp, Slot)>, value: Mask) -> Mask {
+    let Some((op, c)) = combine else {
+        return value;
+    };
+    let c = predicate(&warp.p, c);
+    match op {
+        BoolOp::And => value & c,
+        BoolOp::Or => value | c,
+        BoolOp::Xor => value ^ c,
     }
 }

@@ -1,7 +1,7 @@
 //! One instruction: which file decodes it, and arithmetic.
 
 use super::Lowering;
-use super::operand::{Decoded, literal_type, scalar_type};
+use super::operand::{Decoded, literal_type};
 use crate::ptx::ast::{Instruction, Operand, ScalarType};
 use crate::simt::alu::{self, AluOp};
 use crate::simt::op::*;
@@ -64,7 +64,7 @@ impl<'m> Lowering<'m> {
             "isspacep" => self.is_space(i),
             "alloca" => self.alloca(i),
             "setp" => self.setp(i),
-            "set" if i.operands.len() == 4 => self.set(i),
+            "set" => self.set(i),
             _ => self.arithmetic(i),
         }
     }
@@ -169,40 +169,28 @@ impl<'m> Lowering<'m> {
         Ok(())
     }
 
-    /// `set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, {!}c`.
+    /// `set.CmpOp{.BoolOp}{.ftz}.dtype.stype d, a, b{, {!}c}`.
     fn set(&mut self, i: &Instruction) -> Decoded<()> {
-        let combine = bool_op(i).ok_or("a combination that is not implemented")?;
-        let types: Vec<ScalarType> = i.modifiers.iter().filter_map(|m| scalar_type(m)).collect();
-        let [to, from] = types[..] else {
-            return Err(String::from("types that are not implemented"));
-        };
-        let truth = match to {
-            ScalarType::F32 => 1.0f32.to_bits(),
-            ScalarType::U32 | ScalarType::S32 => u32::MAX,
-            ScalarType::U16 | ScalarType::S16 => 0xffff,
-            ScalarType::F16 => 0x3c00,
-            ScalarType::Bf16 => 0x3f80,
-            _ => return Err(String::from("a result type that is not implemented")),
-        };
-        let dropped = i.modifiers.iter().position(|m| scalar_type(m).is_some());
-        let modifiers: Vec<&str> = i
-            .modifiers
-            .iter()
-            .enumerate()
-            .filter(|(k, _)| Some(*k) != dropped)
-            .map(|(_, m)| m.as_str())
-            .collect();
-        let f = alu::lookup("setp", &modifiers, 4).ok_or("not implemented")?;
+        let modifiers: Vec<&str> = i.modifiers.iter().map(String::as_str).collect();
+        let f = self.lookup(i)?;
+        let truth = alu::compare::set_truth(&modifiers).ok_or("not implemented")?;
+        let from = literal_type(&i.modifiers);
         let (_, ins) = signature(&f);
         let a = self.source(self.operand(i, 1)?, ins[0], from)?;
         let b = self.source(self.operand(i, 2)?, ins[1], from)?;
-        let c = self.source(self.operand(i, 3)?, Class::P, ScalarType::Pred)?;
+        let combine = match bool_op(i) {
+            Some(op) => {
+                let c = self.source(self.operand(i, 3)?, Class::P, ScalarType::Pred)?;
+                Some((op, c))
+            }
+            None => None,
+        };
         let (d, after) = self.destination(self.operand(i, 0)?, Class::W(32))?;
         self.emit(Op::Set {
             f,
             d,
             s: [a, b],
-            combine: (combine, c),
+            combine,
             truth,
         });
         after.into_iter().for_each(|op| self.emit(op));

@@ -94,7 +94,9 @@ pub fn rows(
             ins.iter()
                 .zip(s)
                 .for_each(|(c, s)| reads(*c, *s, Use::Data));
-            reads(Class::P, combine.1, Use::Data);
+            if let Some((_, c)) = combine {
+                reads(Class::P, *c, Use::Data);
+            }
             writes(W, *d);
         }
         Op::Lop3Test { d, p, s, .. } => {

@@ -8,7 +8,6 @@ use super::super::Row64;
 use super::super::exact::{self, F64, Rounding, Value};
 use super::super::order::{self, Layout};
 use super::super::rounding::Direction;
-use super::super::rows::LANES;
 
 const LAYOUT: Layout<u64> = Layout {
     infinity: 0x7ff0_0000_0000_0000,
@@ -44,14 +43,14 @@ pub(super) fn rows<const N: usize>(
 ) {
     let lane = |i: usize| operands.map(|row| f64::from_bits(row[i]));
     let mut any_nan = false;
-    for i in 0..LANES {
+    for (i, slot) in results.iter_mut().enumerate() {
         let result = function(lane(i));
-        results[i] = result.to_bits();
+        *slot = result.to_bits();
         any_nan |= result.is_nan();
     }
     if any_nan {
-        for i in 0..LANES {
-            results[i] = settle(lane(i), f64::from_bits(results[i])).to_bits();
+        for (i, slot) in results.iter_mut().enumerate() {
+            *slot = settle(lane(i), f64::from_bits(*slot)).to_bits();
         }
     }
 }

@@ -462,7 +462,7 @@ fn f64_min_and_max() {
         ("max.f64", code(f64::NEG_INFINITY), code(-2.0), code(-2.0)),
         ("min.f64", nan, code(7.0), code(7.0)),
         ("max.f64", code(7.0), nan, code(7.0)),
-        ("max.f64", nan, nan + 1, nan + 1 | 1 << 51),
+        ("max.f64", nan, nan + 1, (nan + 1) | (1 << 51)),
     ] {
         assert_eq!(lane(op(spelling, 2), [a, b]), want, "{spelling}");
     }
@@ -739,7 +739,8 @@ fn approximations_are_within_their_bounds() {
     }
     /// The largest error allowed for an input and its true result.
     type Bound = fn(f64, f64) -> f64;
-    let table: &[(&str, fn(f64) -> f64, Bound)] = &[
+    type Row = (&'static str, fn(f64) -> f64, Bound);
+    let table: &[Row] = &[
         ("rcp.approx.f32", |x| 1.0 / x, |_, y| ulp(y)),
         ("sqrt.approx.f32", f64::sqrt, |_, y| y * 2f64.powi(-23)),
         (

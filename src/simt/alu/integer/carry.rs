@@ -23,71 +23,85 @@ fn add64(a: u64, b: u64, carry: bool) -> (u64, bool) {
     (sum, first | second)
 }
 
-/// `add.cc`, `addc{.cc}`, `sub.cc`, `subc{.cc}`. Whether the new flag is kept
-/// (`.cc`) is the caller's.
+/// The result alone: without `.cc` the flag stays as it was.
+fn keep<W>(carry: bool, (result, _): (W, bool)) -> (W, bool) {
+    (result, carry)
+}
+
+/// `add.cc`, `addc{.cc}`, `sub.cc`, `subc{.cc}`.
 pub(super) fn two_inputs(opcode: &str, m: &[&str]) -> Option<AluOp> {
-    Some(match (opcode, m) {
-        ("add", ["cc", "u32" | "s32"]) => {
-            row!(WW_W_Carry, |a: u32, b: u32, _: bool| add32(a, b, false))
-        }
-        ("add", ["cc", "u64" | "s64"]) => {
-            row!(DD_D_Carry, |a: u64, b: u64, _: bool| add64(a, b, false))
-        }
-        ("addc", ["u32" | "s32"] | ["cc", "u32" | "s32"]) => row!(WW_W_Carry, add32),
-        ("addc", ["u64" | "s64"] | ["cc", "u64" | "s64"]) => row!(DD_D_Carry, add64),
-        ("sub", ["cc", "u32" | "s32"]) => {
-            row!(WW_W_Carry, |a: u32, b: u32, _: bool| add32(a, !b, true))
-        }
-        ("sub", ["cc", "u64" | "s64"]) => {
-            row!(DD_D_Carry, |a: u64, b: u64, _: bool| add64(a, !b, true))
-        }
-        ("subc", ["u32" | "s32"] | ["cc", "u32" | "s32"]) => {
-            row!(WW_W_Carry, |a: u32, b: u32, carry: bool| add32(
-                a, !b, carry
-            ))
-        }
-        ("subc", ["u64" | "s64"] | ["cc", "u64" | "s64"]) => {
-            row!(DD_D_Carry, |a: u64, b: u64, carry: bool| add64(
-                a, !b, carry
-            ))
-        }
+    macro_rules! width {
+        ($variant:ident, $word:ty, $add:ident, $cc:expr) => {
+            match (opcode, $cc) {
+                ("add", true) => row!($variant, |a: $word, b: $word, _: bool| $add(a, b, false)),
+                ("sub", true) => row!($variant, |a: $word, b: $word, _: bool| $add(a, !b, true)),
+                ("addc", true) => row!($variant, $add),
+                ("subc", true) => row!($variant, |a: $word, b: $word, c: bool| $add(a, !b, c)),
+                ("addc", false) => {
+                    row!($variant, |a: $word, b: $word, c: bool| keep(
+                        c,
+                        $add(a, b, c)
+                    ))
+                }
+                ("subc", false) => {
+                    row!($variant, |a: $word, b: $word, c: bool| keep(
+                        c,
+                        $add(a, !b, c)
+                    ))
+                }
+                _ => return None,
+            }
+        };
+    }
+    let (cc, types) = match m {
+        ["cc", types @ ..] => (true, types),
+        types => (false, types),
+    };
+    Some(match types {
+        ["u32" | "s32"] => width!(WW_W_Carry, u32, add32, cc),
+        ["u64" | "s64"] => width!(DD_D_Carry, u64, add64, cc),
         _ => return None,
     })
 }
 
 /// `mad{.hi,.lo}.cc`, `madc{.hi,.lo}{.cc}`: the carry is that of the addition.
 pub(super) fn three_inputs(opcode: &str, m: &[&str]) -> Option<AluOp> {
-    let (half, types) = match (opcode, m) {
-        ("mad", [half, "cc", types @ ..]) => (*half, types),
-        ("madc", [half, "cc", types @ ..] | [half, types @ ..]) => (*half, types),
-        _ => return None,
-    };
     macro_rules! product {
-        ($variant:ident, $sum:ident, $word:ty, $high:expr) => {
-            if opcode == "mad" {
-                row!($variant, |a: $word, b: $word, c: $word, _: bool| {
-                    $sum($high(a, b), c, false)
-                })
-            } else {
-                row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
-                    $sum($high(a, b), c, carry)
-                })
+        ($variant:ident, $word:ty, $add:ident, $half:expr, $cc:expr) => {
+            match (opcode, $cc) {
+                ("mad", true) => row!($variant, |a: $word, b: $word, c: $word, _: bool| {
+                    $add($half(a, b), c, false)
+                }),
+                ("madc", true) => row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
+                    $add($half(a, b), c, carry)
+                }),
+                ("madc", false) => row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
+                    keep(carry, $add($half(a, b), c, carry))
+                }),
+                _ => return None,
             }
         };
     }
+    let (half, cc, types) = match m {
+        [half, "cc", types @ ..] => (*half, true, types),
+        [half, types @ ..] => (*half, false, types),
+        _ => return None,
+    };
     Some(match (half, types) {
-        ("lo", ["u32" | "s32"]) => product!(WWW_W_Carry, add32, u32, u32::wrapping_mul),
-        ("lo", ["u64" | "s64"]) => product!(DDD_D_Carry, add64, u64, u64::wrapping_mul),
-        ("hi", ["u32"]) => product!(WWW_W_Carry, add32, u32, high_u32),
-        ("hi", ["u64"]) => product!(DDD_D_Carry, add64, u64, high_u64),
-        ("hi", ["s32"]) => {
-            product!(WWW_W_Carry, add32, u32, |a, b| high_s32(a as i32, b as i32)
-                as u32)
-        }
-        ("hi", ["s64"]) => {
-            product!(DDD_D_Carry, add64, u64, |a, b| high_s64(a as i64, b as i64)
-                as u64)
-        }
+        ("lo", ["u32" | "s32"]) => product!(WWW_W_Carry, u32, add32, u32::wrapping_mul, cc),
+        ("lo", ["u64" | "s64"]) => product!(DDD_D_Carry, u64, add64, u64::wrapping_mul, cc),
+        ("hi", ["u32"]) => product!(WWW_W_Carry, u32, add32, high_u32, cc),
+        ("hi", ["u64"]) => product!(DDD_D_Carry, u64, add64, high_u64, cc),
+        ("hi", ["s32"]) => product!(WWW_W_Carry, u32, add32, signed_high32, cc),
+        ("hi", ["s64"]) => product!(DDD_D_Carry, u64, add64, signed_high64, cc),
         _ => return None,
     })
+}
+
+fn signed_high32(a: u32, b: u32) -> u32 {
+    high_s32(a as i32, b as i32) as u32
+}
+
+fn signed_high64(a: u64, b: u64) -> u64 {
+    high_s64(a as i64, b as i64) as u64
 }

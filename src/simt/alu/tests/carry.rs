@@ -7,15 +7,19 @@ fn steps_add_with_the_carry() {
     for ty in ["u32", "s32", "u64", "s64"] {
         let unsigned = if bits(ty) == 32 { "u32" } else { "u64" };
         let n = |word: u64| number(word, unsigned);
-        let answer = |sum: i128| Answer {
+        let answer = |name: &str, sum: i128, flag: bool| Answer {
             value: word(sum, unsigned),
-            p: sum >> bits(ty) != 0,
+            p: if name.ends_with(".cc") {
+                sum >> bits(ty) != 0
+            } else {
+                flag
+            },
             q: false,
         };
         let complement = |word: u64| n(!word);
         let step = |name: &str, sum: &dyn Fn(&[u64], i128) -> i128| {
             check_flags(&format!("{name}.{ty}"), 3, 2, &EDGES, &|w, cf| {
-                answer(sum(w, cf as i128))
+                answer(name, sum(w, cf as i128), cf)
             });
         };
         step("add.cc", &|w, _| n(w[0]) + n(w[1]));
@@ -31,7 +35,7 @@ fn steps_add_with_the_carry() {
         };
         let step = |name: &str, sum: &dyn Fn(&[u64], i128) -> i128| {
             check_flags(&format!("{name}.{ty}"), 4, 3, &EDGES, &|w, cf| {
-                answer(sum(w, cf as i128))
+                answer(name, sum(w, cf as i128), cf)
             });
         };
         step("mad.lo.cc", &|w, _| low(w) + n(w[2]));
@@ -52,7 +56,7 @@ impl Chain {
     fn step(&mut self, spelling: &str, inputs: &[u64]) -> u64 {
         let rows: Vec<Row64> = inputs.iter().map(|&word| [word; 32]).collect();
         let answers = apply(resolve(spelling, inputs.len() + 1), &rows, self.carry);
-        if spelling.contains(".cc.") {
+        if !spelling.starts_with("mul") {
             self.carry = answers.p;
         }
         answers.d[7]

@@ -186,7 +186,8 @@ fn prmt_selects_bytes_and_signs() {
     check_on("prmt.b32", &all, generic);
 
     // Bytes from d.b0 up, for the shift or address s.
-    let modes: [(&str, fn(usize) -> [usize; 4]); 6] = [
+    type Sources = fn(usize) -> [usize; 4];
+    let modes: [(&str, Sources); 6] = [
         ("f4e", |s| std::array::from_fn(|i| s + i)),
         ("b4e", |s| std::array::from_fn(|i| (8 + s - i) % 8)),
         ("rc8", |s| [s; 4]),
