@@ -57,6 +57,7 @@ fn printed_samples_assemble_to_the_same_machine_code() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
+    let mut checked = 0;
     for (name, source) in ptx_samples::all() {
         let module = ptx::parse(&source).unwrap();
         let original = assemble(&ptxas, folder.path(), &module.target[0], &source);
@@ -66,13 +67,23 @@ fn printed_samples_assemble_to_the_same_machine_code() {
             &module.target[0],
             &ptx::print(&module),
         );
-        let original = original.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let original = match original {
+            Ok(cubin) => cubin,
+            // Every toolkit drops the oldest targets.
+            Err(error) if error.contains("not defined for option 'gpu-name'") => continue,
+            Err(error) => panic!("{name}: {error}"),
+        };
         let printed = printed.unwrap_or_else(|error| panic!("{name}, printed: {error}"));
         // Unoptimised, ptxas adds the 0 of `[a+0]`, which the tree does not keep.
         let unoptimised = module.target.iter().any(|option| option == "debug");
         let same = code(&original) == code(&printed);
         assert!(same || unoptimised, "{name}: the machine code differs");
+        checked += 1;
     }
+    assert!(
+        checked >= 5,
+        "only {checked} samples have a target that this ptxas knows"
+    );
 }
 
 /// `ptxas` of the toolkit that RACETRAP_CUDA names, or on the path.
@@ -92,6 +103,8 @@ fn assemble(ptxas: &Path, folder: &Path, target: &str, source: &str) -> Result<V
     std::fs::write(&input, source).unwrap();
     let run = Command::new(ptxas)
         .arg(format!("-arch={target}"))
+        // Functions that another file defines stay open.
+        .arg("-c")
         .arg("-o")
         .args([&output, &input])
         .output()

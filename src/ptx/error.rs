@@ -196,10 +196,7 @@ pub enum NumberFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Binary {
     /// An ELF file for the GPU.
-    #[error(
-        "a cubin (GPU machine code), not PTX: compile the source with `nvcc -ptx`, or extract \
-         embedded PTX with `cuobjdump -ptx`"
-    )]
+    #[error("a cubin (GPU machine code), not PTX: compile the source with `nvcc -ptx`")]
     Cubin,
     /// An ELF file for the host.
     #[error(

@@ -351,7 +351,7 @@ impl Fault {
             .iter()
             .filter(|name| found.len() <= 2 * name.len())
             .map(|name| (strsim::damerau_levenshtein(found, name), *name))
-            .min()
+            .min_by_key(|(distance, _)| *distance)
             .filter(|(distance, name)| *distance <= 1 + name.len() / 5)
             .map(|(_, name)| name.to_owned());
         let found = clip(found);

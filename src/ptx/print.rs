@@ -63,7 +63,7 @@ impl Display for Operand {
             Operand::Address(Address { base, offset, rest }) => {
                 write!(f, "[{base}")?;
                 if *offset != 0 {
-                    write!(f, "{offset:+}")?;
+                    write!(f, "+{offset}")?;
                 }
                 rest.iter().try_for_each(|part| write!(f, ", {part}"))?;
                 f.write_str("]")

@@ -86,6 +86,7 @@ pub fn tokenize(source: &str) -> Vec<Lexeme<'_>> {
         at: if source.starts_with('\u{feff}') { 3 } else { 0 },
         starts_line: true,
         section: Section::Outside,
+        after_dwarf: false,
     };
     let mut lexemes = Vec::with_capacity(source.len() / 5 + 1);
     loop {
@@ -114,6 +115,9 @@ struct Lexer<'s> {
     at: usize,
     starts_line: bool,
     section: Section,
+    /// Whether the token before is the word of an `@@DWARF` line, whose
+    /// `.section` has no braces.
+    after_dwarf: bool,
 }
 
 type Cut<'s> = Result<Token<'s>, ParseErrorKind>;
@@ -130,11 +134,12 @@ impl<'s> Lexer<'s> {
             Err(kind) => Token::Bad(Box::new(kind)),
         };
         self.section = match (self.section, &token) {
-            (_, Token::Dotted(".section")) => Section::Head,
+            (_, Token::Dotted(".section")) if !self.after_dwarf => Section::Head,
             (Section::Head, Token::Symbol("{")) => Section::Body,
             (Section::Head, Token::Symbol(";")) | (Section::Body, _) => Section::Outside,
             (state, _) => state,
         };
+        self.after_dwarf = matches!(token, Token::Word(word) if word.eq_ignore_ascii_case("dwarf"));
         let end = if matches!(token, Token::Bad(_)) {
             self.at.max(start + 1)
         } else {

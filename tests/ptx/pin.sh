@@ -41,3 +41,8 @@ pin texture sm_75 -arch=sm_75
 pin texture sm_100f -arch=sm_100f
 pin locks sm_80 -arch=sm_80
 pin locks sm_90.lineinfo -arch=sm_90 -lineinfo
+
+# LLVM's back end, where it is installed.
+if command -v llc >/dev/null; then
+  llc --dwarf-directory=0 -mcpu=sm_75 -mattr=+ptx75 -O1 "$here/llvm_ir.ll" -o "$here/llvm_ir.sm_75.debug.ptx"
+fi

@@ -22,3 +22,16 @@ pub fn all() -> Vec<(String, String)> {
     );
     samples
 }
+
+/// The texts of the samples that are short enough to be read thousands of times.
+#[allow(
+    dead_code,
+    reason = "not every test file that shares this module calls it"
+)]
+pub fn small() -> &'static [String] {
+    static SMALL: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    SMALL.get_or_init(|| {
+        let texts = all().into_iter().map(|(_, text)| text);
+        texts.filter(|text| text.len() < 12_000).collect()
+    })
+}

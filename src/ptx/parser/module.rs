@@ -250,15 +250,21 @@ impl Parser<'_> {
 fn section_lines(body: &str) -> Vec<String> {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
-    while let Some(at) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
-        text.push_str(&rest[..at]);
-        let comment = &rest[at..];
-        let (end, blank) = match comment.starts_with("/*") {
-            true => (comment[2..].find("*/").map(|length| length + 4), " "),
-            false => (comment.find('\n'), ""),
+    while let Some(slash) = rest.find('/') {
+        let (before, from_slash) = rest.split_at(slash);
+        text.push_str(before);
+        let end = match from_slash.as_bytes().get(1) {
+            Some(b'/') => from_slash.find('\n'),
+            Some(b'*') => from_slash[2..].find("*/").map(|length| length + 4),
+            _ => Some(1),
         };
-        text.push_str(blank);
-        rest = &comment[end.unwrap_or(comment.len())..];
+        let (slash_or_comment, after) = from_slash.split_at(end.unwrap_or(from_slash.len()));
+        text.push_str(match slash_or_comment {
+            "/" => "/",
+            // A comment separates what stands around it.
+            _ => " ",
+        });
+        rest = after;
     }
     text.push_str(rest);
     text.lines()

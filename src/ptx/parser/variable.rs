@@ -192,7 +192,7 @@ impl Parser<'_> {
         variable.name = self.word("the variable's name")?;
         variable.count = None;
         if self.eat("<") {
-            variable.count = Some(self.int32("how many variables the name stands for")?);
+            variable.count = Some(self.int32("the number of variables")?);
             self.expect(">", "`>` after the number of variables")?;
         }
         variable.dims = Vec::new();
@@ -274,25 +274,25 @@ fn scalar_type(name: &str) -> Option<ScalarType> {
 
 /// PTX ISA, "Fundamental Types" and "Texture, Sampler and Surface Types".
 const TYPES: [(&str, ScalarType); 23] = [
-    (".b8", ScalarType::B8),
-    (".b16", ScalarType::B16),
-    (".b32", ScalarType::B32),
-    (".b64", ScalarType::B64),
-    (".b128", ScalarType::B128),
-    (".u8", ScalarType::U8),
-    (".u16", ScalarType::U16),
-    (".u32", ScalarType::U32),
-    (".u64", ScalarType::U64),
     (".s8", ScalarType::S8),
     (".s16", ScalarType::S16),
     (".s32", ScalarType::S32),
     (".s64", ScalarType::S64),
+    (".u8", ScalarType::U8),
+    (".u16", ScalarType::U16),
+    (".u32", ScalarType::U32),
+    (".u64", ScalarType::U64),
     (".f16", ScalarType::F16),
     (".f16x2", ScalarType::F16x2),
     (".bf16", ScalarType::Bf16),
     (".bf16x2", ScalarType::Bf16x2),
     (".f32", ScalarType::F32),
     (".f64", ScalarType::F64),
+    (".b8", ScalarType::B8),
+    (".b16", ScalarType::B16),
+    (".b32", ScalarType::B32),
+    (".b64", ScalarType::B64),
+    (".b128", ScalarType::B128),
     (".pred", ScalarType::Pred),
     (".texref", ScalarType::Texref),
     (".samplerref", ScalarType::Samplerref),
