@@ -1,7 +1,7 @@
 //! One instruction: which file decodes it, and arithmetic.
 
 use super::Lowering;
-use super::operand::{Decoded, literal_type};
+use super::operand::{Decoded, literal_type, scalar_type};
 use crate::ptx::ast::{Instruction, Operand, ScalarType};
 use crate::simt::alu::{self, AluOp};
 use crate::simt::op::*;
@@ -94,18 +94,57 @@ impl<'m> Lowering<'m> {
         if let (AluOp::WWWWP_WP(f), Operand::Pair(d, p)) = (f, self.operand(i, 0)?) {
             return self.lop3_test(i, f, d, p);
         }
-        if i.operands.len() != ins.len() + 1 {
+        let mut sources: Vec<&Operand> = i.operands.iter().skip(1).collect();
+        if sources.len() != ins.len() {
+            // `cvt.rs.satfinite.e4m3x4.f32 d, {a, b, e, f}, rbits`.
+            sources = sources.into_iter().flat_map(elements).collect();
+        }
+        if sources.len() != ins.len() {
             return Err(String::from("an operand count that is not implemented"));
         }
         for (k, class) in ins.iter().enumerate() {
-            s[k] = self.source(&i.operands[k + 1], *class, ty)?;
+            s[k] = self.source(sources[k], *class, ty)?;
         }
-        let (d, after) = self.destination(&i.operands[0], out)?;
+        if let Some(extend) = self.sign_extension(i)? {
+            let narrow = self.temporary(out);
+            self.emit(Op::Alu { f, d: narrow, s });
+            let mut s = [Slot::NONE; 5];
+            s[0] = narrow;
+            return self.finish(&i.operands[0], extend, s);
+        }
+        self.finish(&i.operands[0], f, s)
+    }
+
+    /// Appends an operation with its destination.
+    fn finish(&mut self, destination: &Operand, f: AluOp, s: [Slot; 5]) -> Decoded<()> {
+        let (d, after) = self.destination(destination, signature(&f).0)?;
         self.emit(Op::Alu { f, d, s });
         if let Some(after) = after {
             self.emit(after);
         }
         Ok(())
+    }
+
+    /// What brings the result of `cvt` to a destination register wider than its
+    /// signed type (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+    fn sign_extension(&mut self, i: &Instruction) -> Decoded<Option<AluOp>> {
+        if i.opcode != "cvt" || i.modifiers.iter().any(|m| m == "pack") {
+            return Ok(None);
+        }
+        let result = i.modifiers.iter().find(|m| scalar_type(m).is_some());
+        let (from, bits) = match result.map(String::as_str) {
+            Some("s8") => ("s8", 8),
+            Some("s16") => ("s16", 16),
+            Some("s32") => ("s32", 32),
+            _ => return Ok(None),
+        };
+        let to = match self.register(self.operand(i, 0)?) {
+            Some((_, Class::W(16))) if bits < 16 => "s16",
+            Some((_, Class::W(32))) if bits < 32 => "s32",
+            Some((_, Class::D)) => "s64",
+            _ => return Ok(None),
+        };
+        Ok(alu::lookup("cvt", &[to, from], 2))
     }
 
     /// `lop3.BoolOp.b32 d|p, a, b, c, immLut, q`.
@@ -287,6 +326,14 @@ fn bool_op(i: &Instruction) -> Option<BoolOp> {
         "xor" => Some(BoolOp::Xor),
         _ => None,
     })
+}
+
+/// An operand, or the elements of a vector.
+fn elements(operand: &Operand) -> Vec<&Operand> {
+    match operand {
+        Operand::Vector(parts) => parts.iter().collect(),
+        _ => vec![operand],
+    }
 }
 
 /// Classes of the result and of the sources of a table entry.
