@@ -521,10 +521,10 @@ impl Strong<'_> {
         let control_only = &self.launch.control_only[..];
         let steers = |site: u32| control_only.get(site as usize).copied().unwrap_or_default();
         let v = self.launch.view(block, warp, access.space == Space::Global);
-        let whole = Class::new(access.element, 0, wide, rmw);
-        let link = self.launch.fine_sync && page.links(at, whole, &v);
+        let class = |i: usize| Class::new(access.element, i as u32, wide, rmw);
+        let link = reads && (0..n).all(|i| page.links(at + i, class(i), &v));
         for i in 0..n {
-            let class = Class::new(access.element, i as u32, wide, rmw);
+            let class = class(i);
             let a = StrongAccess {
                 lane,
                 site: access.site.0,
@@ -532,6 +532,7 @@ impl Strong<'_> {
                 reads,
                 writes,
                 control_only: steers(access.site.0),
+                link,
             };
             if page.check_strong(at + i, &a, &v, control_only).is_err() {
                 let current = Current {

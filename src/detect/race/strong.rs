@@ -86,14 +86,6 @@ pub struct StrongCell {
     pub location: Option<Box<Location>>,
 }
 
-impl StrongCell {
-    fn link(&self, class: Class, v: &View<'_>) -> bool {
-        self.writes
-            .last()
-            .is_some_and(|w| morally_strong(w.class, w.warp, class, v))
-    }
-}
-
 /// Whether an access of the viewing warp's block and an earlier one of `warp` are morally
 /// strong, both being strong (PTX ISA, "Morally strong operations").
 pub fn morally_strong(theirs: Class, warp: u32, ours: Class, v: &View<'_>) -> bool {
@@ -120,6 +112,9 @@ pub struct StrongAccess {
     pub writes: bool,
     /// What it reads only steers branches.
     pub control_only: bool,
+    /// It is morally strong with the write whose value is there, the whole of it
+    /// (PTX ISA, "Observation Order").
+    pub link: bool,
 }
 
 impl Cells {
@@ -159,7 +154,7 @@ impl Cells {
     pub fn add_strong(&mut self, at: usize, a: &StrongAccess, v: &View<'_>) {
         self.written = true;
         let class = self.s_class[at];
-        let chained = class == a.class.0 && v.in_block(self.s_warp[at]);
+        let chained = a.link && class == a.class.0 && v.in_block(self.s_warp[at]);
         if a.writes && a.class.rmw() && (class == 0 || chained) {
             self.s_class[at] = a.class.0;
             self.s_stamp[at] = v.now;
@@ -293,8 +288,8 @@ impl Cells {
                 Some(w) => w.class,
                 None => return,
             },
-            // A chain in its slot carries nothing.
-            _ => return,
+            0 => return,
+            class => Class(class),
         };
         if !last.same_extent(class) {
             self.take_location(at - last.position() as usize);
@@ -305,7 +300,10 @@ impl Cells {
     pub(super) fn links(&self, at: usize, class: Class, v: &View<'_>) -> bool {
         match self.s_class[at] {
             0 => false,
-            SLOW => self.strong.get(self.s_stamp[at]).link(class, v),
+            SLOW => {
+                let last = self.strong.get(self.s_stamp[at]).writes.last();
+                last.is_some_and(|w| morally_strong(w.class, w.warp, class, v))
+            }
             theirs => morally_strong(Class(theirs), self.s_warp[at], class, v),
         }
     }
@@ -375,12 +373,11 @@ pub fn clash_with_read(
 
 impl StrongCell {
     fn add(&mut self, a: &StrongAccess, v: &View<'_>) {
-        let link = self.link(a.class, v);
-        if a.reads && link {
+        if a.reads && a.link {
             self.observe(a.lane, v);
         }
         if a.writes {
-            self.add_write(a, v, link);
+            self.add_write(a, v);
         } else {
             self.add_read(a, v);
         }
@@ -411,9 +408,9 @@ impl StrongCell {
         }
     }
 
-    fn add_write(&mut self, a: &StrongAccess, v: &View<'_>, link: bool) {
+    fn add_write(&mut self, a: &StrongAccess, v: &View<'_>) {
         let me = (v.me, a.lane);
-        let chained = a.reads && link;
+        let chained = a.reads && a.link;
         let chain = match self.writes.last() {
             Some(last) if chained => last.chain,
             _ => {
