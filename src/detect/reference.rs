@@ -69,6 +69,11 @@ impl Location {
             && self.address < other.address + other.bytes
             && other.address < self.address + self.bytes
     }
+    /// The bytes of both.
+    fn common(&self, other: &Location) -> std::ops::Range<u64> {
+        let end = (self.address + self.bytes).min(other.address + other.bytes);
+        self.address.max(other.address)..end
+    }
 }
 
 /// One thread's access to one location.
@@ -82,10 +87,10 @@ struct Operation {
     order: Order,
     scope: Scope,
     writes: bool,
-    /// Indices of the writes that precede this write in observation order, and itself.
-    chain: Vec<usize>,
-    /// For a write: the reads that come after it in observation order.
-    seen: Vec<(Thread, u64)>,
+    /// For a strong write: the strong operations there that are ordered before it, and itself.
+    before: Vec<usize>,
+    /// The reads that are ordered after it because of what they observed, and where.
+    seen: Vec<(Thread, u64, Location)>,
 }
 
 impl Operation {
@@ -203,11 +208,19 @@ impl Reference {
         time
     }
 
-    fn is_ordered(&self, old: &Operation, thread: Thread) -> bool {
-        // "Causality Order": base causality order, or observation and then base causality.
-        let known = &self.threads[&thread].clocks.real;
-        known.knows(old.thread, old.time)
-            || old.is_strong() && old.seen.iter().any(|(t, time)| known.knows(*t, *time))
+    /// "Causality Order": base causality order, or observation order and then base causality
+    /// order. The manual's is not transitive; among the strong operations on one byte it is
+    /// taken as if it were, since coherence orders them so.
+    fn is_ordered(&self, old: &Operation, new: &Operation) -> bool {
+        let known = &self.threads[&new.thread].clocks.real;
+        let observed = |byte: u64| {
+            old.seen.iter().any(|(thread, time, place)| {
+                place.address <= byte
+                    && byte < place.address + place.bytes
+                    && known.knows(*thread, *time)
+            })
+        };
+        known.knows(old.thread, old.time) || old.location.common(&new.location).all(observed)
     }
 
     /// What is wrong between an earlier and a new operation, if they conflict.
@@ -215,7 +228,7 @@ impl Reference {
         if old.thread == new.thread || !(old.writes || new.writes) {
             return None;
         }
-        if self.is_ordered(old, new.thread) {
+        if self.is_ordered(old, new) {
             return None;
         }
         let ideal = &self.threads[&new.thread].clocks.ideal;
@@ -250,10 +263,7 @@ impl Reference {
                     later: new.site,
                     earlier: old.site,
                 };
-                let from = old.location.address.max(new.location.address);
-                let to = (old.location.address + old.location.bytes)
-                    .min(new.location.address + new.location.bytes);
-                for byte in from..to {
+                for byte in old.location.common(&new.location) {
                     let races = self.first.entry((new.location.shared, byte)).or_default();
                     if races.iter().all(|p| p.later == new.site) {
                         races.insert(pair);
@@ -264,9 +274,10 @@ impl Reference {
         }
         let observed = self.observed(&new);
         if new.reads() && new.is_strong() {
-            let writes = observed.map_or(Vec::new(), |w| self.operations[w].chain.clone());
-            for w in writes {
-                self.operations[w].seen.push((new.thread, new.time));
+            let before = observed.map_or(Vec::new(), |w| self.operations[w].before.clone());
+            for i in before {
+                let seen = (new.thread, new.time, new.location);
+                self.operations[i].seen.push(seen);
             }
         }
         if new.is_strong() {
@@ -276,10 +287,10 @@ impl Reference {
             }
         }
         if new.writes {
-            if new.is_atomic() {
-                new.chain = observed.map_or(Vec::new(), |w| self.operations[w].chain.clone());
+            if new.is_strong() {
+                new.before = self.before(&new);
+                new.before.push(self.operations.len());
             }
-            new.chain.push(self.operations.len());
             self.values
                 .retain(|l, _| !l.overlaps(&new.location) || *l == new.location && new.is_strong());
             if new.is_strong() {
@@ -287,6 +298,17 @@ impl Reference {
             }
         }
         self.operations.push(new);
+    }
+
+    /// The strong operations that are ordered before a strong write, on the same bytes.
+    fn before(&self, new: &Operation) -> Vec<usize> {
+        let is_before = |old: &Operation| {
+            old.is_strong() && old.location.overlaps(&new.location) && self.is_ordered(old, new)
+        };
+        let all = self.operations.iter().enumerate();
+        all.filter(|(_, old)| is_before(old))
+            .map(|(i, _)| i)
+            .collect()
     }
 
     /// The write whose value a strong read observes, if the two are morally strong
@@ -468,7 +490,7 @@ impl Observer for Reference {
                         AccessKind::Write => true,
                         _ => access.wrote >> lane & 1 == 1,
                     },
-                    chain: Vec::new(),
+                    before: Vec::new(),
                     seen: Vec::new(),
                 });
             }

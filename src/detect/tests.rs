@@ -156,6 +156,61 @@ fn step(kinds: Kinds) -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Single lanes that pass data on through two flags, in every way and many wrong ones.
+fn message_step() -> impl Strategy<Value = Step> {
+    let who = || (0..BLOCKS, 0..WARPS, 0..2u32);
+    let all = Kinds {
+        fine: true,
+        strong: true,
+    };
+    let flag = prop::sample::select(vec![
+        AccessKind::Read,
+        AccessKind::Write,
+        AccessKind::Atomic,
+        AccessKind::Reduction,
+    ])
+    .prop_flat_map(move |kind| {
+        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let order = order(all, kind == AccessKind::Write, atomic).prop_map(|o| match o {
+            Order::Weak => Order::Relaxed,
+            o => o,
+        });
+        let size = prop_oneof![12 => Just(4u32), 1 => Just(8)];
+        (order, scope(), size, 0..2u64, any::<u32>()).prop_map(
+            move |(order, scope, element, flag, wrote)| Does {
+                space: Space::Global,
+                kind,
+                order: match (kind, order) {
+                    (AccessKind::Reduction, Order::Acquire) => Order::Release,
+                    (_, order) => order,
+                },
+                scope,
+                element,
+                elements: 1,
+                base: 256 * flag,
+                stride: 0,
+                wrote: if wrote % 4 == 0 { 0 } else { ALL },
+            },
+        )
+    });
+    let fence = prop::sample::select(vec![
+        FenceOrder::Acquire,
+        FenceOrder::Release,
+        FenceOrder::AcqRel,
+        FenceOrder::Sc,
+    ]);
+    prop_oneof![
+        6 => (who(), flag).prop_map(|((b, w, l), does)| Step::Go(b, w, 1 << l, does)),
+        4 => (who(), any::<bool>(), 0..8u64).prop_map(|((b, w, l), writes, at)| {
+            let does = if writes { write(64 + at * 8) } else { read(64 + at * 8) };
+            Step::Go(b, w, 1 << l, does.global())
+        }),
+        4 => (who(), fence, scope()).prop_map(|((b, w, l), f, s)| Step::Fence(b, w, 1 << l, f, s)),
+        1 => (0..BLOCKS, 0..WARPS).prop_map(|(b, w)| Step::WarpSync(b, w, 3)),
+        1 => (0..BLOCKS).prop_map(Step::Barrier),
+    ]
+}
+
 fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
     let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
         fine,
@@ -281,10 +336,27 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(2000))]
     #[test]
     fn the_fast_detector_judges_like_the_plain_one((kinds, steps) in program()) {
+        agree(kinds, &steps)?;
+    }
+
+    #[test]
+    fn the_fast_detector_passes_messages_like_the_plain_one(
+        steps in prop::collection::vec(message_step(), 1..40),
+    ) {
+        let kinds = Kinds { fine: true, strong: true };
         agree(kinds, &steps)?;
     }
 }

@@ -91,10 +91,16 @@ impl Block {
     }
 
     /// Lanes exited.
-    pub fn exits(&mut self, warp: u32, lanes: Mask) {
+    pub fn exits(&mut self, warp: u32, mask: Mask) {
         let w = &mut self.warps[warp as usize];
-        w.exited |= lanes;
-        self.uncovered |= w.touched & lanes != 0;
+        w.exited |= mask;
+        self.uncovered |= w.touched & mask != 0;
+        if !self.threads.is_empty() {
+            // Nobody learns from it any more.
+            for lane in lanes(mask) {
+                self.thread_mut(warp, lane).known = Knowledge::default();
+            }
+        }
     }
 
     /// A barrier completed (PTX ISA, "bar, barrier": it orders the prior accesses of those

@@ -212,7 +212,7 @@ impl Cells {
         let n = lane.len();
         let end = at + n;
         let bit = &bit[..n];
-        self.strong_run(at, n, v)?;
+        self.strong_run(at, n, v, false)?;
         let tag = tag(site, 0);
         let mut bad = self.write_hazards(at, lane, v);
         let (rs, rw) = (&mut self.r_stamp[at..end], &mut self.r_warp[at..end]);
@@ -261,7 +261,7 @@ impl Cells {
         let n = lane.len();
         let end = at + n;
         let bit = &bit[..n];
-        self.strong_run(at, n, v)?;
+        self.strong_run(at, n, v, v.fine_sync)?;
         let mut bad = self.write_hazards(at, lane, v);
         let (rs, rw) = (&self.r_stamp[at..end], &self.r_warp[at..end]);
         let rm = &self.r_mask[at..end];
@@ -296,8 +296,8 @@ impl Cells {
         bad
     }
 
-    /// Whether no strong access matters to a weak one.
-    fn strong_run(&self, at: usize, n: usize, v: &View<'_>) -> Result<(), Race> {
+    /// Whether no strong access matters to a weak one, or at all if `none`.
+    fn strong_run(&self, at: usize, n: usize, v: &View<'_>, none: bool) -> Result<(), Race> {
         if self.s_class.is_empty() {
             return Ok(());
         }
@@ -305,7 +305,8 @@ impl Cells {
         let stamp = &self.s_stamp[at..at + n];
         let mut bad = 0;
         for i in 0..n {
-            let dead = (class[i] != SLOW) & v.in_block(warp[i]) & (stamp[i] < v.block_floor);
+            let dead =
+                !none & (class[i] != SLOW) & v.in_block(warp[i]) & (stamp[i] < v.block_floor);
             bad |= u32::from(!((class[i] == 0) | dead));
         }
         if bad == 0 { Ok(()) } else { Err(Race) }
@@ -329,7 +330,7 @@ impl Cells {
     pub fn is_quiet(&self, at: usize, v: &View<'_>) -> bool {
         let write = self.w_stamp[at] == 0
             || v.in_block(self.w_warp[at]) && self.w_stamp[at] < v.block_floor;
-        write && self.strong_run(at, 1, v).is_ok()
+        write && self.strong_run(at, 1, v, false).is_ok()
     }
 
     /// Remembers a weak write of one cell by one lane.
@@ -345,6 +346,9 @@ impl Cells {
         self.r_stamp[at] = 0;
         self.r_mask[at] = 0;
         self.r_warp[at] = 0;
+        if v.fine_sync && !self.s_class.is_empty() {
+            self.break_locations(at, 1, false);
+        }
         self.forget_strong(at);
     }
 

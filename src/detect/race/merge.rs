@@ -28,10 +28,10 @@ impl Kinds {
             weak_write: page.w_stamp[at] != 0,
             ..Kinds::default()
         };
-        let (writes, reads) = page.strong_accesses(at);
-        kinds.strong_write = !writes.is_empty();
-        let classes = writes.iter().map(|w| w.class);
-        for class in classes.chain(reads.iter().map(|r| r.class)) {
+        let strong = page.strong_accesses(at);
+        kinds.strong_write = !strong.writes.is_empty();
+        let classes = strong.writes.iter().map(|w| w.class);
+        for class in classes.chain(strong.reads.iter().map(|r| r.class)) {
             kinds.add(class);
         }
         kinds

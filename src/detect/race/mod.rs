@@ -40,6 +40,8 @@
 //!   other strong ones.
 //! * Two `fence.sc` are ordered where communication forces it, not where they happened to
 //!   run in that order.
+//! * Causality order is not transitive where it goes through observation order. Among the
+//!   strong accesses to one granule it is taken as transitive: coherence orders them so.
 //! * Threads that exited take no part in a barrier: what they did stays unordered.
 //!
 //! # Blind spots
@@ -542,12 +544,12 @@ impl Strong<'_> {
                 };
                 reporter.strong(page, at + i, &a, &current, &v, control_only);
             }
-            if writes && self.launch.fine_sync {
-                page.break_location(at + i, class);
-            }
             page.add_strong(at + i, &a, &v);
         }
         if self.launch.fine_sync {
+            if writes {
+                page.break_locations(at, n, true);
+            }
             let op = Operation {
                 warp,
                 lane,
@@ -575,17 +577,10 @@ fn synchronise(
     op: &Operation,
     link: bool,
 ) {
-    let mut location = match page.take_location(at) {
-        Some(location) if location.cells == cells => location,
-        other => {
-            if !sync::leaves_a_trace(block, op) {
-                if let (Some(location), false) = (other, op.writes) {
-                    page.put_location(at, location);
-                }
-                return;
-            }
-            Box::new(Location::of(cells))
-        }
+    let mut location = match page.take_location(at, cells) {
+        Some(location) => location,
+        None if sync::leaves_a_trace(block, op) => Location::of(cells),
+        None => return,
     };
     location.communicate(block, op);
     if op.reads {

@@ -3,7 +3,9 @@
 use super::block::{View, lanes};
 use super::cells::{Cells, FAR, LIST, lane_of, site_of};
 use super::clock::Stamp;
-use super::strong::{Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered};
+use super::strong::{
+    Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered, unordered_readers,
+};
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use crate::simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
@@ -67,8 +69,8 @@ impl Reporter {
         let writes = current.access.kind != AccessKind::Read;
         let mut others = Vec::new();
         weak_others(cells, at, lane, writes, v, &mut others);
-        let (strong_writes, strong_reads) = cells.strong_accesses(at);
-        for w in strong_writes.iter().filter(|w| is_unordered(w, lane, v)) {
+        let strong = cells.strong_accesses(at);
+        for w in strong.writes.iter().filter(|w| is_unordered(w, lane, v)) {
             others.push(Other {
                 rule: weak_rule(lane, w.warp, 1 << w.lane, w.stamp, v),
                 warp: w.warp,
@@ -82,9 +84,9 @@ impl Reporter {
                 weak: false,
             });
         }
-        for r in strong_reads.iter().filter(|_| writes) {
+        for r in strong.reads.iter().filter(|_| writes) {
             let e = r.entry;
-            let left = v.unordered(lane, e.warp, e.mask, e.stamp);
+            let left = unordered_readers(r, lane, v);
             if left != 0 {
                 others.push(Other {
                     rule: weak_rule(lane, e.warp, left, e.stamp, v),
@@ -117,8 +119,8 @@ impl Reporter {
     ) {
         let mut others = Vec::new();
         weak_others(cells, at, a.lane, a.writes, v, &mut others);
-        let (writes, reads) = cells.strong_accesses(at);
-        for w in &writes {
+        let strong = cells.strong_accesses(at);
+        for w in &strong.writes {
             if let Some(clash) = clash_with_write(w, a, v) {
                 others.push(Other {
                     rule: strong_rule(clash, a.lane, w.warp, 1 << w.lane, w.stamp, v),
@@ -134,10 +136,10 @@ impl Reporter {
                 });
             }
         }
-        for r in reads.iter().filter(|_| a.writes) {
+        for r in strong.reads.iter().filter(|_| a.writes) {
             if let Some(clash) = clash_with_read(r, a, v, control_only) {
                 let e = r.entry;
-                let left = v.unordered(a.lane, e.warp, e.mask, e.stamp);
+                let left = unordered_readers(r, a.lane, v);
                 others.push(Other {
                     rule: strong_rule(clash, a.lane, e.warp, left, e.stamp, v),
                     warp: e.warp,

@@ -13,6 +13,7 @@ use super::cells::{Cells, Entry, Race, SLOW, lane_of, site_of};
 use super::clock::Stamp;
 use super::sync::Location;
 use crate::simt::ids::Mask;
+use std::borrow::Cow;
 
 /// Size, position and scope of a strong access, as far as moral strength needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,6 @@ impl Class {
     pub fn rmw(self) -> bool {
         self.0 & RMW != 0
     }
-    /// The granule's number in its element.
-    pub fn position(self) -> u32 {
-        u32::from(self.0 >> 5 & 31)
-    }
     /// Whether two accesses overlap completely (PTX ISA, "Overlap").
     pub fn same_extent(self, other: Class) -> bool {
         (self.0 ^ other.0) & !(WIDE | RMW) == 0
@@ -59,19 +56,56 @@ pub struct StrongWrite {
     pub site: u32,
     /// Size and scope.
     pub class: Class,
-    /// Writes of one chain of read-modify-writes have one number.
-    chain: u32,
-    /// The reads that come after it in observation order: for each lane the earliest.
-    seen: Vec<(u32, Stamp, Mask)>,
+    /// Its number at this granule.
+    id: u32,
+    /// The latest write that it is known to be ordered before, or itself.
+    under: u32,
+    /// Who observed it or what it is under.
+    seen: Seen,
+}
+
+/// The reads that are ordered after something because of what they observed: warp, stamp
+/// and lanes, of each lane the earliest.
+#[derive(Clone, Debug, Default)]
+struct Seen(Vec<(u32, Stamp, Mask)>);
+
+impl Seen {
+    fn add(&mut self, lane: u32, v: &View<'_>) {
+        let mut slot = None;
+        for (i, &(warp, stamp, mask)) in self.0.iter().enumerate() {
+            if warp == v.me {
+                if mask >> lane & 1 == 1 {
+                    return;
+                }
+                if stamp == v.now {
+                    slot = Some(i);
+                }
+            }
+        }
+        match slot {
+            Some(i) => self.0[i].2 |= 1 << lane,
+            None => self.0.push((v.me, v.now, 1 << lane)),
+        }
+    }
+    /// Whether one of them is ordered before an access of `lane`.
+    fn before(&self, lane: u32, v: &View<'_>) -> bool {
+        self.0
+            .iter()
+            .any(|&(warp, stamp, mask)| v.unordered(lane, warp, mask, stamp) != mask)
+    }
 }
 
 /// A strong read that later writes may have to be compared with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct StrongRead {
     /// Who, when, where.
     pub entry: Entry,
     /// Size and scope.
     pub class: Class,
+    /// The latest write that it is known to be ordered before; 0 if there is none.
+    under: u32,
+    /// Who observed what it is under.
+    seen: Seen,
 }
 
 /// Everything strong that happened to a granule, where one slot does not hold it.
@@ -81,9 +115,10 @@ pub struct StrongCell {
     pub writes: Vec<StrongWrite>,
     /// Sorted by warp.
     pub reads: Vec<StrongRead>,
-    chains: u32,
-    /// What the location that starts here carries.
-    pub location: Option<Box<Location>>,
+    /// The number of the latest write.
+    latest: u32,
+    /// What the locations that start here carry: one of each size.
+    pub locations: Vec<Location>,
 }
 
 /// Whether an access of the viewing warp's block and an earlier one of `warp` are morally
@@ -173,6 +208,7 @@ impl Cells {
         }
         let mut cell = StrongCell::default();
         if self.s_class[at] != 0 {
+            cell.latest = 1;
             cell.writes.push(self.chain_end(at));
         }
         let index = self.strong.insert(cell);
@@ -188,8 +224,9 @@ impl Cells {
             stamp: self.s_stamp[at],
             site: site_of(self.s_tag[at]),
             class: Class(self.s_class[at]),
-            chain: 0,
-            seen: Vec::new(),
+            id: 1,
+            under: 1,
+            seen: Seen::default(),
         }
     }
 
@@ -224,26 +261,26 @@ impl Cells {
         v: &View<'_>,
     ) -> Result<(), Race> {
         let clean = match self.s_class.get(at) {
-            Some(&SLOW) => self
-                .strong
-                .get(self.s_stamp[at])
-                .reads
-                .iter()
-                .all(|r| v.unordered(lane, r.entry.warp, r.entry.mask, r.entry.stamp) == 0),
+            Some(&SLOW) => {
+                let cell = self.strong.get(self.s_stamp[at]);
+                cell.reads
+                    .iter()
+                    .all(|r| unordered_readers(r, lane, v) == 0)
+            }
             _ => true,
         };
         if clean { Ok(()) } else { Err(Race) }
     }
 
     /// The strong accesses that are remembered.
-    pub(super) fn strong_accesses(&self, at: usize) -> (Vec<StrongWrite>, Vec<StrongRead>) {
+    pub(super) fn strong_accesses(&self, at: usize) -> Cow<'_, StrongCell> {
         match self.s_class.get(at) {
-            None | Some(0) => (Vec::new(), Vec::new()),
-            Some(&SLOW) => {
-                let cell = self.strong.get(self.s_stamp[at]);
-                (cell.writes.clone(), cell.reads.clone())
-            }
-            Some(_) => (vec![self.chain_end(at)], Vec::new()),
+            None | Some(0) => Cow::Owned(StrongCell::default()),
+            Some(&SLOW) => Cow::Borrowed(self.strong.get(self.s_stamp[at])),
+            Some(_) => Cow::Owned(StrongCell {
+                writes: vec![self.chain_end(at)],
+                ..StrongCell::default()
+            }),
         }
     }
 
@@ -266,33 +303,35 @@ impl Cells {
         self.strong = Default::default();
     }
 
-    /// What the location that starts at a granule carries, taken out.
-    pub(super) fn take_location(&mut self, at: usize) -> Option<Box<Location>> {
-        match self.s_class[at] {
-            SLOW => self.strong.get_mut(self.s_stamp[at]).location.take(),
-            _ => None,
+    /// What a location carries, taken out.
+    pub(super) fn take_location(&mut self, at: usize, cells: u32) -> Option<Location> {
+        if self.s_class[at] != SLOW {
+            return None;
         }
+        let all = &mut self.strong.get_mut(self.s_stamp[at]).locations;
+        let index = all.iter().position(|l| l.cells == cells)?;
+        Some(all.swap_remove(index))
     }
 
     /// Puts back what a location carries.
-    pub(super) fn put_location(&mut self, at: usize, location: Box<Location>) {
+    pub(super) fn put_location(&mut self, at: usize, location: Location) {
         let index = self.strong_cell_mut(at);
-        self.strong.get_mut(index).location = Some(location);
+        self.strong.get_mut(index).locations.push(location);
     }
 
-    /// A strong write of this class is about to replace part of the value of a location of
-    /// another size or position, which then carries nothing any more.
-    pub(super) fn break_location(&mut self, at: usize, class: Class) {
-        let last = match self.s_class[at] {
-            SLOW => match self.strong.get(self.s_stamp[at]).writes.last() {
-                Some(w) => w.class,
-                None => return,
-            },
-            0 => return,
-            class => Class(class),
-        };
-        if !last.same_extent(class) {
-            self.take_location(at - last.position() as usize);
+    /// `n` granules from `at` on are about to be written: locations that overlap them,
+    /// other than the one that is just these if `keep`, carry nothing any more.
+    pub(super) fn break_locations(&mut self, at: usize, n: usize, keep: bool) {
+        // No element is larger than 16 granules.
+        for start in at.saturating_sub(15)..at + n {
+            if self.s_class[start] != SLOW {
+                continue;
+            }
+            let all = &mut self.strong.get_mut(self.s_stamp[start]).locations;
+            all.retain(|l| {
+                let cells = l.cells as usize;
+                start + cells <= at || keep && start == at && cells == n
+            });
         }
     }
 
@@ -312,10 +351,17 @@ impl Cells {
 /// Whether a strong write is ordered before an access of `lane`: by happens-before, or
 /// because a read that observed it is.
 pub fn is_unordered(w: &StrongWrite, lane: u32, v: &View<'_>) -> bool {
-    v.unordered(lane, w.warp, 1 << w.lane, w.stamp) != 0
-        && w.seen
-            .iter()
-            .all(|&(warp, stamp, mask)| v.unordered(lane, warp, mask, stamp) == mask)
+    v.unordered(lane, w.warp, 1 << w.lane, w.stamp) != 0 && !w.seen.before(lane, v)
+}
+
+/// The lanes of a strong read that are not ordered before an access of `lane`: neither by
+/// happens-before, nor because a read that observed a later write is.
+pub fn unordered_readers(r: &StrongRead, lane: u32, v: &View<'_>) -> Mask {
+    let e = r.entry;
+    match v.unordered(lane, e.warp, e.mask, e.stamp) {
+        left if left != 0 && r.seen.before(lane, v) => 0,
+        left => left,
+    }
 }
 
 /// Why two strong accesses that are not ordered can't stand together.
@@ -358,7 +404,7 @@ pub fn clash_with_read(
     control_only: &[bool],
 ) -> Option<Clash> {
     let e = r.entry;
-    if v.unordered(a.lane, e.warp, e.mask, e.stamp) == 0 {
+    if unordered_readers(r, a.lane, v) == 0 {
         return None;
     }
     clash(r.class, e.warp, a.class, v).or_else(|| {
@@ -383,71 +429,84 @@ impl StrongCell {
         }
     }
 
-    /// The reading lane comes after the current value's chain in observation order.
+    /// The reading lane comes after the write whose value it reads, in observation order,
+    /// and after what is under that.
     fn observe(&mut self, lane: u32, v: &View<'_>) {
-        let chain = self.writes.last().expect("a write to read from").chain;
-        for w in self.writes.iter_mut().filter(|w| w.chain == chain) {
-            if (w.warp, w.lane) == (v.me, lane) {
-                continue;
+        let last = self.writes.last().expect("a write to read from").id;
+        for w in self.writes.iter_mut().filter(|w| w.under == last) {
+            if (w.warp, w.lane) != (v.me, lane) {
+                w.seen.add(lane, v);
             }
-            let known = w
-                .seen
-                .iter()
-                .any(|&(warp, _, mask)| warp == v.me && mask >> lane & 1 == 1);
-            if known {
-                continue;
-            }
-            match w
-                .seen
-                .iter_mut()
-                .find(|(warp, stamp, _)| (*warp, *stamp) == (v.me, v.now))
-            {
-                Some((_, _, mask)) => *mask |= 1 << lane,
-                None => w.seen.push((v.me, v.now, 1 << lane)),
-            }
+        }
+        for r in self.reads.iter_mut().filter(|r| r.under == last) {
+            r.seen.add(lane, v);
         }
     }
 
+    /// Adds a write, under which everything goes that is ordered before it. Of that, what
+    /// is of the same class and block is dropped: who is unordered with it, is unordered with
+    /// the new write in the same way.
     fn add_write(&mut self, a: &StrongAccess, v: &View<'_>) {
-        let me = (v.me, a.lane);
-        let chained = a.reads && a.link;
-        let chain = match self.writes.last() {
-            Some(last) if chained => last.chain,
-            _ => {
-                self.chains += 1;
-                self.chains
-            }
+        self.latest += 1;
+        let id = self.latest;
+        // The last write, if it is of another block and read: it stays, and stands for what
+        // is under it.
+        let far = match self.writes.last() {
+            Some(w) if a.reads && a.link && !v.in_block(w.warp) => w.id,
+            _ => 0,
         };
-        let last = self.writes.len().wrapping_sub(1);
-        match self.writes.last() {
-            Some(w) if !chained || w.class != a.class => {}
-            Some(w) if v.in_block(w.warp) => {
-                self.writes.pop();
+        self.writes.retain_mut(|w| {
+            if is_unordered(w, a.lane, v) {
+                return true;
             }
-            _ => {
-                let mut index = 0;
-                self.writes.retain(|w| {
-                    index += 1;
-                    index > last || w.chain != chain || w.class != a.class
-                });
-            }
-        }
-        // What the thread did before is ordered before this, and of the same kind.
-        self.writes
-            .retain(|w| (w.warp, w.lane) != me || w.class != a.class);
-        if !v.global {
-            self.writes
-                .retain(|w| w.stamp >= v.block_floor || w.chain == chain);
-        }
+            // Lanes of a warp may clash with a plain one where others don't.
+            let near = v.in_block(w.warp) && (w.class.rmw() || w.warp == v.me);
+            let stood_for = near || w.under == far && w.id != far;
+            w.under = id;
+            w.class != a.class || !stood_for
+        });
+        self.put_reads_under(id, far, a, v);
         self.writes.push(StrongWrite {
             warp: v.me,
             lane: a.lane,
             stamp: v.now,
             site: a.site,
             class: a.class,
-            chain,
-            seen: Vec::new(),
+            id,
+            under: id,
+            seen: Seen::default(),
         });
+    }
+
+    fn put_reads_under(&mut self, id: u32, far: u32, a: &StrongAccess, v: &View<'_>) {
+        let mut split = Vec::new();
+        self.reads.retain_mut(|r| {
+            let left = unordered_readers(r, a.lane, v);
+            let e = &mut r.entry;
+            if left == e.mask {
+                return true;
+            }
+            let stood_for = v.in_block(e.warp) || far != 0 && r.under == far;
+            let drop = r.class == a.class && r.class.rmw() && stood_for;
+            if left == 0 {
+                r.under = id;
+                return !drop;
+            }
+            if !drop {
+                let mut after = r.clone();
+                after.entry.mask &= !left;
+                after.under = id;
+                split.push(after);
+            }
+            r.entry.mask = left;
+            true
+        });
+        for r in split {
+            let at = self
+                .reads
+                .partition_point(|other| other.entry.warp < r.entry.warp);
+            self.reads.insert(at, r);
+        }
     }
 
     fn add_read(&mut self, a: &StrongAccess, v: &View<'_>) {
@@ -461,7 +520,7 @@ impl StrongCell {
                 continue;
             }
             let e = &mut r.entry;
-            if e.stamp == v.now && e.site == a.site {
+            if e.stamp == v.now && e.site == a.site && r.under == 0 {
                 same = Some(from + i);
                 e.mask |= bit;
             } else {
@@ -480,6 +539,8 @@ impl StrongCell {
                         site: a.site,
                     },
                     class: a.class,
+                    under: 0,
+                    seen: Seen::default(),
                 },
             );
         }
