@@ -6,10 +6,10 @@
 //! signed result by its sign: the caller does that, by a second conversion from the
 //! result's type to the register's.
 //!
-//! What is accepted is what `ptxas` 13.0 accepts, and the conversions of 8-bit integers from and
-//! to `.bf16` and of `.bf16x2` to narrower formats, which the manual lists too. Not there are the
-//! stochastic conversion to `.e2m1x4`, whose use of the random bits the
-//! manual's text leaves open, and `.s2f6x2`.
+//! What is accepted is what `ptxas` 13.0 accepts, and two kinds of conversion that the
+//! manual lists too: 8-bit integers from and to `.bf16`, and every narrow format
+//! from `.f16x2` and `.bf16x2`. Not there are the stochastic conversion to `.e2m1x4`,
+//! whose use of the random bits the manual's text leaves open, and `.s2f6x2`.
 //!
 //! # To be confirmed on hardware
 //!
