@@ -49,6 +49,14 @@ impl<O: Observer> Core<'_, O> {
         }
         let whole_count = (self.geometry.block.count() as u32).next_multiple_of(LANES as u32);
         let whole = expected.is_none_or(|e| e >= whole_count);
+        if O::WATCHES && !waits {
+            let who = Party {
+                warp: WarpId(w as u32),
+                mask,
+                site,
+            };
+            self.observer.block_arrives(block.id, id, who);
+        }
         let barrier = &mut block.barriers[id as usize];
         if !whole {
             barrier.expected = expected;
