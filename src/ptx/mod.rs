@@ -8,7 +8,6 @@
 //! ```
 pub mod ast;
 pub mod cfg;
-pub mod constant;
 pub mod error;
 pub mod flatten;
 pub mod graph;
