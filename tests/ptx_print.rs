@@ -52,17 +52,17 @@ fn deep_expressions_print_no_deeper_than_they_were() {
 
 #[test]
 fn printed_samples_assemble_to_the_same_machine_code() {
-    let Some(ptxas) = find_ptxas() else {
-        println!("not checked: ptxas is neither in RACETRAP_CUDA nor on the path");
+    let Ok(ptxas) = racetrap::toolchain::find_program("ptxas") else {
+        println!("not checked: there is no ptxas; ci/cuda-toolkit.sh installs one");
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     let mut checked = 0;
     for (name, source) in ptx_samples::all() {
         let module = ptx::parse(&source).unwrap();
-        let original = assemble(&ptxas, folder.path(), &module.target[0], &source);
+        let original = assemble(&ptxas.path, folder.path(), &module.target[0], &source);
         let printed = assemble(
-            &ptxas,
+            &ptxas.path,
             folder.path(),
             &module.target[0],
             &ptx::print(&module),
@@ -84,17 +84,6 @@ fn printed_samples_assemble_to_the_same_machine_code() {
         checked >= 5,
         "only {checked} samples have a target that this ptxas knows"
     );
-}
-
-/// `ptxas` of the toolkit that RACETRAP_CUDA names, or on the path.
-fn find_ptxas() -> Option<PathBuf> {
-    let toolkit = std::env::var_os("RACETRAP_CUDA").map(|root| Path::new(&root).join("bin"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    toolkit
-        .into_iter()
-        .chain(std::env::split_paths(&path))
-        .map(|folder| folder.join("ptxas"))
-        .find(|file| file.is_file())
 }
 
 /// The cubin that `ptxas` makes of `source`, or what it complains about.

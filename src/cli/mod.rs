@@ -13,6 +13,7 @@ pub use failure::Failure;
 
 use crate::exit;
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -76,7 +77,7 @@ enum Command {
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(std::env::args_os().map(as_nvcc_writes_it));
     anstream::ColorChoice::from(cli.color).write_global();
     let color = wants_color(cli.color, &std::io::stdout());
     match command(&cli.command, color) {
@@ -92,6 +93,16 @@ pub fn main() -> ExitCode {
             let _ = std::io::stderr().write_all(failure.render(color).as_bytes());
             ExitCode::from(failure.code)
         }
+    }
+}
+
+/// Takes nvcc's long options with one dash, `-std=c++17` and `-arch=sm_90`, for what they mean.
+fn as_nvcc_writes_it(argument: OsString) -> OsString {
+    match argument.to_str() {
+        Some(text) if text.starts_with("-std") || text.starts_with("-arch") => {
+            format!("-{text}").into()
+        }
+        _ => argument,
     }
 }
 
@@ -140,5 +151,31 @@ fn print(text: &str) -> std::io::Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_for_the_compiler_may_look_as_they_do_there() {
+        let given = [
+            "racetrap",
+            "check",
+            "a.cu",
+            "-std=c++17",
+            "-arch",
+            "sm_90",
+            "-DN=3",
+            "-Iinclude",
+        ];
+        let cli = Cli::try_parse_from(given.iter().map(|a| as_nvcc_writes_it(a.into())));
+        assert!(matches!(cli.unwrap().command, Command::Check(_)));
     }
 }

@@ -89,13 +89,14 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
     let mut unread = None;
     let mut frames = Vec::new();
     for line in &site.lines {
+        // What `atomicAdd` and the like are made of is of no interest where the call can be shown.
+        if frames.is_empty() && of_toolkit(&line.file) {
+            continue;
+        }
         let file = scene.sources.find(&line.file);
         let text = file.as_ref().and_then(|f| f.line(line.line));
         let (Some(file), Some(text)) = (&file, text) else {
             unread.get_or_insert_with(|| format!("{}:{}", line.file, line.line));
-            if frames.is_empty() {
-                break;
-            }
             continue;
         };
         let whole = statement(text, line.column);
@@ -127,6 +128,22 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
         unread: unread.filter(|_| !in_source),
         instruction: site.text.clone(),
     }
+}
+
+/// Whether a path is that of a header of the CUDA toolkit.
+fn of_toolkit(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let include = folder
+        .split('/')
+        .any(|part| part == "include" || part == "cccl");
+    let toolkit = folder
+        .split('/')
+        .any(|part| part.starts_with("cu1") || part.to_lowercase().contains("cuda"));
+    let known = ["_functions.hpp", "_functions.h", "_intrinsics.hpp"];
+    include && toolkit
+        || known.iter().any(|end| name.ends_with(end))
+        || path.contains("cooperative_groups")
 }
 
 /// Byte columns of a PTX line without its indentation and semicolon.
@@ -373,4 +390,25 @@ fn about(finding: &Finding, place: &Place, view: &KernelView<'_>) -> Option<Stri
         ),
         false => format!("the address is byte {offset} of `{}`", region.name),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_toolkit;
+
+    #[test]
+    fn headers_of_the_toolkit_are_known() {
+        for path in [
+            "/usr/local/cuda/include/sm_60_atomic_functions.hpp",
+            "/p/.toolchain/cuda/include/cccl/cuda/std/atomic",
+            "/site/nvidia/cu13/include/cooperative_groups/details/sync.h",
+            "device_atomic_functions.hpp",
+            "C:\\CUDA\\v13.0\\include\\crt\\device_functions.h",
+        ] {
+            assert!(of_toolkit(path), "{path}");
+        }
+        for path in ["kernel.cu", "include/lookup.h", "/home/me/cuda/kernel.cu"] {
+            assert!(!of_toolkit(path), "{path}");
+        }
+    }
 }

@@ -60,6 +60,10 @@ pub(super) fn help(
     Some(match finding.rule {
         Rule::DataRace => return race(finding, guilty, view),
         Rule::InsufficientScope => return scope(finding, guilty),
+        Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
+            "split {}: read into a register, put `__syncwarp()` after it, then write; or make it one atomic operation",
+            at(0)
+        ),
         Rule::LockstepAssumption => {
             format!(
                 "put `__syncwarp()` {}",
@@ -124,6 +128,11 @@ fn updates_one(statement: &str, region: Option<&str>) -> bool {
     once && ["++", "--", "+=", "-=", "|=", "&=", "^=", "*="]
         .iter()
         .any(|o| statement.contains(o))
+}
+
+fn same_line(a: &Guilty, b: &Guilty) -> bool {
+    let (a, b) = (&a.frames[0], &b.frames[0]);
+    a.line == b.line && a.file.path == b.file.path
 }
 
 fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> Option<String> {
@@ -243,13 +252,50 @@ fn between(earlier: &Guilty, later: &Guilty) -> String {
         let code = text.split("//").next().unwrap_or_default();
         BARRIERS.iter().any(|barrier| code.contains(barrier))
     });
-    if barred {
+    let looped = in_loop(&a.file, first) && in_loop(&a.file, last);
+    if barred && looped {
         format!("after line {last}, before line {first} runs again")
-    } else if a.line < b.line {
-        format!("between line {first} and line {last}")
+    } else if a.line > b.line && looped {
+        format!(
+            "between line {first} and line {last}, and after line {last} before the next turn of the loop"
+        )
     } else {
-        format!("between line {first} and line {last}, and in a loop after line {last} as well")
+        format!("between line {first} and line {last}")
     }
+}
+
+/// Whether a line stands in a loop, by the indentation of the lines above it: those that
+/// enclose it are indented less.
+fn in_loop(file: &SourceFile, line: u32) -> bool {
+    let indentation = |text: &str| text.len() - text.trim_start().len();
+    let above: Vec<&str> = file.text.lines().take(line as usize).collect();
+    let Some((own, above)) = above.split_last() else {
+        return false;
+    };
+    if loops(own) {
+        return true;
+    }
+    let mut depth = indentation(own);
+    for text in above.iter().rev().filter(|text| !text.trim().is_empty()) {
+        if text.trim_start().starts_with('#') || indentation(text) >= depth {
+            continue;
+        }
+        depth = indentation(text);
+        if loops(text) {
+            return true;
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    false
+}
+
+/// Whether a line has a word that begins a loop.
+fn loops(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| ["for", "while", "do"].contains(&word))
 }
 
 fn scope(finding: &Finding, guilty: &[Guilty]) -> Option<String> {
@@ -296,5 +342,71 @@ fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
             "move the barrier at {} out of the condition, so that all threads of the block come to it",
             here.place()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCAN: &str = "\
+__global__ void scan(int *data)
+{
+    __shared__ int s[64];
+    s[threadIdx.x] = data[threadIdx.x];
+    for (int d = 1; d < 64; d *= 2) {
+        int left = threadIdx.x >= d ? s[threadIdx.x - d] : 0;
+
+        __syncthreads();
+        s[threadIdx.x] += left;
+    }
+    data[threadIdx.x] = s[threadIdx.x];
+}
+";
+
+    fn end(line: u32) -> Guilty {
+        let file = Arc::new(SourceFile {
+            path: "scan.cu".into(),
+            text: SCAN.into(),
+        });
+        Guilty {
+            frames: vec![Frame {
+                file,
+                line,
+                columns: 0..1,
+                function: None,
+            }],
+            in_source: true,
+            unread: None,
+            instruction: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_barrier_goes_where_none_is() {
+        let at = |earlier, later| between(&end(earlier), &end(later));
+        // In the order of the lines, nothing between them.
+        assert_eq!(at(4, 6), "between line 4 and line 6");
+        // The same, seen by a schedule that ran one warp ahead.
+        assert_eq!(at(11, 9), "between line 9 and line 11");
+        // The barrier of line 8 is between them: the next turn of the loop is too early.
+        assert_eq!(at(9, 6), "after line 9, before line 6 runs again");
+        assert_eq!(at(6, 9), "after line 9, before line 6 runs again");
+        assert_eq!(at(9, 9), "between one execution of line 9 and the next");
+    }
+
+    #[test]
+    fn loops_are_seen_by_indentation() {
+        let file = &end(1).frames[0].file;
+        let looped: Vec<u32> = (1..=12).filter(|line| in_loop(file, *line)).collect();
+        assert_eq!(looped, [5, 6, 8, 9]);
+    }
+
+    #[test]
+    fn updates_are_told_from_exchanges() {
+        assert!(updates_one("hist[bin[i]]++", Some("hist")));
+        assert!(updates_one("total += x", None));
+        assert!(!updates_one("s[t] += s[t - d]", Some("s")));
+        assert!(!updates_one("s[t] = x", Some("s")));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One source text under the name by which it is shown.
@@ -43,6 +43,7 @@ impl SourceFile {
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     known: BTreeMap<String, Option<Arc<SourceFile>>>,
+    folders: Vec<PathBuf>,
     given: Vec<Arc<SourceFile>>,
 }
 
@@ -73,12 +74,35 @@ impl Sources {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
-        let found = self.given_like(path).or_else(|| read(path));
+        let found = self
+            .given_like(path)
+            .or_else(|| read(Path::new(path)))
+            .or_else(|| {
+                self.folders
+                    .iter()
+                    .find_map(|folder| read(&folder.join(path)))
+            })
+            .or_else(|| {
+                let name = Path::new(path).file_name()?;
+                self.folders
+                    .iter()
+                    .find_map(|folder| read(&folder.join(name)))
+            });
         self.known.insert(path.to_string(), found.clone());
+        if let Some(file) = &found
+            && !self.given.contains(file)
+        {
+            self.given.push(file.clone());
+        }
         found
     }
 
-    /// The texts added so far, in order.
+    /// Looks in this folder too, for files that are not where the compiler saw them.
+    pub fn look_in(&mut self, folder: &Path) {
+        self.folders.push(folder.to_path_buf());
+    }
+
+    /// The texts added and found so far, in order.
     pub fn given(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
         self.given.iter()
     }
@@ -97,22 +121,20 @@ impl Sources {
 /// Largest source file that is read to be quoted.
 const QUOTED_BYTES: u64 = 16 << 20;
 
-fn read(path: &str) -> Option<Arc<SourceFile>> {
+fn read(path: &Path) -> Option<Arc<SourceFile>> {
     let data = std::fs::metadata(path).ok()?;
     if !data.is_file() || data.len() > QUOTED_BYTES {
         return None;
     }
     let text = String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned();
-    let shown = std::env::current_dir()
-        .ok()
-        .and_then(|here| {
-            Path::new(path)
-                .strip_prefix(here)
-                .ok()
-                .map(|p| p.to_owned())
-        })
-        .map_or_else(|| path.to_string(), |p| p.display().to_string());
-    Some(Arc::new(SourceFile { path: shown, text }))
+    let here = std::env::current_dir().ok();
+    let shown = here
+        .and_then(|here| path.strip_prefix(here).ok())
+        .unwrap_or(path);
+    Some(Arc::new(SourceFile {
+        path: shown.display().to_string(),
+        text,
+    }))
 }
 
 /// Byte columns (from 0) of the statement that begins at `column` (from 1; 0: at the line's

@@ -81,7 +81,7 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Fa
         .as_ref()
         .and_then(|s| s.launches(name.split('<').next()?).into_iter().next());
     let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-    let dynamic = function.is_some() && dynamic_shared(module);
+    let dynamic = function.is_some_and(|f| dynamic_shared(module, f));
     let mut from = None;
     let block = match (given.block, &launch) {
         (Some(block), _) => block,
@@ -209,6 +209,14 @@ fn guess_grid(function: Option<&Function>) -> Dim3 {
 
 /// Whether the kernel itself reads a component of a special register.
 fn reads(function: &Function, register: &str, component: &str) -> bool {
+    any_operand(
+        function,
+        &|operand| matches!(operand, Operand::Name(name, Some(c)) if name == register && c == component),
+    )
+}
+
+/// Whether an operand of the function's instructions passes a test.
+fn any_operand(function: &Function, test: &dyn Fn(&Operand) -> bool) -> bool {
     fn any(body: &[Stmt], test: &dyn Fn(&Operand) -> bool) -> bool {
         body.iter().any(|stmt| match stmt {
             Stmt::Instruction(i) => i.operands.iter().any(test),
@@ -216,10 +224,7 @@ fn reads(function: &Function, register: &str, component: &str) -> bool {
             _ => false,
         })
     }
-    any(
-        function.body.as_deref().unwrap_or_default(),
-        &|operand| matches!(operand, Operand::Name(name, Some(c)) if name == register && c == component),
-    )
+    any(function.body.as_deref().unwrap_or_default(), test)
 }
 
 /// Bytes of each static shared array.
@@ -248,12 +253,31 @@ fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
     variables.into_iter().filter_map(bytes).collect()
 }
 
-/// Whether the module declares dynamic shared memory.
-fn dynamic_shared(module: &Module) -> bool {
-    use crate::ptx::ast::{Linkage, StateSpace};
-    module.items.iter().any(|item| match item {
-        Item::Variable(v) => v.space == StateSpace::Shared && v.linkage == Some(Linkage::Extern),
+/// Whether the kernel, or any device function, names dynamic shared memory.
+fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
+    use crate::ptx::ast::{FunctionKind, Linkage, StateSpace};
+    let mut names = Vec::new();
+    let mut functions = vec![kernel];
+    for item in &module.items {
+        match item {
+            Item::Variable(v)
+                if v.space == StateSpace::Shared && v.linkage == Some(Linkage::Extern) =>
+            {
+                names.push(v.name.as_str());
+            }
+            Item::Function(f) if f.kind == FunctionKind::Func => functions.push(f),
+            _ => {}
+        }
+    }
+    let names_it = |operand: &Operand| match operand {
+        Operand::Name(name, _) | Operand::Offset(name, _) => names.contains(&name.as_str()),
         _ => false,
+    };
+    functions.iter().any(|f| {
+        any_operand(f, &|operand| match operand {
+            Operand::Address(address) => names_it(&address.base),
+            other => names_it(other),
+        })
     })
 }
 

@@ -1,7 +1,8 @@
 //! Reads the file to check and makes PTX of it.
 
 use crate::cli::failure::Failure;
-use crate::ptx::{self, ast::Module};
+use crate::ptx::ast::{Item, Module};
+use crate::ptx::{self, ParseErrorKind};
 use crate::report::{SourceFile, Sources};
 use crate::toolchain::cuda_text::CudaText;
 use crate::toolchain::{CompileError, CompileOptions, Nvcc, Optimisation, Searched};
@@ -50,10 +51,18 @@ pub fn read(
     if !is_cuda(path) {
         let ptx = text_of(&shown, &bytes)?;
         let build = build(None, &shown, ptx)?;
-        // Source lines are relative to where the compiler ran; that may be here.
+        // The source is where the compiler saw it, or lies beside the PTX.
+        if let Some(folder) = path.parent() {
+            sources.look_in(folder);
+        }
+        let files = build.module.items.iter().filter_map(|item| match item {
+            Item::File(file) => Some(file.name.as_str()),
+            _ => None,
+        });
+        let source = files.filter_map(|name| sources.find(name)).next();
         return Ok(Input {
             path: shown,
-            source: None,
+            source: source.map(|file| CudaText::new(&file.text, &options.defines)),
             builds: vec![build],
         });
     }
@@ -143,18 +152,18 @@ fn neighbour(path: &Path) -> Option<String> {
 fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Failure> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.contains(&0) => Ok(text.to_string()),
-        _ => {
-            let message = match ptx::parse_bytes(bytes) {
-                Err(error) => error.kind.to_string(),
-                Ok(_) => "it is not UTF-8 text".to_string(),
-            };
-            Err(
-                Failure::usage(format!("`{shown}` is no PTX: {message}")).help(
-                    "give it a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` itself",
-                ),
-            )
-        }
+        _ => Err(match ptx::parse_bytes(bytes).map_err(|error| error.kind) {
+            // These say themselves what to do.
+            Err(kind @ ParseErrorKind::Binary(_)) => Failure::usage(format!("`{shown}`: {kind}")),
+            Err(kind) => no_ptx(shown, &kind.to_string()),
+            Ok(_) => no_ptx(shown, "it is not UTF-8 text"),
+        }),
     }
+}
+
+fn no_ptx(shown: &str, why: &str) -> Failure {
+    Failure::usage(format!("`{shown}` is no PTX: {why}"))
+        .help("give it a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` itself")
 }
 
 fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Failure> {
@@ -168,10 +177,9 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
             ptx: file,
             module,
         }),
-        Err(error) if file.text.trim().is_empty() => Err(Failure::usage(format!(
-            "`{path}` is no PTX: {}",
-            error.kind
-        ))),
+        Err(error) if error.kind == ParseErrorKind::Empty => {
+            Err(no_ptx(path, "it is empty or has only comments"))
+        }
         Err(error) => {
             let span = error.span.start as usize..error.span.end as usize;
             let failure = Failure::usage(format!("`{path}` is no PTX that racetrap can read")).at(

@@ -24,8 +24,10 @@ const EXAMPLES: &str = "\
 Examples:
   racetrap check reverse.cu
       compiles it, guesses launch and arguments, prints what it guessed
-  racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000 --arg 'data=f32[1000]:random'
-  racetrap check kernel.ptx --block 16,16 --shared 2048 --arg 0='i32[64]:@input.bin' --arg '2={1, 2.5}'
+  racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000
+      sets what it should not guess
+  racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
+      PTX has no names of parameters, so they go by index
   racetrap check kernel.cu --format github --deny warning
       in CI: annotations at the lines, warnings fail too
 
@@ -256,7 +258,7 @@ fn programs(input: &input::Input, entry: &str) -> Result<Vec<Program>, Failure> 
                 LowerError::NoSuchEntry { .. } => {
                     failure.help("the two builds have different kernels: name one with `--entry`")
                 }
-                LowerError::AddressSize => failure.help("compile with `-m64`"),
+                LowerError::AddressSize => failure,
                 LowerError::Declaration { line, .. } => {
                     let span = build.ptx.range(line, &(0..u32::MAX));
                     failure.at(build.ptx.clone(), span, "here")

@@ -140,7 +140,14 @@ pub fn judge(
                 _ if errors > 0 => Verdict::Findings,
                 _ => Verdict::Inconclusive,
             };
-            (verdict, format!("{stop}{at}{inside}"))
+            let what = match stop {
+                Stop::WallClock(_) => format!(
+                    "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
+                    args.timeout
+                ),
+                other => other.to_string(),
+            };
+            (verdict, format!("{what}{at}{inside}"))
         }
         None if errors + warnings > 0 => (Verdict::Findings, String::new()),
         None => (
@@ -305,7 +312,7 @@ pub fn preamble(
     out.push('\n');
     if !check.output.is_empty() {
         out.push_str("the kernel printed:\n");
-        const LINES: usize = 40;
+        const LINES: usize = 20;
         for line in check.output.lines().take(LINES) {
             let shown: String = line
                 .chars()

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs everything that must pass: formatting, clippy, rustdoc, doctests, tests.
+#
+#   ./ci/test.sh [ARGUMENTS FOR cargo nextest run]
+#
+# Needs a stable Rust toolchain, and python3 for the CUDA compiler; no GPU, no CUDA, no root. What
+# is missing is installed into .toolchain of this project: cargo-nextest from crates.io, the
+# CUDA compiler from PyPI. Every step runs, whatever the others do; one that fails fails the script.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+nextest_version=0.9.143
+export PATH="$PWD/.toolchain/bin:$PATH"
+export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
+
+failed=()
+began=$SECONDS
+
+step() { # NAME COMMAND…
+    local name=$1 start=$SECONDS
+    shift
+    printf '\n==> %s: %s\n' "$name" "$*"
+    if "$@"; then
+        printf '<== %s: passed in %d s\n' "$name" $((SECONDS - start))
+    else
+        printf '<== %s: FAILED after %d s\n' "$name" $((SECONDS - start))
+        failed+=("$name")
+    fi
+}
+
+install_nextest() {
+    if cargo nextest --version >/dev/null 2>&1; then
+        cargo nextest --version | head -n 1
+        return
+    fi
+    cargo install cargo-nextest --version "$nextest_version" --locked --root .toolchain
+}
+
+command -v cargo >/dev/null || {
+    echo "cargo was not found: install a stable Rust toolchain from https://rustup.rs" >&2
+    exit 1
+}
+
+step 'CUDA compiler' ci/cuda-toolkit.sh
+step 'cargo-nextest' install_nextest
+step 'formatting' cargo fmt --check
+step 'clippy' cargo clippy --locked --all-targets -- -D warnings
+step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
+step 'doctests' cargo test --locked --doc --quiet
+# Last, so that its summary is what one sees.
+step 'tests' cargo nextest run --locked "$@"
+
+echo
+if ((${#failed[@]})); then
+    printf 'ci/test.sh: FAILED after %d s: %s\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")"
+    exit 1
+fi
+printf 'ci/test.sh: all passed in %d s\n' $((SECONDS - began))

@@ -1,0 +1,172 @@
+//! `racetrap check` on kernels that tell something about each of its parts.
+
+mod common;
+
+use common::racetrap;
+use std::fs;
+use std::path::Path;
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli"))
+}
+
+fn check(arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["check", "kernels.ptx"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
+    racetrap(folder(), &all)
+}
+
+#[test]
+fn a_race() {
+    let shown = check(&[
+        "--entry",
+        "reverse",
+        "--schedule",
+        "lockstep",
+        "--jobs",
+        "1",
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn a_race_for_machines() {
+    for format in ["github", "sarif", "junit", "json"] {
+        let shown = check(&["--entry", "reverse", "--format", format, "--schedules", "2"]);
+        assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+        assert!(
+            shown.contains("data-race") && shown.contains("kernels.cu"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_clean_kernel() {
+    insta::assert_snapshot!(check(&["--entry", "reverse_fixed"]));
+}
+
+/// The result depends on who takes the ticket first, so schedules are tried.
+#[test]
+fn a_kernel_that_depends_on_the_schedule() {
+    insta::assert_snapshot!(check(&[
+        "--entry",
+        "last",
+        "--arg",
+        "ticket=i32[1]:zeros",
+        "--schedules",
+        "5"
+    ]));
+}
+
+/// All kinds of arguments, and what the report says of them.
+#[test]
+fn arguments() {
+    let shown = check(&[
+        "--entry",
+        "mixed",
+        "--grid",
+        "1",
+        "--block",
+        "32",
+        "--shared",
+        "128",
+        "--arg",
+        "out=f32[32]:uninitialized",
+        "--arg",
+        "window={2, 0.5, i32[40]:iota}",
+        "--arg",
+        "weight=2.5",
+        "--arg",
+        "3=0x10",
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn what_the_kernel_prints() {
+    let shown = check(&[
+        "--entry", "greet", "--grid", "1", "--block", "2", "--arg", "limit=2",
+    ]);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn a_failed_assertion() {
+    let shown = check(&[
+        "--entry", "greet", "--grid", "1", "--block", "4", "--arg", "limit=2",
+    ]);
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+/// The command that a finding prints shows the same finding.
+#[test]
+fn findings_can_be_seen_again() {
+    let first = check(&["--entry", "reverse", "--arg", "n=100", "--schedules", "3"]);
+    let (_, rest) = first.split_once("see it again: `racetrap ").expect(&first);
+    let (command, _) = rest.split_once('`').unwrap();
+    let words: Vec<String> = command
+        .split(' ')
+        .map(|word| word.replace('\'', ""))
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let again = racetrap(folder(), &words);
+    let error = |text: &str| {
+        text.lines()
+            .find(|l| l.starts_with("error["))
+            .map(str::to_string)
+    };
+    assert_eq!(error(&first), error(&again), "{again}");
+    assert!(again.ends_with("--- exit status 1\n"), "{again}");
+}
+
+/// The source is compiled twice; what both builds show is one finding.
+#[test]
+fn cuda_source() {
+    if racetrap::toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let path = fs::canonicalize(folder().join("kernels.cu")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shown = racetrap(
+        root,
+        &["check", &path.display().to_string(), "--entry", "reverse"],
+    );
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    assert!(
+        shown.contains("appears in: optimised, unoptimised"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    let broken = root.join("target").join("broken.cu");
+    fs::create_dir_all(root.join("target")).unwrap();
+    fs::write(&broken, "__global__ void k(int* x) { *x = undeclared; }\n").unwrap();
+    let refused = racetrap(root, &["check", "target/broken.cu"]);
+    assert!(refused.ends_with("--- exit status 2\n"), "{refused}");
+    assert!(
+        refused.contains("identifier \"undeclared\" is undefined"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn help_teaches() {
+    insta::assert_snapshot!("help", racetrap(folder(), &["--help"]));
+    insta::assert_snapshot!("help_check", racetrap(folder(), &["check", "--help"]));
+}
+
+#[test]
+fn completions() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let shown = racetrap(folder(), &["completions", shell]);
+        assert!(
+            shown.contains("racetrap") && shown.contains("check"),
+            "{shell}"
+        );
+        assert!(shown.ends_with("--- exit status 0\n"));
+    }
+}

@@ -1,0 +1,30 @@
+//! Runs the program and shows what a user would see.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a command printed and how it ended, with what differs between machines replaced.
+pub fn racetrap(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("CUDA_PATH")
+        .env_remove("CUDA_HOME")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts");
+    let text = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "[FOLDER]")
+    };
+    let mut shown = format!("$ racetrap {}\n", arguments.join(" "));
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            shown += &format!("--- {name}\n{}", text(bytes));
+        }
+    }
+    match output.status.code() {
+        Some(code) => shown + &format!("--- exit status {code}\n"),
+        None => shown + "--- killed\n",
+    }
+}
