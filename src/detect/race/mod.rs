@@ -484,7 +484,24 @@ impl Strong<'_> {
             self.launch.shared_shift
         };
         reporter.learn(access);
-        for lane in lanes(access.mask) {
+        let mut left = access.mask;
+        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        if rmw
+            && !self.launch.fine_sync
+            && access.elements == 1
+            && access.element == 1 << shift
+        {
+            let v = self.launch.view(block, access.who.warp.0, global);
+            let class = Class::new(access.element, 0, is_wide(access.scope), true);
+            for lane in lanes(access.mask & access.wrote) {
+                let cell = access.address[lane as usize] >> shift;
+                shadow.pieces(cell, 1, |page, at, _, _| {
+                    let quick = page.quick_rmw(at, lane, class, &v, access.site.0);
+                    left &= !(u32::from(quick) << lane);
+                });
+            }
+        }
+        for lane in lanes(left) {
             for element in 0..access.elements {
                 let address = access.address[lane as usize] + u64::from(element * access.element);
                 // An element is aligned, so it does not cross a page.

@@ -201,6 +201,32 @@ impl Cells {
         }
     }
 
+    /// The common read-modify-write: everything before it is retired by a barrier, or is
+    /// the end of a chain of its own kind. False if it is not that simple; nothing was done then.
+    #[inline(always)]
+    pub fn quick_rmw(
+        &mut self,
+        at: usize,
+        lane: u32,
+        class: Class,
+        v: &View<'_>,
+        site: u32,
+    ) -> bool {
+        let (ws, rs, theirs) = (self.w_stamp[at], self.r_stamp[at], self.s_class[at]);
+        let written = (ws == 0) | (v.in_block(self.w_warp[at]) & (ws < v.block_floor));
+        let read = (rs == 0) | (v.in_block(self.r_warp[at]) & (rs < v.block_floor));
+        let chain = (theirs == 0) | ((theirs == class.0) & v.in_block(self.s_warp[at]));
+        if !(written & read & chain) {
+            return false;
+        }
+        self.written = true;
+        self.s_class[at] = class.0;
+        self.s_stamp[at] = v.now;
+        self.s_warp[at] = v.me;
+        self.s_tag[at] = site << 5 | lane;
+        true
+    }
+
     /// The index of a granule's strong cell, made from its slot on first use.
     pub(super) fn strong_cell_mut(&mut self, at: usize) -> u32 {
         if self.s_class[at] == SLOW {
