@@ -24,6 +24,6 @@ __global__ void lock_per_block(int *total, int *lock, const int *values)
     int expected = 0;
     while (!locked.compare_exchange_weak(expected, 1, on_taking)) //~[block-scope-ref] insufficient-scope#1 atomic, insufficient-scope#2 atomic
         expected = 0;
-    *total += values[blockIdx.x];                     //~[block-scope-ref, relaxed-ref] data-race#3 read write, data-race#4 write
-    locked.store(0, cuda::memory_order_release); //~[block-scope-ref] insufficient-scope#2 write
+    *total += values[blockIdx.x];                     //~[relaxed-ref] data-race#3 read write, data-race#4 write //~[block-scope-ref] insufficient-scope#3 read write, insufficient-scope#4 write
+    locked.store(0, cuda::memory_order_release); //~[block-scope-ref] insufficient-scope#2 write, insufficient-scope#5 write
 }

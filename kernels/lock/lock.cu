@@ -22,9 +22,9 @@ __device__ void give_back(int *lock)
     SCOPED(__threadfence)();
 #endif
 #ifdef BUG_PLAIN_RELEASE
-    *lock = 0; //~ data-race#1 write
+    *lock = 0; //~ data-race#1 write, data-race#2 write
 #else
-    SCOPED(atomicExch)(lock, 0); //~[block-scope] insufficient-scope#2 atomic
+    SCOPED(atomicExch)(lock, 0); //~[block-scope] insufficient-scope#2 atomic, insufficient-scope#5 atomic
 #endif
 }
 
@@ -33,7 +33,7 @@ __global__ void lock_per_block(int *total, int *lock, const int *values)
 {
     if (threadIdx.x == 0) {
         take(lock);
-        *total += values[blockIdx.x]; //~[no-fence, plain-release, block-scope] data-race#3 read write, data-race#4 write
+        *total += values[blockIdx.x]; //~[no-fence, plain-release] data-race#3 read write, data-race#4 write //~[block-scope] insufficient-scope#3 read write, insufficient-scope#4 write
         give_back(lock);
     }
 }

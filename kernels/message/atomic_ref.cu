@@ -24,10 +24,10 @@ __global__ void pass_message(int *out, int *value, int *flag, int message)
 {
     cuda::atomic_ref<int, scope> raised(*flag);
     if (blockIdx.x == 0) {
-        *value = message;            //~[relaxed-store, relaxed-load, block-scope] data-race#1 write
+        *value = message;            //~[relaxed-store, relaxed-load] data-race#1 write //~[block-scope] insufficient-scope#1 write
         raised.store(1, on_raising); //~[block-scope] insufficient-scope#2 write
     } else {
         while (raised.load(on_waiting) == 0) {} //~[block-scope] insufficient-scope#2 read
-        *out = *value;                          //~[relaxed-store, relaxed-load, block-scope] data-race#1 read
+        *out = *value;                          //~[relaxed-store, relaxed-load] data-race#1 read //~[block-scope] insufficient-scope#1 read
     }
 }

@@ -130,9 +130,10 @@ impl OracleCall {
                 '(' => depth += 1,
                 ')' => depth -= 1,
                 ',' if depth == 0 && !inside.trim().is_empty() => {
-                    let offset = text[..open + 1 + start].chars().count();
+                    let argument = inside[start..at].trim_start();
+                    let offset = text[..open + 1 + at - argument.len()].chars().count();
                     arguments.push(
-                        Expression::parse(&inside[start..at])
+                        Expression::parse(argument.trim_end())
                             .map_err(|e| fail(offset + e.column, &e.problem))?,
                     );
                     start = at + 1;

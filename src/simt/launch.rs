@@ -29,6 +29,8 @@ const GRID_DIM: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 const SPLIT_TURN: u32 = 4096;
 /// Steps that a warp runs before the next one gets a turn.
 const WARP_TURN: u32 = 1 << 16;
+/// The same where several blocks are resident, which may wait for each other in loops.
+const SHORT_TURN: u32 = 1 << 10;
 /// Passes over a block before it makes room for another one.
 const BLOCK_PASSES: u32 = 4;
 
@@ -464,7 +466,7 @@ impl<'a> Grid<'a> {
                 for id in first..blocks.min(first.saturating_add(share)) {
                     let mut block = self.block(&mut core, id);
                     loop {
-                        let ran = self.pass(&mut core, &mut block);
+                        let ran = self.pass(&mut core, &mut block, WARP_TURN);
                         if let Err(stop) =
                             ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
                         {
@@ -508,9 +510,14 @@ impl<'a> Grid<'a> {
     }
 
     /// Runs every warp of a block as far as it can, or for its turn.
-    fn pass<O: Observer>(&self, core: &mut Core<'_, O>, block: &mut Block) -> Result<(), Stop> {
+    fn pass<O: Observer>(
+        &self,
+        core: &mut Core<'_, O>,
+        block: &mut Block,
+        turn: u32,
+    ) -> Result<(), Stop> {
         for w in 0..block.warps.len() {
-            self.warp(core, block, w)?;
+            self.warp(core, block, w, turn)?;
         }
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
             core.judge_deadlock(block);
@@ -528,8 +535,9 @@ impl<'a> Grid<'a> {
         core: &mut Core<'_, O>,
         block: &mut Block,
         w: usize,
+        turn: u32,
     ) -> Result<(), Stop> {
-        let mut left = WARP_TURN;
+        let mut left = turn;
         while left > 0 {
             let warp = &mut block.warps[w];
             if warp.splits.len() > 1 {
@@ -626,8 +634,13 @@ impl<'a> Grid<'a> {
             passes += 1;
             let mut stuck = None;
             let mut moved = false;
+            let turn = if resident.len() > 1 {
+                SHORT_TURN
+            } else {
+                WARP_TURN
+            };
             for block in &mut resident {
-                match self.pass(&mut core, block) {
+                match self.pass(&mut core, block, turn) {
                     Err(stop @ Stop::Deadlock { .. }) => stuck = Some(stop),
                     Err(stop) => {
                         let _ = self.spend(&mut core, &[]);

@@ -297,6 +297,9 @@ impl<'m> Lowering<'m> {
             match statement {
                 Stmt::Label(label) => self.scopes.label(&label.name, self.code.len() as u32),
                 Stmt::Variable(v) => self.local_variable(v)?,
+                // Line 0 marks code that the compiler made for no line in particular: it counts
+                // to the line before.
+                Stmt::Loc(loc) if loc.line == 0 && self.location.is_some() => {}
                 Stmt::Loc(loc) => self.location = Some(loc.clone()),
                 Stmt::BranchTargets(list) | Stmt::CallTargets(list) => {
                     self.scopes.list(&list.name, list.targets.clone());

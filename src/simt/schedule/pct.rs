@@ -3,11 +3,11 @@
 //!
 //! Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler
 //! with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. Deviation: the unit
-//! is a part of a warp, and whoever seems to spin falls behind as well, since with
-//! strict priorities it would spin for ever.
+//! is a part of a warp, known by its lowest lane, and whoever seems to spin falls behind as
+//! well, since with strict priorities it would spin for ever.
 
 use super::{Decision, Runnable, Schedule};
-use crate::simt::ids::{BlockId, WarpId};
+use crate::simt::ids::{BlockId, LaneId, WarpId};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
@@ -18,15 +18,22 @@ const LENGTH: u64 = 512;
 /// Turns in a row after which somebody seems to spin.
 const PATIENCE: u32 = 200;
 
+/// A part of a warp: the one with this lowest lane.
+type Part = (BlockId, WarpId, LaneId);
+
+fn part(r: &Runnable) -> Part {
+    (r.block, r.warp, LaneId(r.lanes.trailing_zeros() as u8))
+}
+
 /// See the module's page.
 pub(crate) struct Pct {
     rng: Pcg64Mcg,
     changes: Vec<u64>,
     step: u64,
-    priorities: HashMap<(BlockId, WarpId), i64>,
+    priorities: HashMap<Part, i64>,
     lowest: i64,
     /// Who ran last, and how many turns in a row.
-    last: Option<(BlockId, WarpId)>,
+    last: Option<Part>,
     turns: u32,
 }
 
@@ -53,16 +60,16 @@ impl Schedule for Pct {
             let rng = &mut self.rng;
             let priority = self
                 .priorities
-                .entry((r.block, r.warp))
+                .entry(part(r))
                 .or_insert_with(|| i64::from(rng.next_u32()));
             if r.tired {
                 self.lowest -= 1;
                 *priority = self.lowest;
             }
         }
-        let best = |p: &HashMap<(BlockId, WarpId), i64>| {
+        let best = |p: &HashMap<Part, i64>| {
             (0..runnable.len())
-                .max_by_key(|i| p[&(runnable[*i].block, runnable[*i].warp)])
+                .max_by_key(|i| p[&part(&runnable[*i])])
                 .unwrap_or(0)
         };
         let mut index = best(&self.priorities);
@@ -70,11 +77,10 @@ impl Schedule for Pct {
         while self.changes.first().is_some_and(|at| *at < self.step) {
             self.changes.remove(0);
             self.lowest -= 1;
-            self.priorities
-                .insert((runnable[index].block, runnable[index].warp), self.lowest);
+            self.priorities.insert(part(&runnable[index]), self.lowest);
             index = best(&self.priorities);
         }
-        let chosen = (runnable[index].block, runnable[index].warp);
+        let chosen = part(&runnable[index]);
         self.turns = if self.last == Some(chosen) {
             self.turns + 1
         } else {
