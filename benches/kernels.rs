@@ -24,7 +24,9 @@ fn setup(ptx: &str, grid: Dim3, block: Dim3, buffers: &[usize], scalars: &[(usiz
     let mut params = vec![0; program.param_bytes as usize];
     let mut state = 12345u32;
     for (index, words) in buffers.iter().enumerate().filter(|(_, words)| **words > 0) {
-        let at = device.alloc(*words as u64 * 4, "buffer").expect("the device is large enough");
+        let at = device
+            .alloc(*words as u64 * 4, "buffer")
+            .expect("the device is large enough");
         let bytes: Vec<u8> = (0..*words)
             .flat_map(|_| {
                 state = state.wrapping_mul(1664525).wrapping_add(1013904223);
@@ -39,18 +41,41 @@ fn setup(ptx: &str, grid: Dim3, block: Dim3, buffers: &[usize], scalars: &[(usiz
         let offset = program.params[*index].offset as usize;
         params[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
     }
-    let launch = Launch { grid, block, dynamic_shared: 0, params, cooperative: false, number: 0 };
-    Setup { program, device, launch }
+    let launch = Launch {
+        grid,
+        block,
+        dynamic_shared: 0,
+        params,
+        cooperative: false,
+        number: 0,
+    };
+    Setup {
+        program,
+        device,
+        launch,
+    }
 }
 
 fn histogram() -> Setup {
     let ptx = include_str!("kernels/histogram.sm_75.ptx");
-    setup(ptx, Dim3::linear(32), Dim3::linear(256), &[1 << 20, 0, 256], &[(1, 1 << 20)])
+    setup(
+        ptx,
+        Dim3::linear(32),
+        Dim3::linear(256),
+        &[1 << 20, 0, 256],
+        &[(1, 1 << 20)],
+    )
 }
 
 fn scan() -> Setup {
     let ptx = include_str!("kernels/scan.sm_75.ptx");
-    setup(ptx, Dim3::linear(64), Dim3::linear(1024), &[1 << 16, 1 << 16], &[])
+    setup(
+        ptx,
+        Dim3::linear(64),
+        Dim3::linear(1024),
+        &[1 << 16, 1 << 16],
+        &[],
+    )
 }
 
 fn matmul() -> Setup {
@@ -63,10 +88,22 @@ fn matmul() -> Setup {
 fn run<O: Observer>(bencher: Bencher, setup: fn() -> Setup, jobs: usize, observer: fn() -> O) {
     let mut s = setup();
     bencher.bench_local(|| {
-        let limits = Limits { steps: u64::MAX, ..Limits::default() };
+        let limits = Limits {
+            steps: u64::MAX,
+            ..Limits::default()
+        };
         let schedule = ScheduleSpec::Lockstep;
         let mut o = observer();
-        launch(&mut s.device, &s.program, &s.launch, &schedule, &limits, jobs, &mut o).expect("it ends")
+        launch(
+            &mut s.device,
+            &s.program,
+            &s.launch,
+            &schedule,
+            &limits,
+            jobs,
+            &mut o,
+        )
+        .expect("it ends")
     });
 }
 

@@ -3,12 +3,15 @@
 //! [`Detectors`] is what a session drives: all of them in one observer, put together when
 //! it is compiled. Detectors know neither the instruction set nor the backend.
 
+pub mod barrier;
+pub mod memory;
 pub mod race;
 pub mod reference;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod tests;
+pub mod warp_sync;
 
 use crate::finding::Finding;
 use crate::simt::ids::*;
@@ -18,6 +21,10 @@ use crate::simt::observer::*;
 #[derive(Debug, Default)]
 pub struct Detectors {
     races: race::Detector,
+    barriers: barrier::Detector,
+    warps: warp_sync::Detector,
+    memory: memory::Detector,
+    launch: u32,
     perf: bool,
 }
 
@@ -25,19 +32,24 @@ impl Detectors {
     /// For a session; `perf` turns the performance detectors on.
     pub fn new(perf: bool) -> Detectors {
         Detectors {
-            races: race::Detector::new(),
             perf,
+            ..Detectors::default()
         }
     }
 
     /// What was found since the last call, in a stable order.
     pub fn take_findings(&mut self) -> Vec<Finding> {
-        self.races.take_findings().into_sorted()
+        let mut all = self.races.take_findings();
+        all.merge(self.barriers.take_findings());
+        all.merge(self.warps.take_findings());
+        all.merge(self.memory.take_findings());
+        all.into_sorted()
     }
 }
 
 impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.launch = shape.launch;
         self.races.launch_begins(shape);
     }
     fn launch_ends(&mut self) {
@@ -46,10 +58,17 @@ impl Observer for Detectors {
     fn fork(&self) -> Detectors {
         Detectors {
             races: self.races.fork(),
+            launch: self.launch,
             perf: self.perf,
+            ..Detectors::default()
         }
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
+        let clean =
+            |f: &Detectors| f.barriers.is_clean() && f.warps.is_clean() && f.memory.is_clean();
+        if !forks.iter().all(clean) {
+            return Joined::Conflict;
+        }
         self.races
             .join(forks.into_iter().map(|f| f.races).collect())
     }
@@ -74,6 +93,13 @@ impl Observer for Detectors {
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
+    }
+    fn misuse(&mut self, block: BlockId, misuse: Misuse) {
+        self.barriers.misuse(self.launch, block, &misuse);
+        self.warps.misuse(self.launch, block, &misuse);
+    }
+    fn fault(&mut self, fault: &MemoryFault<'_>) {
+        self.memory.fault(self.launch, fault);
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
         self.races.exits(who, mask);

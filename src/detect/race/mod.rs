@@ -486,11 +486,7 @@ impl Strong<'_> {
         reporter.learn(access);
         let mut left = access.mask;
         let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        if rmw
-            && !self.launch.fine_sync
-            && access.elements == 1
-            && access.element == 1 << shift
-        {
+        if rmw && !self.launch.fine_sync && access.elements == 1 && access.element == 1 << shift {
             let v = self.launch.view(block, access.who.warp.0, global);
             let class = Class::new(access.element, 0, is_wide(access.scope), true);
             for lane in lanes(access.mask & access.wrote) {
