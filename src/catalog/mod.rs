@@ -17,6 +17,7 @@ pub mod load;
 pub mod locate;
 pub mod oracle;
 pub mod pinned;
+pub mod renew;
 pub mod tree;
 pub mod values;
 
