@@ -176,6 +176,33 @@ impl Elements {
         }
     }
 
+    /// These numbers: integers, unless one has a fraction.
+    pub fn of(numbers: Vec<Number>) -> Elements {
+        let integers: Option<Vec<i64>> = numbers
+            .iter()
+            .map(|number| match number {
+                Number::Integer(n) => Some(*n),
+                Number::Float(_) => None,
+            })
+            .collect();
+        let float = |number: &Number| match number {
+            Number::Integer(n) => *n as f64,
+            Number::Float(x) => *x,
+        };
+        integers.map_or_else(
+            || Elements::Floats(numbers.iter().map(float).collect()),
+            Elements::Integers,
+        )
+    }
+
+    /// The first so many.
+    pub fn first(&self, length: usize) -> Elements {
+        match self {
+            Elements::Integers(v) => Elements::Integers(v.iter().take(length).copied().collect()),
+            Elements::Floats(v) => Elements::Floats(v.iter().take(length).copied().collect()),
+        }
+    }
+
     fn gather(&self, indices: impl Iterator<Item = usize>) -> Option<Elements> {
         Some(match self {
             Elements::Integers(v) => {
