@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod cli;
 pub mod detect;
 pub mod exit;
+pub mod expect;
 pub mod finding;
 pub mod ptx;
 pub mod report;

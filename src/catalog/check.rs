@@ -343,7 +343,7 @@ impl<'a> Check<'a> {
                 });
                 continue;
             };
-            if function.parameters.len() != call.arguments.len() {
+            if !function.takes(call.arguments.len()) {
                 let place = self.place(at);
                 self.errors.push(CatalogError::OracleArguments {
                     place,

@@ -102,7 +102,7 @@ impl Expression {
         let root = parser.comparison()?;
         match parser.peek() {
             None => Ok(Expression {
-                text: text.to_owned(),
+                text: text.trim().to_owned(),
                 root,
             }),
             Some(c) => {

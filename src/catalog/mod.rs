@@ -10,14 +10,22 @@
 pub mod annotation;
 pub mod case;
 pub mod check;
+pub mod compare;
 pub mod condition;
+pub mod draw;
 pub mod error;
 pub mod expression;
 pub mod load;
 pub mod locate;
+pub mod machine;
 pub mod oracle;
 pub mod pinned;
+pub mod plan;
+pub mod renew;
+pub mod runner;
+pub mod token;
 pub mod tree;
+pub mod trial;
 pub mod values;
 
 /// The candidate that a misspelt word most resembles, if one is close enough to suggest.

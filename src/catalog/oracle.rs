@@ -39,22 +39,37 @@ pub struct OracleFunction {
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [(&'static str, Takes)],
+    /// How many of the last ones may be left out.
+    pub optional: usize,
     /// One line for `racetrap list --oracles` and the documentation.
     pub summary: &'static str,
     compute: fn(&Arguments<'_>) -> Option<Elements>,
 }
 
 impl OracleFunction {
-    /// How it is called: `histogram(data, bins)`.
+    /// How it is called: `inclusive_scan(data[, segment])`.
     pub fn signature(&self) -> String {
-        let names: Vec<_> = self.parameters.iter().map(|(name, _)| *name).collect();
-        format!("{}({})", self.name, names.join(", "))
+        let required = self.parameters.len() - self.optional;
+        let mut text = format!("{}(", self.name);
+        for (index, (name, _)) in self.parameters.iter().enumerate() {
+            text.push_str(if index >= required { "[" } else { "" });
+            text.push_str(if index > 0 { ", " } else { "" });
+            text.push_str(name);
+        }
+        text.push_str(&"]".repeat(self.optional));
+        text.push(')');
+        text
+    }
+
+    /// Whether it can be called with so many arguments.
+    pub fn takes(&self, arguments: usize) -> bool {
+        (self.parameters.len() - self.optional..=self.parameters.len()).contains(&arguments)
     }
 
     /// The result, or `None` where the arguments make no sense (a negative length, a matrix that is
     /// smaller than its sizes say).
     pub fn compute(&self, given: &[Given]) -> Option<Elements> {
-        if given.len() != self.parameters.len() {
+        if !self.takes(given.len()) {
             return None;
         }
         (self.compute)(&Arguments(given))
@@ -161,6 +176,33 @@ impl Elements {
         }
     }
 
+    /// These numbers: integers, unless one has a fraction.
+    pub fn of(numbers: Vec<Number>) -> Elements {
+        let integers: Option<Vec<i64>> = numbers
+            .iter()
+            .map(|number| match number {
+                Number::Integer(n) => Some(*n),
+                Number::Float(_) => None,
+            })
+            .collect();
+        let float = |number: &Number| match number {
+            Number::Integer(n) => *n as f64,
+            Number::Float(x) => *x,
+        };
+        integers.map_or_else(
+            || Elements::Floats(numbers.iter().map(float).collect()),
+            Elements::Integers,
+        )
+    }
+
+    /// The first so many.
+    pub fn first(&self, length: usize) -> Elements {
+        match self {
+            Elements::Integers(v) => Elements::Integers(v.iter().take(length).copied().collect()),
+            Elements::Floats(v) => Elements::Floats(v.iter().take(length).copied().collect()),
+        }
+    }
+
     fn gather(&self, indices: impl Iterator<Item = usize>) -> Option<Elements> {
         Some(match self {
             Elements::Integers(v) => {
@@ -172,10 +214,18 @@ impl Elements {
         })
     }
 
-    fn running_sums(&self, inclusive: bool) -> Elements {
+    fn running_sums(&self, segment: usize, inclusive: bool) -> Elements {
         match self {
-            Elements::Integers(v) => Elements::Integers(running(v, inclusive, i64::wrapping_add)),
-            Elements::Floats(v) => Elements::Floats(running(v, inclusive, |a, b| a + b)),
+            Elements::Integers(v) => Elements::Integers(
+                v.chunks(segment)
+                    .flat_map(|c| running(c, inclusive, i64::wrapping_add))
+                    .collect(),
+            ),
+            Elements::Floats(v) => Elements::Floats(
+                v.chunks(segment)
+                    .flat_map(|c| running(c, inclusive, |a, b| a + b))
+                    .collect(),
+            ),
         }
     }
 
@@ -205,6 +255,15 @@ impl Elements {
 
 /// Threads of a warp.
 const WARP: usize = 32;
+
+fn scan(arguments: &Arguments<'_>, inclusive: bool) -> Option<Elements> {
+    let data = arguments.buffer(0)?;
+    let segment = match arguments.0.len() {
+        1 => data.len().max(1),
+        _ => arguments.positive(1)?,
+    };
+    Some(data.running_sums(segment, inclusive))
+}
 
 fn running<T: Copy + Default>(values: &[T], inclusive: bool, add: impl Fn(T, T) -> T) -> Vec<T> {
     let mut sum = T::default();
@@ -236,51 +295,36 @@ use Takes::{Buffer, Number as Size};
 pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "inclusive_scan",
-        parameters: &[("data", Buffer)],
-        summary: "sums of each element and all before it",
-        compute: |a| Some(a.buffer(0)?.running_sums(true)),
+        parameters: &[("data", Buffer), ("segment", Size)],
+        optional: 1,
+        summary: "sums of each element and all before it (in its segment of that length)",
+        compute: |a| scan(a, true),
     },
     OracleFunction {
         name: "exclusive_scan",
-        parameters: &[("data", Buffer)],
-        summary: "sums of all elements before each",
-        compute: |a| Some(a.buffer(0)?.running_sums(false)),
-    },
-    OracleFunction {
-        name: "block_scan",
-        parameters: &[("data", Buffer), ("block", Size)],
-        summary: "inclusive scans of each `block` elements apart",
-        compute: |a| {
-            let (data, block) = (a.buffer(0)?, a.positive(1)?);
-            Some(match data {
-                Elements::Integers(v) => Elements::Integers(
-                    v.chunks(block)
-                        .flat_map(|c| running(c, true, i64::wrapping_add))
-                        .collect(),
-                ),
-                Elements::Floats(v) => Elements::Floats(
-                    v.chunks(block)
-                        .flat_map(|c| running(c, true, |a, b| a + b))
-                        .collect(),
-                ),
-            })
-        },
+        parameters: &[("data", Buffer), ("segment", Size)],
+        optional: 1,
+        summary: "sums of all elements before each (in its segment of that length)",
+        compute: |a| scan(a, false),
     },
     OracleFunction {
         name: "sum",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "the sum, one element",
         compute: |a| Some(a.buffer(0)?.sums(a.buffer(0)?.len().max(1))),
     },
     OracleFunction {
         name: "block_sums",
         parameters: &[("data", Buffer), ("block", Size)],
+        optional: 0,
         summary: "the sum of each `block` elements",
         compute: |a| Some(a.buffer(0)?.sums(a.positive(1)?)),
     },
     OracleFunction {
         name: "histogram",
         parameters: &[("data", Buffer), ("bins", Size)],
+        optional: 0,
         summary: "how often each of 0 … bins - 1 occurs",
         compute: |a| {
             let Elements::Integers(data) = a.buffer(0)? else {
@@ -296,6 +340,7 @@ pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "transpose",
         parameters: &[("data", Buffer), ("rows", Size), ("columns", Size)],
+        optional: 0,
         summary: "the transposed row-major matrix",
         compute: |a| {
             let (rows, columns) = (a.size(1)?, a.size(2)?);
@@ -312,6 +357,7 @@ pub const ALL: &[OracleFunction] = &[
             ("k", Size),
             ("n", Size),
         ],
+        optional: 0,
         summary: "the product of row-major a (m × k) and b (k × n)",
         compute: |arguments| {
             let (m, k, n) = (arguments.size(2)?, arguments.size(3)?, arguments.size(4)?);
@@ -342,42 +388,49 @@ pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "copy",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "the same elements",
         compute: |a| a.buffer(0).cloned(),
     },
     OracleFunction {
         name: "reverse",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "the elements from the last to the first",
         compute: |a| a.buffer(0)?.gather((0..a.buffer(0)?.len()).rev()),
     },
     OracleFunction {
         name: "iota",
         parameters: &[("length", Size)],
+        optional: 0,
         summary: "0, 1, 2 …",
         compute: |a| Some(Elements::Integers((0..a.number(0)?).collect())),
     },
     OracleFunction {
         name: "const",
         parameters: &[("value", Size), ("length", Size)],
+        optional: 0,
         summary: "one value everywhere",
         compute: |a| Some(Elements::Integers(vec![a.number(0)?; a.size(1)?])),
     },
     OracleFunction {
-        name: "any",
+        name: "warp_any",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "for each element, whether any of its 32 is not 0",
         compute: |a| Some(a.buffer(0)?.votes(|warp| warp.contains(&true).into())),
     },
     OracleFunction {
-        name: "all",
+        name: "warp_all",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "for each element, whether none of its 32 is 0",
         compute: |a| Some(a.buffer(0)?.votes(|warp| (!warp.contains(&false)).into())),
     },
     OracleFunction {
-        name: "ballot",
+        name: "warp_ballot",
         parameters: &[("data", Buffer)],
+        optional: 0,
         summary: "for each element, a bit for each of its 32 that is not 0",
         compute: |a| {
             Some(a.buffer(0)?.votes(|warp| {
@@ -391,6 +444,7 @@ pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "shuffle_up",
         parameters: &[("data", Buffer), ("delta", Size), ("width", Size)],
+        optional: 0,
         summary: "the element `delta` to the left in its group of `width`, or itself",
         compute: |a| {
             let (delta, width) = (a.size(1)?, a.positive(2)?);
@@ -400,6 +454,7 @@ pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "shuffle_down",
         parameters: &[("data", Buffer), ("delta", Size), ("width", Size)],
+        optional: 0,
         summary: "the element `delta` to the right in its group of `width`, or itself",
         compute: |a| {
             let (delta, width) = (a.size(1)?, a.positive(2)?);
@@ -409,6 +464,7 @@ pub const ALL: &[OracleFunction] = &[
     OracleFunction {
         name: "broadcast",
         parameters: &[("data", Buffer), ("lane", Size), ("width", Size)],
+        optional: 0,
         summary: "the element of `lane` in its group of `width`",
         compute: |a| {
             let (lane, width) = (a.size(1)?, a.positive(2)?);
@@ -449,7 +505,7 @@ mod tests {
             [4, 5, 5]
         );
         assert_eq!(
-            integers("block_scan", &[d.clone(), Given::Number(2)]),
+            integers("inclusive_scan", &[d.clone(), Given::Number(2)]),
             [3, 4, 4, 5, 5]
         );
         assert_eq!(integers("reverse", &[d]), [5, 1, 4, 1, 3]);
@@ -500,10 +556,10 @@ mod tests {
     fn warps() {
         let mut flags = [0; 40];
         flags[12] = 7;
-        let all: Vec<_> = integers("ballot", &[data(&flags)]);
+        let all: Vec<_> = integers("warp_ballot", &[data(&flags)]);
         assert_eq!((all[0], all[31], all[32]), (1 << 12, 1 << 12, 0));
-        assert_eq!(integers("any", &[data(&flags)])[31..33], [1, 0]);
-        assert_eq!(integers("all", &[data(&[1, 1])]), [1, 1]);
+        assert_eq!(integers("warp_any", &[data(&flags)])[31..33], [1, 0]);
+        assert_eq!(integers("warp_all", &[data(&[1, 1])]), [1, 1]);
         let d = data(&[10, 11, 12, 13]);
         let two = || Given::Number(2);
         let one = || Given::Number(1);

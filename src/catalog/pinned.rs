@@ -26,19 +26,19 @@ pub struct Pin {
     pub source: String,
     /// The PTX: `kernels/scan/warp.BUG_VOLATILE.sm_90.ptx`.
     pub ptx: String,
-    /// The compiler's arguments, without its input and output.
-    pub flags: Vec<String>,
+    /// The compiler's `-D` arguments, without the `-D`.
+    pub defines: Vec<String>,
+    /// The target: `sm_90`.
+    pub target: &'static str,
 }
+
+/// The language that kernels are written in.
+pub const STANDARD: &str = "c++17";
 
 impl Pin {
     /// What a case needs for a target.
-    pub fn new(case: &Case, target: &str) -> Pin {
+    pub fn new(case: &Case, target: &'static str) -> Pin {
         let defines = case.define_flags();
-        let mut flags: Vec<String> = ["-ptx", "-lineinfo", "-std=c++17"]
-            .map(str::to_owned)
-            .to_vec();
-        flags.push(format!("-arch={target}"));
-        flags.extend(defines.iter().map(|define| format!("-D{define}")));
         let stem = case.kernel.trim_end_matches(".cu");
         let word = |define: &String| -> String {
             define
@@ -61,14 +61,24 @@ impl Pin {
         Pin {
             source: format!("kernels/{}", case.kernel),
             ptx: format!("kernels/{stem}{key}.{target}.ptx"),
-            flags,
+            defines,
+            target,
         }
+    }
+
+    /// The compiler's flags, as the header tells them.
+    pub fn flags(&self) -> String {
+        let mut flags = format!("-O3 -lineinfo -arch={} -std={STANDARD}", self.target);
+        for define in &self.defines {
+            flags.push_str(&format!(" -D{define}"));
+        }
+        flags
     }
 
     /// A hash of everything that the PTX is made from, the compiler's version apart.
     pub fn source_hash(&self, tree: &Tree) -> String {
         let mut hash = Fnv::new();
-        hash.add(self.flags.join(" ").as_bytes());
+        hash.add(self.flags().as_bytes());
         for (name, text) in sources(tree, &self.source) {
             hash.add(name.as_bytes());
             hash.add(text.as_bytes());
@@ -84,7 +94,7 @@ impl Pin {
         hash.add(body.as_bytes());
         format!(
             "{FLAGS}{}\n{SOURCE}{}\n{BODY}{}\n{body}",
-            self.flags.join(" "),
+            self.flags(),
             self.source_hash(tree),
             hash.text(),
         )
@@ -98,10 +108,10 @@ impl Pin {
         let (Some(flags), Some(source), Some(body)) = (flags, source, body) else {
             return Some("it has no header that says what it was made from".to_owned());
         };
-        if flags != self.flags.join(" ") {
+        if flags != self.flags() {
             return Some(format!(
                 "it was compiled with `{flags}`, not `{}`",
-                self.flags.join(" ")
+                self.flags()
             ));
         }
         if source != self.source_hash(tree) {
@@ -292,8 +302,8 @@ mod tests {
             "kernels/scan/warp.A-4+B+TYPE-unsigned-long.sm_90.ptx"
         );
         assert_eq!(
-            pin.flags.join(" "),
-            "-ptx -lineinfo -std=c++17 -arch=sm_90 -DA=4 -DB -DTYPE=unsigned long"
+            pin.flags(),
+            "-O3 -lineinfo -arch=sm_90 -std=c++17 -DA=4 -DB -DTYPE=unsigned long"
         );
     }
 

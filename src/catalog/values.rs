@@ -35,6 +35,11 @@ impl ElementType {
             ElementType::I64 | ElementType::U64 | ElementType::F64 => 8,
         }
     }
+    /// Whether it is an unsigned integer type.
+    pub fn is_unsigned(self) -> bool {
+        use ElementType::{U8, U16, U32, U64};
+        matches!(self, U8 | U16 | U32 | U64)
+    }
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, ElementType::F32 | ElementType::F64)

@@ -4,15 +4,16 @@
 //! that the compiler vectorises. For each granule: the last weak write; the weak readers;
 //! and, where the program can make strong accesses, the strong ones.
 //!
-//! The weak readers are in one of these states, told by `r_stamp` and `r_mask`:
+//! The weak readers are in one of these states, told by `r_stamp` and the low bits of `r_tag`:
 //!
 //! | state | means | encoding |
 //! |---|---|---|
 //! | none | nobody has read | `r_stamp` 0 |
-//! | single | some lanes of one warp, at one stamp and instruction | `r_mask` not 0 |
-//! | pair | two or more warps of a block; two are kept | `r_mask` 0, `r_stamp` the later of the two |
-//! | far pair | warps of two or more blocks; two of different blocks are kept | `r_mask` 0, `r_stamp` [`FAR`] |
-//! | list | everybody, exactly | `r_mask` 0, `r_stamp` [`LIST`], `r_tag` the index |
+//! | single | some lanes of one warp, at one stamp and instruction | |
+//! | twin | the same at two instructions | [`TWIN`]; `r_mask` all lanes, `r_mask2` those of the second |
+//! | pair | two or more warps of a block; two are kept | [`PAIR`]; `r_stamp` the later of the two, `r_mask2` the second's warp |
+//! | far pair | warps of two or more blocks; two of different blocks are kept | [`PAIR`]; `r_stamp` [`FAR`] |
+//! | list | everybody, exactly | `r_stamp` [`LIST`], `r_mask` 0, `r_tag` the index |
 //!
 //! Pairs are used where threads of different warps can only be ordered by a barrier of the
 //! whole block ([`View::fine_sync`] is false): then whoever writes later, one of the two is
@@ -31,6 +32,10 @@ pub struct Race;
 pub const FAR: Stamp = u32::MAX;
 /// `r_stamp` of a list.
 pub const LIST: Stamp = u32::MAX - 1;
+/// In `r_tag`: some of the lanes read at a second instruction.
+pub const TWIN: u32 = 1;
+/// In `r_tag`: two of several warps.
+pub const PAIR: u32 = 2;
 /// Stamps stay below this.
 pub const LAST_STAMP: Stamp = u32::MAX - 2;
 
@@ -105,10 +110,12 @@ pub struct Cells {
     pub(super) r_stamp: Vec<Stamp>,
     pub(super) r_warp: Vec<u32>,
     pub(super) r_mask: Vec<Mask>,
-    /// Instruction, and in pairs the lane.
+    /// Instruction, [`TWIN`], [`PAIR`].
     pub(super) r_tag: Vec<u32>,
-    /// The second of a pair: warp, instruction and lane.
-    pub(super) r_second: Vec<u64>,
+    /// The second of a pair: its warp; of a twin: its lanes.
+    pub(super) r_mask2: Vec<u32>,
+    /// The second's instruction, and in pairs the lane.
+    pub(super) r_tag2: Vec<u32>,
     /// The last strong read-modify-write, if nothing else strong has happened here.
     pub(super) s_stamp: Vec<Stamp>,
     pub(super) s_warp: Vec<u32>,
@@ -173,6 +180,46 @@ pub fn lane_tables(cells: usize) -> (&'static [u32], &'static [u32]) {
     }
 }
 
+/// What a block's floor covers, as 0 or 1, for loops that the compiler vectorises.
+struct Floor<const GLOBAL: bool> {
+    block_floor: Stamp,
+    first: u32,
+    width: u32,
+}
+
+impl<const GLOBAL: bool> Floor<GLOBAL> {
+    fn of(v: &View<'_>) -> Self {
+        Floor {
+            block_floor: v.block_floor,
+            first: v.first,
+            width: v.width,
+        }
+    }
+    /// In shared memory everybody is in the block, or was before it began.
+    #[inline(always)]
+    fn in_block(&self, warp: u32) -> u32 {
+        if GLOBAL {
+            u32::from(warp.wrapping_sub(self.first) < self.width)
+        } else {
+            1
+        }
+    }
+    #[inline(always)]
+    fn covers(&self, stamp: Stamp, warp: u32) -> u32 {
+        let below = u32::from(stamp < self.block_floor);
+        if GLOBAL {
+            u32::from(stamp == 0) | self.in_block(warp) & below
+        } else {
+            below
+        }
+    }
+    /// Whether a pair that the floor does not cover stays as it is when the block reads.
+    #[inline(always)]
+    fn pair_stays(&self, stamp: Stamp, warp: u32) -> u32 {
+        u32::from(stamp == FAR) | self.in_block(warp)
+    }
+}
+
 impl Cells {
     /// A fresh shadow of `cells` granules.
     pub fn new(cells: usize, strong: bool) -> Cells {
@@ -185,7 +232,8 @@ impl Cells {
             r_warp: vec![0; cells],
             r_mask: vec![0; cells],
             r_tag: vec![0; cells],
-            r_second: vec![0; cells],
+            r_mask2: vec![0; cells],
+            r_tag2: vec![0; cells],
             s_stamp: vec![0; strong],
             s_warp: vec![0; strong],
             s_tag: vec![0; strong],
@@ -201,7 +249,7 @@ impl Cells {
 
     /// A weak read of adjacent cells from `at` on, cell `i` by lane `lane[i]`. An error
     /// means that nothing was done.
-    pub fn read_run(
+    pub fn read_run<const GLOBAL: bool>(
         &mut self,
         at: usize,
         lane: &[u32],
@@ -212,45 +260,85 @@ impl Cells {
         let n = lane.len();
         let end = at + n;
         let bit = &bit[..n];
-        self.strong_run(at, n, v, false)?;
+        let (me, now, warp_floor) = (v.me, v.now, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
         let tag = tag(site, 0);
-        let mut bad = self.write_hazards(at, lane, v);
+        self.strong_run(at, n, v, false)?;
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
         let (rs, rw) = (&mut self.r_stamp[at..end], &mut self.r_warp[at..end]);
         let (rm, rt) = (&mut self.r_mask[at..end], &mut self.r_tag[at..end]);
+        let (rt2, rm2) = (&mut self.r_tag2[at..end], &mut self.r_mask2[at..end]);
+        let regular = u32::from(!v.fine_sync);
+        let (mut kept, mut rare) = (1, 0);
         for i in 0..n {
-            let here = v.in_block(rw[i]);
-            let dead = (rs[i] == 0) | (here & (rs[i] < v.block_floor));
-            let one = rm[i] != 0;
-            let own = one & (rw[i] == v.me);
-            let same = own
-                & ((rs[i] < v.warp_floor)
-                    | (rm[i] == bit[i])
-                    | ((rs[i] == v.now) & (rt[i] == tag)));
-            let pair = !one & ((rs[i] == FAR) | (here & (rs[i] < LIST)));
-            bad |= u32::from(!(dead | same | pair));
+            let dead = floor.covers(rs[i], rw[i]);
+            let one = u32::from(rm[i] != 0) & u32::from(rt[i] & PAIR == 0);
+            let mine = u32::from(rw[i] == me);
+            let own = one & mine;
+            let current = own & u32::from(rs[i] == now) & (dead ^ 1);
+            let first = u32::from(rt[i] & !31 == tag);
+            let replace = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
+            let room = u32::from(rt[i] & TWIN == 0) | u32::from(rt2[i] == tag);
+            let fits = current & (first | room);
+            let pair = u32::from(rt[i] & PAIR != 0) & floor.pair_stays(rs[i], rw[i]);
+            let other = u32::from(rm[i] != 0) & u32::from(rt[i] & (PAIR | TWIN) == 0) & (mine ^ 1);
+            let meets = regular & other & floor.in_block(rw[i]) & (dead ^ 1);
+            bad |= (dead | replace | fits | pair | meets) ^ 1;
+            kept &= pair & (dead ^ 1);
+            rare |= current & (first ^ 1) | meets;
         }
         if bad != 0 {
             return Err(Race);
         }
+        if kept != 0 {
+            return Ok(());
+        }
         for i in 0..n {
-            let here = v.in_block(rw[i]);
-            let dead = (rs[i] == 0) | (here & (rs[i] < v.block_floor));
-            let keep = !dead & (rm[i] == 0);
-            let add = (rs[i] == v.now) & (rw[i] == v.me) & (rt[i] == tag) & !dead;
-            rm[i] = if keep {
-                0
+            let dead = floor.covers(rs[i], rw[i]) != 0;
+            let pair = !dead & (rt[i] & PAIR != 0);
+            let current = !dead & !pair & (rw[i] == me) & (rs[i] == now);
+            if rare != 0 {
+                let first = rt[i] & !31 == tag;
+                let meets = !dead & !pair & (rw[i] != me);
+                let second = current & !first;
+                let lanes = if rt[i] & TWIN != 0 { rm2[i] } else { 0 };
+                rm2[i] = if meets {
+                    me
+                } else if second {
+                    lanes | bit[i]
+                } else if current {
+                    lanes & !bit[i]
+                } else {
+                    rm2[i]
+                };
+                rt2[i] = if meets {
+                    tag | lane[i]
+                } else if second {
+                    tag
+                } else {
+                    rt2[i]
+                };
+                rt[i] |= if meets { PAIR } else { 0 } | if second { TWIN } else { 0 };
+                if meets {
+                    rs[i] = rs[i].max(now);
+                    continue;
+                }
+            }
+            let old = pair | current;
+            rm[i] = if pair {
+                rm[i]
             } else {
-                bit[i] | if add { rm[i] } else { 0 }
+                bit[i] | if current { rm[i] } else { 0 }
             };
-            rs[i] = if keep { rs[i] } else { v.now };
-            rw[i] = if keep { rw[i] } else { v.me };
-            rt[i] = if keep { rt[i] } else { tag };
+            rs[i] = if pair { rs[i] } else { now };
+            rw[i] = if pair { rw[i] } else { me };
+            rt[i] = if old { rt[i] } else { tag };
         }
         Ok(())
     }
 
     /// A weak write of adjacent cells; as [`Cells::read_run`].
-    pub fn write_run(
+    pub fn write_run<const GLOBAL: bool>(
         &mut self,
         at: usize,
         lane: &[u32],
@@ -261,21 +349,23 @@ impl Cells {
         let n = lane.len();
         let end = at + n;
         let bit = &bit[..n];
+        let (me, warp_floor) = (v.me, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
         self.strong_run(at, n, v, v.fine_sync)?;
-        let mut bad = self.write_hazards(at, lane, v);
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
         let (rs, rw) = (&self.r_stamp[at..end], &self.r_warp[at..end]);
-        let rm = &self.r_mask[at..end];
+        let (rm, rt) = (&self.r_mask[at..end], &self.r_tag[at..end]);
         for i in 0..n {
-            let dead = (rs[i] == 0) | (v.in_block(rw[i]) & (rs[i] < v.block_floor));
-            let own = (rw[i] == v.me) & (rm[i] != 0) & ((rs[i] < v.warp_floor) | (rm[i] == bit[i]));
-            bad |= u32::from(!(dead | own));
+            let own = u32::from(rw[i] == me) & u32::from(rt[i] & PAIR == 0);
+            let own = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
+            bad |= (floor.covers(rs[i], rw[i]) | own) ^ 1;
         }
         if bad != 0 {
             return Err(Race);
         }
         self.written = true;
         self.w_stamp[at..end].fill(v.now);
-        self.w_warp[at..end].fill(v.me);
+        self.w_warp[at..end].fill(me);
         for (slot, lane) in self.w_tag[at..end].iter_mut().zip(lane) {
             *slot = tag(site, *lane);
         }
@@ -283,15 +373,17 @@ impl Cells {
     }
 
     /// 1 if some cell's last weak write may be unordered before the lane's access.
-    fn write_hazards(&self, at: usize, lane: &[u32], v: &View<'_>) -> u32 {
-        let end = at + lane.len();
-        let (ws, ww) = (&self.w_stamp[at..end], &self.w_warp[at..end]);
-        let wt = &self.w_tag[at..end];
+    fn write_hazards<const GLOBAL: bool>(&self, at: usize, lane: &[u32], v: &View<'_>) -> u32 {
+        let n = lane.len();
+        let (ws, ww) = (&self.w_stamp[at..at + n], &self.w_warp[at..at + n]);
+        let wt = &self.w_tag[at..at + n];
+        let (me, warp_floor) = (v.me, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
         let mut bad = 0;
-        for i in 0..lane.len() {
-            let dead = (ws[i] == 0) | (v.in_block(ww[i]) & (ws[i] < v.block_floor));
-            let own = (ww[i] == v.me) & ((ws[i] < v.warp_floor) | (lane_of(wt[i]) == lane[i]));
-            bad |= u32::from(!(dead | own));
+        for i in 0..n {
+            let same = u32::from(ws[i] < warp_floor) | u32::from(lane_of(wt[i]) == lane[i]);
+            let own = u32::from(ww[i] == me) & same;
+            bad |= (floor.covers(ws[i], ww[i]) | own) ^ 1;
         }
         bad
     }
@@ -340,9 +432,10 @@ impl Cells {
         self.w_warp[at] = v.me;
         self.w_tag[at] = tag(site, lane);
         // Whatever is unordered with what came before is unordered with this write too.
-        if self.r_mask[at] == 0 && self.r_stamp[at] == LIST {
-            self.lists.remove(self.r_tag[at]);
+        if self.r_stamp[at] == LIST {
+            self.lists.remove(site_of(self.r_tag[at]));
         }
+        self.r_tag[at] = 0;
         self.r_stamp[at] = 0;
         self.r_mask[at] = 0;
         self.r_warp[at] = 0;
@@ -375,28 +468,25 @@ impl Cells {
         let (warp, tag) = (self.r_warp[at], self.r_tag[at]);
         let mut few = [None; 2];
         let mut many: &[Entry] = &[];
-        if mask != 0 {
-            few[0] = Some(Entry {
+        let entry = |warp, mask, tag| {
+            let site = site_of(tag);
+            Entry {
                 warp,
                 stamp,
                 mask,
-                site: site_of(tag),
-            });
-        } else if stamp == LIST {
-            many = self.lists.get(tag);
-        } else if stamp != 0 {
-            let second = self.r_second[at];
-            for (slot, (warp, tag)) in few
-                .iter_mut()
-                .zip([(warp, tag), ((second >> 32) as u32, second as u32)])
-            {
-                *slot = Some(Entry {
-                    warp,
-                    stamp,
-                    mask: 1 << lane_of(tag),
-                    site: site_of(tag),
-                });
+                site,
             }
+        };
+        let (mask2, tag2) = (self.r_mask2[at], self.r_tag2[at]);
+        if stamp == LIST {
+            many = self.lists.get(site_of(tag));
+        } else if tag & PAIR != 0 {
+            few[0] = Some(entry(warp, mask, tag));
+            few[1] = Some(entry(mask2, 1 << lane_of(tag2), tag2));
+        } else if mask != 0 {
+            let second = if tag & TWIN != 0 { mask2 } else { 0 };
+            few[0] = Some(entry(warp, mask & !second, tag)).filter(|e| e.mask != 0);
+            few[1] = Some(entry(warp, second, tag2)).filter(|e| e.mask != 0);
         }
         few.into_iter().flatten().chain(many.iter().copied())
     }
@@ -411,26 +501,28 @@ impl Cells {
         };
         let lane = mask.trailing_zeros();
         let (stamp, warp) = (self.r_stamp[at], self.r_warp[at]);
-        if self.r_mask[at] != 0 {
-            let old = self.readers(at).next().expect("a single reader");
-            if warp == v.me && stamp == v.now && old.site == site.0 {
-                self.r_mask[at] |= mask;
+        let pair = self.r_tag[at] & PAIR != 0 && stamp != LIST;
+        if self.r_mask[at] != 0 && !pair {
+            if warp == v.me && stamp == v.now && stamp >= v.warp_floor && self.add_lanes(at, &new) {
                 return;
             }
-            let covered = if warp == v.me {
-                old.mask & !mask & v.unordered(lane, warp, old.mask, stamp)
+            let old_mask = self.r_mask[at];
+            let left = if warp == v.me {
+                old_mask & !mask
             } else {
-                v.unordered(lane, warp, old.mask, stamp)
+                old_mask
             };
-            if covered == 0 {
-                self.set_single(at, new);
-            } else if v.fine_sync || warp == v.me {
-                self.set_list(at, vec![old], new, v);
+            if left & v.unordered(lane, warp, old_mask, stamp) == 0 {
+                return self.set_single(at, new);
+            }
+            let old: Vec<Entry> = self.readers(at).collect();
+            if v.fine_sync || warp == v.me {
+                self.set_list(at, old, new, v);
             } else {
-                self.set_pair(at, old, new, v);
+                self.set_pair(at, old[0], new, v);
             }
         } else if stamp == LIST {
-            let mut entries = self.lists.remove(self.r_tag[at]);
+            let mut entries = self.lists.remove(site_of(self.r_tag[at]));
             if v.fine_sync {
                 return self.set_list(at, entries, new, v);
             }
@@ -472,10 +564,30 @@ impl Cells {
             FAR
         };
         self.r_warp[at] = old.warp;
-        self.r_mask[at] = 0;
-        self.r_tag[at] = old.site << 5 | old.mask.trailing_zeros();
-        let tag = new.site << 5 | new.mask.trailing_zeros();
-        self.r_second[at] = u64::from(new.warp) << 32 | u64::from(tag);
+        self.r_mask[at] = old.mask;
+        self.r_tag[at] = old.site << 5 | PAIR;
+        self.r_mask2[at] = new.warp;
+        self.r_tag2[at] = new.site << 5 | new.mask.trailing_zeros();
+    }
+
+    /// Adds lanes to a single reader or twin of the same warp and stamp, if they fit.
+    fn add_lanes(&mut self, at: usize, new: &Entry) -> bool {
+        let (tag, tag2) = (self.r_tag[at], self.r_tag2[at]);
+        let twin = tag & TWIN != 0;
+        let mask2 = &mut self.r_mask2[at];
+        if site_of(tag) == new.site {
+            *mask2 &= !new.mask;
+        } else if twin && site_of(tag2) == new.site {
+            *mask2 |= new.mask;
+        } else if !twin {
+            *mask2 = new.mask;
+            self.r_tag2[at] = new.site << 5;
+            self.r_tag[at] |= TWIN;
+        } else {
+            return false;
+        }
+        self.r_mask[at] |= new.mask;
+        true
     }
 
     fn set_list(&mut self, at: usize, mut entries: Vec<Entry>, new: Entry, v: &View<'_>) {
@@ -484,7 +596,7 @@ impl Cells {
         // In no block, so that the fast loops leave it alone.
         self.r_warp[at] = u32::MAX;
         self.r_mask[at] = 0;
-        self.r_tag[at] = self.lists.insert(entries);
+        self.r_tag[at] = self.lists.insert(entries) << 5;
     }
 }
 

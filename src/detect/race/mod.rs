@@ -380,12 +380,12 @@ trait WeakAccesses: Shadow {
         self.pieces(start >> shift, run as usize * cells, |page, at, from, n| {
             let lane = &lane[offset + from..][..n];
             let bit = &bit[offset + from..][..n];
-            let fast = if n < 4 {
-                Err(cells::Race)
-            } else if access.kind == AccessKind::Read {
-                page.read_run(at, lane, bit, v, access.site)
-            } else {
-                page.write_run(at, lane, bit, v, access.site)
+            let fast = match (access.kind, v.global) {
+                _ if n < 4 => Err(cells::Race),
+                (AccessKind::Read, true) => page.read_run::<true>(at, lane, bit, v, access.site),
+                (AccessKind::Read, false) => page.read_run::<false>(at, lane, bit, v, access.site),
+                (_, true) => page.write_run::<true>(at, lane, bit, v, access.site),
+                (_, false) => page.write_run::<false>(at, lane, bit, v, access.site),
             };
             if fast.is_ok() {
                 return;
@@ -420,10 +420,9 @@ trait WeakAccesses: Shadow {
 impl<S: Shadow> WeakAccesses for S {}
 
 fn is_adjacent(access: &Access<'_>, bytes: u64) -> bool {
-    let start = access.address[0];
     let mut differ = 0;
-    for (i, address) in access.address.iter().enumerate() {
-        differ |= address ^ start.wrapping_add(i as u64 * bytes);
+    for pair in access.address.windows(2) {
+        differ |= pair[1].wrapping_sub(pair[0]) ^ bytes;
     }
     differ == 0
 }
@@ -484,19 +483,9 @@ impl Strong<'_> {
             self.launch.shared_shift
         };
         reporter.learn(access);
-        let mut left = access.mask;
-        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
-        if rmw && !self.launch.fine_sync && access.elements == 1 && access.element == 1 << shift {
-            let v = self.launch.view(block, access.who.warp.0, global);
-            let class = Class::new(access.element, 0, is_wide(access.scope), true);
-            for lane in lanes(access.mask & access.wrote) {
-                let cell = access.address[lane as usize] >> shift;
-                shadow.pieces(cell, 1, |page, at, _, _| {
-                    let quick = page.quick_rmw(at, lane, class, &v, access.site.0);
-                    left &= !(u32::from(quick) << lane);
-                });
-            }
-        }
+        let Some(left) = self.plain_atomics(shadow, block, shift) else {
+            return;
+        };
         for lane in lanes(left) {
             for element in 0..access.elements {
                 let address = access.address[lane as usize] + u64::from(element * access.element);
@@ -511,6 +500,35 @@ impl Strong<'_> {
             // What comes later is not part of what was released.
             block.warps[access.who.warp.0 as usize].now += 1;
         }
+    }
+
+    /// Atomics on one granule each that neither publish nor can race: the lanes that are
+    /// left, from the first one on that is not such.
+    fn plain_atomics(&self, shadow: &mut impl Shadow, block: &Block, shift: u32) -> Option<Mask> {
+        let access = self.access;
+        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let silent = !self.launch.fine_sync || !access.order.releases() && block.threads.is_empty();
+        if !rmw || !silent || access.element >> shift != 1 || access.wrote != access.mask {
+            return Some(access.mask);
+        }
+        let v = self
+            .launch
+            .view(block, access.who.warp.0, access.space == Space::Global);
+        let class = Class::new(access.element, 0, is_wide(access.scope), true);
+        let mut left = access.mask;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            let mut done = false;
+            let cell = access.address[lane as usize] >> shift;
+            shadow.pieces(cell, 1, |page, at, _, _| {
+                done = page.chain(at, lane, class, access.site, &v).is_ok();
+            });
+            if !done {
+                return Some(left);
+            }
+            left &= left - 1;
+        }
+        None
     }
 
     #[allow(clippy::too_many_arguments)]

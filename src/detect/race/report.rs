@@ -1,7 +1,7 @@
 //! The cold half: who, where and why, once a check has said that there is a race.
 
 use super::block::{View, lanes};
-use super::cells::{Cells, FAR, LIST, lane_of, site_of};
+use super::cells::{Cells, FAR, PAIR, lane_of, site_of};
 use super::clock::Stamp;
 use super::strong::{
     Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered, unordered_readers,
@@ -239,7 +239,7 @@ fn weak_others(
     if !writes {
         return;
     }
-    let pair = cells.r_mask[at] == 0 && cells.r_stamp[at] != LIST;
+    let pair = cells.r_tag[at] & PAIR != 0;
     let far = pair && cells.r_stamp[at] == FAR;
     for e in cells.readers(at) {
         // The stamps of a pair say nothing about the own warp, those of a far one nothing

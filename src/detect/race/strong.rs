@@ -9,10 +9,10 @@
 //! another block than that one's, for those whose scope ends at their block.
 
 use super::block::View;
-use super::cells::{Cells, Entry, Race, SLOW, lane_of, site_of};
+use super::cells::{Cells, Entry, Race, SLOW, lane_of, site_of, tag};
 use super::clock::Stamp;
 use super::sync::Location;
-use crate::simt::ids::Mask;
+use crate::simt::ids::{Mask, Site};
 use std::borrow::Cow;
 
 /// Size, position and scope of a strong access, as far as moral strength needs them.
@@ -185,6 +185,32 @@ impl Cells {
         if clean { Ok(()) } else { Err(Race) }
     }
 
+    /// An atomic that continues the chain in the granule's slot, or begins it, with nothing
+    /// weak in sight. An error means that nothing was done.
+    #[inline]
+    pub fn chain(
+        &mut self,
+        at: usize,
+        lane: u32,
+        class: Class,
+        site: Site,
+        v: &View<'_>,
+    ) -> Result<(), Race> {
+        let quiet = |warp, stamp| stamp == 0 || v.in_block(warp) && stamp < v.block_floor;
+        let old = self.s_class[at];
+        if !(quiet(self.w_warp[at], self.w_stamp[at]) && quiet(self.r_warp[at], self.r_stamp[at]))
+            || old != 0 && !(old == class.0 && v.in_block(self.s_warp[at]))
+        {
+            return Err(Race);
+        }
+        self.written = true;
+        self.s_class[at] = class.0;
+        self.s_stamp[at] = v.now;
+        self.s_warp[at] = v.me;
+        self.s_tag[at] = tag(site, lane);
+        Ok(())
+    }
+
     /// Remembers a strong access.
     pub fn add_strong(&mut self, at: usize, a: &StrongAccess, v: &View<'_>) {
         self.written = true;
@@ -199,32 +225,6 @@ impl Cells {
             let index = self.strong_cell_mut(at);
             self.strong.get_mut(index).add(a, v);
         }
-    }
-
-    /// The common read-modify-write: everything before it is retired by a barrier, or is
-    /// the end of a chain of its own kind. False if it is not that simple; nothing was done then.
-    #[inline(always)]
-    pub fn quick_rmw(
-        &mut self,
-        at: usize,
-        lane: u32,
-        class: Class,
-        v: &View<'_>,
-        site: u32,
-    ) -> bool {
-        let (ws, rs, theirs) = (self.w_stamp[at], self.r_stamp[at], self.s_class[at]);
-        let written = (ws == 0) | (v.in_block(self.w_warp[at]) & (ws < v.block_floor));
-        let read = (rs == 0) | (v.in_block(self.r_warp[at]) & (rs < v.block_floor));
-        let chain = (theirs == 0) | ((theirs == class.0) & v.in_block(self.s_warp[at]));
-        if !(written & read & chain) {
-            return false;
-        }
-        self.written = true;
-        self.s_class[at] = class.0;
-        self.s_stamp[at] = v.now;
-        self.s_warp[at] = v.me;
-        self.s_tag[at] = site << 5 | lane;
-        true
     }
 
     /// The index of a granule's strong cell, made from its slot on first use.

@@ -1,0 +1,475 @@
+//! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
+
+use super::case::Case;
+use super::load::{Catalog, Entry};
+use super::oracle::Elements;
+use super::pinned::{Pin, SIMULATED};
+use super::plan::{Plan, PlannedLaunch, Value};
+use crate::backend::{Independence, Options, Session};
+use crate::finding::{Action, Finding};
+use crate::ptx::ast::ScalarType;
+use crate::ptx::{matches_entry, parse};
+use crate::report::{Diagnostic, KernelView, Scene, SourceFile, Sources, diagnose};
+use crate::rules::Rule;
+use crate::simt::memory::MemoryError;
+use crate::simt::observer::Blind;
+use crate::simt::program::ParamInfo;
+use crate::simt::{
+    Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Global memory of the simulated device, bytes.
+const DEVICE_BYTES: u64 = 1 << 30;
+
+/// A case with its kernels lowered, once for all runs.
+#[derive(Debug)]
+pub struct Prepared<'c> {
+    /// The case.
+    pub entry: &'c Entry,
+    programs: BTreeMap<&'c str, Program>,
+    ptx: Arc<SourceFile>,
+    source: &'c str,
+}
+
+/// A case whose kernels can't be made ready.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PrepareError {
+    /// The catalogue was read without its PTX.
+    #[error("no PTX `{file}`")]
+    NoPtx {
+        /// The file.
+        file: String,
+    },
+    /// Not PTX, or PTX that the parser does not know.
+    #[error("{file}: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// The kernel has no function of that name, or several.
+    #[error("{file}: {found} of the kernels is called `{entry}`; there are: {entries}")]
+    Entry {
+        /// The PTX file.
+        file: String,
+        /// The name in the case.
+        entry: String,
+        /// `none`, or how many.
+        found: String,
+        /// Those that are there.
+        entries: String,
+    },
+    /// The simulator can't run such a program.
+    #[error("{file}: {error}")]
+    Lower {
+        /// The PTX file.
+        file: String,
+        /// Why.
+        error: LowerError,
+    },
+}
+
+/// A run that could not be started, for a reason that lies in the case.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MachineError {
+    /// Too few or too many arguments.
+    #[error("`{entry}` takes {wanted} argument(s), and gets {given}")]
+    ArgumentCount {
+        /// The kernel.
+        entry: String,
+        /// Its parameters.
+        wanted: usize,
+        /// The arguments.
+        given: usize,
+    },
+    /// An argument that does not fit its parameter.
+    #[error("argument {index} of `{entry}` is {given}, and its parameter a `.{wanted}`")]
+    ArgumentType {
+        /// The kernel.
+        entry: String,
+        /// Which, from 1.
+        index: usize,
+        /// What it is.
+        given: String,
+        /// The parameter's type.
+        wanted: String,
+    },
+    /// The buffers don't fit.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The sequential kernel that serves as an oracle did not come to its end.
+    #[error("the oracle `{entry}` did not end: {stop}")]
+    Oracle {
+        /// The kernel.
+        entry: String,
+        /// Why.
+        stop: Stop,
+    },
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Ran {
+    /// What the detectors found.
+    pub findings: Vec<Finding>,
+    /// Why it did not come to its end.
+    pub stopped: Option<Stop>,
+    /// What it says about other schedules.
+    pub independence: Independence,
+    /// What was printed.
+    pub output: String,
+    /// Warp-instructions.
+    pub steps: u64,
+    addresses: Vec<u64>,
+    device: Device,
+}
+
+/// A finding in terms of the kernel's source: what annotations are matched with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The rule.
+    pub rule: Rule,
+    /// Its ends.
+    pub ends: Vec<SeenEnd>,
+}
+
+/// One end of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenEnd {
+    /// What the thread did.
+    pub action: Action,
+    /// The lines of the kernel's file on which its instruction lies, from the innermost inlined call
+    /// outwards.
+    pub lines: Vec<u32>,
+}
+
+impl<'c> Prepared<'c> {
+    /// Parses the case's PTX and lowers the kernels that it launches.
+    pub fn new(catalog: &'c Catalog, entry: &'c Entry) -> Result<Prepared<'c>, PrepareError> {
+        let file = Pin::new(&entry.case, SIMULATED).ptx;
+        let Some(text) = catalog.tree.text(&file) else {
+            return Err(PrepareError::NoPtx { file });
+        };
+        let module = parse(text).map_err(|e| PrepareError::Syntax {
+            file: file.clone(),
+            message: e.to_string(),
+        })?;
+        let known = entries(&module);
+        let mut programs = BTreeMap::new();
+        for name in kernels(&entry.case) {
+            let found: Vec<_> = known
+                .iter()
+                .filter(|mangled| matches_entry(mangled, name))
+                .collect();
+            let [mangled] = found[..] else {
+                let plain: Vec<_> = known.iter().map(|m| crate::ptx::demangle(m)).collect();
+                return Err(PrepareError::Entry {
+                    file,
+                    entry: name.to_owned(),
+                    found: if found.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        found.len().to_string()
+                    },
+                    entries: plain.join(", "),
+                });
+            };
+            let program =
+                Program::lower(&module, text, mangled).map_err(|error| PrepareError::Lower {
+                    file: file.clone(),
+                    error,
+                })?;
+            programs.insert(name, program);
+        }
+        let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
+        let ptx = Arc::new(SourceFile {
+            path: file,
+            text: text.to_owned(),
+        });
+        Ok(Prepared {
+            entry,
+            programs,
+            ptx,
+            source,
+        })
+    }
+
+    /// Runs a plan from fresh memory.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        schedule: &ScheduleSpec,
+        wall: Option<Duration>,
+    ) -> Result<Ran, MachineError> {
+        let mut session = Session::new(Options {
+            schedule: schedule.clone(),
+            limits: self.limits(wall),
+            jobs: 1,
+            perf: !self.entry.case.perf.is_empty(),
+            device_bytes: DEVICE_BYTES,
+        });
+        let addresses = load(session.device(), plan)?;
+        for planned in &plan.launches {
+            let program = self.program(planned)?;
+            let how = made(planned, program, &addresses)?;
+            if session.launch(program, &how).is_err() {
+                break;
+            }
+        }
+        let (outcome, device) = session.finish();
+        Ok(Ran {
+            findings: outcome.findings,
+            stopped: outcome.stopped,
+            independence: outcome.independence,
+            output: outcome.output,
+            steps: outcome.steps,
+            addresses,
+            device,
+        })
+    }
+
+    /// Runs a sequential kernel by one thread on fresh memory, and gives what it left in a buffer.
+    pub fn reference(
+        &self,
+        plan: &Plan,
+        entry: &str,
+        args: Vec<Value>,
+        result: usize,
+    ) -> Result<Elements, MachineError> {
+        let planned = PlannedLaunch {
+            entry: entry.to_owned(),
+            grid: Dim3::ONE,
+            block: Dim3::ONE,
+            shared: 0,
+            args,
+            cooperative: false,
+        };
+        let mut device = Device::new(DEVICE_BYTES);
+        let addresses = load(&mut device, plan)?;
+        let program = self.program(&planned)?;
+        let how = made(&planned, program, &addresses)?;
+        device.load(program)?;
+        let limits = Limits::default();
+        launch(
+            &mut device,
+            program,
+            &how,
+            &ScheduleSpec::Lockstep,
+            &limits,
+            1,
+            &mut Blind,
+        )
+        .map_err(|stop| MachineError::Oracle {
+            entry: entry.to_owned(),
+            stop,
+        })?;
+        let buffer = &plan.buffers[result];
+        let bytes = buffer.length * buffer.element.bytes() as u64;
+        Ok(Elements::from_bytes(
+            buffer.element,
+            &device.read(addresses[result], bytes)?,
+        ))
+    }
+
+    fn limits(&self, wall: Option<Duration>) -> Limits {
+        let steps = self.entry.case.limits.steps.unwrap_or(STEPS);
+        Limits {
+            steps,
+            wall,
+            ..Limits::default()
+        }
+    }
+
+    fn program(&self, planned: &PlannedLaunch) -> Result<&Program, MachineError> {
+        // All kernels that a case names were lowered.
+        self.programs
+            .get(planned.entry.as_str())
+            .ok_or_else(|| MachineError::ArgumentCount {
+                entry: planned.entry.clone(),
+                wanted: 0,
+                given: planned.args.len(),
+            })
+    }
+
+    /// A finding in terms of the kernel's lines.
+    pub fn seen(&self, plan: &Plan, finding: &Finding) -> Seen {
+        let file = self.entry.kernel_file();
+        let ends = finding.ends.iter().map(|end| {
+            let program = plan
+                .launches
+                .get(end.launch as usize)
+                .and_then(|l| self.programs.get(l.entry.as_str()));
+            let lines = program.map_or(&[][..], |p| &p.site(end.site).lines);
+            SeenEnd {
+                action: end.action,
+                lines: lines
+                    .iter()
+                    .filter(|l| l.file == file)
+                    .map(|l| l.line)
+                    .collect(),
+            }
+        });
+        Seen {
+            rule: finding.rule,
+            ends: ends.collect(),
+        }
+    }
+
+    /// Words findings of a run for people.
+    pub fn diagnose<'f>(
+        &self,
+        plan: &Plan,
+        ran: &Ran,
+        findings: impl Iterator<Item = &'f Finding>,
+    ) -> Vec<Diagnostic> {
+        let mut sources = Sources::new();
+        sources.add(&self.entry.kernel_file(), self.source);
+        let defines = self.entry.case.define_flags();
+        let views: Vec<_> = plan
+            .launches
+            .iter()
+            .filter_map(|l| {
+                let program = self.programs.get(l.entry.as_str())?;
+                let shape = (l.grid, l.block);
+                Some(KernelView::new(
+                    program,
+                    &ran.device,
+                    shape,
+                    &self.ptx,
+                    &sources,
+                    &defines,
+                ))
+            })
+            .collect();
+        let mut scene = Scene {
+            launches: views,
+            sources: &mut sources,
+        };
+        findings
+            .map(|finding| diagnose(finding, &mut scene))
+            .collect()
+    }
+
+    /// Where in the source an instruction lies that stopped a run.
+    pub fn stopped_at(&self, plan: &Plan, stop: &Stop) -> Option<String> {
+        let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. } | Stop::Assert { site, .. }) =
+            stop
+        else {
+            return None;
+        };
+        plan.launches.iter().find_map(|l| {
+            let program = self.programs.get(l.entry.as_str())?;
+            let line = program.sites.get(site.0 as usize)?.lines.last()?;
+            Some(format!("{}:{}", line.file, line.line))
+        })
+    }
+}
+
+/// Warp-instructions of a launch, where the case sets no budget.
+const STEPS: u64 = 5_000_000;
+
+impl Ran {
+    /// What a buffer holds at the end, and for each element whether it was ever written.
+    pub fn result(
+        &self,
+        plan: &Plan,
+        buffer: usize,
+    ) -> Result<(Elements, Vec<bool>), MachineError> {
+        let planned = &plan.buffers[buffer];
+        let width = planned.element.bytes();
+        let bytes = planned.length * width as u64;
+        let data = self.device.read(self.addresses[buffer], bytes)?;
+        let written = self.device.written(self.addresses[buffer], bytes)?;
+        let written = written
+            .chunks(width)
+            .map(|element| !element.contains(&false))
+            .collect();
+        Ok((Elements::from_bytes(planned.element, &data), written))
+    }
+}
+
+/// The kernels that a case names.
+fn kernels(case: &Case) -> BTreeSet<&str> {
+    let launched = case.launches.iter().map(|l| l.entry.as_str());
+    let oracles = case.oracle.values().filter_map(|o| o.kernel.as_deref());
+    launched.chain(oracles).collect()
+}
+
+fn load(device: &mut Device, plan: &Plan) -> Result<Vec<u64>, MachineError> {
+    let mut addresses = Vec::new();
+    for buffer in &plan.buffers {
+        let address = device.alloc(buffer.length * buffer.element.bytes() as u64, &buffer.name)?;
+        if let Some(data) = buffer.data.as_ref().filter(|data| !data.is_empty()) {
+            device.write(address, &data.to_bytes(buffer.element))?;
+        }
+        addresses.push(address);
+    }
+    Ok(addresses)
+}
+
+fn made(
+    planned: &PlannedLaunch,
+    program: &Program,
+    addresses: &[u64],
+) -> Result<Launch, MachineError> {
+    if planned.args.len() != program.params.len() {
+        return Err(MachineError::ArgumentCount {
+            entry: planned.entry.clone(),
+            wanted: program.params.len(),
+            given: planned.args.len(),
+        });
+    }
+    let mut params = vec![0; program.param_bytes as usize];
+    for (index, (value, param)) in planned.args.iter().zip(&program.params).enumerate() {
+        let bytes =
+            encoded(*value, param, addresses).ok_or_else(|| MachineError::ArgumentType {
+                entry: planned.entry.clone(),
+                index: index + 1,
+                given: match value {
+                    Value::Buffer(_) => "a buffer".to_owned(),
+                    Value::Integer(n) => n.to_string(),
+                    Value::Float(x) => format!("{x:?}"),
+                },
+                wanted: format!("{:?}", param.ty).to_lowercase(),
+            })?;
+        let at = param.offset as usize;
+        params[at..at + bytes.len()].copy_from_slice(&bytes);
+    }
+    Ok(Launch {
+        grid: planned.grid,
+        block: planned.block,
+        dynamic_shared: planned.shared,
+        params,
+        cooperative: planned.cooperative,
+        number: 0,
+    })
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "an argument's conversion"
+)]
+fn encoded(value: Value, param: &ParamInfo, addresses: &[u64]) -> Option<Vec<u8>> {
+    let width = param.bytes as usize;
+    if param.count != 1 {
+        return None;
+    }
+    match (value, param.ty) {
+        (Value::Buffer(index), _) => (width == 8).then(|| addresses[index].to_le_bytes().to_vec()),
+        (Value::Float(x), ScalarType::F32) => Some((x as f32).to_le_bytes().to_vec()),
+        (Value::Float(x), ScalarType::F64) => Some(x.to_le_bytes().to_vec()),
+        (Value::Integer(n), ScalarType::F32) => Some((n as f32).to_le_bytes().to_vec()),
+        (Value::Integer(n), ScalarType::F64) => Some((n as f64).to_le_bytes().to_vec()),
+        (Value::Integer(n), _) if width <= 8 => {
+            let bits = width as u32 * 8;
+            let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&n);
+            fits.then(|| n.to_le_bytes()[..width].to_vec())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,691 @@
+//! Tries a case on the simulator: runs it under drawn sizes, inputs and schedules, shrinks
+//! what it finds, and comes to a verdict.
+//!
+//! All runs of a case follow from the seed and the case's name, whatever else runs beside it.
+
+use super::case::{Case, ExpectedVerdict, PerfCounts, PerfRule};
+use super::compare::{Mismatch, compare};
+use super::draw::{Draw, DrawTree, Draws, Inputs, mix};
+use super::load::{Catalog, Entry};
+use super::machine::{PrepareError, Prepared, Ran, Seen};
+use super::plan::{Plan, evaluate, plan};
+use super::token::{free, token};
+use crate::backend::Independence;
+use crate::expect::Expected;
+use crate::finding::{Detail, Finding};
+use crate::report::{Check, Diagnostic, Verdict};
+use crate::rules::{Level, Rule};
+use crate::simt::{ScheduleSpec, Stop};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How cases are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Everything random follows from it.
+    pub seed: u64,
+    /// The schedule of all runs; drawn where none is given.
+    pub schedule: Option<ScheduleSpec>,
+    /// Runs of a case; the case's own number, or [`RUNS`], where none is given.
+    pub runs: Option<u32>,
+    /// Wall-clock time of a launch.
+    pub wall: Duration,
+}
+
+impl Default for Settings {
+    /// Seed 0, drawn schedules, ten seconds a launch.
+    fn default() -> Settings {
+        Settings {
+            seed: 0,
+            schedule: None,
+            runs: None,
+            wall: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Runs of a case, where nothing else is said.
+pub const RUNS: u32 = 24;
+/// Runs that shrinking one counterexample may take.
+const SHRINKING: u32 = 64;
+/// After so many runs that did not end, the others are left out: each spends its whole budget.
+const ENDLESS: u32 = 3;
+
+/// What came out of a case.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The case's name.
+    pub id: String,
+    /// Whether it is a buggy one.
+    pub buggy: bool,
+    /// What the simulator says.
+    pub verdict: Verdict,
+    /// What the case expects it to say.
+    pub expected: ExpectedVerdict,
+    /// The verdict's reason in one line.
+    pub summary: String,
+    /// The smallest run that shows the bug (or what should not be there).
+    pub counterexample: Option<Counterexample>,
+    /// The findings, each from the smallest run that shows it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Runs done.
+    pub runs: u32,
+    /// Whether every schedule gives these results on the inputs tried; `None` where there are findings.
+    pub schedule_independent: Option<bool>,
+    /// What the first run printed.
+    pub output: String,
+    /// How long it took.
+    pub time: Duration,
+}
+
+impl Trial {
+    /// Whether the verdict is the expected one.
+    pub fn ok(&self) -> bool {
+        let expected = match self.expected {
+            ExpectedVerdict::Caught => Verdict::Caught,
+            ExpectedVerdict::Clean => Verdict::Clean,
+            ExpectedVerdict::Missed => Verdict::Missed,
+            ExpectedVerdict::FalseAlarm => Verdict::FalseAlarm,
+            ExpectedVerdict::Unsupported => Verdict::Unsupported,
+        };
+        self.verdict == expected
+    }
+
+    /// For the renderers.
+    pub fn check(&self) -> Check {
+        Check {
+            name: self.id.clone(),
+            verdict: self.verdict,
+            ok: self.ok(),
+            summary: self.summary.clone(),
+            schedule_independent: self.schedule_independent,
+            setting: None,
+            diagnostics: self.diagnostics.clone(),
+            output: self.output.clone(),
+            time: self.time,
+        }
+    }
+}
+
+/// A run that shows something, made as small as it gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterexample {
+    /// Threads of a block, in the largest launch.
+    pub threads: u64,
+    /// Blocks, in that launch.
+    pub blocks: u64,
+    /// The sizes that are not themselves the number of threads or blocks.
+    pub sizes: Vec<(String, i64)>,
+    /// The inputs, where the case draws some.
+    pub inputs: Option<Inputs>,
+    /// The schedule.
+    pub schedule: ScheduleSpec,
+    /// What it shows: a wrong result, or the name of a finding.
+    pub shows: String,
+    /// The token that replays it.
+    pub token: String,
+}
+
+impl fmt::Display for Counterexample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{} thread{}, {} block{}",
+            self.threads,
+            plural(self.threads),
+            self.blocks,
+            plural(self.blocks)
+        )?;
+        for (name, value) in &self.sizes {
+            write!(f, ", {name} = {value}")?;
+        }
+        match self.inputs {
+            None => {}
+            Some(Inputs::Ones) => f.write_str(", all inputs 1")?,
+            Some(Inputs::Counting) => f.write_str(", inputs 1, 2, 3 …")?,
+            Some(Inputs::Random(_)) => f.write_str(", random inputs")?,
+        }
+        write!(f, ", {}: {}", self.schedule, self.shows)
+    }
+}
+
+/// One run, judged.
+struct Observation {
+    plan: Plan,
+    ran: Ran,
+    /// The groups of tags that each finding belongs to; none: unexpected.
+    matched: Vec<(Finding, Seen, Vec<usize>)>,
+    mismatch: Option<Mismatch>,
+    /// A performance note with the wrong figures.
+    figures: Option<String>,
+}
+
+/// What a counterexample is to show.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Aim {
+    WrongResult,
+    Group(usize),
+    Unexpected(Rule, Vec<Vec<u32>>),
+    Figures,
+}
+
+impl Observation {
+    fn aims(&self) -> Vec<Aim> {
+        let mut aims = Vec::new();
+        if self.mismatch.is_some() {
+            aims.push(Aim::WrongResult);
+        }
+        if self.figures.is_some() {
+            aims.push(Aim::Figures);
+        }
+        for (_, seen, groups) in &self.matched {
+            if groups.is_empty() {
+                let lines = seen.ends.iter().map(|end| end.lines.clone()).collect();
+                aims.push(Aim::Unexpected(seen.rule, lines));
+            }
+            aims.extend(groups.iter().copied().map(Aim::Group));
+        }
+        aims.sort();
+        aims.dedup();
+        aims
+    }
+
+    fn finding(&self, aim: &Aim) -> Option<&Finding> {
+        let fits = |(_, seen, groups): &&(Finding, Seen, Vec<usize>)| match aim {
+            Aim::Group(group) => groups.contains(group),
+            Aim::Unexpected(rule, lines) => {
+                groups.is_empty()
+                    && seen.rule == *rule
+                    && seen.ends.iter().map(|end| &end.lines).eq(lines)
+            }
+            Aim::WrongResult | Aim::Figures => false,
+        };
+        self.matched.iter().find(fits).map(|(finding, ..)| finding)
+    }
+
+    /// How much there is to look at.
+    fn weight(&self) -> u64 {
+        self.ran.steps
+    }
+}
+
+/// A run that says nothing about the case.
+enum Trouble {
+    Unsupported(String),
+    Inconclusive(String),
+}
+
+/// Tries one case.
+pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
+    let started = Instant::now();
+    let mut trial = blank(entry);
+    match Prepared::new(catalog, entry) {
+        Ok(prepared) => Trier::new(&prepared, settings).run(&mut trial),
+        Err(error) => {
+            trial.verdict = match error {
+                PrepareError::Lower { .. } => Verdict::Unsupported,
+                _ => Verdict::Inconclusive,
+            };
+            trial.summary = error.to_string();
+        }
+    }
+    trial.time = started.elapsed();
+    trial
+}
+
+/// Does one run again, as its token says.
+pub fn replay(catalog: &Catalog, entry: &Entry, draw: &Draw, settings: &Settings) -> Trial {
+    let started = Instant::now();
+    let mut trial = blank(entry);
+    match Prepared::new(catalog, entry) {
+        Ok(prepared) => Trier::new(&prepared, settings).replay(draw, &mut trial),
+        Err(error) => trial.summary = error.to_string(),
+    }
+    trial.time = started.elapsed();
+    trial
+}
+
+fn blank(entry: &Entry) -> Trial {
+    Trial {
+        id: entry.id.clone(),
+        buggy: entry.case.is_buggy(),
+        verdict: Verdict::Inconclusive,
+        expected: entry.case.expect.simulator.verdict,
+        summary: String::new(),
+        counterexample: None,
+        diagnostics: Vec::new(),
+        runs: 0,
+        schedule_independent: None,
+        output: String::new(),
+        time: Duration::ZERO,
+    }
+}
+
+/// A case whose trial could not be brought to its end by a mistake of racetrap itself.
+pub fn broken(entry: &Entry, message: &str) -> Trial {
+    let summary = format!("racetrap itself failed: {message}");
+    Trial {
+        summary,
+        ..blank(entry)
+    }
+}
+
+struct Trier<'a> {
+    prepared: &'a Prepared<'a>,
+    settings: &'a Settings,
+    expected: Expected<'a>,
+    /// For each aim, the lightest run that showed it.
+    evidence: BTreeMap<Aim, (u64, Draw)>,
+    dependent: bool,
+}
+
+impl<'a> Trier<'a> {
+    fn new(prepared: &'a Prepared<'a>, settings: &'a Settings) -> Trier<'a> {
+        Trier {
+            prepared,
+            settings,
+            expected: Expected::new(&prepared.entry.tags),
+            evidence: BTreeMap::new(),
+            dependent: false,
+        }
+    }
+
+    fn case(&self) -> &'a Case {
+        &self.prepared.entry.case
+    }
+
+    fn run(mut self, trial: &mut Trial) {
+        let runs = self
+            .settings
+            .runs
+            .or(self.case().limits.runs)
+            .unwrap_or(RUNS)
+            .max(1);
+        let mut runner = runner(self.settings.seed, &trial.id);
+        let mut endless = 0;
+        for run in 0..runs {
+            let schedule = self.settings.schedule.clone();
+            let draws = Draws {
+                case: self.case(),
+                schedule,
+                run,
+            };
+            let draw = match draws.new_tree(&mut runner) {
+                Ok(tree) => tree.current(),
+                Err(reason) => return trouble(trial, Trouble::Inconclusive(reason.to_string())),
+            };
+            let observation = match self.observe(&draw) {
+                Ok(observation) => observation,
+                Err(error) => return trouble(trial, error),
+            };
+            trial.runs += 1;
+            if run == 0 {
+                trial.output.clone_from(&observation.ran.output);
+            }
+            self.dependent |= observation.ran.independence != Independence::Independent;
+            for aim in observation.aims() {
+                let weight = observation.weight();
+                let known = self.evidence.entry(aim).or_insert((weight, draw.clone()));
+                if weight < known.0 {
+                    *known = (weight, draw.clone());
+                }
+            }
+            endless += u32::from(observation.ran.stopped.is_some());
+            if endless >= ENDLESS {
+                break;
+            }
+        }
+        self.judge(trial);
+    }
+
+    fn replay(mut self, draw: &Draw, trial: &mut Trial) {
+        let observation = match self.observe(draw) {
+            Ok(observation) => observation,
+            Err(error) => return trouble(trial, error),
+        };
+        trial.runs = 1;
+        trial.output.clone_from(&observation.ran.output);
+        for aim in observation.aims() {
+            self.evidence.insert(aim.clone(), (0, draw.clone()));
+            trial
+                .diagnostics
+                .extend(self.worded(&observation, &aim, draw));
+        }
+        let shows = match (&observation.mismatch, trial.diagnostics.len()) {
+            (Some(mismatch), _) => mismatch.to_string(),
+            (None, 0) => "nothing wrong".to_owned(),
+            (None, 1) => "1 finding".to_owned(),
+            (None, n) => format!("{n} findings"),
+        };
+        let example = self.example(&observation.plan, draw, shows);
+        trial.summary = example.to_string();
+        trial.counterexample = Some(example);
+        let unexpected = self.evidence.keys().any(|aim| match aim {
+            Aim::Unexpected(..) | Aim::Figures => true,
+            Aim::WrongResult => !self.case().is_buggy(),
+            Aim::Group(_) => false,
+        });
+        // One run need not show all that is annotated.
+        trial.verdict = match (unexpected, self.evidence.is_empty()) {
+            (true, _) => Verdict::FalseAlarm,
+            (false, false) => Verdict::Caught,
+            (false, true) => Verdict::Clean,
+        };
+    }
+
+    /// One run.
+    fn observe(&mut self, draw: &Draw) -> Result<Observation, Trouble> {
+        let case = self.case();
+        let inconclusive = |e: &dyn fmt::Display| Trouble::Inconclusive(e.to_string());
+        let sizes = draw.sizes(case).map_err(|e| inconclusive(&e))?;
+        let plan = plan(case, sizes, draw.inputs).map_err(|e| inconclusive(&e))?;
+        let ran = self
+            .prepared
+            .run(&plan, &draw.schedule, Some(self.settings.wall))
+            .map_err(|e| inconclusive(&e))?;
+        let mut mismatch = None;
+        match &ran.stopped {
+            None => {
+                mismatch = compare(self.prepared, &plan, &ran).map_err(|e| inconclusive(&e))?;
+            }
+            Some(Stop::Deadlock { .. } | Stop::NoProgress { .. }) => {}
+            Some(stop) => {
+                let place = self.prepared.stopped_at(&plan, stop);
+                let place = place.map(|at| format!("{at}: ")).unwrap_or_default();
+                let token = token(&self.prepared.entry.id, case, &plan.sizes, draw);
+                let text = format!("{place}{stop} (racetrap replay {token})");
+                return Err(match stop {
+                    Stop::Unsupported { .. } => Trouble::Unsupported(text),
+                    _ => Trouble::Inconclusive(text),
+                });
+            }
+        }
+        if mismatch.is_some() {
+            self.expected.wrong_result();
+        }
+        let mut matched = Vec::new();
+        let mut figures = None;
+        for finding in &ran.findings {
+            let counts = counts(case, finding.rule);
+            if finding.rule.level() == Level::Note && counts.is_none() {
+                continue;
+            }
+            let seen = self.prepared.seen(&plan, finding);
+            let groups = self.expected.matches(&seen);
+            if let (Some(counts), false) = (counts, groups.is_empty()) {
+                figures = figures.or(wrong_figures(counts, finding, &seen, &plan));
+            }
+            matched.push((finding.clone(), seen, groups));
+        }
+        Ok(Observation {
+            plan,
+            ran,
+            matched,
+            mismatch,
+            figures,
+        })
+    }
+
+    fn judge(&mut self, trial: &mut Trial) {
+        let case = self.case();
+        // Shrinking goes on with other runs; what counts as found is what was drawn.
+        let missing = self.expected.missing();
+        let aims: Vec<Aim> = self.evidence.keys().cloned().collect();
+        let mut shown: BTreeMap<Aim, Counterexample> = BTreeMap::new();
+        for aim in aims {
+            if let Some((observation, draw)) = self.shrunk(&aim) {
+                let shows = self.shows(&observation, &aim);
+                shown.insert(aim.clone(), self.example(&observation.plan, &draw, shows));
+                trial
+                    .diagnostics
+                    .extend(self.worded(&observation, &aim, &draw));
+            }
+        }
+        let unexpected = shown
+            .iter()
+            .find(|(aim, _)| matches!(aim, Aim::Unexpected(..) | Aim::Figures))
+            .map(|(_, example)| example);
+        let wrong = shown.get(&Aim::WrongResult);
+        let (verdict, summary, example) = if let Some(example) = unexpected {
+            (
+                Verdict::FalseAlarm,
+                format!("not annotated: {example}"),
+                Some(example),
+            )
+        } else if let (Some(example), false) = (wrong, case.is_buggy()) {
+            (
+                Verdict::FalseAlarm,
+                format!("wrong result: {example}"),
+                Some(example),
+            )
+        } else if let (Some(example), Some(false)) = (wrong, case.wrong_results) {
+            let summary = format!("the case says that results are never wrong: {example}");
+            (Verdict::FalseAlarm, summary, Some(example))
+        } else if !missing.is_empty() {
+            let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
+            let summary = format!("in {} runs: no {}", trial.runs, missing.join(", no "));
+            (Verdict::Missed, summary, None)
+        } else if case.wrong_results == Some(true) && wrong.is_none() {
+            let summary = format!("no wrong result in {} runs", trial.runs);
+            (Verdict::Missed, summary, None)
+        } else if case.is_buggy() || !shown.is_empty() {
+            let example = wrong.or_else(|| shown.values().next());
+            let summary = example.map(ToString::to_string).unwrap_or_default();
+            (Verdict::Caught, summary, example)
+        } else {
+            let promise = match self.dependent {
+                true => "on the schedules tried",
+                false => "under every schedule",
+            };
+            trial.schedule_independent = Some(!self.dependent);
+            (
+                Verdict::Clean,
+                format!("{} runs, right {promise}", trial.runs),
+                None,
+            )
+        };
+        trial.verdict = verdict;
+        trial.summary = summary;
+        trial.counterexample = example.cloned();
+    }
+
+    /// The smallest run that still shows it.
+    fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
+        let (_, start) = self.evidence.get(aim)?.clone();
+        let mut budget = SHRINKING;
+        let mut best = (self.observe(&start).ok()?, start);
+        let fixed = self.settings.schedule.is_some();
+        // A second pass, because under a simpler schedule a smaller size may do.
+        for _ in 0..2 {
+            let before = best.1.clone();
+            let mut tree = DrawTree::new(before.clone(), fixed);
+            let mut shows = true;
+            while budget > 0 {
+                let moved = if shows {
+                    tree.simplify()
+                } else {
+                    tree.complicate()
+                };
+                if !moved {
+                    if shows {
+                        break;
+                    }
+                    shows = true;
+                    continue;
+                }
+                budget -= 1;
+                let draw = tree.current();
+                let found = self.observe(&draw).ok().filter(|o| o.aims().contains(aim));
+                shows = found.is_some();
+                if let Some(observation) = found {
+                    best = (observation, draw);
+                }
+            }
+            if best.1 == before {
+                break;
+            }
+        }
+        Some(best)
+    }
+
+    fn shows(&self, observation: &Observation, aim: &Aim) -> String {
+        match aim {
+            Aim::WrongResult => observation
+                .mismatch
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+            Aim::Figures => observation.figures.clone().unwrap_or_default(),
+            Aim::Group(group) => self.expected.groups()[*group].name(),
+            Aim::Unexpected(rule, lines) => {
+                let lines: Vec<_> = lines.iter().filter_map(|chain| chain.first()).collect();
+                let at = match lines[..] {
+                    [] => String::new(),
+                    [line] => format!(" at line {line}"),
+                    [a, b, ..] if a == b => format!(" at line {a}"),
+                    [a, b, ..] => format!(" at lines {a} and {b}"),
+                };
+                format!("{rule}{at}")
+            }
+        }
+    }
+
+    fn worded(&self, observation: &Observation, aim: &Aim, draw: &Draw) -> Option<Diagnostic> {
+        let finding = observation.finding(aim)?;
+        let plan = &observation.plan;
+        let mut worded = self
+            .prepared
+            .diagnose(plan, &observation.ran, std::iter::once(finding))
+            .pop()?;
+        let token = token(&self.prepared.entry.id, self.case(), &plan.sizes, draw);
+        worded.replay = Some(format!("racetrap replay {token}"));
+        worded.expected = matches!(aim, Aim::Group(_));
+        Some(worded)
+    }
+
+    fn example(&self, plan: &Plan, draw: &Draw, shows: String) -> Counterexample {
+        let case = self.case();
+        let largest = plan
+            .launches
+            .iter()
+            .max_by_key(|l| l.grid.count() * l.block.count());
+        let (threads, blocks) = largest.map_or((0, 0), |l| (l.block.count(), l.grid.count()));
+        let is_geometry = |name: &str| {
+            case.launches.iter().any(|l| {
+                let is = |e: &Vec<super::expression::Expression>| {
+                    e.len() == 1 && e[0].as_name() == Some(name)
+                };
+                is(&l.grid.0) || is(&l.block.0)
+            })
+        };
+        let sizes = free(case)
+            .filter(|(name, _)| !is_geometry(name))
+            .filter_map(|(name, _)| Some((name.to_owned(), *plan.sizes.get(name)?)));
+        let random = case
+            .buffers
+            .values()
+            .any(|b| matches!(b.values, super::values::Fill::Random(_)));
+        Counterexample {
+            threads,
+            blocks,
+            sizes: sizes.collect(),
+            inputs: random.then_some(draw.inputs),
+            schedule: draw.schedule.clone(),
+            shows,
+            token: token(&self.prepared.entry.id, case, &plan.sizes, draw),
+        }
+    }
+}
+
+fn trouble(trial: &mut Trial, trouble: Trouble) {
+    (trial.verdict, trial.summary) = match trouble {
+        Trouble::Unsupported(text) => (Verdict::Unsupported, text),
+        Trouble::Inconclusive(text) => (Verdict::Inconclusive, text),
+    };
+}
+
+fn runner(seed: u64, id: &str) -> TestRunner {
+    let mut state = id
+        .bytes()
+        .fold(seed, |hash, byte| mix(hash ^ u64::from(byte)));
+    let mut bytes = [0; 32];
+    for chunk in bytes.chunks_mut(8) {
+        state = mix(state);
+        chunk.copy_from_slice(&state.to_le_bytes());
+    }
+    TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
+    )
+}
+
+/// The figures that a case asks of a rule's notes; `None` if it does not look for them.
+fn counts(case: &Case, rule: Rule) -> Option<&PerfCounts> {
+    let name = match rule {
+        Rule::BankConflict => PerfRule::BankConflict,
+        Rule::UncoalescedAccess => PerfRule::UncoalescedAccess,
+        Rule::DivergentBranch => PerfRule::DivergentBranch,
+        _ => return None,
+    };
+    case.perf.get(&name)
+}
+
+fn wrong_figures(
+    counts: &PerfCounts,
+    finding: &Finding,
+    seen: &Seen,
+    plan: &Plan,
+) -> Option<String> {
+    let pairs: Vec<(&str, &Option<_>, u64)> = match finding.detail {
+        Detail::Banks {
+            requests,
+            wavefronts,
+            degree,
+        } => vec![
+            ("requests", &counts.requests, requests),
+            ("wavefronts", &counts.wavefronts, wavefronts),
+            ("degree", &counts.degree, degree.into()),
+        ],
+        Detail::Sectors {
+            requests,
+            sectors,
+            ideal,
+        } => vec![
+            ("requests", &counts.requests, requests),
+            ("sectors", &counts.sectors, sectors),
+            ("ideal", &counts.ideal, ideal),
+        ],
+        Detail::Branches {
+            executed,
+            divergent,
+        } => vec![
+            ("executed", &counts.executed, executed),
+            ("divergent", &counts.divergent, divergent),
+        ],
+        _ => return None,
+    };
+    let line = seen
+        .ends
+        .first()
+        .and_then(|end| end.lines.first())
+        .copied()
+        .unwrap_or(0);
+    pairs.into_iter().find_map(|(what, expression, found)| {
+        let expected = evaluate(what, expression.as_ref()?, &plan.sizes);
+        let wrong = |expected: &dyn fmt::Display| {
+            format!(
+                "{} at line {line}: {found} {what}, expected {expected}",
+                finding.rule
+            )
+        };
+        match expected {
+            Ok(expected) if u64::try_from(expected) == Ok(found) => None,
+            Ok(expected) => Some(wrong(&expected)),
+            Err(error) => Some(wrong(&error)),
+        }
+    })
+}
