@@ -344,6 +344,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.0.fence(site, who, mask, order, scope);
     }
+    fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        self.0.block_arrives(block, id, who);
+    }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         self.0.block_barrier(barrier);
     }
