@@ -14,9 +14,13 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let map = SourceMap::of(&module);
     for item in &module.items {
-        let Item::Function(function) = item else { continue };
+        let Item::Function(function) = item else {
+            continue;
+        };
         ptx::matches_entry(&function.name, "kernel");
-        let Ok(flat) = Flat::of(function) else { continue };
+        let Ok(flat) = Flat::of(function) else {
+            continue;
+        };
         for at in &flat.instructions {
             if let Some(loc) = at.loc {
                 map.chain(loc);
