@@ -4,7 +4,7 @@
 mod ptx_samples;
 mod ptx_tree;
 
-use std::path::{Path};
+use std::path::Path;
 use std::process::Command;
 
 use proptest::prelude::*;

@@ -3,6 +3,10 @@
 //! [`Detectors`] is what a session drives: all of them in one observer, put together when
 //! it is compiled. Detectors know neither the instruction set nor the backend.
 
+pub mod banks;
+pub mod branches;
+pub mod coalescing;
+pub mod perf;
 pub mod race;
 pub mod reference;
 #[cfg(test)]
@@ -13,12 +17,13 @@ mod tests;
 use crate::finding::Finding;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
+use race::block::lanes;
 
 /// All detectors.
 #[derive(Debug, Default)]
 pub struct Detectors {
     races: race::Detector,
-    perf: bool,
+    perf: Option<Box<perf::Perf>>,
 }
 
 impl Detectors {
@@ -26,19 +31,26 @@ impl Detectors {
     pub fn new(perf: bool) -> Detectors {
         Detectors {
             races: race::Detector::new(),
-            perf,
+            perf: perf.then(Box::default),
         }
     }
 
     /// What was found since the last call, in a stable order.
     pub fn take_findings(&mut self) -> Vec<Finding> {
-        self.races.take_findings().into_sorted()
+        let mut all = self.races.take_findings();
+        if let Some(perf) = &mut self.perf {
+            perf.take_findings().into_iter().for_each(|f| all.add(f));
+        }
+        all.into_sorted()
     }
 }
 
 impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.races.launch_begins(shape);
+        if let Some(perf) = &mut self.perf {
+            perf.launch_begins(shape);
+        }
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
@@ -46,12 +58,17 @@ impl Observer for Detectors {
     fn fork(&self) -> Detectors {
         Detectors {
             races: self.races.fork(),
-            perf: self.perf,
+            perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
         }
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
-        self.races
-            .join(forks.into_iter().map(|f| f.races).collect())
+        let (races, counts): (Vec<_>, Vec<_>) =
+            forks.into_iter().map(|f| (f.races, f.perf)).unzip();
+        let joined = self.races.join(races);
+        if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
+            counts.into_iter().flatten().for_each(|p| perf.merge(*p));
+        }
+        joined
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
@@ -62,6 +79,9 @@ impl Observer for Detectors {
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
         self.races.access(access);
+        if let Some(perf) = &mut self.perf {
+            perf.access(access);
+        }
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);
@@ -74,6 +94,17 @@ impl Observer for Detectors {
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
+    }
+    #[inline]
+    fn uniform_branch(&mut self, site: Site) {
+        if let Some(perf) = &mut self.perf {
+            perf.uniform_branch(site);
+        }
+    }
+    fn diverges(&mut self, divergence: &Divergence) {
+        if let Some(perf) = &mut self.perf {
+            perf.diverges(divergence);
+        }
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
         self.races.exits(who, mask);
