@@ -1,8 +1,8 @@
 //! What a detector has found, before anybody words it.
 
 use crate::rules::Rule;
-use crate::simt::ids::{BlockId, Site, ThreadId};
-use crate::simt::observer::{Order, Scope, Space};
+use crate::simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
+use crate::simt::observer::{Order, Scope, Space, WarpRef};
 use std::collections::HashMap;
 
 /// What a thread did at one end of a finding.
@@ -45,6 +45,21 @@ pub struct End {
     pub action: Action,
     /// Ordering and scope of a memory access.
     pub order: Option<(Order, Scope)>,
+}
+
+impl End {
+    /// What some lanes of a warp did; the lowest stands for them.
+    pub fn of_lanes(site: Site, who: WarpRef, mask: Mask, action: Action, launch: u32) -> End {
+        End {
+            site,
+            launch,
+            block: who.block,
+            thread: who.thread(LaneId(mask.trailing_zeros() as u8)),
+            threads: mask.count_ones(),
+            action,
+            order: None,
+        }
+    }
 }
 
 /// The memory that a finding is about.

@@ -121,7 +121,12 @@ fn a_kernel_that_never_ends() {
         ],
     );
     assert!(began.elapsed() < Duration::from_secs(60));
-    insta::assert_snapshot!(shown);
+    // A turn that has begun goes on for a while when the budget is spent.
+    let (before, rest) = shown.split_once("has not ended after ").expect(&shown);
+    let (steps, after) = rest.split_once(' ').unwrap();
+    let steps: u64 = steps.replace(',', "").parse().unwrap();
+    assert!((1_000_000..2_000_000).contains(&steps), "{steps}");
+    insta::assert_snapshot!(format!("{before}has not ended after [STEPS] {after}"));
 }
 
 /// The clock ends it, and nothing is claimed.
@@ -191,4 +196,29 @@ fn no_compiler() {
     }
     assert_eq!(output.status.code(), Some(2), "{shown}");
     insta::assert_snapshot!(shown.replace(&folder.path().display().to_string(), "[FOLDER]"));
+}
+
+/// A catalogue of one's own with mistakes: each with its file, line and what was meant.
+#[test]
+fn a_case_with_a_typo() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(
+        "kernels/own/add.cu",
+        "__global__ void add(int *x) { x[threadIdx.x] += 1; }\n",
+    );
+    write(
+        "cases/own/add.yaml",
+        "title: Adds one\nkernel: own/add.cu\nszies:\n  n: 1..=64\nlaunches:\n  - {entry: add}\nexpect:\n  simulator: clean\n",
+    );
+    let shown = racetrap(folder.path(), &["run", "--catalog", "."]);
+    assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+    assert!(shown.contains("cases/own/add.yaml:3"), "{shown}");
+    assert!(shown.contains("sizes"), "{shown}");
+    let nowhere = racetrap(folder.path(), &["list", "--catalog", "nowhere"]);
+    assert!(nowhere.ends_with("--- exit status 2\n"), "{nowhere}");
 }

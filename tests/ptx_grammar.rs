@@ -1,7 +1,11 @@
 //! The grammar, chapter by chapter of the PTX ISA: each text is in the printer's
 //! layout, so that parsing and printing it must give it back.
 
-use racetrap::ptx::{self, ast::*};
+use racetrap::ptx::{
+    self,
+    ast::*,
+    constant::{Constant, evaluate_operand},
+};
 use rstest::rstest;
 
 fn module(items: &str) -> Module {
@@ -226,25 +230,65 @@ fn int(value: u64) -> Box<Expr> {
 }
 
 #[rstest]
-// "Constant Expressions": C's precedence, 64 bits, signed unless said otherwise.
+// "Constant Expressions": C's precedence, 64 bits. The values are those of ptxas.
 #[case("1 + 2 * 3 - 8 / 4 % 3", 5)]
 #[case("(1 | 2 ^ 3 & 1) << 2 + 1", 24)]
 #[case("-7 / 2", -3i64 as u64)]
-#[case("-7 % 4", -3i64 as u64)]
+#[case("-7 % 4", 1)]
+#[case("(-8 % -4) >> 60", 15)]
 #[case("-7U / 2", 0x7fff_ffff_ffff_fffc)]
 #[case("-16 >> 2", -4i64 as u64)]
 #[case("(.u64)-16 >> 60", 15)]
 #[case("-1 < 0", 1)]
 #[case("-1 < 0U", 0)]
+#[case("5 > -1U", 0)]
 #[case("0xffffffffffffffff > 0", 1)]
+#[case("(.s64)0xffffffffffffffff / 2", 0)]
 #[case("!5 + ~0", -1i64 as u64)]
+#[case("~0 < 0", 0)]
+#[case("~0 / 2", 0x7fff_ffff_ffff_ffff)]
+#[case("(-8 & -4) / 2", -4i64 as u64)]
+#[case("(-8 | -4) / 2", -2i64 as u64)]
+#[case("(-8 ^ 4) / 2", -2i64 as u64)]
 #[case("1 == 1 && 2 != 2 || 3 >= 3", 1)]
+#[case("!0 - 2 < 0", 1)]
 #[case("0 ? 10 : 1 ? 20 : 30", 20)]
+#[case("(1 ? 1 : 2U) - 2 < 0", 0)]
 #[case("WARP_SZ * 2", 64)]
-#[case("1 << 64", 0)]
+#[case("1 << 65", 2)]
+#[case("-1U >> 65", 0x7fff_ffff_ffff_ffff)]
+#[case("1.5 < 2.5", 1)]
 fn constant_expressions_have_the_value_of_the_manual(#[case] text: &str, #[case] value: u64) {
     let found = instruction(&format!("x [{text}];")).operands;
     assert_eq!(found, [address(Operand::Int(value, false), 0, vec![])]);
+}
+
+#[test]
+fn floating_point_expressions_have_values_too() {
+    for (text, value) in [
+        ("1.0 / 4.0", 0.25),
+        ("-(2.0 * 3.0) - 1.0", -7.0),
+        ("2 > 1 ? 0.5 : 1.5", 0.5),
+    ] {
+        let found = instruction(&format!("x {text};")).operands;
+        assert_eq!(
+            evaluate_operand(&found[0]),
+            Some(Constant::F64(value)),
+            "{text}"
+        );
+    }
+    for mixed in [
+        "1.5 + 2",
+        "1 + 1.5",
+        "1 ? 1 : 2.5",
+        "!1.5",
+        "~1.5",
+        "1.5 ? 1 : 2",
+        "a + 1.5",
+    ] {
+        let found = instruction(&format!("x {mixed};")).operands;
+        assert_eq!(evaluate_operand(&found[0]), None, "{mixed}");
+    }
 }
 
 #[test]

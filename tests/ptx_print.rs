@@ -4,14 +4,14 @@
 mod ptx_samples;
 mod ptx_tree;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use proptest::prelude::*;
 use racetrap::ptx;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
 
     #[test]
     fn what_is_printed_parses_to_the_same_tree(module in ptx_tree::module()) {

@@ -105,7 +105,7 @@ fn apply(text: &mut Vec<u8>, edit: &Edit) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
 
     #[test]
     fn mutated_samples_never_panic(
@@ -174,7 +174,7 @@ fn long_texts_take_time_in_proportion() {
         let best = |count: usize| (0..5).map(|_| time(count)).fold(f64::INFINITY, f64::min);
         let (short, long) = (best(2_000), best(20_000));
         assert!(
-            long < 40.0 * short + 0.05,
+            long < 60.0 * short + 0.05,
             "{repeat:?}: {short} s, then {long} s"
         );
     }

@@ -202,3 +202,42 @@ fn names_are_found_as_people_write_them() {
         );
     }
 }
+
+#[test]
+fn names_that_unfold_without_end_stay_mangled() {
+    // A<int, int>, then A of two of those, and so on: the text doubles at each step.
+    let nested = |steps: u32| {
+        let doubled = |step| format!("S0_IS{0}_S{0}_E", base_36(step));
+        let arguments: String = (1..=steps).map(doubled).collect();
+        format!("_Z1fI1AIiiE{arguments}EvT_")
+    };
+    let twice = ptx::demangle(&nested(2));
+    assert!(
+        twice.starts_with("void f<A<int, int>, A<A<int, int>, A<int, int> >, A<A<A<"),
+        "{twice}"
+    );
+    let bomb = nested(60);
+    for name in [
+        bomb,
+        "_Z".repeat(50_000),
+        format!("_Z1f{}i", "P".repeat(100_000)),
+    ] {
+        assert_eq!(ptx::demangle(&name), name);
+        assert!(!ptx::matches_entry(&name, "g"));
+    }
+}
+
+fn base_36(mut value: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(
+            char::from_digit(value % 36, 36)
+                .unwrap()
+                .to_ascii_uppercase(),
+        );
+        value /= 36;
+        if value == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The live line on the terminal while something takes long.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::Write;
 use std::time::Duration;
 
 /// One line on stderr that says what is being done; nothing where stderr is no terminal.
@@ -42,9 +43,12 @@ impl Progress {
         self.0.inc(1);
     }
 
-    /// Prints a line above the live one.
-    pub fn line(&self, text: &str) {
-        self.0.suspend(|| anstream::println!("{text}"));
+    /// Prints lines on stdout, above the live one. A reader that has gone is no error.
+    pub fn print(&self, text: &str) {
+        self.0.suspend(|| {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        });
     }
 
     /// Takes the line away.

@@ -3,8 +3,12 @@
 //! [`Detectors`] is what a session drives: all of them in one observer, put together when
 //! it is compiled. Detectors know neither the instruction set nor the backend.
 
+pub mod banks;
 pub mod barrier;
+pub mod branches;
+pub mod coalescing;
 pub mod memory;
+pub mod perf;
 pub mod race;
 pub mod reference;
 #[cfg(test)]
@@ -16,6 +20,7 @@ pub mod warp_sync;
 use crate::finding::Finding;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
+use race::block::lanes;
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -25,14 +30,14 @@ pub struct Detectors {
     warps: warp_sync::Detector,
     memory: memory::Detector,
     launch: u32,
-    perf: bool,
+    perf: Option<Box<perf::Perf>>,
 }
 
 impl Detectors {
     /// For a session; `perf` turns the performance detectors on.
     pub fn new(perf: bool) -> Detectors {
         Detectors {
-            perf,
+            perf: perf.then(Box::default),
             ..Detectors::default()
         }
     }
@@ -43,6 +48,9 @@ impl Detectors {
         all.merge(self.barriers.take_findings());
         all.merge(self.warps.take_findings());
         all.merge(self.memory.take_findings());
+        if let Some(perf) = &mut self.perf {
+            perf.take_findings().into_iter().for_each(|f| all.add(f));
+        }
         all.into_sorted()
     }
 }
@@ -51,6 +59,9 @@ impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
         self.races.launch_begins(shape);
+        if let Some(perf) = &mut self.perf {
+            perf.launch_begins(shape);
+        }
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
@@ -59,7 +70,7 @@ impl Observer for Detectors {
         Detectors {
             races: self.races.fork(),
             launch: self.launch,
-            perf: self.perf,
+            perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             ..Detectors::default()
         }
     }
@@ -69,8 +80,13 @@ impl Observer for Detectors {
         if !forks.iter().all(clean) {
             return Joined::Conflict;
         }
-        self.races
-            .join(forks.into_iter().map(|f| f.races).collect())
+        let (races, counts): (Vec<_>, Vec<_>) =
+            forks.into_iter().map(|f| (f.races, f.perf)).unzip();
+        let joined = self.races.join(races);
+        if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
+            counts.into_iter().flatten().for_each(|p| perf.merge(*p));
+        }
+        joined
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
@@ -81,6 +97,9 @@ impl Observer for Detectors {
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
         self.races.access(access);
+        if let Some(perf) = &mut self.perf {
+            perf.access(access);
+        }
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);
@@ -100,6 +119,17 @@ impl Observer for Detectors {
     }
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         self.memory.fault(self.launch, fault);
+    }
+    #[inline]
+    fn uniform_branch(&mut self, site: Site) {
+        if let Some(perf) = &mut self.perf {
+            perf.uniform_branch(site);
+        }
+    }
+    fn diverges(&mut self, divergence: &Divergence) {
+        if let Some(perf) = &mut self.perf {
+            perf.diverges(divergence);
+        }
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
         self.races.exits(who, mask);

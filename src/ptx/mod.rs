@@ -8,6 +8,7 @@
 //! ```
 pub mod ast;
 pub mod cfg;
+pub mod constant;
 pub mod error;
 pub mod flatten;
 pub mod graph;

@@ -1,8 +1,11 @@
 //! C++ names: PTX has them mangled, people write them plain.
 
+use std::fmt;
+
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The readable form of a mangled name; other names as they are.
+/// The readable form of a mangled name; other names, and those whose readable form
+/// is longer than 64 KiB, as they are.
 ///
 /// ```
 /// # use racetrap::ptx::demangle;
@@ -49,8 +52,28 @@ pub fn matches_entry(mangled: &str, plain: &str) -> bool {
 }
 
 fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
+    let mut text = Bounded(String::new());
     let symbol = Symbol::new(name).ok()?;
-    symbol.demangle_with_options(&options).ok()
+    symbol.structured_demangle(&mut text, &options).ok()?;
+    Some(text.0)
+}
+
+/// Text of a bounded length. A mangled name refers back to parts of itself, so a
+/// hostile one of a hundred characters can stand for a text that fills the memory.
+struct Bounded(String);
+
+impl Bounded {
+    const LONGEST: usize = 1 << 16;
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > Bounded::LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 fn without_blanks(name: &str) -> String {

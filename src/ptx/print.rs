@@ -29,7 +29,7 @@ pub fn print(module: &Module) -> String {
 }
 
 impl Display for Instruction {
-    /// The instruction as [`print`] writes it, semicolon included.
+    /// The instruction as [`print()`] writes it, semicolon included.
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         if let Some(Guard { negated, register }) = &self.guard {
             write!(f, "@{}{register} ", if *negated { "!" } else { "" })?;

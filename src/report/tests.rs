@@ -51,21 +51,6 @@ fn junit() {
     insta::assert_snapshot!(render(&samples::report(), Format::Junit));
 }
 
-/// The committed schema is that of the types. Renew it with `RACETRAP_RENEW=1 cargo test schema`.
-#[test]
-fn schema() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/report.schema.json");
-    if std::env::var_os("RACETRAP_RENEW").is_some() {
-        std::fs::write(path, json::schema()).unwrap();
-    }
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(
-        committed,
-        json::schema(),
-        "docs/report.schema.json is stale: run `RACETRAP_RENEW=1 cargo test schema`"
-    );
-}
-
 #[test]
 fn colours_tell_what_needs_attention() {
     let style = |verdict, ok| terminal::verdict_style(verdict, ok);

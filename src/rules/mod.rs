@@ -86,3 +86,18 @@ impl fmt::Display for Rule {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page_with_an_example_and_a_reference() {
+        for rule in Rule::ALL {
+            let page = rule.page();
+            assert!(page.starts_with(&format!("# {}\n", rule.name())), "{rule}");
+            assert!(page.contains("```cpp"), "{rule} has no example");
+            assert!(page.contains("## Reference"), "{rule} names no source");
+        }
+    }
+}

@@ -359,6 +359,10 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         self.0.fault(fault);
     }
+    #[inline(always)]
+    fn uniform_branch(&mut self, site: Site) {
+        self.0.uniform_branch(site);
+    }
     fn diverges(&mut self, divergence: &Divergence) {
         self.0.diverges(divergence);
     }

@@ -439,6 +439,10 @@ pub trait Observer: Sized + Send {
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         let _ = fault;
     }
+    /// A conditional branch was executed and kept its lanes together.
+    fn uniform_branch(&mut self, site: Site) {
+        let _ = site;
+    }
     /// A branch split a warp.
     fn diverges(&mut self, divergence: &Divergence) {
         let _ = divergence;

@@ -203,7 +203,8 @@ fn no_compiler(searched: Searched) -> Failure {
         .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or check the PTX that another machine made")
 }
 
-fn refused(error: CompileError) -> Failure {
+/// What to tell of a compiler that did not compile.
+pub fn refused(error: CompileError) -> Failure {
     match error {
         CompileError::NoCompiler(searched) => no_compiler(searched),
         CompileError::Refused { ref messages, .. } => {

@@ -17,6 +17,7 @@ use crate::simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
 use crate::toolchain::CompileOptions;
 use clap::Args;
 use explore::{Exploration, Explored};
+pub(super) use input::refused;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -7,6 +7,7 @@
 
 use super::{EXPRESSION_NODES, Fault, Parsed, Parser};
 use crate::ptx::ast::*;
+use crate::ptx::constant::{Constant, evaluate};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::token::Token;
 
@@ -191,7 +192,7 @@ pub(super) fn name_and_offset(expression: Expr) -> (Operand, i64) {
     if let Some((name, offset)) = symbol_and_offset(&expression) {
         return (Operand::Name(name.to_owned(), None), offset);
     }
-    match integer(&expression) {
+    match evaluate(&expression).and_then(Constant::bits) {
         Some(address) => (Operand::Int(address, false), 0),
         None => (into_operand(expression), 0),
     }
@@ -203,7 +204,7 @@ fn symbol_and_offset(expression: &Expr) -> Option<(&str, i64)> {
         Expr::Leaf(Operand::Name(name, None)) => Some((name, 0)),
         Expr::Binary(symbol, left, right) if symbol == "+" || symbol == "-" => {
             let (name, offset) = symbol_and_offset(left)?;
-            let right = integer(right)? as i64;
+            let right = evaluate(right)?.bits()? as i64;
             let sum = match symbol.as_str() {
                 "+" => offset.wrapping_add(right),
                 _ => offset.wrapping_sub(right),
@@ -212,84 +213,4 @@ fn symbol_and_offset(expression: &Expr) -> Option<(&str, i64)> {
         }
         _ => None,
     }
-}
-
-/// The value of an expression of integers alone (PTX ISA, "Integer Constant
-/// Expression Evaluation"), as 64 bits. `None` where a symbol or a
-/// floating-point number is part of it, or it divides by zero.
-pub(crate) fn integer(expression: &Expr) -> Option<u64> {
-    evaluate(expression).map(|(bits, _)| bits)
-}
-
-/// The bits, and whether the value is unsigned. A literal is unsigned where it
-/// has the suffix or its sign bit is set; an operation is unsigned where an
-/// operand is, a shift where its left operand is, a comparison never.
-fn evaluate(expression: &Expr) -> Option<(u64, bool)> {
-    match expression {
-        Expr::Leaf(Operand::Int(value, suffix)) => {
-            Some((*value, *suffix || i64::try_from(*value).is_err()))
-        }
-        Expr::Leaf(Operand::Name(name, None)) if name == "WARP_SZ" => Some((32, false)),
-        Expr::Leaf(_) | Expr::Call(..) => None,
-        Expr::Unary(symbol, inner) => {
-            let (value, unsigned) = evaluate(inner)?;
-            match symbol.as_str() {
-                "+" => Some((value, unsigned)),
-                "-" => Some((value.wrapping_neg(), unsigned)),
-                "~" => Some((!value, unsigned)),
-                "!" => Some((u64::from(value == 0), false)),
-                "(.s64)" => Some((value, false)),
-                "(.u64)" => Some((value, true)),
-                _ => None,
-            }
-        }
-        Expr::Binary(symbol, left, right) => {
-            binary_value(symbol, evaluate(left)?, evaluate(right)?)
-        }
-        Expr::Conditional(condition, yes, no) => {
-            let (yes, no) = (evaluate(yes)?, evaluate(no)?);
-            let value = if evaluate(condition)?.0 != 0 {
-                yes.0
-            } else {
-                no.0
-            };
-            Some((value, yes.1 || no.1))
-        }
-    }
-}
-
-fn binary_value(symbol: &str, left: (u64, bool), right: (u64, bool)) -> Option<(u64, bool)> {
-    let unsigned = left.1 || right.1;
-    let (a, b) = (left.0, right.0);
-    let shift = u32::try_from(b).unwrap_or(u32::MAX);
-    let truth = |value: bool| Some((u64::from(value), false));
-    let order = match unsigned {
-        true => a.cmp(&b),
-        false => (a as i64).cmp(&(b as i64)),
-    };
-    let value = match (symbol, unsigned) {
-        ("+", _) => a.wrapping_add(b),
-        ("-", _) => a.wrapping_sub(b),
-        ("*", _) => a.wrapping_mul(b),
-        ("/", true) => a.checked_div(b)?,
-        ("/", false) if b != 0 => (a as i64).wrapping_div(b as i64) as u64,
-        ("%", true) => a.checked_rem(b)?,
-        ("%", false) if b != 0 => (a as i64).wrapping_rem(b as i64) as u64,
-        ("&", _) => a & b,
-        ("|", _) => a | b,
-        ("^", _) => a ^ b,
-        ("<<", _) => return Some((a.checked_shl(shift).unwrap_or(0), left.1)),
-        (">>", _) if left.1 => return Some((a.checked_shr(shift).unwrap_or(0), true)),
-        (">>", _) => return Some((((a as i64) >> shift.min(63)) as u64, false)),
-        ("==", _) => return truth(a == b),
-        ("!=", _) => return truth(a != b),
-        ("<", _) => return truth(order.is_lt()),
-        ("<=", _) => return truth(order.is_le()),
-        (">", _) => return truth(order.is_gt()),
-        (">=", _) => return truth(order.is_ge()),
-        ("&&", _) => return truth(a != 0 && b != 0),
-        ("||", _) => return truth(a != 0 || b != 0),
-        _ => return None,
-    };
-    Some((value, unsigned))
 }

@@ -2,6 +2,7 @@
 
 use super::{Fault, Parsed, Parser};
 use crate::ptx::ast::*;
+use crate::ptx::constant::{Constant, evaluate};
 use crate::ptx::error::ParseErrorKind;
 use crate::ptx::token::Token;
 
@@ -238,10 +239,12 @@ impl Parser<'_> {
         let span = self.span();
         let found = self.token().describe();
         let expression = self.expression()?;
-        super::expression::integer(&expression).ok_or_else(|| {
-            let expected = expected.to_owned();
-            Fault::new(span, ParseErrorKind::Unexpected { expected, found })
-        })
+        evaluate(&expression)
+            .and_then(Constant::bits)
+            .ok_or_else(|| {
+                let expected = expected.to_owned();
+                Fault::new(span, ParseErrorKind::Unexpected { expected, found })
+            })
     }
 }
 

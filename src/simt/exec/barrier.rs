@@ -72,6 +72,11 @@ impl<O: Observer> Core<'_, O> {
             skipped,
             holds,
         });
+        if O::WATCHES && !waits {
+            let warp = WarpId(w as u32);
+            self.observer
+                .block_arrives(block.id, id, Party { warp, mask, site });
+        }
         self.complete_barrier(block, id as usize);
     }
 

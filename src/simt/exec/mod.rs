@@ -150,6 +150,9 @@ impl<'a, O: Observer> Core<'a, O> {
                     pc += 1;
                 }
                 Op::Branch { target } => {
+                    if O::WATCHES && i.guard != Slot::TRUE && (active == mask || active == 0) {
+                        self.observer.uniform_branch(i.site);
+                    }
                     if active == mask {
                         pc = *target;
                     } else if active == 0 {

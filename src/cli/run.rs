@@ -1,0 +1,322 @@
+//! `racetrap run`, `list` and `replay`: the catalogue.
+
+use super::failure::Failure;
+use super::progress::Progress as Live;
+use crate::catalog::load::{Catalog, Entry};
+use crate::catalog::runner::{self, Progress, Trials};
+use crate::catalog::token;
+use crate::catalog::trial::{self, Settings, Trial};
+use crate::exit;
+use crate::report::{Format, Report, render, terminal};
+use crate::simt::ScheduleSpec;
+use anstyle::Style;
+use clap::Args;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  racetrap run                       everything
+  racetrap run scan histogram        cases whose names contain `scan` or `histogram`
+  racetrap run reduce/shared -v      with the findings and their smallest counterexamples
+  racetrap run --format junit > racetrap.xml
+
+Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 inconclusive.";
+
+/// Which catalogue.
+#[derive(Args, Clone, Debug)]
+pub struct Where {
+    /// A folder with `kernels` and `cases` [default: the catalogue inside racetrap]
+    #[arg(long, value_name = "FOLDER")]
+    catalog: Option<PathBuf>,
+}
+
+impl Where {
+    fn load(&self) -> Result<Catalog, Failure> {
+        let catalog = match &self.catalog {
+            Some(folder) => Catalog::read(folder),
+            None => Catalog::embedded(),
+        };
+        catalog.map_err(|errors| {
+            let count = errors.0.len();
+            Failure::usage(match count {
+                1 => "the catalogue has a mistake".to_string(),
+                n => format!("the catalogue has {n} mistakes"),
+            })
+            .text(errors.to_string())
+        })
+    }
+}
+
+/// Options of `racetrap run`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// Run cases whose names contain one of these [default: all]
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    #[command(flatten)]
+    place: Where,
+    /// Show the findings, each with the smallest run that shows it
+    #[arg(short, long)]
+    verbose: bool,
+    /// How to print what came out
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+    /// Seed of sizes, inputs and schedules
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u64,
+    /// Runs of each case [default: as the case says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: Option<u32>,
+    /// Run under one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH
+    #[arg(long, value_name = "SPEC")]
+    schedule: Option<ScheduleSpec>,
+}
+
+/// Options of `racetrap list`.
+#[derive(Args, Clone, Debug)]
+pub struct ListArgs {
+    /// List cases whose names contain one of these [default: all]
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Options of `racetrap replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// The token that `racetrap run -v` printed:
+    /// `scan/warp/volatile@n=33,inputs=ones,schedule=lane-by-lane`
+    #[arg(value_name = "TOKEN")]
+    token: String,
+    #[command(flatten)]
+    place: Where,
+    /// How to print what came out
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Runs cases; prints a line for each as it is done, then the sums.
+///
+/// # Errors
+///
+/// A catalogue with mistakes, a pattern that selects nothing.
+pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let cases = select(&catalog, &args.patterns)?;
+    let settings = Settings {
+        seed: args.seed,
+        schedule: args.schedule.clone(),
+        runs: args.runs,
+        ..Settings::default()
+    };
+    let text = args.format == Format::Text;
+    let width = cases.iter().map(|e| e.id.len()).max().unwrap_or(0);
+    let live = Live::bar(cases.len(), true);
+    let lines = Mutex::new(InOrder::new(&cases));
+    let trials = runner::run(
+        &catalog,
+        &cases,
+        &settings,
+        super::check::jobs(args.jobs),
+        &|progress| match progress {
+            Progress::Started { id } => live.say(id),
+            Progress::Finished { trial, .. } => {
+                live.step();
+                let mut shown = line(trial, width, color);
+                if args.verbose {
+                    shown += &details(trial, color);
+                }
+                let mut lines = lines.lock().unwrap_or_else(|e| e.into_inner());
+                let ready = lines.add(&trial.id, shown);
+                if text && !ready.is_empty() {
+                    live.print(&ready);
+                }
+            }
+        },
+    );
+    live.end();
+    let output = match args.format {
+        Format::Text => sums(&trials, color),
+        format => render(&trials.report(), format),
+    };
+    Ok((output, trials.exit_code()))
+}
+
+/// Lists cases: the name, the verdict that is expected, what it is.
+///
+/// # Errors
+///
+/// A catalogue with mistakes, a pattern that selects nothing.
+pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let cases = select(&catalog, &args.patterns)?;
+    let width = cases.iter().map(|e| e.id.len()).max().unwrap_or(0);
+    let (bold, dim) = styles(color);
+    let mut out = String::new();
+    for entry in &cases {
+        let kind = if entry.case.is_buggy() {
+            "buggy"
+        } else {
+            "correct"
+        };
+        let _ = writeln!(
+            out,
+            "{bold}{:width$}{bold:#}  {dim}{kind:7}{dim:#}  {}",
+            entry.id, entry.case.title
+        );
+    }
+    let buggy = cases.iter().filter(|e| e.case.is_buggy()).count();
+    let _ = writeln!(
+        out,
+        "\n{} cases: {buggy} buggy, {} correct",
+        cases.len(),
+        cases.len() - buggy
+    );
+    Ok((out, exit::OK))
+}
+
+/// Does one run of a case again.
+///
+/// # Errors
+///
+/// A catalogue with mistakes, a token that can't be followed.
+pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let (entry, draw) = token::follow(&catalog, &args.token).map_err(|error| {
+        Failure::usage(error.to_string()).help("`racetrap run CASE -v` prints tokens")
+    })?;
+    let settings = Settings {
+        wall: Duration::from_secs(60),
+        ..Settings::default()
+    };
+    let trial = trial::replay(&catalog, entry, &draw, &settings);
+    let report = Report {
+        checks: vec![trial.check()],
+    };
+    let code = Trials {
+        trials: vec![trial],
+        seed: 0,
+        time: Duration::ZERO,
+    }
+    .exit_code();
+    Ok(match args.format {
+        Format::Text => (terminal::render(&report, color), code),
+        format => (render(&report, format), code),
+    })
+}
+
+fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
+    catalog.select(patterns).map_err(|none| {
+        let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
+        match none.near {
+            Some(near) => failure.help(format!("did you mean `{near}`?")),
+            None => failure.help("`racetrap list` shows them all"),
+        }
+    })
+}
+
+fn styles(color: bool) -> (Style, Style) {
+    match color {
+        true => (Style::new().bold(), Style::new().dimmed()),
+        false => (Style::new(), Style::new()),
+    }
+}
+
+/// `caught  scan/warp/volatile  2 threads, 1 block …`
+fn line(trial: &Trial, width: usize, color: bool) -> String {
+    let style = match color {
+        true => terminal::verdict_style(trial.verdict, trial.ok()),
+        false => Style::new(),
+    };
+    let (bold, dim) = styles(color);
+    let verdict = trial.verdict.name();
+    let mut out = format!(
+        "{style}{verdict:<12}{style:#} {bold}{:<width$}{bold:#}",
+        trial.id
+    );
+    let _ = match &trial.counterexample {
+        Some(smallest) if trial.ok() => write!(out, "  {dim}{smallest}{dim:#}"),
+        _ => write!(out, "  {dim}{}{dim:#}", trial.summary),
+    };
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+/// The findings of a case and the token of its smallest counterexample.
+fn details(trial: &Trial, color: bool) -> String {
+    let mut out = String::new();
+    for diagnostic in &trial.diagnostics {
+        out.push('\n');
+        out += &terminal::diagnostic(diagnostic, color);
+    }
+    if let Some(smallest) = &trial.counterexample {
+        let _ = writeln!(out, "\n  {smallest}\n  racetrap replay {}", smallest.token);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+fn sums(trials: &Trials, color: bool) -> String {
+    let sums = trials.sums();
+    let (bold, dim) = styles(color);
+    let mut out = format!(
+        "\n{bold}{sums}{bold:#}  {dim}{} cases in {:.1} s, seed {}{dim:#}\n",
+        sums.cases,
+        trials.time.as_secs_f64(),
+        trials.seed
+    );
+    if sums.unexpected > 0 {
+        let _ = writeln!(
+            out,
+            "{} verdicts differ from the expected ones",
+            sums.unexpected
+        );
+    }
+    out
+}
+
+/// Lines that come in any order and go out in that of the cases.
+struct InOrder {
+    index: BTreeMap<String, usize>,
+    waiting: BTreeMap<usize, String>,
+    next: usize,
+}
+
+impl InOrder {
+    fn new(cases: &[&Entry]) -> InOrder {
+        InOrder {
+            index: cases
+                .iter()
+                .enumerate()
+                .map(|(i, e)| (e.id.clone(), i))
+                .collect(),
+            waiting: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    /// Adds one; returns all that can be shown now.
+    fn add(&mut self, id: &str, line: String) -> String {
+        if let Some(index) = self.index.get(id) {
+            self.waiting.insert(*index, line);
+        }
+        let mut ready = String::new();
+        while let Some(line) = self.waiting.remove(&self.next) {
+            ready += &line;
+            self.next += 1;
+        }
+        ready
+    }
+}
