@@ -297,6 +297,13 @@ impl Case {
         self.twin.is_some()
     }
 
+    /// Whether it is buggy or the simulator is expected to find something: a case of which the twin may
+    /// have been forgotten.
+    pub fn is_meant_buggy(&self) -> bool {
+        let verdict = self.expect.simulator.verdict;
+        self.is_buggy() || matches!(verdict, ExpectedVerdict::Caught | ExpectedVerdict::Missed)
+    }
+
     /// The `-D` arguments of the compiler, sorted by name: `NAME` or `NAME=value`.
     pub fn define_flags(&self) -> Vec<String> {
         self.defines

@@ -18,13 +18,21 @@ pub fn is_performance(fault: Fault) -> bool {
     matches!(fault, Fault::Rule(rule) if rule.level() == Level::Note)
 }
 
-/// Checks one case against the others. `unreadable` says that some YAML files could not be read, so that a
-/// twin that is not there is no news.
+/// What could not be read, so that its absence is no news.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt {
+    /// Some YAML files.
+    pub cases: bool,
+    /// Some tags of the case's kernel.
+    pub tags: bool,
+}
+
+/// Checks one case against the others.
 pub fn entry(
     entry: &Entry,
     all: &[Entry],
     tree: &Tree,
-    unreadable: bool,
+    doubt: Doubt,
     errors: &mut Vec<CatalogError>,
 ) {
     let yaml = tree.text(&entry.file).unwrap_or_default();
@@ -34,8 +42,8 @@ pub fn entry(
         errors,
     };
     check.kernel(tree);
-    check.twin(all, unreadable);
-    check.expectations();
+    check.twin(all, doubt.cases);
+    check.expectations(doubt.tags);
     check.names();
     check.oracles();
 }
@@ -131,7 +139,7 @@ impl<'a> Check<'a> {
         self.errors.push(error);
     }
 
-    fn expectations(&mut self) {
+    fn expectations(&mut self, untagged: bool) {
         let case = self.case();
         let at: &[Step<'_>] = &["expect".into(), "simulator".into()];
         let verdict = case.expect.simulator.verdict;
@@ -141,7 +149,11 @@ impl<'a> Check<'a> {
         if !case.is_buggy() && verdict == ExpectedVerdict::Missed {
             self.inconsistent(at, "nothing can be missed in a case without a `twin`");
         }
-        if case.is_buggy() && self.entry.tags.is_empty() && case.wrong_results != Some(true) {
+        if case.is_buggy()
+            && self.entry.tags.is_empty()
+            && case.wrong_results != Some(true)
+            && !untagged
+        {
             let place = Place::file(&self.entry.file);
             self.errors.push(CatalogError::NoAnnotation {
                 place,
@@ -167,7 +179,7 @@ impl<'a> Check<'a> {
                 "a wrong result needs an `oracle` to be told",
             );
         }
-        if !case.is_buggy() && !compares {
+        if !case.is_meant_buggy() && !compares {
             self.inconsistent(
                 &["oracle".into()],
                 "a correct case needs an `oracle` (or `prints`)",

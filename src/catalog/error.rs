@@ -102,6 +102,16 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
+    /// A word that is none of those that can stand here.
+    #[error("{place}: `{word}` can't stand here ({hint})")]
+    UnknownWord {
+        /// The word's place.
+        place: Place,
+        /// The word.
+        word: String,
+        /// What was meant.
+        hint: Hint,
+    },
     /// An expression that can't be parsed.
     #[error("{place}: bad expression `{text}`: {problem}")]
     BadExpression {

@@ -7,7 +7,7 @@ use super::check;
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
 use super::pinned;
 use super::tree::Tree;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A case, with what belongs to it.
@@ -98,9 +98,14 @@ impl Catalog {
             });
         }
         let unreadable = !errors.is_empty();
-        tag(&tree, &mut cases, unreadable, &mut errors);
+        let unreadable_kernels = tag(&tree, &mut cases, unreadable, &mut errors);
         for entry in &cases {
-            check::entry(entry, &cases, &tree, unreadable, &mut errors);
+            let untagged = unreadable_kernels.contains(&entry.case.kernel);
+            let doubt = check::Doubt {
+                cases: unreadable,
+                tags: untagged,
+            };
+            check::entry(entry, &cases, &tree, doubt, &mut errors);
         }
         if errors.is_empty() {
             Ok(Catalog { cases, tree })
@@ -163,8 +168,14 @@ pub struct NoSuchCase {
 
 /// Gives every case the tags of its kernel that apply to it; kernels that nobody runs, and
 /// tags that apply to nobody, are errors. After unreadable YAML files the latter two are not
-/// looked for: they would follow from the former.
-fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<CatalogError>) {
+/// looked for: they would follow from the former. Returns the kernels whose tags are not all known.
+fn tag(
+    tree: &Tree,
+    cases: &mut [Entry],
+    unreadable: bool,
+    errors: &mut Vec<CatalogError>,
+) -> BTreeSet<String> {
+    let mut doubtful = BTreeSet::new();
     for (file, source) in tree.below("kernels/", ".cu") {
         let kernel = file.trim_start_matches("kernels/");
         if !unreadable && !cases.iter().any(|e| e.case.kernel == kernel) {
@@ -178,6 +189,7 @@ fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<Cata
             Ok(tags) => tags,
             Err(bad) => {
                 errors.extend(bad);
+                doubtful.insert(kernel.to_owned());
                 continue;
             }
         };
@@ -192,7 +204,7 @@ fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<Cata
                 Ok(applying) => {
                     for tag in applying {
                         used[tags.iter().position(|t| std::ptr::eq(t, tag)).unwrap_or(0)] = true;
-                        if !entry.case.is_buggy() && !check::is_performance(tag.fault) {
+                        if !entry.case.is_meant_buggy() && !check::is_performance(tag.fault) {
                             errors.push(CatalogError::CorrectCaseTagged {
                                 place: place(tag),
                                 case: entry.id.clone(),
@@ -201,7 +213,10 @@ fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<Cata
                         entry.tags.push(tag.clone());
                     }
                 }
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    errors.push(error);
+                    doubtful.insert(kernel.to_owned());
+                }
             }
         }
         if unreadable {
@@ -218,6 +233,7 @@ fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<Cata
                 .iter()
                 .filter(|case| !stems.contains(&case.as_str()))
             {
+                doubtful.insert(kernel.to_owned());
                 errors.push(CatalogError::UnknownCase {
                     place: place(tag),
                     case: case.clone(),
@@ -230,6 +246,7 @@ fn tag(tree: &Tree, cases: &mut [Entry], unreadable: bool, errors: &mut Vec<Cata
         }
     }
     errors.dedup();
+    doubtful
 }
 
 /// Reads one case. Errors name line and column, and the nearest key.
@@ -247,7 +264,7 @@ pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
         let message = message
             .rsplit_once(" at line ")
             .map_or(message.as_str(), |(m, _)| m);
-        unknown_key(&place, message)
+        unknown_word(&place, message)
             .or_else(|| bad_expression(&place, message, text.get(index..).unwrap_or_default()))
             .unwrap_or_else(|| CatalogError::Syntax {
                 place,
@@ -256,16 +273,27 @@ pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
     })
 }
 
-/// serde's message for a key that `deny_unknown_fields` refused, taken apart.
-fn unknown_key(place: &Place, message: &str) -> Option<CatalogError> {
-    let (_, rest) = message.split_once("unknown field `")?;
-    let (key, rest) = rest.split_once('`')?;
-    let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
-    let hint = Hint::new(key, known.iter().copied());
-    Some(CatalogError::UnknownKey {
-        place: place.clone(),
-        key: key.to_owned(),
+/// serde's messages for a key that `deny_unknown_fields` refused, and for a word that is no
+/// variant of its enum, taken apart.
+fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
+    let take_apart = |start: &str| {
+        let (_, rest) = message.split_once(start)?;
+        let (word, rest) = rest.split_once('`')?;
+        let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+        let hint = Hint::new(word, known.iter().copied());
+        Some((place.clone(), word.to_owned(), hint))
+    };
+    let key = take_apart("unknown field `").map(|(place, key, hint)| CatalogError::UnknownKey {
+        place,
+        key,
         hint,
+    });
+    key.or_else(|| {
+        take_apart("unknown variant `").map(|(place, word, hint)| CatalogError::UnknownWord {
+            place,
+            word,
+            hint,
+        })
     })
 }
 
@@ -291,12 +319,4 @@ fn bad_expression(place: &Place, message: &str, source: &str) -> Option<CatalogE
         text: text.to_owned(),
         problem: problem.to_owned(),
     })
-}
-
-/// The cases by name.
-pub fn by_id(cases: &[Entry]) -> BTreeMap<&str, &Entry> {
-    cases
-        .iter()
-        .map(|entry| (entry.id.as_str(), entry))
-        .collect()
 }

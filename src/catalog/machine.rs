@@ -221,12 +221,16 @@ impl<'c> Prepared<'c> {
             }
         }
         let (outcome, device) = session.finish();
+        let unfinished = match &outcome.stopped {
+            Some(Stop::NoProgress { steps, .. }) => *steps,
+            _ => 0,
+        };
         Ok(Ran {
             findings: outcome.findings,
             stopped: outcome.stopped,
             independence: outcome.independence,
             output: outcome.output,
-            steps: outcome.steps,
+            steps: outcome.steps + unfinished,
             addresses,
             device,
         })
@@ -370,7 +374,7 @@ impl<'c> Prepared<'c> {
 }
 
 /// Warp-instructions of a launch, where the case sets no budget.
-const STEPS: u64 = 5_000_000;
+const STEPS: u64 = 2_000_000;
 
 impl Ran {
     /// What a buffer holds at the end, and for each element whether it was ever written.

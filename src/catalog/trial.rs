@@ -51,6 +51,8 @@ impl Default for Settings {
 pub const RUNS: u32 = 24;
 /// Runs that shrinking one counterexample may take.
 const SHRINKING: u32 = 64;
+/// Warp-instructions that shrinking one counterexample may take: runs that do not end are long ones.
+const SHRINKING_STEPS: u64 = 4_000_000;
 /// After so many runs that did not end, the others are left out: each spends its whole budget.
 const ENDLESS: u32 = 3;
 
@@ -496,7 +498,7 @@ impl<'a> Trier<'a> {
     /// The smallest run that still shows it.
     fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
         let (_, start) = self.evidence.get(aim)?.clone();
-        let mut budget = SHRINKING;
+        let (mut budget, mut steps) = (SHRINKING, 0);
         let mut best = (self.observe(&start).ok()?, start);
         let fixed = self.settings.schedule.is_some();
         // A second pass, because under a simpler schedule a smaller size may do.
@@ -504,7 +506,7 @@ impl<'a> Trier<'a> {
             let before = best.1.clone();
             let mut tree = DrawTree::new(before.clone(), fixed);
             let mut shows = true;
-            while budget > 0 {
+            while budget > 0 && steps < SHRINKING_STEPS {
                 let moved = if shows {
                     tree.simplify()
                 } else {
@@ -519,7 +521,9 @@ impl<'a> Trier<'a> {
                 }
                 budget -= 1;
                 let draw = tree.current();
-                let found = self.observe(&draw).ok().filter(|o| o.aims().contains(aim));
+                let observed = self.observe(&draw).ok();
+                steps += observed.as_ref().map_or(0, Observation::weight);
+                let found = observed.filter(|o| o.aims().contains(aim));
                 shows = found.is_some();
                 if let Some(observation) = found {
                     best = (observation, draw);

@@ -154,18 +154,26 @@ impl OracleCall {
     }
 }
 
-fn range(text: &str) -> Option<(&str, &str)> {
-    text.split_once("..=")
-        .map(|(low, high)| (low.trim(), high.trim()))
+/// The two ends of `LOW..=HIGH`; columns in errors count from the start of the whole.
+fn range(text: &str) -> Option<Result<(Expression, Expression), ExpressionError>> {
+    let (low, high) = text.split_once("..=")?;
+    let offset = low.chars().count() + 3;
+    let within = |error: ExpressionError, offset| ExpressionError {
+        text: text.to_owned(),
+        column: error.column + offset,
+        ..error
+    };
+    Some(
+        Expression::parse(low)
+            .map_err(|e| within(e, 0))
+            .and_then(|low| Ok((low, Expression::parse(high).map_err(|e| within(e, offset))?))),
+    )
 }
 
 impl SizeSpec {
     fn parse(text: &str) -> Result<SizeSpec, ExpressionError> {
         match range(text) {
-            Some((low, high)) => Ok(SizeSpec::Range(
-                Expression::parse(low)?,
-                Expression::parse(high)?,
-            )),
+            Some(ends) => ends.map(|(low, high)| SizeSpec::Range(low, high)),
             None => Expression::parse(text).map(SizeSpec::Computed),
         }
     }
@@ -193,10 +201,9 @@ impl Fill {
             ("iota", None) => Ok(Fill::Iota),
             ("random", None) => Ok(Fill::Random(None)),
             ("random", Some(rest)) => {
-                let (low, high) =
+                let ends =
                     range(rest).ok_or_else(|| format!("`{rest}` is no range `LOW..=HIGH`"))?;
-                let bound = |text| Expression::parse(text).map_err(|e| e.to_string());
-                Ok(Fill::Random(Some((bound(low)?, bound(high)?))))
+                Ok(Fill::Random(Some(ends.map_err(|e| e.to_string())?)))
             }
             ("const", Some(rest)) => {
                 let integer = rest.parse().map(Number::Integer);

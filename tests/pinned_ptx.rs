@@ -1,0 +1,68 @@
+//! The pinned PTX belongs to its sources; where the pinning compiler is installed, it still makes
+//! the same PTX of them.
+
+use racetrap::catalog::load::Catalog;
+use racetrap::catalog::pinned::{compiler_version, pins, verify};
+use racetrap::catalog::renew::compile;
+use racetrap::catalog::tree::Tree;
+use racetrap::toolchain::Nvcc;
+use rstest::rstest;
+use std::path::{Path, PathBuf};
+
+fn catalog() -> Catalog {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Catalog::without_ptx(Tree::read(root).unwrap(), root).unwrap_or_else(|e| panic!("\n{e}"))
+}
+
+#[test]
+fn pinned_ptx_is_current() {
+    let errors: Vec<_> = verify(&catalog()).iter().map(ToString::to_string).collect();
+    assert!(errors.is_empty(), "\n{}", errors.join("\n"));
+}
+
+#[test]
+fn no_pinned_ptx_names_a_machine() {
+    let catalog = catalog();
+    for (file, text) in catalog.tree.below("kernels/", ".ptx") {
+        for line in text
+            .lines()
+            .filter(|line| line.trim_start().starts_with(".file"))
+        {
+            let name = line.split('"').nth(1).unwrap_or_default();
+            let known = name.starts_with("kernels/") || name.starts_with("cuda/include/");
+            assert!(known, "{file}: {line}");
+        }
+    }
+}
+
+/// One variant of each kernel, which is enough to notice a compiler that makes something else.
+#[rstest]
+fn compiles_to_what_is_pinned(#[files("kernels/**/*.cu")] path: PathBuf) {
+    let Ok(nvcc) = Nvcc::find() else {
+        eprintln!("no CUDA compiler: the hashes alone were checked");
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = path
+        .strip_prefix(root)
+        .unwrap()
+        .to_string_lossy()
+        .replace('\\', "/");
+    let catalog = catalog();
+    let pins = pins(&catalog);
+    let (pin, _) = pins
+        .values()
+        .find(|(pin, _)| pin.source == source)
+        .expect("every kernel is pinned");
+    let made = compile(&nvcc, root, &catalog.tree, pin).unwrap();
+    let pinned = catalog.tree.text(&pin.ptx).unwrap();
+    if compiler_version(&made) == compiler_version(pinned) {
+        assert!(
+            made == pinned,
+            "{} is not what the compiler makes now",
+            pin.ptx
+        );
+    } else {
+        eprintln!("another compiler than the pinning one: it compiles, no more was checked");
+    }
+}
