@@ -48,7 +48,7 @@ __device__ int scan_lockstep(Word *data, int value)
     data[32] = value; //~[volatile] lockstep-assumption#2 write
 #pragma unroll
     for (int d = 1; d < 32; d *= 2)
-        data[32] += data[32 - d]; //~[plain-pointer] data-race#1 read, data-race#2 read write, uninitialized-read //~[volatile] lockstep-assumption#1 read, lockstep-assumption#2 read, lockstep-assumption#3 read write
+        data[32] += data[32 - d]; //~[plain-pointer] data-race#1 read, data-race#2 read write, uninitialized-read //~[volatile] uninitialized-read, lockstep-assumption#1 read, lockstep-assumption#2 read, lockstep-assumption#3 read write
     return data[32];
 }
 
@@ -59,7 +59,7 @@ __device__ int scan_lockstep_register(volatile int *data, int value)
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
         data[32] = value;      //~[volatile-register] lockstep-assumption#2 write
-        value += data[32 - d]; //~[volatile-register] lockstep-assumption#1 read, lockstep-assumption#2 read
+        value += data[32 - d]; //~[volatile-register] uninitialized-read, lockstep-assumption#1 read, lockstep-assumption#2 read
     }
     return value;
 }

@@ -209,7 +209,8 @@ impl<'c> Prepared<'c> {
             schedule: schedule.clone(),
             limits: self.limits(wall),
             jobs: 1,
-            perf: !self.entry.case.perf.is_empty(),
+            // The figures are those of warps that stay together, as on hardware.
+            perf: !self.entry.case.perf.is_empty() && *schedule == ScheduleSpec::Lockstep,
             device_bytes: DEVICE_BYTES,
         });
         let addresses = load(session.device(), plan)?;

@@ -57,7 +57,7 @@ pub fn renew(
     };
     let root = root.canonicalize().map_err(|e| failed(root, e))?;
     let mut renewed = Renewed::default();
-    let mut write = |name: &str, text: &str, renewed: &mut Renewed| {
+    let write = |name: &str, text: &str, renewed: &mut Renewed| {
         let path = root.join(name);
         if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
             renewed.current += 1;

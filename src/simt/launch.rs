@@ -421,6 +421,7 @@ impl<'a> Grid<'a> {
             shared: Shared::new(self.geometry.shared_bytes),
             barriers: Default::default(),
             live: threads,
+            missed: 0,
         }
     }
 
@@ -524,7 +525,6 @@ impl<'a> Grid<'a> {
             self.warp(core, block, w, turn)?;
         }
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
-            core.judge_deadlock(block);
             let (_, waiting) = standing(self.program, block);
             return Err(Stop::Deadlock {
                 block: block.id,
@@ -710,7 +710,6 @@ impl<'a> Grid<'a> {
                 }
                 for block in &mut resident {
                     if !core.unblock(block) {
-                        core.judge_deadlock(block);
                         let (_, waiting) = standing(self.program, block);
                         let _ = self.spend(&mut core, &[]);
                         return Err(Stop::Deadlock {

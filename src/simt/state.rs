@@ -227,6 +227,8 @@ pub(crate) struct Block {
     pub barriers: [Barrier; 16],
     /// Threads that have not exited.
     pub live: u32,
+    /// Exited threads that a barrier has been reported to miss.
+    pub missed: u32,
 }
 
 impl Block {

@@ -134,7 +134,7 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
-    fn tell_barrier(&mut self, block: &Block, id: u32, arrivals: &[Arrival], whole: bool) {
+    fn tell_barrier(&mut self, block: &mut Block, id: u32, arrivals: &[Arrival], whole: bool) {
         let arrived: Vec<Party> = arrivals.iter().map(party).collect();
         let waited: Vec<Party> = arrivals.iter().filter(|a| a.waits).map(party).collect();
         let waiting: u32 = waited.iter().map(|p| p.mask.count_ones()).sum();
@@ -162,7 +162,7 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// Whether the threads that met at a whole-block barrier met at one and the same.
-    fn judge_meeting(&mut self, block: &Block, arrivals: &[Arrival], exited: &[Party]) {
+    fn judge_meeting(&mut self, block: &mut Block, arrivals: &[Arrival], exited: &[Party]) {
         let first = &arrivals[0];
         let (here, there): (Vec<&Arrival>, Vec<&Arrival>) =
             arrivals.iter().partition(|a| a.site == first.site);
@@ -203,9 +203,11 @@ impl<O: Observer> Core<'_, O> {
             );
             return;
         }
-        if exited.is_empty() {
-            return;
+        let gone = exited.iter().map(|p| p.mask.count_ones()).sum();
+        if gone == block.missed {
+            return; // none, or reported already: later barriers miss the same threads
         }
+        block.missed = gone;
         let waiting: Vec<Party> = arrivals.iter().map(party).collect();
         let mut past = Vec::new();
         if first.point != u32::MAX {
@@ -311,31 +313,6 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         false
-    }
-
-    /// Reports threads that wait at whole-block barriers of different numbers.
-    pub(crate) fn judge_deadlock(&mut self, block: &Block) {
-        let waiting = |whole: bool| {
-            let all = block
-                .barriers
-                .iter()
-                .filter(move |b| !b.arrivals.is_empty() && b.expected.is_none() == whole);
-            all.map(|b| b.arrivals.iter().map(party).collect::<Vec<_>>())
-        };
-        let mut wholes = waiting(true);
-        if let (Some(first), Some(second)) = (
-            wholes.next(),
-            wholes.next().or_else(|| waiting(false).next()),
-        ) {
-            self.observer.misuse(
-                block.id,
-                Misuse::DivergentBarrier {
-                    waiting: first,
-                    elsewhere: second,
-                    how: Elsewhere::AtAnotherBarrier,
-                },
-            );
-        }
     }
 }
 

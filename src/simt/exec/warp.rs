@@ -195,7 +195,7 @@ impl<O: Observer> Core<'_, O> {
         warp.reconverge();
     }
 
-    /// Lanes that the mask names, that have exited, and that had gone around the operation.
+    /// Lanes that the mask names and that have exited without executing the operation.
     fn judge_members(
         &mut self,
         block: &Block,
@@ -208,8 +208,15 @@ impl<O: Observer> Core<'_, O> {
         if !O::WATCHES || op.point == u32::MAX || members & warp.exited == 0 {
             return;
         }
-        let point = op.point as usize;
-        let gone = members & warp.exited & warp.passed[point];
+        let passed = warp.passed[op.point as usize];
+        // A barrier waits for non-exited lanes only. What an exchange gives depends on all
+        // lanes that it names.
+        let exited = members & warp.exited;
+        let gone = if op.kind == WarpKind::Sync {
+            exited & passed
+        } else {
+            exited
+        };
         if gone != 0 {
             let mask = parties
                 .iter()
@@ -219,11 +226,14 @@ impl<O: Observer> Core<'_, O> {
                 mask,
                 site,
             };
-            let absent = vec![Party {
-                warp: warp.id,
-                mask: gone,
-                site: warp.passed_site[point],
-            }];
+            let mut absent = Vec::new();
+            if gone & passed != 0 {
+                absent.push(Party {
+                    warp: warp.id,
+                    mask: gone & passed,
+                    site: warp.passed_site[op.point as usize],
+                });
+            }
             self.observer.misuse(
                 block.id,
                 Misuse::MaskNamesAbsent {
@@ -243,7 +253,7 @@ impl<O: Observer> Core<'_, O> {
         members: Mask,
         parties: &[(usize, WarpOp, Site)],
     ) {
-        let (who, id) = (block.who(w), block.id);
+        let who = block.who(w);
         let warp = &mut block.warps[w];
         let lanes = parties
             .iter()
@@ -280,7 +290,6 @@ impl<O: Observer> Core<'_, O> {
         let holds = lanes_of(lanes)
             .filter(|l| a[*l] != 0)
             .fold(0, |m, l| m | 1u32 << l);
-        let mut exited_source = 0;
         for (s, op, _) in parties {
             for l in lanes_of(warp.splits[*s].mask) {
                 let (value, flag) = match kind {
@@ -290,11 +299,6 @@ impl<O: Observer> Core<'_, O> {
                     | WarpKind::ShflIdx => {
                         let (from, inside) = shuffle_source(kind, l as u32, b[l], c[l]);
                         let source = if inside { from as usize } else { l };
-                        if warp.exited & members >> source & 1 != 0
-                            && warp.exited >> source & 1 != 0
-                        {
-                            exited_source |= 1 << source;
-                        }
                         // A lane that takes no part has no value to give; its register's content stands for it.
                         let value = if lanes >> source & 1 != 0 {
                             a[source]
@@ -333,22 +337,6 @@ impl<O: Observer> Core<'_, O> {
                     *p = *p & !(1 << l) | u32::from(flag) << l;
                 }
             }
-        }
-        if exited_source != 0 && O::WATCHES {
-            let absent = grouped(warp.id, exited_source, |l| warp.exit_site[l]);
-            let lanes = Party {
-                warp: warp.id,
-                mask: lanes,
-                site: parties[0].2,
-            };
-            self.observer.misuse(
-                id,
-                Misuse::MaskNamesAbsent {
-                    lanes,
-                    members,
-                    absent,
-                },
-            );
         }
     }
 

@@ -7,10 +7,11 @@
 //! instruction a *meeting point* and marks the places that every path from it
 //! leads through (its post-dominators) with [`Op::Passes`]:
 //!
-//! * at its immediate post-dominator, where an arrival is consumed (`credit`):
-//!   who passes there without having arrived has gone around;
-//! * where it stands in a loop, at the first post-dominator outside that loop:
-//!   who passes there will not come back for another round.
+//! * at the last of its post-dominators (in a loop: the last inside it), where an
+//!   arrival is consumed (`credit`): who passes there without having arrived has
+//!   gone around;
+//! * where it stands in a loop, at the post-dominators outside that loop: who passes
+//!   there will not come back for another round.
 //!
 //! A place with nothing but the end of the thread is no such place: leaving a kernel
 //! before a barrier has been defined since Volta (CUDA C++ Programming Guide, "Synchronization
@@ -210,22 +211,27 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
         if !looping && unconditional && always.contains(&block) {
             continue; // nobody can go around it
         }
-        let mut after = ipdom[block];
-        let mut first = true;
-        while let Some(b) = after {
-            let leaves = looping && !blocks.reaches(b, block);
-            if first || leaves {
-                let entry = marks.entry(b).or_default();
-                points.iter().for_each(|p| _ = entry.insert((*p, !leaves)));
-            }
-            if !looping || leaves {
-                break;
-            }
-            first = false;
-            after = ipdom[b];
+        // Every path from here leads through these, in this order.
+        let chain: Vec<usize> = std::iter::successors(ipdom[block], |b| ipdom[*b])
+            .filter(|b| !is_only_end(code, &blocks, *b))
+            .collect();
+        let back = |b: &usize| looping && blocks.reaches(*b, block);
+        // The last one of a round (or at all), since whoever goes around may come from further out.
+        let last = chain
+            .iter()
+            .copied()
+            .take_while(|b| !looping || back(b))
+            .last();
+        let out = chain.iter().copied().filter(|b| looping && !back(b));
+        for (b, credit) in last
+            .map(|b| (b, true))
+            .into_iter()
+            .chain(out.map(|b| (b, false)))
+        {
+            let entry = marks.entry(b).or_default();
+            points.iter().for_each(|p| _ = entry.insert((*p, credit)));
         }
     }
-    marks.retain(|b, _| !is_only_end(code, &blocks, *b));
     if !marks.is_empty() {
         rewrite(code, &blocks, &marks);
     }
