@@ -21,6 +21,7 @@
 //! pointers.
 
 use crate::ptx::graph;
+use crate::simt::ids::Site;
 use crate::simt::op::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -246,12 +247,30 @@ fn is_only_end(code: &[Instr], blocks: &Blocks, block: usize) -> bool {
 fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTreeSet<(u32, bool)>>) {
     let mut new = Vec::with_capacity(code.len() + marks.len());
     let mut moved = Vec::with_capacity(code.len());
+    let total = code.len();
+    let accesses: BTreeMap<usize, Site> = code
+        .iter()
+        .enumerate()
+        .filter(|(_, i)| {
+            matches!(
+                i.op,
+                Op::Memory(_) | Op::Atomic(_) | Op::Barrier(_) | Op::Warp(_)
+            )
+        })
+        .map(|(at, i)| (at, i.site))
+        .collect();
     for (at, i) in code.drain(..).enumerate() {
         moved.push(new.len() as u32);
         let block = blocks.of_instruction(at);
         if blocks.starts[block] == at
             && let Some(marks) = marks.get(&block)
         {
+            // Compilers move address arithmetic about: an access names the place better.
+            let end = blocks.starts.get(block + 1).copied().unwrap_or(total);
+            let site = accesses
+                .range(at..end)
+                .next()
+                .map_or(i.site, |(_, site)| *site);
             for (point, credit) in marks {
                 new.push(Instr {
                     guard: Slot::TRUE,
@@ -259,7 +278,7 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
                         point: *point,
                         credit: *credit,
                     },
-                    site: i.site,
+                    site,
                 });
             }
         }
