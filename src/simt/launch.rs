@@ -752,7 +752,7 @@ impl<'a> Grid<'a> {
                 tired = None;
             }
             turns += 1;
-            if turns % 64 == 0 || core.steps > 4096 {
+            if turns.is_multiple_of(64) || core.steps > 4096 {
                 self.spend(&mut core, &resident)?;
             }
         }

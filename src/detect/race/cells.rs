@@ -243,7 +243,7 @@ impl Cells {
     }
 
     /// Granules.
-    pub fn len(&self) -> usize {
+    pub fn granules(&self) -> usize {
         self.w_stamp.len()
     }
 

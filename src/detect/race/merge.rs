@@ -87,7 +87,7 @@ pub fn conflicts(forks: &[Detector]) -> bool {
 }
 
 fn page_conflicts(pages: &[&Cells]) -> bool {
-    let mut all = vec![Kinds::default(); pages[0].len()];
+    let mut all = vec![Kinds::default(); pages[0].granules()];
     for page in pages {
         for (at, seen) in all.iter_mut().enumerate() {
             let kinds = Kinds::of(page, at);

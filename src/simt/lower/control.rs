@@ -121,12 +121,11 @@ impl<'m> Lowering<'m> {
         if let Some((slot, class)) = self.register(operand) {
             return Ok(Carried::Register(slot, class));
         }
-        if let Operand::Name(name, None) = operand {
-            if let Some(super::scope::Binding::Frame { offset, bytes, .. }) =
+        if let Operand::Name(name, None) = operand
+            && let Some(super::scope::Binding::Frame { offset, bytes, .. }) =
                 self.scopes.lookup(name)
-            {
-                return Ok(Carried::Frame { offset, bytes });
-            }
+        {
+            return Ok(Carried::Frame { offset, bytes });
         }
         let slot = self.source(operand, Class::D, ScalarType::B64)?;
         Ok(Carried::Register(slot, Class::D))

@@ -103,6 +103,12 @@ pub struct Scopes {
     pub rows: [u32; 3],
 }
 
+impl Default for Scopes {
+    fn default() -> Scopes {
+        Scopes::new()
+    }
+}
+
 impl Scopes {
     /// The module's scope, empty.
     pub fn new() -> Scopes {
