@@ -185,7 +185,7 @@ fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
             .max();
         return match side {
             Some(words) if words >= 1024 && most >= 1024 => Dim3 { x: 32, y: 32, z: 1 },
-            Some(words) if words < 256 && words >= 64 => Dim3 { x: 8, y: 8, z: 1 },
+            Some(words) if (64..256).contains(&words) => Dim3 { x: 8, y: 8, z: 1 },
             _ if most >= 256 => Dim3 { x: 16, y: 16, z: 1 },
             _ => Dim3 {
                 x: 8,
