@@ -15,7 +15,7 @@ pub struct Failure {
     /// What is wrong, in one line.
     pub message: String,
     /// Where.
-    pub place: Option<FailurePlace>,
+    pub place: Option<Box<FailurePlace>>,
     /// What another program said, or a list to choose from: printed as it is, below the message.
     pub text: Option<String>,
     /// What to do about it.
@@ -74,11 +74,11 @@ impl Failure {
     ) -> Failure {
         let end = source.text.len();
         let start = span.start.min(end);
-        self.place = Some(FailurePlace {
+        self.place = Some(Box::new(FailurePlace {
             span: start..span.end.clamp(start, end),
             source,
             label: label.into(),
-        });
+        }));
         self
     }
 

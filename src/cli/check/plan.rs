@@ -466,8 +466,11 @@ fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Failure> {
 mod tests {
     use super::*;
 
+    /// Name, guessed, length, content.
+    type Buffer = (String, bool, u64, Option<Vec<u8>>);
+
     #[derive(Debug, Default)]
-    struct Buffers(Vec<(String, bool, u64, Option<Vec<u8>>)>);
+    struct Buffers(Vec<Buffer>);
 
     impl Memory for Buffers {
         fn buffer(
