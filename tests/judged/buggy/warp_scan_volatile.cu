@@ -1,0 +1,18 @@
+// The same by volatile pointers: every access happens, but nothing makes the lanes take turns.
+//
+// flags: --block 32 --arg 0=i32[32]:iota
+// expect: lockstep-assumption
+
+__global__ void scan(int *data)
+{
+    __shared__ int memory[32];
+    volatile int *sums = memory;
+    int t = threadIdx.x;
+    sums[t] = data[t]; //~ lockstep-assumption#1 write
+    __syncwarp();
+#pragma unroll 1
+    for (int d = 1; d < 32; d *= 2)
+        if (t >= d)
+            sums[t] += sums[t - d]; //~ lockstep-assumption#2 read write
+    data[t] = sums[t];
+}
