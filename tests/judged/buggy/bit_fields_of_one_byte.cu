@@ -8,11 +8,21 @@ struct Nibbles {
     unsigned char high : 4;
 };
 
+__device__ __noinline__ void set_low(Nibbles *pair, int value)
+{
+    pair->low = value; //~ data-race#1 read, data-race#2 write, data-race#3 write
+}
+
+__device__ __noinline__ void set_high(Nibbles *pair, int value)
+{
+    pair->high = value; //~ data-race#1 write, data-race#2 read, data-race#3 write
+}
+
 __global__ void fill(Nibbles *pairs)
 {
     int i = threadIdx.x / 2;
     if (threadIdx.x % 2 == 0)
-        pairs[i].low = i; //~ data-race#1 read, data-race#2 write, data-race#3 write
+        set_low(pairs + i, i);
     else
-        pairs[i].high = i; //~ data-race#1 write, data-race#2 read, data-race#3 write
+        set_high(pairs + i, i);
 }

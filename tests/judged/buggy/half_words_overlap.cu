@@ -1,12 +1,12 @@
-// Each thread stores a half word; the stride is three bytes, so that the odd ones are split into bytes, but
-// thread t's last byte is thread t+1's first in every other pair.
+// Each thread owns the two bytes of a half word, but every fourth one also writes the byte behind them, which is
+// the low byte of its right neighbour's.
 //
 // flags: --block 32 --arg 0=u8[64]:uninitialized
 // expect: data-race
 
 __global__ void pack(unsigned char *out)
 {
-    __shared__ unsigned char tile[66];
+    __shared__ __align__(2) unsigned char tile[66];
     int t = threadIdx.x;
     *(unsigned short *)(tile + 2 * t) = t; //~ data-race#1 write
     if (t % 4 == 3)

@@ -8,11 +8,12 @@ __global__ void scan(int *data)
     __shared__ int memory[32];
     volatile int *sums = memory;
     int t = threadIdx.x;
-    sums[t] = data[t]; //~ lockstep-assumption#1 write
+    sums[t] = data[t];
     __syncwarp();
 #pragma unroll 1
     for (int d = 1; d < 32; d *= 2)
         if (t >= d)
-            sums[t] += sums[t - d]; //~ lockstep-assumption#2 read write
+            sums[t] += sums[t - d]; //~ lockstep-assumption read write
+    __syncwarp();
     data[t] = sums[t];
 }
