@@ -4,7 +4,7 @@
 //! [`Failure`]: the one message with the place and the remedy.
 
 mod catalog;
-mod check;
+pub mod check;
 mod doctor;
 mod explain;
 mod failure;

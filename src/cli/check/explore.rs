@@ -5,7 +5,8 @@ use super::input::Build;
 use super::plan::{Memory, Plan};
 use crate::backend::{Independence, Options, Outcome, Session};
 use crate::cli::failure::Failure;
-use crate::finding::Finding;
+use crate::finding::{Action, End, Finding};
+use crate::ptx::source::SourceLine;
 use crate::report::{Diagnostic, KernelView, Scene, Sources, diagnose, merge};
 use crate::rules::{Level, Rule};
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
@@ -44,11 +45,33 @@ pub struct Exploration<'a> {
     pub defines: &'a [String],
 }
 
+/// A finding before it is worded: its rule and its guilty places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The rule it breaks.
+    pub rule: Rule,
+    /// What was done at each place, and the source lines that it was inlined through, innermost
+    /// first.
+    pub ends: Vec<(Action, Vec<SourceLine>)>,
+}
+
+impl Found {
+    fn of(finding: &Finding, program: &Program) -> Found {
+        let end = |end: &End| (end.action, program.site(end.site).lines.clone());
+        Found {
+            rule: finding.rule,
+            ends: finding.ends.iter().map(end).collect(),
+        }
+    }
+}
+
 /// What came out of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
     /// The findings; `replay` holds the schedule.
     pub diagnostics: Vec<Diagnostic>,
+    /// The same, one by one and schedule by schedule.
+    pub findings: Vec<Found>,
     /// Schedules that ran to their end.
     pub schedules: Vec<String>,
     /// What a clean result says about other schedules; `None` if a run had findings or did not end.
@@ -96,6 +119,8 @@ impl Exploration<'_> {
             if index == 0 {
                 out.output = outcome.output.clone();
             }
+            let found = outcome.findings.iter().map(|f| Found::of(f, program));
+            out.findings.extend(found);
             let view = KernelView::new(
                 program,
                 &device,

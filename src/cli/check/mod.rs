@@ -16,6 +16,7 @@ use crate::rules::Level;
 use crate::simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
 use crate::toolchain::CompileOptions;
 use clap::Args;
+pub use explore::Found;
 use explore::{Exploration, Explored};
 pub(super) use input::refused;
 use std::path::PathBuf;
@@ -142,6 +143,8 @@ pub struct Checked {
     pub output: String,
     /// One of [`crate::exit`].
     pub code: u8,
+    /// What every schedule and build found, before it was merged and worded.
+    pub findings: Vec<Found>,
 }
 
 /// Runs the command.
@@ -206,7 +209,9 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
     progress.end();
 
     let mut diagnostics = Vec::new();
+    let mut findings = Vec::new();
     for one in &mut explored {
+        findings.append(&mut one.findings);
         merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
     }
     let setting = verdict::setting(args, &input, &entry, &geometry, &plan, &explored);
@@ -248,7 +253,11 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
             format,
         ),
     };
-    Ok(Checked { output, code })
+    Ok(Checked {
+        output,
+        code,
+        findings,
+    })
 }
 
 fn programs(input: &input::Input, entry: &str) -> Result<Vec<Program>, Failure> {

@@ -1,0 +1,17 @@
+// Half of the lanes come to a warp barrier whose mask names all of them.
+//
+// flags: --block 32 --arg 0=i32[32]:iota
+// expect: warp-sync-mask
+
+__global__ void swap_neighbours(int *data)
+{
+    __shared__ int tile[32];
+    int t = threadIdx.x;
+    if (t < 16) {
+        tile[t] = data[t];
+        __syncwarp(0xffffffff); //~ warp-sync-mask sync
+        data[t] = tile[t ^ 1];
+    } else {
+        data[t] += 1;
+    }
+}
