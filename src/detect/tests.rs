@@ -336,6 +336,19 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn a_barrier_that_only_arrivals_complete_teaches_nobody() {
+    let mut scene = Scene::new(Detectors::new(false), 1, 64);
+    scene.arrive(warp(0, 0), 1, ALL);
+    scene.go(warp(0, 0), 1, write(0));
+    scene.barrier_of(0, 1, &[], &[(0, ALL)], false);
+    scene.go(warp(0, 1), 1, write(0));
+    scene.barrier(0);
+    scene.go(warp(0, 0), 1, read(0));
+    let found = scene.observer.take_findings();
+    assert_eq!(found.len(), 1, "only the two writes race: {found:#?}");
+}
+
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,

@@ -17,7 +17,7 @@
 //! if (i >= n) return;
 //! ```
 //!
-//! What the exited threads wrote is not ordered by the barrier: if another thread reads it, that is a [data-race](data-race), reported by itself.
+//! What the exited threads wrote is not ordered by the barrier: if another thread reads it, that is a `data-race`, reported by itself.
 //!
 //! ## Reference
 //!

@@ -16,7 +16,7 @@
 //!
 //! ## What is reported
 //!
-//! All who wait, and where. A thread that spins on a memory location still runs: that is [no-progress](no-progress).
+//! All who wait, and where. A thread that spins on a memory location still runs: that is `no-progress`.
 //!
 //! ## Reference
 //!

@@ -28,7 +28,7 @@
 //!
 //! ## What is not seen
 //!
-//! A barrier that is divergent only for other inputs. If nothing can run any more the finding is [deadlock](deadlock).
+//! A barrier that is divergent only for other inputs. If nothing can run any more the finding is `deadlock`.
 //!
 //! ## Reference
 //!

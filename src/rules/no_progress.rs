@@ -18,7 +18,7 @@
 //!
 //! ## What is reported
 //!
-//! Where the threads are that still run, and those that wait for them, when the budget is spent. `--steps` raises the budget.
+//! Where the threads are that still run, and those that wait for them, when the budget is spent.
 //!
 //! ## Reference
 //!

@@ -232,7 +232,7 @@ impl Block {
                 self.thread_mut(party.warp.0, lane).known = joined.clone();
             }
         }
-        self.dirty = true;
+        self.dirty |= !parties.is_empty();
     }
 }
 
