@@ -141,7 +141,7 @@ fn cuda_source() {
         shown.contains("appears in: optimised, unoptimised"),
         "{shown}"
     );
-    assert_eq!(shown.matches("error[").count(), 1, "{shown}");
+    assert_eq!(shown.matches("error[data-race]").count(), 1, "{shown}");
     let broken = root.join("target").join("broken.cu");
     fs::create_dir_all(root.join("target")).unwrap();
     fs::write(&broken, "__global__ void k(int* x) { *x = undeclared; }\n").unwrap();

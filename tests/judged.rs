@@ -212,9 +212,19 @@ fn cksum(bytes: &[u8]) -> (u32, usize) {
 #[test]
 fn both_columns_are_there() {
     let count = |folder: &str| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judged/").join(folder);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/judged/")
+            .join(folder);
         let files = std::fs::read_dir(folder).unwrap();
-        files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "cu")).count()
+        files
+            .filter(|f| {
+                f.as_ref()
+                    .unwrap()
+                    .path()
+                    .extension()
+                    .is_some_and(|e| e == "cu")
+            })
+            .count()
     };
     assert!(count("correct") >= 22 && count("buggy") >= 22);
 }

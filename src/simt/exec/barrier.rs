@@ -47,8 +47,7 @@ impl<O: Observer> Core<'_, O> {
         if waits {
             split.state = State::Barrier(id);
         }
-        let whole_count = (self.geometry.block.count() as u32).next_multiple_of(LANES as u32);
-        let whole = expected.is_none_or(|e| e >= whole_count);
+        let whole = expected.is_none();
         if O::WATCHES && !waits {
             let who = Party {
                 warp: WarpId(w as u32),

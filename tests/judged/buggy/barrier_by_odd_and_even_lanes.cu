@@ -1,6 +1,6 @@
 // Odd and even lanes each come to a __syncthreads of their own, so no warp is whole at either.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
 // expect: divergent-barrier
 
 __global__ void swap_neighbours(int *out, const int *in)

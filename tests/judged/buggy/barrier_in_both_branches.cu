@@ -1,6 +1,6 @@
 // Two halves of a block each come to a __syncthreads of their own.
 //
-// flags: --block 128 --arg 0=i32[128]:uninitialized --arg 1=i32[128]:iota
+// flags: --grid 1 --block 128 --arg 0=i32[128]:uninitialized --arg 1=i32[128]:iota
 // expect: divergent-barrier
 
 __global__ void swap_halves(int *out, const int *in)

@@ -1,6 +1,6 @@
 // Half of the block goes through the loop's barrier twice, the other half three times.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: divergent-barrier
 
 __global__ void rounds(int *data)

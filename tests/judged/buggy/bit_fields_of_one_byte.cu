@@ -1,6 +1,6 @@
 // Two threads fill in two bit-fields that share a byte: each reads the byte, changes its half, and writes all of it.
 //
-// flags: --block 32 --arg 0=u8[16]:zeros
+// flags: --grid 1 --block 32 --arg 0=u8[16]:zeros
 // expect: data-race
 
 struct Nibbles {

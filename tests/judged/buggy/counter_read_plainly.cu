@@ -1,6 +1,6 @@
 // The counter is raised by atomics and read plainly while others still count.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized
 // expect: data-race
 
 __global__ void count(int *out)

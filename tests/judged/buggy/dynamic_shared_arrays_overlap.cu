@@ -1,6 +1,6 @@
 // The second array is cut out one element too early.
 //
-// flags: --block 32 --shared 256 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:iota
+// flags: --grid 1 --block 32 --shared 256 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:iota
 // expect: data-race
 
 extern __shared__ int memory[];

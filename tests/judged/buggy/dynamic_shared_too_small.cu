@@ -1,6 +1,6 @@
 // The launch gives half of the shared memory that the two arrays need.
 //
-// flags: --block 32 --shared 128 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:iota
+// flags: --grid 1 --block 32 --shared 128 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:iota
 // expect: out-of-bounds
 
 extern __shared__ int memory[];

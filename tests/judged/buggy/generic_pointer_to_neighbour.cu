@@ -1,6 +1,6 @@
 // A function that gets a generic pointer changes the right neighbour's word of the tile while that thread reads it.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: data-race
 
 __device__ __noinline__ void add_to(int *place, int value)

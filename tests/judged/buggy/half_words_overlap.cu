@@ -1,7 +1,7 @@
 // Each thread owns the two bytes of a half word, but every fourth one also writes the byte behind them, which is
 // the low byte of its right neighbour's.
 //
-// flags: --block 32 --arg 0=u8[64]:uninitialized
+// flags: --grid 1 --block 32 --arg 0=u8[64]:uninitialized
 // expect: data-race
 
 __global__ void pack(unsigned char *out)

@@ -1,6 +1,6 @@
 // Who claims a key writes its value plainly; who finds the key claimed reads the value at once.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=12
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=12
 // expect: data-race
 
 __global__ void first_of_key(int *out, const int *in)

@@ -1,6 +1,6 @@
 // A thread's allocation is freed before its last read.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: use-after-free
 
 __global__ void scratch(int *data)

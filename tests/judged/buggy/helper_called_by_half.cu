@@ -1,6 +1,6 @@
 // A helper with a barrier inside is called by half of the block, the rest exits.
 //
-// flags: --block 128 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 128 --arg 0=i32[64]:iota
 // expect: barrier-after-exit
 
 __device__ __noinline__ int neighbour(int *tile, int t)

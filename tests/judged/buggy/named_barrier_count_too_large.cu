@@ -1,6 +1,6 @@
 // The barrier is for two warps, but waits for three.
 //
-// flags: --block 96 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 96 --arg 0=i32[64]:iota
 // expect: deadlock
 
 __global__ void swap_with_partner(int *data)

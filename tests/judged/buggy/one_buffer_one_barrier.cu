@@ -1,7 +1,7 @@
 // One buffer where the pattern needs two: the barrier keeps the reads behind the writes, but not the next step's
 // writes behind the reads.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: data-race
 
 __global__ void blur(int *data)

@@ -1,6 +1,6 @@
 // The rows of a tile have a padding column that nobody fills; the last column's right neighbour is read from it.
 //
-// flags: --block 8,8 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
+// flags: --grid 1 --block 8,8 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
 // expect: uninitialized-read
 
 __global__ void right_neighbours(int *out, const int *in)

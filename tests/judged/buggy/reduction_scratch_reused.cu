@@ -1,7 +1,7 @@
 // A sum over the block that forgets to protect its scratch: a thread may be in the second call, and overwrite
 // what another has still to read in the first.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: data-race
 
 __device__ __noinline__ int sum(int *tile, int value)

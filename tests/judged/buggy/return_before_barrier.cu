@@ -1,7 +1,7 @@
 // The threads beyond the end return before the barrier, which completes only because it does not
 // count them: so since Volta, undefined before.
 //
-// flags: --block 64 --arg 0=i32[50]:iota --arg 1=50
+// flags: --grid 1 --block 64 --arg 0=i32[50]:iota --arg 1=50
 // expect: barrier-after-exit
 
 __global__ void reverse(int *data, int n)

@@ -1,7 +1,7 @@
 // Hillis and Steele's scan in place: the barrier keeps the steps apart, but within a step nothing
 // keeps a thread from overwriting what its right neighbours have still to read.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: data-race
 
 __global__ void scan(int *data)

@@ -1,6 +1,6 @@
 // A histogram in shared memory that counts by plain increments.
 //
-// flags: --block 64 --arg 0=i32[8]:zeros --arg 1=u8[64]:random:0..=7
+// flags: --grid 1 --block 64 --arg 0=i32[8]:zeros --arg 1=u8[64]:random:0..=7
 // expect: data-race
 
 __global__ void histogram(int *bins, const unsigned char *values)

@@ -1,7 +1,7 @@
 // A warp's tree of additions in shared memory: a warp barrier separates the steps, but none stands between reading
 // the partner's value and the partner's next step.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: data-race
 
 __global__ void sum(int *data)

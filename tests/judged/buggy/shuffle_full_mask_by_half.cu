@@ -1,6 +1,6 @@
 // Half of the lanes add up by shuffles whose mask names all of them.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: warp-sync-mask
 
 __global__ void sum_of_half(int *data)

@@ -1,6 +1,6 @@
 // The same with a mask that always names all lanes, those too that have left the loop.
 //
-// flags: --block 32 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:random:1..=6
+// flags: --grid 1 --block 32 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:random:1..=6
 // expect: warp-sync-mask
 
 __global__ void countdown(int *out, const int *rounds)

@@ -1,6 +1,6 @@
 // Half of the block waits at the barrier; the other half spins on a flag that is raised behind it.
 //
-// flags: --block 64 --arg 0=i32[64]:zeros --max-steps 20000
+// flags: --grid 1 --block 64 --arg 0=i32[64]:zeros --max-steps 20000
 // expect: no-progress
 
 __global__ void stuck(int *out)

@@ -1,7 +1,7 @@
 // The same squeezed into two buffers: a step overwrites the older values in place, which is right for the thread's own,
 // and wrong for a neighbour's.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: data-race
 
 __global__ void wave(int *data)

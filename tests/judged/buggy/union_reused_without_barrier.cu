@@ -1,6 +1,6 @@
 // The same without a barrier between the two lives: a sum overwrites four keys of somebody else.
 //
-// flags: --block 64 --arg 0=f32[64]:uninitialized --arg 1=u8[64]:random
+// flags: --grid 1 --block 64 --arg 0=f32[64]:uninitialized --arg 1=u8[64]:random
 // expect: data-race
 
 __global__ void two_lives(float *out, const unsigned char *in)

@@ -1,6 +1,6 @@
 // Three words belong to each thread, but it stores a vector of four: the last one is its neighbour's first.
 //
-// flags: --block 32 --arg 0=i32[128]:zeros
+// flags: --grid 1 --block 32 --arg 0=i32[128]:zeros
 // expect: data-race
 
 struct __align__(16) Four {

@@ -1,6 +1,6 @@
 // The same by volatile pointers: every access happens, but nothing makes the lanes take turns.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: lockstep-assumption
 
 __global__ void scan(int *data)

@@ -1,7 +1,7 @@
 // A half word is updated by compare-and-swap of the word that it lies in, while other threads swap the other half by
 // itself. Atomics of different sizes are not atomic to each other.
 //
-// flags: --block 32 --arg 0=u32[1]:zeros
+// flags: --grid 1 --block 32 --arg 0=u32[1]:zeros
 // expect: data-race
 
 __global__ void update(unsigned *word)

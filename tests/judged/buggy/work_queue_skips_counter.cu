@@ -1,6 +1,6 @@
 // Each lane takes its own number, but the pieces overlap by half.
 //
-// flags: --block 32 --arg 0=i32[128]:zeros --arg 1=i32[1]:zeros
+// flags: --grid 1 --block 32 --arg 0=i32[128]:zeros --arg 1=i32[1]:zeros
 // expect: data-race
 
 __global__ void fill(int *out, int *next)

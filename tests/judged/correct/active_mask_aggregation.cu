@@ -1,7 +1,7 @@
 // Lanes that happen to be together agree on a leader. Which lanes these are depends on the schedule, but each of them
 // names just those that it saw.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[1]:zeros --arg 2=i32[64]:random:0..=9
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[1]:zeros --arg 2=i32[64]:random:0..=9
 // expect: clean
 
 __global__ void keep_large(int *out, int *count, const int *in)

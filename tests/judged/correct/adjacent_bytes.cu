@@ -1,7 +1,7 @@
 // Every thread owns one byte of a tile and overwrites it again and again while its neighbours do the same with the
 // bytes beside it: bytes are separate memory locations.
 //
-// flags: --block 64 --arg 0=u8[64]:iota
+// flags: --grid 1 --block 64 --arg 0=u8[64]:iota
 // expect: clean
 
 __global__ void bytes(unsigned char *data)

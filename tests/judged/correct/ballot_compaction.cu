@@ -1,7 +1,7 @@
 // Keeps the odd values in order: the warps count theirs by ballots, one warp adds the counts up, and each lane finds
 // its place by counting the bits below its own.
 //
-// flags: --block 96 --arg 0=i32[96]:uninitialized --arg 1=i32[96]:random
+// flags: --grid 1 --block 96 --arg 0=i32[96]:uninitialized --arg 1=i32[96]:random
 // expect: clean
 
 __global__ void keep_odd(int *out, const int *in)

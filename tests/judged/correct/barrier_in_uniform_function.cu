@@ -1,6 +1,6 @@
 // A function with barriers that is not inlined, called from two places by the whole block.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __device__ __noinline__ int sum(int *tile, int value)

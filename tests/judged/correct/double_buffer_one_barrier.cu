@@ -1,7 +1,7 @@
 // A stencil whose steps alternate between two buffers. One barrier a step is enough: whoever writes a buffer again has
 // passed the barrier behind everybody's reads of it.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __global__ void blur(int *data)

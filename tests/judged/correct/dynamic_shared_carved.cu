@@ -1,6 +1,6 @@
 // Three arrays of different types are cut out of one dynamic allocation, each aligned.
 //
-// flags: --block 32 --shared 480 --arg 0=f64[32]:uninitialized --arg 1=i32[32]:iota
+// flags: --grid 1 --block 32 --shared 480 --arg 0=f64[32]:uninitialized --arg 1=i32[32]:iota
 // expect: clean
 
 extern __shared__ double memory[];

@@ -1,6 +1,6 @@
 // Four threads fill in the four fields of one word: each is an addressable byte or half word of its own.
 //
-// flags: --block 33 --arg 0=i32[11]:zeros
+// flags: --grid 1 --block 33 --arg 0=i32[11]:zeros
 // expect: clean
 
 struct Pixel {

@@ -1,6 +1,6 @@
 // A pointer is to shared memory in some threads and to global memory in others.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __device__ __noinline__ int add_to(int *place, int value)

@@ -1,6 +1,6 @@
 // Tiles of eight threads exchange values through shared memory and by shuffles, each at its own pace.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 #include <cooperative_groups.h>

@@ -1,6 +1,6 @@
 // Neighbouring half words are updated by loops of 16-bit compare-and-swap, each by many threads.
 //
-// flags: --block 64 --arg 0=u16[4]:zeros
+// flags: --grid 1 --block 64 --arg 0=u16[4]:zeros
 // expect: clean
 
 __global__ void maxima(unsigned short *out)

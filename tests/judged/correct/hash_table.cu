@@ -1,6 +1,6 @@
 // Keys are claimed by compare-and-swap; the counts beside them are touched by atomics only, until all have met.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=12
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=12
 // expect: clean
 
 __global__ void count_keys(int *out, const int *in)

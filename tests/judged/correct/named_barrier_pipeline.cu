@@ -1,7 +1,7 @@
 // One warp produces tiles, the other consumes them, through two buffers and four named barriers: "full" and
 // "empty" of each buffer. Who only announces something arrives, who needs it waits.
 //
-// flags: --block 64 --arg 0=i32[32]:zeros --arg 1=i32[256]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[32]:zeros --arg 1=i32[256]:iota
 // expect: clean
 
 #define FULL 1 // and 2

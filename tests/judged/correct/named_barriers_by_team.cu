@@ -1,6 +1,6 @@
 // Two teams of two warps work at their own pace, each at a named barrier of its own.
 //
-// flags: --block 128 --arg 0=i32[128]:iota
+// flags: --grid 1 --block 128 --arg 0=i32[128]:iota
 // expect: clean
 
 __global__ void rotate(int *data)

@@ -1,6 +1,6 @@
 // The halves of a warp part ways, and each synchronises with its own lanes only.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: clean
 
 __global__ void halves(int *data)

@@ -1,7 +1,7 @@
 // Everybody counts by atomics, a barrier, then everybody reads the counts plainly, and one thread resets them plainly
 // behind another barrier.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=u8[128]:random:0..=7
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=u8[128]:random:0..=7
 // expect: clean
 
 __global__ void rank(int *out, const unsigned char *values)

@@ -1,7 +1,7 @@
 // A warp adds up a tile by recursion: each call works on a half, the calls' locals live on a stack, and the warp
 // barriers stand where all lanes of the warp come.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __device__ __noinline__ int sum(const int *tile, int count)

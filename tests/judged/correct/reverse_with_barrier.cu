@@ -1,6 +1,6 @@
 // Reverses a block's values through shared memory.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
 // expect: clean
 
 __global__ void reverse(int *out, const int *in)

@@ -1,6 +1,6 @@
 // All threads that find something raise the same flag by volatile stores; the block reads it behind the barrier.
 //
-// flags: --block 64 --arg 0=i32[64]:zeros --arg 1=i32[64]:random
+// flags: --grid 1 --block 64 --arg 0=i32[64]:zeros --arg 1=i32[64]:random
 // expect: clean
 
 __global__ void any_five(int *out, const int *data)

@@ -1,7 +1,7 @@
 // Lanes leave a loop one after the other. Before each round those who are left agree on who they are, and the
 // shuffles name just them.
 //
-// flags: --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=6
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:random:1..=6
 // expect: clean
 
 __global__ void countdown(int *out, const int *rounds)

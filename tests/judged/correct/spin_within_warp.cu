@@ -1,6 +1,6 @@
 // Lanes wait for a flag that a lane of their own warp raises. Since Volta it gets its turn.
 //
-// flags: --block 32 --arg 0=i32[32]:uninitialized
+// flags: --grid 1 --block 32 --arg 0=i32[32]:uninitialized
 // expect: clean
 
 __global__ void pass(int *out)

@@ -1,6 +1,6 @@
 // Three buffers let a step read what was written two steps ago, with one barrier a step.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __global__ void wave(int *data)

@@ -1,7 +1,7 @@
 // Even and odd lanes come to a barrier in different places. That is what barrier.sync, without .aligned, is for: it
 // counts threads, wherever they are.
 //
-// flags: --block 64 --arg 0=i32[64]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[64]:iota
 // expect: clean
 
 __global__ void swap_neighbours(int *data)

@@ -1,6 +1,6 @@
 // The block goes round until nobody has work left, and leaves the loop together by a vote at the barrier.
 //
-// flags: --block 96 --arg 0=i32[96]:random:0..=20
+// flags: --grid 1 --block 96 --arg 0=i32[96]:random:0..=20
 // expect: clean
 
 __global__ void relax(int *data)

@@ -1,6 +1,6 @@
 // The same shared memory holds keys first and sums later, of another type; barriers keep the two lives apart.
 //
-// flags: --block 64 --arg 0=f32[64]:uninitialized --arg 1=u8[64]:random
+// flags: --grid 1 --block 64 --arg 0=f32[64]:uninitialized --arg 1=u8[64]:random
 // expect: clean
 
 __global__ void two_lives(float *out, const unsigned char *in)

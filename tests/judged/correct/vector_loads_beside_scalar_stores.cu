@@ -1,7 +1,7 @@
 // Half of the threads store single words into one half of a tile, the other half load 16-byte vectors of the other
 // half and store them elsewhere.
 //
-// flags: --block 64 --arg 0=i32[128]:uninitialized --arg 1=i32[128]:iota
+// flags: --grid 1 --block 64 --arg 0=i32[128]:uninitialized --arg 1=i32[128]:iota
 // expect: clean
 
 __global__ void copy(int *out, const int *in)

@@ -1,6 +1,6 @@
 // What the threads of a block think, by the three voting barriers, which order memory as well.
 //
-// flags: --block 96 --arg 0=i32[96]:uninitialized --arg 1=i32[96]:random
+// flags: --grid 1 --block 96 --arg 0=i32[96]:uninitialized --arg 1=i32[96]:random
 // expect: clean
 
 __global__ void votes(int *out, const int *in)

@@ -1,6 +1,6 @@
 // A warp's scan in shared memory with a warp barrier behind each read and each write.
 //
-// flags: --block 32 --arg 0=i32[32]:iota
+// flags: --grid 1 --block 32 --arg 0=i32[32]:iota
 // expect: clean
 
 __global__ void scan(int *data)

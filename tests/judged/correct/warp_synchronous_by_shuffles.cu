@@ -1,6 +1,6 @@
 // A bitonic sort, a scan and a rotation by every kind of shuffle; no memory is shared at all.
 //
-// flags: --block 64 --arg 0=i32[64]:random
+// flags: --grid 1 --block 64 --arg 0=i32[64]:random
 // expect: clean
 
 __global__ void shuffles(int *data)

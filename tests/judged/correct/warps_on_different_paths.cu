@@ -1,7 +1,7 @@
 // Each warp does something else, by a table of cases, with warp-level synchronisation of its own; the block meets
 // again at one barrier.
 //
-// flags: --block 160 --arg 0=i32[160]:iota
+// flags: --grid 1 --block 160 --arg 0=i32[160]:iota
 // expect: clean
 
 __global__ void specialists(int *data)
