@@ -1,5 +1,7 @@
 //! The vocabulary of the detectors' tests: a few warps, what they do, who is to blame.
 
+#![allow(dead_code, reason = "a vocabulary; not every test needs every word")]
+
 use crate::finding::{Finding, Findings};
 use crate::rules::Rule;
 use crate::simt::ids::*;

@@ -190,7 +190,7 @@ pub enum Op {
     Yield,
     /// Nothing (hints).
     Nop,
-    /// Lanes pass a point after a barrier or warp operation: see [`super::meeting`].
+    /// Lanes pass a point after a barrier or warp operation: see [`super::lower::points`].
     Passes {
         /// Index of the meeting point.
         point: u32,
