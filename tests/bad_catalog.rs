@@ -146,12 +146,12 @@ fn names() {
     assert_snapshot!(right("inclusive_scan(data)", "inclusive_scam(data)"), @"cases/scan/small/right.yaml:16:8: no oracle `inclusive_scam` (did you mean `inclusive_scan`?)");
     assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(data, n, n)"), @"cases/scan/small/right.yaml:16:8: the oracle is `inclusive_scan(data[, segment])`, and gets 3 argument(s) here");
     assert_snapshot!(
-                            right("args: [", "repeat: {d: {from: 1, while: d < n, next: 2 * e}}\n    swap: [out, dat]\n    args: ["),
-                            @r"
+                                    right("args: [", "repeat: {d: {from: 1, while: d < n, next: 2 * e}}\n    swap: [out, dat]\n    args: ["),
+                                    @r"
 cases/scan/small/right.yaml:14:17: no size `e` in this case (known: blocks, d, n, threads)
 cases/scan/small/right.yaml:15:17: no buffer `dat` in this case (did you mean `data`?)
 "
-                        );
+                                );
 }
 
 #[test]
