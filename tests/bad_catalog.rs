@@ -133,6 +133,7 @@ fn expressions() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn names() {
     assert_snapshot!(right("args: [out, data, n]", "args: [out, dta, n]"), @"cases/scan/small/right.yaml:14:17: no size or buffer `dta` in this case (did you mean `data`?)");
     assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(daat)"), @"cases/scan/small/right.yaml:16:8: no buffer `daat` in this case (did you mean `data`?)");
