@@ -1,6 +1,7 @@
-//! The shadow: what is remembered of each granule of memory.
+//! The open half of the shadow: what is remembered of each granule of memory.
 //!
-//! Structure of arrays, so that a warp's access to adjacent memory is a loop over slices
+//! It holds what does not fit in the packed lines ([`super::lines`]), and takes memory only
+//! once there is such a thing. Structure of arrays, so that a warp's access to adjacent memory is a loop over slices
 //! that the compiler vectorises. For each granule: the last weak write; the weak readers;
 //! and, where the program can make strong accesses, the strong ones.
 //!
@@ -21,6 +22,7 @@
 
 use super::block::View;
 use super::clock::Stamp;
+use super::lines::{LINE, Line};
 use super::strong::StrongCell;
 use crate::simt::ids::{Mask, Site};
 
@@ -39,7 +41,7 @@ pub const PAIR: u32 = 2;
 /// Stamps stay below this.
 pub const LAST_STAMP: Stamp = u32::MAX - 2;
 
-/// `s_class` of a granule whose strong accesses are in a [`StrongCell`].
+/// `class` of a granule whose strong accesses are in a [`StrongCell`].
 pub const SLOW: u16 = u16::MAX;
 
 /// Some lanes of a warp that did the same at one stamp and instruction.
@@ -53,6 +55,19 @@ pub struct Entry {
     pub mask: Mask,
     /// The instruction.
     pub site: u32,
+}
+
+/// The last strong read-modify-write of a granule, if nothing else strong has happened there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// When; the index of a strong cell if `class` is [`SLOW`].
+    pub stamp: Stamp,
+    /// The warp, in the shadow's numbering.
+    pub warp: u32,
+    /// Instruction and lane.
+    pub tag: u32,
+    /// Its [`super::strong::Class`]; 0: none.
+    pub class: u16,
 }
 
 /// Things that are kept by index.
@@ -99,10 +114,12 @@ impl<T: Default> Slab<T> {
 
 /// The shadow of a shared-memory window, or of a page of global memory.
 ///
-/// 36 bytes for each granule, 50 where strong accesses are possible, and what the lists
-/// and strong cells take.
+/// 4 bytes for each granule as long as all its lines are packed; once one has been opened,
+/// 36 more, 52 where strong accesses are possible, and what the lists and strong cells take.
 #[derive(Debug, Default)]
 pub struct Cells {
+    pub(super) lines: Vec<Line>,
+    has_strong: bool,
     pub(super) w_stamp: Vec<Stamp>,
     pub(super) w_warp: Vec<u32>,
     /// Instruction and lane.
@@ -116,12 +133,8 @@ pub struct Cells {
     pub(super) r_mask2: Vec<u32>,
     /// The second's instruction, and in pairs the lane.
     pub(super) r_tag2: Vec<u32>,
-    /// The last strong read-modify-write, if nothing else strong has happened here.
-    pub(super) s_stamp: Vec<Stamp>,
-    pub(super) s_warp: Vec<u32>,
-    pub(super) s_tag: Vec<u32>,
-    /// 0: none, [`SLOW`]: `s_stamp` is the index of a strong cell.
-    pub(super) s_class: Vec<u16>,
+    /// What is strong; none if there can be no strong accesses.
+    pub(super) slots: Vec<Slot>,
     pub(super) lists: Slab<Vec<Entry>>,
     pub(super) strong: Slab<StrongCell>,
     /// Whether anything but weak reads has happened.
@@ -221,30 +234,42 @@ impl<const GLOBAL: bool> Floor<GLOBAL> {
 }
 
 impl Cells {
-    /// A fresh shadow of `cells` granules.
+    /// A fresh shadow of `cells` granules; `strong` if there can be strong accesses.
     pub fn new(cells: usize, strong: bool) -> Cells {
-        let strong = if strong { cells } else { 0 };
         Cells {
-            w_stamp: vec![0; cells],
-            w_warp: vec![0; cells],
-            w_tag: vec![0; cells],
-            r_stamp: vec![0; cells],
-            r_warp: vec![0; cells],
-            r_mask: vec![0; cells],
-            r_tag: vec![0; cells],
-            r_mask2: vec![0; cells],
-            r_tag2: vec![0; cells],
-            s_stamp: vec![0; strong],
-            s_warp: vec![0; strong],
-            s_tag: vec![0; strong],
-            s_class: vec![0; strong],
+            lines: vec![Line::default(); cells.div_ceil(LINE)],
+            has_strong: strong,
             ..Cells::default()
         }
     }
 
     /// Granules.
     pub fn granules(&self) -> usize {
-        self.w_stamp.len()
+        self.lines.len() * LINE
+    }
+
+    /// Makes the arrays, when the first line is opened.
+    pub(super) fn make_room(&mut self) {
+        if !self.w_stamp.is_empty() {
+            return;
+        }
+        let cells = self.granules();
+        for row in [
+            &mut self.w_stamp,
+            &mut self.w_warp,
+            &mut self.w_tag,
+            &mut self.r_stamp,
+            &mut self.r_warp,
+            &mut self.r_mask,
+            &mut self.r_tag,
+            &mut self.r_mask2,
+            &mut self.r_tag2,
+        ] {
+            *row = vec![0; cells];
+        }
+        if self.has_strong {
+            self.slots = vec![Slot::default(); cells];
+        }
     }
 
     /// A weak read of adjacent cells from `at` on, cell `i` by lane `lane[i]`. An error
@@ -390,16 +415,14 @@ impl Cells {
 
     /// Whether no strong access matters to a weak one, or at all if `none`.
     fn strong_run(&self, at: usize, n: usize, v: &View<'_>, none: bool) -> Result<(), Race> {
-        if self.s_class.is_empty() {
+        if self.slots.is_empty() {
             return Ok(());
         }
-        let (class, warp) = (&self.s_class[at..at + n], &self.s_warp[at..at + n]);
-        let stamp = &self.s_stamp[at..at + n];
         let mut bad = 0;
-        for i in 0..n {
+        for slot in &self.slots[at..at + n] {
             let dead =
-                !none & (class[i] != SLOW) & v.in_block(warp[i]) & (stamp[i] < v.block_floor);
-            bad |= u32::from(!((class[i] == 0) | dead));
+                !none & (slot.class != SLOW) & v.in_block(slot.warp) & (slot.stamp < v.block_floor);
+            bad |= u32::from(!((slot.class == 0) | dead));
         }
         if bad == 0 { Ok(()) } else { Err(Race) }
     }
@@ -439,7 +462,7 @@ impl Cells {
         self.r_stamp[at] = 0;
         self.r_mask[at] = 0;
         self.r_warp[at] = 0;
-        if v.fine_sync && !self.s_class.is_empty() {
+        if v.fine_sync && !self.slots.is_empty() {
             self.break_locations(at, 1, false);
         }
         self.forget_strong(at);
@@ -548,6 +571,32 @@ impl Cells {
                 Some(_) => {}
             }
         }
+    }
+
+    /// Adds a reader that is as old as it is, when a line is opened.
+    pub(super) fn insert_reader(&mut self, at: usize, e: Entry, v: &View<'_>) {
+        let (stamp, warp) = (self.r_stamp[at], self.r_warp[at]);
+        if stamp == 0 {
+            return self.set_single(at, e);
+        }
+        let single = stamp != LIST && self.r_tag[at] & PAIR == 0;
+        if single && (stamp, warp) == (e.stamp, e.warp) && self.add_lanes(at, &e) {
+            return;
+        }
+        let live = |warp, stamp| v.in_block(warp) && stamp >= v.block_floor;
+        let old: Vec<Entry> = self.readers(at).collect();
+        if single && !v.fine_sync && warp != e.warp && live(warp, stamp) && live(e.warp, e.stamp) {
+            return self.set_pair(at, old[0], e, v);
+        }
+        let pair = stamp != LIST && !single;
+        if pair && v.in_block(e.warp) {
+            // The pair stands for it: whoever is unordered with it is so with one of the two.
+            return;
+        }
+        if stamp == LIST {
+            self.lists.remove(site_of(self.r_tag[at]));
+        }
+        self.set_list(at, old, e, v);
     }
 
     fn set_single(&mut self, at: usize, e: Entry) {

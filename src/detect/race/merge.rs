@@ -5,6 +5,7 @@
 
 use super::Detector;
 use super::cells::{Cells, SLOW};
+use super::lines::LINE;
 use super::strong::Class;
 use std::collections::BTreeMap;
 
@@ -23,6 +24,13 @@ const MIXED: u16 = SLOW;
 
 impl Kinds {
     fn of(page: &Cells, at: usize) -> Kinds {
+        if let Some((weak_read, weak_write)) = page.lines[at / LINE].uses(at % LINE) {
+            return Kinds {
+                weak_read,
+                weak_write,
+                ..Kinds::default()
+            };
+        }
         let mut kinds = Kinds {
             weak_read: page.r_stamp[at] != 0,
             weak_write: page.w_stamp[at] != 0,
@@ -87,10 +95,18 @@ pub fn conflicts(forks: &[Detector]) -> bool {
 }
 
 fn page_conflicts(pages: &[&Cells]) -> bool {
-    let mut all = vec![Kinds::default(); pages[0].granules()];
+    (0..pages[0].lines.len()).any(|line| {
+        let uses = || pages.iter().map(|p| p.lines[line].is_used());
+        let shared = uses().filter(|(used, _)| *used).count() > 1;
+        shared && uses().any(|(_, written)| written) && line_conflicts(pages, line)
+    })
+}
+
+fn line_conflicts(pages: &[&Cells], line: usize) -> bool {
+    let mut all = [Kinds::default(); LINE];
     for page in pages {
-        for (at, seen) in all.iter_mut().enumerate() {
-            let kinds = Kinds::of(page, at);
+        for (granule, seen) in all.iter_mut().enumerate() {
+            let kinds = Kinds::of(page, line * LINE + granule);
             if seen.conflicts(&kinds) {
                 return true;
             }

@@ -26,7 +26,8 @@
 //!
 //! *Shadow.* For each granule the last weak write, the weak readers, the strong accesses
 //! ([`cells`], [`strong`]): the small per-word state of iGUARD (Kamath and Basu, SOSP 2021)
-//! and HiRace (Jacobson et al., SC 2024), but lossless. A granule is the largest unit that
+//! and HiRace (Jacobson et al., SC 2024), but lossless. As long as accesses are to adjacent
+//! memory, one entry stands for a whole line of granules ([`lines`]). A granule is the largest unit that
 //! all accesses of the program are multiples of, so the answer is exact to the byte. A
 //! warp's access to adjacent memory is one branch-free loop over slices.
 //!
@@ -62,6 +63,7 @@
 pub mod block;
 pub mod cells;
 pub mod clock;
+pub mod lines;
 mod merge;
 pub mod pages;
 pub mod report;
@@ -75,6 +77,7 @@ use crate::simt::observer::*;
 use block::{Block, View, lanes};
 use cells::{Cells, LAST_STAMP, lane_tables};
 use clock::Stamp;
+use lines::{LINE, Part};
 use pages::{Pages, Shadow};
 use report::{Current, Reporter};
 use std::sync::Arc;
@@ -325,40 +328,20 @@ trait WeakAccesses: Shadow {
     fn weak(&mut self, access: &Access<'_>, v: &View<'_>, shift: u32, reporter: &mut Reporter) {
         let bytes = u64::from(access.bytes());
         let cells = (bytes >> shift) as usize;
-        if access.mask == u32::MAX && is_adjacent(access, bytes) {
-            return self.run(access, 0, 32, cells, shift, v, reporter);
-        }
+        let (next, same) = neighbours(access, bytes);
         let mut left = access.mask;
         while left != 0 {
             let first = left.trailing_zeros();
-            let start = access.address[first as usize];
-            let (mut run, mut same) = (1, 1 << first);
-            let mut next = first + 1;
-            while next < 32 && left >> next & 1 == 1 {
-                let address = access.address[next as usize];
-                if run > 0 && address == start + run * bytes {
-                    run += 1;
-                } else {
-                    break;
-                }
-                next += 1;
-            }
-            if run == 1 && access.kind == AccessKind::Read {
-                for lane in first + 1..32 {
-                    if left >> lane & 1 == 1 {
-                        if access.address[lane as usize] != start {
-                            break;
-                        }
-                        same |= 1 << lane;
-                    }
-                }
-            }
-            if same & (same - 1) != 0 {
-                self.broadcast(access, same, cells, shift, v, reporter);
-                left &= !same;
+            // How many lanes after the first go on as it began.
+            let length = |steps: Mask| 1 + (u64::from(steps) >> (first + 1)).trailing_ones();
+            let lanes = |n: u32| (((1u64 << n) - 1) << first) as u32;
+            let (run, repeats) = (length(next), length(same));
+            if repeats > 1 && access.kind == AccessKind::Read {
+                self.broadcast(access, lanes(repeats), cells, shift, v, reporter);
+                left &= !lanes(repeats);
             } else {
-                self.run(access, first, run as u32, cells, shift, v, reporter);
-                left &= !(((1u64 << run) - 1) << first) as u32;
+                self.run(access, first, run, cells, shift, v, reporter);
+                left &= !lanes(run);
             }
         }
     }
@@ -377,22 +360,44 @@ trait WeakAccesses: Shadow {
         let start = access.address[first as usize];
         let (lane, bit) = lane_tables(cells);
         let offset = first as usize * cells;
+        let read = access.kind == AccessKind::Read;
         self.pieces(start >> shift, run as usize * cells, |page, at, from, n| {
-            let lane = &lane[offset + from..][..n];
-            let bit = &bit[offset + from..][..n];
-            let fast = match (access.kind, v.global) {
-                _ if n < 4 => Err(cells::Race),
-                (AccessKind::Read, true) => page.read_run::<true>(at, lane, bit, v, access.site),
-                (AccessKind::Read, false) => page.read_run::<false>(at, lane, bit, v, access.site),
-                (_, true) => page.write_run::<true>(at, lane, bit, v, access.site),
-                (_, false) => page.write_run::<false>(at, lane, bit, v, access.site),
-            };
-            if fast.is_ok() {
-                return;
-            }
-            for (i, &lane) in lane.iter().enumerate() {
-                let byte = start + (((from + i) as u64) << shift);
-                weak_cell(page, at + i, 1 << lane, byte, access, v, reporter);
+            let mut done = 0;
+            while done < n {
+                let (at, number) = (at + done, offset + from + done);
+                let part = Part {
+                    line: at / LINE,
+                    from: at % LINE,
+                    count: (LINE - at % LINE).min(n - done),
+                    number,
+                    width: cells,
+                };
+                done += part.count;
+                let packed = if read {
+                    page.read_packed(&part, v, access.site)
+                } else {
+                    page.write_packed(&part, v, access.site)
+                };
+                if packed.is_ok() {
+                    continue;
+                }
+                page.open(at, false, v);
+                let lane = &lane[number..][..part.count];
+                let bit = &bit[number..][..part.count];
+                let fast = match (read, v.global) {
+                    _ if part.count < 4 => Err(cells::Race),
+                    (true, true) => page.read_run::<true>(at, lane, bit, v, access.site),
+                    (true, false) => page.read_run::<false>(at, lane, bit, v, access.site),
+                    (false, true) => page.write_run::<true>(at, lane, bit, v, access.site),
+                    (false, false) => page.write_run::<false>(at, lane, bit, v, access.site),
+                };
+                if fast.is_ok() {
+                    continue;
+                }
+                for (i, &lane) in lane.iter().enumerate() {
+                    let byte = start + (((number - offset + i) as u64) << shift);
+                    weak_cell(page, at + i, 1 << lane, byte, access, v, reporter);
+                }
             }
         });
     }
@@ -410,6 +415,7 @@ trait WeakAccesses: Shadow {
         let start = access.address[mask.trailing_zeros() as usize];
         self.pieces(start >> shift, cells, |page, at, from, n| {
             for i in 0..n {
+                page.open(at + i, false, v);
                 let byte = start + (((from + i) as u64) << shift);
                 weak_cell(page, at + i, mask, byte, access, v, reporter);
             }
@@ -419,12 +425,17 @@ trait WeakAccesses: Shadow {
 
 impl<S: Shadow> WeakAccesses for S {}
 
-fn is_adjacent(access: &Access<'_>, bytes: u64) -> bool {
-    let mut differ = 0;
-    for pair in access.address.windows(2) {
-        differ |= pair[1].wrapping_sub(pair[0]) ^ bytes;
+/// The active lanes whose memory follows that of the active lane before them, and those whose
+/// memory is the same as that one's.
+fn neighbours(access: &Access<'_>, bytes: u64) -> (Mask, Mask) {
+    let (mut next, mut same) = (0, 0);
+    for lane in 1..32 {
+        let step = access.address[lane].wrapping_sub(access.address[lane - 1]);
+        next |= u32::from(step == bytes) << lane;
+        same |= u32::from(step == 0) << lane;
     }
-    differ == 0
+    let both = access.mask & access.mask << 1;
+    (next & both, same & both)
 }
 
 /// One cell, some lanes (one, if they write).
@@ -521,6 +532,7 @@ impl Strong<'_> {
             let mut done = false;
             let cell = access.address[lane as usize] >> shift;
             shadow.pieces(cell, 1, |page, at, _, _| {
+                page.open(at, true, &v);
                 done = page.chain(at, lane, class, access.site, &v).is_ok();
             });
             if !done {
@@ -555,6 +567,9 @@ impl Strong<'_> {
         let steers = |site: u32| control_only.get(site as usize).copied().unwrap_or_default();
         let v = self.launch.view(block, warp, access.space == Space::Global);
         let class = |i: usize| Class::new(access.element, i as u32, wide, rmw);
+        for i in 0..n {
+            page.open(at + i, true, &v);
+        }
         let link = reads && (0..n).all(|i| page.links(at + i, class(i), &v));
         for i in 0..n {
             let class = class(i);

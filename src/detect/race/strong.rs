@@ -9,7 +9,7 @@
 //! another block than that one's, for those whose scope ends at their block.
 
 use super::block::View;
-use super::cells::{Cells, Entry, Race, SLOW, lane_of, site_of, tag};
+use super::cells::{Cells, Entry, Race, SLOW, Slot, lane_of, site_of, tag};
 use super::clock::Stamp;
 use super::sync::Location;
 use crate::simt::ids::{Mask, Site};
@@ -165,11 +165,11 @@ impl Cells {
         if a.writes {
             self.check_readers(at, a.lane, v)?;
         }
-        let class = self.s_class[at];
+        let class = self.slots[at].class;
         let clean = match class {
             0 => true,
             SLOW => {
-                let cell = self.strong.get(self.s_stamp[at]);
+                let cell = self.strong.get(self.slots[at].stamp);
                 cell.writes
                     .iter()
                     .all(|w| clash_with_write(w, a, v).is_none())
@@ -179,7 +179,7 @@ impl Cells {
                             .iter()
                             .all(|r| clash_with_read(r, a, v, control_only).is_none()))
             }
-            _ if morally_strong(Class(class), self.s_warp[at], a.class, v) => true,
+            _ if morally_strong(Class(class), self.slots[at].warp, a.class, v) => true,
             _ => clash_with_write(&self.chain_end(at), a, v).is_none(),
         };
         if clean { Ok(()) } else { Err(Race) }
@@ -197,59 +197,66 @@ impl Cells {
         v: &View<'_>,
     ) -> Result<(), Race> {
         let quiet = |warp, stamp| stamp == 0 || v.in_block(warp) && stamp < v.block_floor;
-        let old = self.s_class[at];
+        let slot = &mut self.slots[at];
         if !(quiet(self.w_warp[at], self.w_stamp[at]) && quiet(self.r_warp[at], self.r_stamp[at]))
-            || old != 0 && !(old == class.0 && v.in_block(self.s_warp[at]))
+            || slot.class != 0 && !(slot.class == class.0 && v.in_block(slot.warp))
         {
             return Err(Race);
         }
         self.written = true;
-        self.s_class[at] = class.0;
-        self.s_stamp[at] = v.now;
-        self.s_warp[at] = v.me;
-        self.s_tag[at] = tag(site, lane);
+        *slot = Slot {
+            stamp: v.now,
+            warp: v.me,
+            tag: tag(site, lane),
+            class: class.0,
+        };
         Ok(())
     }
 
     /// Remembers a strong access.
     pub fn add_strong(&mut self, at: usize, a: &StrongAccess, v: &View<'_>) {
         self.written = true;
-        let class = self.s_class[at];
-        let chained = a.link && class == a.class.0 && v.in_block(self.s_warp[at]);
+        let class = self.slots[at].class;
+        let chained = a.link && class == a.class.0 && v.in_block(self.slots[at].warp);
         if a.writes && a.class.rmw() && (class == 0 || chained) {
-            self.s_class[at] = a.class.0;
-            self.s_stamp[at] = v.now;
-            self.s_warp[at] = v.me;
-            self.s_tag[at] = a.site << 5 | a.lane;
+            self.slots[at].class = a.class.0;
+            self.slots[at].stamp = v.now;
+            self.slots[at].warp = v.me;
+            self.slots[at].tag = a.site << 5 | a.lane;
         } else {
             let index = self.strong_cell_mut(at);
             self.strong.get_mut(index).add(a, v);
         }
     }
 
+    /// The class of the granule's slot; 0 where there is nothing strong.
+    fn class(&self, at: usize) -> u16 {
+        self.slots.get(at).map_or(0, |slot| slot.class)
+    }
+
     /// The index of a granule's strong cell, made from its slot on first use.
     pub(super) fn strong_cell_mut(&mut self, at: usize) -> u32 {
-        if self.s_class[at] == SLOW {
-            return self.s_stamp[at];
+        if self.slots[at].class == SLOW {
+            return self.slots[at].stamp;
         }
         let mut cell = StrongCell::default();
-        if self.s_class[at] != 0 {
+        if self.slots[at].class != 0 {
             cell.latest = 1;
             cell.writes.push(self.chain_end(at));
         }
         let index = self.strong.insert(cell);
-        self.s_class[at] = SLOW;
-        self.s_stamp[at] = index;
+        self.slots[at].class = SLOW;
+        self.slots[at].stamp = index;
         index
     }
 
     fn chain_end(&self, at: usize) -> StrongWrite {
         StrongWrite {
-            warp: self.s_warp[at],
-            lane: lane_of(self.s_tag[at]),
-            stamp: self.s_stamp[at],
-            site: site_of(self.s_tag[at]),
-            class: Class(self.s_class[at]),
+            warp: self.slots[at].warp,
+            lane: lane_of(self.slots[at].tag),
+            stamp: self.slots[at].stamp,
+            site: site_of(self.slots[at].tag),
+            class: Class(self.slots[at].class),
             id: 1,
             under: 1,
             seen: Seen::default(),
@@ -263,17 +270,17 @@ impl Cells {
         lane: u32,
         v: &View<'_>,
     ) -> Result<(), Race> {
-        let clean = match self.s_class.get(at) {
-            None | Some(0) => true,
-            Some(&SLOW) => self
+        let clean = match self.class(at) {
+            0 => true,
+            SLOW => self
                 .strong
-                .get(self.s_stamp[at])
+                .get(self.slots[at].stamp)
                 .writes
                 .iter()
                 .all(|w| !is_unordered(w, lane, v)),
-            Some(_) => {
-                let bit = 1 << lane_of(self.s_tag[at]);
-                v.unordered(lane, self.s_warp[at], bit, self.s_stamp[at]) == 0
+            _ => {
+                let bit = 1 << lane_of(self.slots[at].tag);
+                v.unordered(lane, self.slots[at].warp, bit, self.slots[at].stamp) == 0
             }
         };
         if clean { Ok(()) } else { Err(Race) }
@@ -286,9 +293,9 @@ impl Cells {
         lane: u32,
         v: &View<'_>,
     ) -> Result<(), Race> {
-        let clean = match self.s_class.get(at) {
-            Some(&SLOW) => {
-                let cell = self.strong.get(self.s_stamp[at]);
+        let clean = match self.class(at) {
+            SLOW => {
+                let cell = self.strong.get(self.slots[at].stamp);
                 cell.reads
                     .iter()
                     .all(|r| unordered_readers(r, lane, v) == 0)
@@ -300,10 +307,10 @@ impl Cells {
 
     /// The strong accesses that are remembered.
     pub(super) fn strong_accesses(&self, at: usize) -> Cow<'_, StrongCell> {
-        match self.s_class.get(at) {
-            None | Some(0) => Cow::Owned(StrongCell::default()),
-            Some(&SLOW) => Cow::Borrowed(self.strong.get(self.s_stamp[at])),
-            Some(_) => Cow::Owned(StrongCell {
+        match self.class(at) {
+            0 => Cow::Owned(StrongCell::default()),
+            SLOW => Cow::Borrowed(self.strong.get(self.slots[at].stamp)),
+            _ => Cow::Owned(StrongCell {
                 writes: vec![self.chain_end(at)],
                 ..StrongCell::default()
             }),
@@ -312,29 +319,28 @@ impl Cells {
 
     /// A weak write replaces the value and dominates what came before.
     pub(super) fn forget_strong(&mut self, at: usize) {
-        let Some(class) = self.s_class.get_mut(at) else {
+        let Some(slot) = self.slots.get_mut(at) else {
             return;
         };
-        if *class == SLOW {
-            self.strong.remove(self.s_stamp[at]);
+        let old = std::mem::take(slot);
+        if old.class == SLOW {
+            self.strong.remove(old.stamp);
         }
-        *class = 0;
-        self.s_stamp[at] = 0;
     }
 
     /// Forgets all strong accesses, for a new block in an old window.
     pub fn forget_all_strong(&mut self) {
-        self.s_class.fill(0);
-        self.s_stamp.fill(0);
+        self.slots.fill(Slot::default());
         self.strong = Default::default();
+        self.nothing_strong();
     }
 
     /// What a location carries, taken out.
     pub(super) fn take_location(&mut self, at: usize, cells: u32) -> Option<Location> {
-        if self.s_class[at] != SLOW {
+        if self.slots[at].class != SLOW {
             return None;
         }
-        let all = &mut self.strong.get_mut(self.s_stamp[at]).locations;
+        let all = &mut self.strong.get_mut(self.slots[at].stamp).locations;
         let index = all.iter().position(|l| l.cells == cells)?;
         Some(all.swap_remove(index))
     }
@@ -350,10 +356,10 @@ impl Cells {
     pub(super) fn break_locations(&mut self, at: usize, n: usize, keep: bool) {
         // No element is larger than 16 granules.
         for start in at.saturating_sub(15)..at + n {
-            if self.s_class[start] != SLOW {
+            if self.slots[start].class != SLOW {
                 continue;
             }
-            let all = &mut self.strong.get_mut(self.s_stamp[start]).locations;
+            let all = &mut self.strong.get_mut(self.slots[start].stamp).locations;
             all.retain(|l| {
                 let cells = l.cells as usize;
                 start + cells <= at || keep && start == at && cells == n
@@ -363,13 +369,13 @@ impl Cells {
 
     /// Whether an access of this class reads the value of a write it is morally strong with.
     pub(super) fn links(&self, at: usize, class: Class, v: &View<'_>) -> bool {
-        match self.s_class[at] {
+        match self.slots[at].class {
             0 => false,
             SLOW => {
-                let last = self.strong.get(self.s_stamp[at]).writes.last();
+                let last = self.strong.get(self.slots[at].stamp).writes.last();
                 last.is_some_and(|w| morally_strong(w.class, w.warp, class, v))
             }
-            theirs => morally_strong(Class(theirs), self.s_warp[at], class, v),
+            theirs => morally_strong(Class(theirs), self.slots[at].warp, class, v),
         }
     }
 }

@@ -279,7 +279,10 @@ impl<O: Observer> Core<'_, O> {
     ) -> Mask {
         let size = u64::from(bytes);
         let (start, end) = match space {
-            Space::Global | Space::Const => (self.last_range.start, self.last_range.end),
+            Space::Global | Space::Const => {
+                let recent = &self.recent[site.0 as usize];
+                (recent.start, recent.end)
+            }
             Space::Shared => (0, block.shared.bytes),
             Space::Local => (0, block.warps[w].local.bytes()),
             Space::Param => (0, self.geometry.params.bytes()),
@@ -320,8 +323,9 @@ impl<O: Observer> Core<'_, O> {
                 Space::Global | Space::Const => match self.find_range(at, size) {
                     Some(range) => {
                         freed |= u32::from(range.freed) << l;
-                        if !range.freed {
-                            self.last_range = range;
+                        // What is on the heap may be freed by anybody, at any time.
+                        if !range.freed && !self.device.in_heap(at) {
+                            self.recent[site.0 as usize] = range;
                         }
                         true
                     }

@@ -48,7 +48,7 @@ pub(crate) struct Turn {
 }
 
 /// A range of the arena that may be accessed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Range {
     pub start: u64,
     pub end: u64,
@@ -69,8 +69,8 @@ pub(crate) struct Core<'a, O: Observer> {
     /// Other cores run at the same time.
     pub parallel: bool,
     pub steps: u64,
-    /// The range that the last access hit.
-    pub(super) last_range: Range,
+    /// For each instruction, the allocation that its last global access hit.
+    pub(super) recent: Vec<Range>,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
@@ -99,11 +99,7 @@ impl<'a, O: Observer> Core<'a, O> {
             output,
             parallel,
             steps: 0,
-            last_range: Range {
-                start: 0,
-                end: 0,
-                freed: false,
-            },
+            recent: vec![Range::default(); program.sites.len()],
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],

@@ -77,11 +77,6 @@ impl<O: Observer> Core<'_, O> {
                     heap.malloc(a)
                 }
                 System::Free => {
-                    self.last_range = super::Range {
-                        start: 0,
-                        end: 0,
-                        freed: false,
-                    };
                     let freed = a == 0 || {
                         let mut heap = self
                             .device
