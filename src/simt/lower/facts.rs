@@ -5,10 +5,10 @@
 //! regard to order; flow through memory by state space.
 
 use super::reads::{Row, Use, rows};
-use crate::simt::observer::Order;
+use crate::simt::observer::{FenceOrder, Order};
 use crate::simt::op::*;
 use crate::simt::program::Program;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Static facts about a program.
@@ -28,7 +28,7 @@ pub struct Facts {
     /// that does not depend on how they interleave, provided that they don't race.
     pub blocks_commute: bool,
     /// Whether a value that depends on the order of threads may steer control
-    /// flow or an address.
+    /// flow or an address, or whether who synchronises with whom may depend on it.
     pub steered: bool,
     /// Whether such a value may reach memory.
     pub order_in_results: bool,
@@ -39,6 +39,7 @@ pub struct Facts {
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
 pub(super) fn find(program: &mut Program) {
     reductions(program);
+    copies(program);
     let mut facts = Facts {
         shared_granule: 16,
         global_granule: 16,
@@ -46,6 +47,7 @@ pub(super) fn find(program: &mut Program) {
         ..Facts::default()
     };
     accesses(program, &mut facts);
+    facts.steered = order_depends(program);
     taint(program, &mut facts);
     facts.control_only = control_only(program);
     program.facts = facts;
@@ -64,6 +66,35 @@ fn reductions(program: &mut Program) {
                     || a.element == 16 && read.contains(&(kind, s.0 + 1)))
         };
         a.used = a.d[..usize::from(a.count)].iter().any(used);
+    }
+}
+
+/// Marks the loads whose values are only copied.
+fn copies(program: &mut Program) {
+    // Size of the elements that a row is stored as, 0 where it has another use.
+    let mut stored: HashMap<Row, u8> = HashMap::new();
+    for i in &program.code {
+        let size = match &i.op {
+            Op::Memory(m) => program.memory_ops[*m as usize].element,
+            _ => 0,
+        };
+        let mut look = |r: Row, what: Use| {
+            let size = if what == Use::Escape { size } else { 0 };
+            let known = stored.entry(r).or_insert(size);
+            if *known != size {
+                *known = 0;
+            }
+        };
+        rows(program, i, &mut look, &mut |_| {});
+    }
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let element = program.memory_ops[index as usize].element;
+        let mut copied = true;
+        let mut look = |r: Row| copied &= stored.get(&r) == Some(&element);
+        rows(program, i, &mut |_, _| {}, &mut look);
+        let m = &mut program.memory_ops[index as usize];
+        m.copies = copied && !m.store;
     }
 }
 
@@ -109,6 +140,31 @@ fn accesses(program: &Program, facts: &mut Facts) {
                 }
             )
     });
+}
+
+/// Whether who synchronises with whom may depend on the order of threads: on which value a strong read
+/// gets that a fence or an acquire makes part of an acquire pattern, or on who comes first to a barrier that is not for
+/// the whole block.
+fn order_depends(program: &Program) -> bool {
+    let acquires = program.code.iter().any(|i| match &i.op {
+        Op::Fence(order, _) => *order != FenceOrder::Release,
+        Op::Memory(m) => program.memory_ops[*m as usize].order.acquires(),
+        Op::Atomic(a) => program.atomic_ops[*a as usize].order.acquires(),
+        _ => false,
+    });
+    let reads = program.code.iter().any(|i| match &i.op {
+        Op::Memory(m) => {
+            let m = &program.memory_ops[*m as usize];
+            !m.store && m.order.is_strong()
+        }
+        Op::Atomic(a) => program.atomic_ops[*a as usize].used,
+        _ => false,
+    });
+    let named = program.code.iter().any(|i| match &i.op {
+        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
+        _ => false,
+    });
+    acquires && reads || named
 }
 
 /// Whether the order of several such operations on one word leaves no trace.
