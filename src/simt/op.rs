@@ -343,7 +343,7 @@ pub struct MemoryOp {
     pub scope: Scope,
     /// Whether the access goes to a call's parameters (never shared, never judged).
     pub private: bool,
-    /// Whether a load's values go nowhere but into stores of elements of the same size.
+    /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
     pub copies: bool,
 }
 

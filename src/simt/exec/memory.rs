@@ -423,6 +423,9 @@ impl<O: Observer> Core<'_, O> {
         copied: Option<u32>,
         site: Site,
     ) {
+        if copied.is_some() && space == Space::Local {
+            return; // unoptimised code copies whole variables, empty ones too, and sets bit-fields one by one
+        }
         let written = |at: u64, bytes: u32, l: usize| match space {
             Space::Global | Space::Const => self.device.arena.is_valid(at, bytes, l),
             Space::Shared => block.shared.is_valid(at, bytes, l),

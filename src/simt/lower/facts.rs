@@ -71,19 +71,34 @@ fn reductions(program: &mut Program) {
 
 /// Marks the loads whose values are only copied.
 fn copies(program: &mut Program) {
-    // Size of the elements that a row is stored as, 0 where it has another use.
-    let mut stored: HashMap<Row, u8> = HashMap::new();
+    /// Another use.
+    const OTHER: u8 = 0;
+    /// Masked by a constant, as a word is in which a bit-field is set.
+    const MASKED: u8 = u8::MAX;
+    // Size of the elements that a row is stored as.
+    let mut uses: HashMap<Row, u8> = HashMap::new();
     for i in &program.code {
-        let size = match &i.op {
-            Op::Memory(m) => program.memory_ops[*m as usize].element,
-            _ => 0,
+        let (stored, data) = match &i.op {
+            Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
+            Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => {
+                let masks = program.site(i.site).text.starts_with("and.b");
+                (OTHER, if masks { MASKED } else { OTHER })
+            }
+            _ => (OTHER, OTHER),
         };
         let mut look = |r: Row, what: Use| {
-            let size = if what == Use::Escape { size } else { 0 };
-            let known = stored.entry(r).or_insert(size);
-            if *known != size {
-                *known = 0;
-            }
+            let now = match what {
+                Use::Escape => stored,
+                Use::Data => data,
+                _ => OTHER,
+            };
+            let known = uses.entry(r).or_insert(now);
+            *known = match (*known, now) {
+                (a, MASKED) => a,
+                (MASKED, b) => b,
+                (a, b) if a == b => a,
+                _ => OTHER,
+            };
         };
         rows(program, i, &mut look, &mut |_| {});
     }
@@ -91,7 +106,7 @@ fn copies(program: &mut Program) {
         let Op::Memory(index) = i.op else { continue };
         let element = program.memory_ops[index as usize].element;
         let mut copied = true;
-        let mut look = |r: Row| copied &= stored.get(&r) == Some(&element);
+        let mut look = |r: Row| copied &= [Some(&element), Some(&MASKED)].contains(&uses.get(&r));
         rows(program, i, &mut |_, _| {}, &mut look);
         let m = &mut program.memory_ops[index as usize];
         m.copies = copied && !m.store;
