@@ -44,7 +44,7 @@ impl Detector {
                 how,
             } => {
                 let action = match how {
-                    Elsewhere::AtAnotherBarrier => Action::Wait,
+                    Elsewhere::AtAnotherBarrier | Elsewhere::AtAnotherCount => Action::Wait,
                     Elsewhere::Past => Action::Pass,
                 };
                 (Rule::DivergentBarrier, &waiting[..], elsewhere, action)
@@ -58,6 +58,13 @@ impl Detector {
             }
             _ => return,
         };
+        let detail = match misuse {
+            Misuse::DivergentBarrier {
+                how: Elsewhere::AtAnotherCount,
+                ..
+            } => Detail::Text("they use one barrier, each for its own number of threads".into()),
+            _ => Detail::None,
+        };
         let ends = [
             end(waiting, launch, block, Action::Wait),
             end(others, launch, block, action),
@@ -66,7 +73,7 @@ impl Detector {
             rule,
             ends: ends.into_iter().flatten().collect(),
             place: None,
-            detail: Detail::None,
+            detail,
             count: 1,
         });
     }

@@ -40,9 +40,11 @@ impl Detector {
                 lanes,
                 members,
                 absent,
+                exited,
             } => {
                 let missing = absent.iter().fold(0, |m, p| m | p.mask);
-                add(lanes, absent, Action::Pass, *members, missing);
+                let action = if *exited { Action::Exit } else { Action::Pass };
+                add(lanes, absent, action, *members, missing);
             }
             Misuse::MasksDiffer {
                 lanes,

@@ -334,9 +334,11 @@ fn notes(finding: &Finding, view: Option<&KernelView<'_>>, guilty: &[Guilty]) ->
     let mut notes = Vec::new();
     match &finding.detail {
         Detail::None | Detail::Steps(_) => {}
-        Detail::Masks { members, lanes } => notes.push(format!(
-            "the mask is {members:#010x}, the lanes concerned are {lanes:#010x}"
-        )),
+        Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
+            None => format!("the mask is {members:#010x}; the lanes {lanes:#010x} execute it and are not in it"),
+            Some(Action::Sync) => format!("the lanes {lanes:#010x} name the mask {members:#010x}, the others another one"),
+            Some(_) => format!("the mask is {members:#010x}; the lanes {lanes:#010x} are in it and do not come"),
+        }),
         Detail::Banks { requests, wavefronts, .. } => notes.push(format!(
             "{requests} requests took {wavefronts} passes through the banks, {} more than without conflicts",
             wavefronts.saturating_sub(*requests)

@@ -34,6 +34,12 @@ impl Guilty {
         format!("line {}", self.frames[0].line)
     }
 
+    /// Whether its file has barriers for parts of a block, where one for all of it may not do.
+    fn named_barriers(&self) -> bool {
+        let text = &self.frames[0].file.text;
+        self.in_source && (text.contains("bar.arrive") || text.contains("barrier.arrive"))
+    }
+
     fn statement(&self) -> &str {
         let frame = &self.frames[0];
         let line = frame.file.line(frame.line).unwrap_or_default();
@@ -79,10 +85,20 @@ pub(super) fn help(
             ),
             None => format!("let all threads of the block come to {}", at(0)),
         },
-        Rule::WarpSyncMask => format!(
-            "call it at {} outside of the condition, or compute the mask before branching: `mask = __ballot_sync(0xffffffff, condition)`",
-            at(0)
-        ),
+        Rule::WarpSyncMask => match finding.ends.get(1).map(|e| e.action) {
+            None => format!(
+                "let the mask at {} name every lane that executes it: compute it before branching, `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+            Some(Action::Exit) => format!(
+                "let no lane leave before {}, or ask who stays while all are there: `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+            Some(_) => format!(
+                "call it at {} outside of the condition, or compute the mask before branching: `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+        },
         Rule::Deadlock => format!(
             "what {} waits for must not depend on a thread that waits itself: let all threads take part in the barrier, or move it out of the condition",
             at(0)
@@ -150,10 +166,15 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
     }
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
-        return Some(format!(
-            "{} is a plain access while the other end is atomic: make it atomic too, or put a barrier between them",
-            end.place()
-        ));
+        let place = end.place();
+        return Some(if earlier.block == later.block && !same_line {
+            format!(
+                "{place} is a plain access while the other end is atomic: make it atomic too, or put `__syncthreads()` {}",
+                between(a, b)
+            )
+        } else {
+            format!("{place} is a plain access while the other end is atomic: make it atomic too")
+        });
     }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
     if a.in_source && same_line && updates_one(a.statement(), region) {
@@ -175,7 +196,7 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
             )
         } else {
             format!(
-                "blocks of one launch run in any order: make two launches of it, divided {}; or use an atomic operation",
+                "blocks of one launch run in any order: make two launches of it, divided {}; or hand it over by an atomic flag, with `__threadfence()` before it is raised and after it was seen",
                 between(a, b)
             )
         });
@@ -201,7 +222,19 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
             a.place()
         ));
     }
-    Some(format!("put {barrier} {}", between(a, b)))
+    if a.named_barriers() {
+        return Some(format!(
+            "let one side wait for the other, at a barrier that both come to, {}",
+            between(a, b)
+        ));
+    }
+    let elsewhere = match view {
+        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
+            "; if other blocks touch it too, use an atomic operation"
+        }
+        _ => "",
+    };
+    Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
 }
 
 /// Whether exactly one end is strong; true if the later one is the plain one.
@@ -336,6 +369,10 @@ fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
         Action::Exit => format!(
             "let no thread leave at {} before the barrier at {}: put the work in a condition instead",
             there.place(),
+            here.place()
+        ),
+        _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
+            "let all threads of the block go through the barrier at {} equally often: leave the loop around it together, and put the work, not the barrier, under the condition",
             here.place()
         ),
         _ => format!(

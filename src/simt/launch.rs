@@ -422,6 +422,7 @@ impl<'a> Grid<'a> {
             barriers: Default::default(),
             live: threads,
             missed: 0,
+            out_of_step: false,
         }
     }
 

@@ -272,6 +272,8 @@ pub enum Misuse {
         members: Mask,
         /// The named lanes that don't come, and where they are.
         absent: Vec<Party>,
+        /// Whether they have left the kernel.
+        exited: bool,
     },
     /// Lanes at the same operation name different masks.
     MasksDiffer {
@@ -291,6 +293,8 @@ pub enum Misuse {
 pub enum Elsewhere {
     /// At another barrier instruction.
     AtAnotherBarrier,
+    /// At the same barrier, for another number of threads.
+    AtAnotherCount,
     /// Past a point that every path from the barrier leads through.
     Past,
 }

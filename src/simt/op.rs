@@ -293,6 +293,16 @@ pub enum AddressSpace {
     Param,
 }
 
+impl AddressSpace {
+    /// Whether one thread can see there what another one does.
+    pub fn is_between_threads(self) -> bool {
+        matches!(
+            self,
+            AddressSpace::Generic | AddressSpace::Global | AddressSpace::Shared
+        )
+    }
+}
+
 /// Where an address starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
@@ -333,6 +343,8 @@ pub struct MemoryOp {
     pub scope: Scope,
     /// Whether the access goes to a call's parameters (never shared, never judged).
     pub private: bool,
+    /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
+    pub copies: bool,
 }
 
 /// Operations of `atom` and `red`.

@@ -200,6 +200,8 @@ pub(crate) struct Arrival {
     pub pc: u32,
     /// Waits (all but `bar.arrive`).
     pub waits: bool,
+    /// Threads it expects; all of the block, in whole warps, where it names none.
+    pub count: u32,
     pub aligned: bool,
     /// Meeting point, or `u32::MAX`.
     pub point: u32,
@@ -229,6 +231,9 @@ pub(crate) struct Block {
     pub live: u32,
     /// Exited threads that a barrier has been reported to miss.
     pub missed: u32,
+    /// Whether its threads have been reported to meet at different barriers. From there on they are out of
+    /// step: that a later barrier misses some is the same fault.
+    pub out_of_step: bool,
 }
 
 impl Block {

@@ -127,7 +127,12 @@ impl CudaText {
             if !spaces.iter().any(|s| words(head, s).next().is_some()) || head.contains('(') {
                 return None;
             }
-            let mut declared = self.declared(&self.text[from..end], from)?;
+            let declarators = split(&self.text[from..end]);
+            let mut declared = self.declared(declarators[0], from)?;
+            if let [_, .., last] = declarators[..] {
+                // `float a[2], b[3]`: the type is said once.
+                declared = self.declared(&format!("{} {last}", declared.ty), from)?;
+            }
             declared.line = self.line_of(at);
             (declared.name == name).then_some(declared)
         })
@@ -511,7 +516,7 @@ constexpr int PAD = TILE + 1;
 struct P { int a; };
 extern "C" __global__ void scale(float* __restrict__ data, const P p,
                                  unsigned int n = 3) {
-    __shared__ float tile[TILE][PAD];
+    __shared__ float tile[TILE][PAD], edge[2][TILE];
     extern __shared__ int dyn[];
     const char* s = "scale(";
 }
@@ -548,6 +553,11 @@ int main() {
         assert_eq!((tile.ty.as_str(), tile.line), ("float", 8));
         let dims: Vec<_> = tile.dims.iter().map(|d| text.evaluate(d)).collect();
         assert_eq!(dims, [Some(16), Some(17)]);
+        let edge = text.variable("edge").unwrap();
+        assert_eq!(
+            (edge.ty.as_str(), &edge.dims[..]),
+            ("float", &["2".to_string(), "TILE".into()][..])
+        );
         assert_eq!(text.variable("dyn").unwrap().dims, [""]);
         assert_eq!(text.variable("data"), None);
     }

@@ -73,8 +73,10 @@ impl<O: Observer> Core<'_, O> {
             return;
         }
         let who = block.who(w);
-        if O::WATCHES && !self.is_written(block, space, good, bytes) {
-            self.uninitialized(block, w, space, good, bytes, site);
+        // An exchange whose result is not used reads nothing.
+        let reads = op.used || !matches!(op.f, AtomFn::Exch);
+        if O::WATCHES && reads && !self.is_written(block, space, good, bytes) {
+            self.uninitialized(block, w, space, good, bytes, None, site);
         }
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;

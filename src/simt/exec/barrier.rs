@@ -56,11 +56,13 @@ impl<O: Observer> Core<'_, O> {
             };
             self.observer.block_arrives(block.id, id, who);
         }
+        let threads = self.geometry.block.count() as u32;
         let barrier = &mut block.barriers[id as usize];
         if !whole {
             barrier.expected = expected;
         }
         barrier.arrivals.push(Arrival {
+            count: expected.unwrap_or(threads.next_multiple_of(LANES as u32)),
             warp: WarpId(w as u32),
             mask,
             site,
@@ -71,12 +73,27 @@ impl<O: Observer> Core<'_, O> {
             skipped,
             holds,
         });
-        if O::WATCHES && !waits {
-            let warp = WarpId(w as u32);
-            self.observer
-                .block_arrives(block.id, id, Party { warp, mask, site });
-        }
         self.complete_barrier(block, id as usize);
+    }
+
+    /// Leaves behind the lanes that name another barrier or count than the first one: lanes
+    /// that met at one place in different rounds of a loop.
+    pub(super) fn part(&self, block: &mut Block, w: usize, s: usize, b: &BarrierOp) {
+        let warp = &mut block.warps[w];
+        let (pc, mask) = (warp.splits[s].pc, warp.splits[s].mask);
+        let first = mask.trailing_zeros() as usize;
+        let same = |slot: Slot, l: usize| {
+            slot == Slot::NONE || {
+                let row = row(&warp.w, self.const_w, slot);
+                row[l] == row[first]
+            }
+        };
+        let together = lanes_of(mask)
+            .filter(|l| same(b.id, *l) && same(b.threads, *l))
+            .fold(0, |m, l| m | 1 << l);
+        if together != mask {
+            warp.fork(s, pc, together, pc, mask & !together);
+        }
     }
 
     /// Completes a barrier if everybody is there.
@@ -85,20 +102,36 @@ impl<O: Observer> Core<'_, O> {
         if barrier.arrivals.is_empty() {
             return;
         }
-        let arrived: u32 = barrier.arrivals.iter().map(|a| a.mask.count_ones()).sum();
         let complete = match barrier.expected {
-            None => arrived >= block.live,
-            Some(expected) => arrived >= expected || warps_as_wholes(block, id) >= expected,
+            None => threads_at(barrier) >= block.live,
+            Some(expected) => warps_at(block, id) >= expected,
         };
         if complete {
-            self.release(block, id);
+            self.release(block, id, false);
         }
     }
 
-    fn release(&mut self, block: &mut Block, id: usize) {
+    /// Lets go whoever waits; with `torn`, also the pieces of warps that never come as a whole.
+    fn release(&mut self, block: &mut Block, id: usize, torn: bool) {
         let barrier = std::mem::take(&mut block.barriers[id]);
-        let arrivals = barrier.arrivals;
+        let mut arrivals = barrier.arrivals;
         let whole = barrier.expected.is_none();
+        if !whole && !torn {
+            // Pieces of a warp that is not all there have not been counted, and go on waiting.
+            let counted = |a: &Arrival| {
+                let own = || arrivals.iter().filter(|b| b.warp == a.warp);
+                let here = own().fold(0, |m, b| m | b.mask);
+                let live = block.warps[a.warp.0 as usize].live();
+                live & !here == 0 || own().any(|b| !b.aligned)
+            };
+            let (now, later): (Vec<Arrival>, Vec<Arrival>) =
+                arrivals.iter().copied().partition(counted);
+            arrivals = now;
+            if !later.is_empty() {
+                block.barriers[id].expected = barrier.expected;
+                block.barriers[id].arrivals = later;
+            }
+        }
         if O::WATCHES {
             self.tell_barrier(block, id as u32, &arrivals, whole);
         }
@@ -155,7 +188,7 @@ impl<O: Observer> Core<'_, O> {
         });
         if whole {
             self.judge_meeting(block, arrivals, &exited);
-        } else {
+        } else if !self.judge_counts(block, arrivals) {
             self.judge_convergence(block, arrivals);
         }
     }
@@ -165,15 +198,12 @@ impl<O: Observer> Core<'_, O> {
         let first = &arrivals[0];
         let (here, there): (Vec<&Arrival>, Vec<&Arrival>) =
             arrivals.iter().partition(|a| a.site == first.site);
-        if !there.is_empty() && arrivals.iter().all(|a| a.waits) {
-            self.observer.misuse(
-                block.id,
-                Misuse::DivergentBarrier {
-                    waiting: here.into_iter().map(party).collect(),
-                    elsewhere: there.into_iter().map(party).collect(),
-                    how: Elsewhere::AtAnotherBarrier,
-                },
-            );
+        // `barrier.sync` without `.aligned` may be met from anywhere (PTX ISA, "bar, barrier").
+        let aligned = arrivals.iter().any(|a| a.aligned);
+        if !there.is_empty() && aligned && arrivals.iter().all(|a| a.waits) {
+            let waiting = here.into_iter().map(party).collect();
+            let elsewhere = there.into_iter().map(party).collect();
+            self.diverge(block, waiting, elsewhere, Elsewhere::AtAnotherBarrier);
             return;
         }
         let skipped: Vec<Party> = self.passers(
@@ -192,14 +222,7 @@ impl<O: Observer> Core<'_, O> {
                     site: a.site,
                 })
                 .collect();
-            self.observer.misuse(
-                block.id,
-                Misuse::DivergentBarrier {
-                    waiting,
-                    elsewhere: skipped,
-                    how: Elsewhere::Past,
-                },
-            );
+            self.diverge(block, waiting, skipped, Elsewhere::Past);
             return;
         }
         let gone = exited.iter().map(|p| p.mask.count_ones()).sum();
@@ -222,7 +245,9 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        if past.is_empty() {
+        if !past.is_empty() {
+            self.diverge(block, waiting, past, Elsewhere::Past);
+        } else if !block.out_of_step {
             self.observer.misuse(
                 block.id,
                 Misuse::BarrierAfterExit {
@@ -230,16 +255,25 @@ impl<O: Observer> Core<'_, O> {
                     exited: exited.to_vec(),
                 },
             );
-        } else {
-            self.observer.misuse(
-                block.id,
-                Misuse::DivergentBarrier {
-                    waiting,
-                    elsewhere: past,
-                    how: Elsewhere::Past,
-                },
-            );
         }
+    }
+
+    fn diverge(
+        &mut self,
+        block: &mut Block,
+        waiting: Vec<Party>,
+        elsewhere: Vec<Party>,
+        how: Elsewhere,
+    ) {
+        block.out_of_step = true;
+        self.observer.misuse(
+            block.id,
+            Misuse::DivergentBarrier {
+                waiting,
+                elsewhere,
+                how,
+            },
+        );
     }
 
     fn passers<'a>(
@@ -257,6 +291,21 @@ impl<O: Observer> Core<'_, O> {
                 }
             })
             .collect()
+    }
+
+    /// Threads that meet at one barrier must expect the same number of threads there (PTX ISA, "bar, barrier":
+    /// the count is the barrier's, not the thread's). Whether they did not.
+    fn judge_counts(&mut self, block: &mut Block, arrivals: &[Arrival]) -> bool {
+        let count = arrivals[0].count;
+        let (here, there): (Vec<&Arrival>, Vec<&Arrival>) =
+            arrivals.iter().partition(|a| a.count == count);
+        if there.is_empty() {
+            return false;
+        }
+        let waiting = here.into_iter().map(party).collect();
+        let elsewhere = there.into_iter().map(party).collect();
+        self.diverge(block, waiting, elsewhere, Elsewhere::AtAnotherCount);
+        true
     }
 
     /// `.aligned` barriers for part of the block: each warp must come as a whole.
@@ -306,6 +355,13 @@ impl<O: Observer> Core<'_, O> {
     /// Whoever is left waits. Resolves what hardware would resolve, reporting it;
     /// whether anything can run now.
     pub(crate) fn unblock(&mut self, block: &mut Block) -> bool {
+        for id in 0..block.barriers.len() {
+            let barrier = &block.barriers[id];
+            if barrier.expected.is_some_and(|n| threads_at(barrier) >= n) {
+                self.release(block, id, true);
+                return true;
+            }
+        }
         for w in 0..block.warps.len() {
             if self.force_warp(block, w) {
                 return true;
@@ -330,21 +386,27 @@ fn set_predicate(warp: &mut Warp, d: Slot, value: bool, mask: Mask) {
     }
 }
 
+/// Threads that have arrived.
+fn threads_at(barrier: &Barrier) -> u32 {
+    barrier.arrivals.iter().map(|a| a.mask.count_ones()).sum()
+}
+
 /// Threads that have arrived, a warp counting as 32 once all its live lanes are there
-/// (PTX ISA, "barrier": "the barrier counts in multiples of the warp size").
-fn warps_as_wholes(block: &Block, id: usize) -> u32 {
+/// (PTX ISA, "barrier": "the barrier counts in multiples of the warp size"). Of a warp that comes in pieces,
+/// the pieces at an `.aligned` barrier count when the last one is there.
+fn warps_at(block: &Block, id: usize) -> u32 {
     let arrivals = &block.barriers[id].arrivals;
     block
         .warps
         .iter()
         .enumerate()
         .map(|(w, warp)| {
-            let here = arrivals
-                .iter()
-                .filter(|a| a.warp.0 as usize == w)
-                .fold(0, |m, a| m | a.mask);
-            if here != 0 && here == warp.live() {
+            let own = || arrivals.iter().filter(|a| a.warp.0 as usize == w);
+            let here = own().fold(0, |m, a| m | a.mask);
+            if here != 0 && warp.live() & !here == 0 {
                 LANES as u32
+            } else if own().all(|a| a.aligned) {
+                0
             } else {
                 here.count_ones()
             }

@@ -162,12 +162,14 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Op::Memory(index) => {
                     if active != 0 {
-                        if visible == 0 {
-                            fuel += 1;
-                            leave!(Ran::Tired);
-                        }
-                        visible -= u32::from(visible != u32::MAX);
                         let op = &program.memory_ops[*index as usize];
+                        if op.space.is_between_threads() {
+                            if visible == 0 {
+                                fuel += 1;
+                                leave!(Ran::Tired);
+                            }
+                            visible -= u32::from(visible != u32::MAX);
+                        }
                         self.memory(block, w, s, op, active, dead, i.site);
                     }
                     pc += 1;
@@ -274,6 +276,7 @@ impl<'a, O: Observer> Core<'a, O> {
                     block.warps[w].splits[s].pc = pc;
                     match op {
                         Op::Barrier(b) => {
+                            self.part(block, w, s, b);
                             self.arrive(block, w, s, b, i.site);
                             self.steps += u64::from(turn.fuel - fuel);
                             return Ok(Ran::Blocked);

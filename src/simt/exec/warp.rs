@@ -144,6 +144,7 @@ impl<O: Observer> Core<'_, O> {
                     lanes,
                     members,
                     absent,
+                    exited: false,
                 },
             );
         }
@@ -209,8 +210,10 @@ impl<O: Observer> Core<'_, O> {
             return;
         }
         let passed = warp.passed[op.point as usize];
-        // A barrier waits for non-exited lanes only. What an exchange gives depends on all
-        // lanes that it names.
+        // A barrier gives no value and waits for non-exited lanes only. An exchange is defined only if all
+        // named lanes that have not exited execute it (CUDA C++ Programming Guide, "Warp Shuffle Functions"), and
+        // nothing says that a lane which goes around it has exited by then: leaving early and
+        // skipping the rest of the kernel are the same code.
         let exited = members & warp.exited;
         let gone = if op.kind == WarpKind::Sync {
             exited & passed
@@ -234,12 +237,14 @@ impl<O: Observer> Core<'_, O> {
                     site: warp.passed_site[op.point as usize],
                 });
             }
+            absent.extend(grouped(warp.id, gone & !passed, |l| warp.exit_site[l]));
             self.observer.misuse(
                 block.id,
                 Misuse::MaskNamesAbsent {
                     lanes,
                     members,
                     absent,
+                    exited: gone & passed == 0,
                 },
             );
         }

@@ -5,10 +5,10 @@
 //! regard to order; flow through memory by state space.
 
 use super::reads::{Row, Use, rows};
-use crate::simt::observer::Order;
+use crate::simt::observer::{FenceOrder, Order};
 use crate::simt::op::*;
 use crate::simt::program::Program;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Static facts about a program.
@@ -28,7 +28,7 @@ pub struct Facts {
     /// that does not depend on how they interleave, provided that they don't race.
     pub blocks_commute: bool,
     /// Whether a value that depends on the order of threads may steer control
-    /// flow or an address.
+    /// flow or an address, or whether who synchronises with whom may depend on it.
     pub steered: bool,
     /// Whether such a value may reach memory.
     pub order_in_results: bool,
@@ -39,6 +39,7 @@ pub struct Facts {
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
 pub(super) fn find(program: &mut Program) {
     reductions(program);
+    copies(program);
     let mut facts = Facts {
         shared_granule: 16,
         global_granule: 16,
@@ -46,6 +47,7 @@ pub(super) fn find(program: &mut Program) {
         ..Facts::default()
     };
     accesses(program, &mut facts);
+    facts.steered = order_depends(program);
     taint(program, &mut facts);
     facts.control_only = control_only(program);
     program.facts = facts;
@@ -64,6 +66,50 @@ fn reductions(program: &mut Program) {
                     || a.element == 16 && read.contains(&(kind, s.0 + 1)))
         };
         a.used = a.d[..usize::from(a.count)].iter().any(used);
+    }
+}
+
+/// Marks the loads whose values are only copied.
+fn copies(program: &mut Program) {
+    /// Another use.
+    const OTHER: u8 = 0;
+    /// Masked by a constant, as a word is in which a bit-field is set.
+    const MASKED: u8 = u8::MAX;
+    // Size of the elements that a row is stored as.
+    let mut uses: HashMap<Row, u8> = HashMap::new();
+    for i in &program.code {
+        let (stored, data) = match &i.op {
+            Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
+            Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => {
+                let masks = program.site(i.site).text.starts_with("and.b");
+                (OTHER, if masks { MASKED } else { OTHER })
+            }
+            _ => (OTHER, OTHER),
+        };
+        let mut look = |r: Row, what: Use| {
+            let now = match what {
+                Use::Escape => stored,
+                Use::Data => data,
+                _ => OTHER,
+            };
+            let known = uses.entry(r).or_insert(now);
+            *known = match (*known, now) {
+                (a, MASKED) => a,
+                (MASKED, b) => b,
+                (a, b) if a == b => a,
+                _ => OTHER,
+            };
+        };
+        rows(program, i, &mut look, &mut |_| {});
+    }
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let element = program.memory_ops[index as usize].element;
+        let mut copied = true;
+        let mut look = |r: Row| copied &= [Some(&element), Some(&MASKED)].contains(&uses.get(&r));
+        rows(program, i, &mut |_, _| {}, &mut look);
+        let m = &mut program.memory_ops[index as usize];
+        m.copies = copied && !m.store;
     }
 }
 
@@ -109,6 +155,31 @@ fn accesses(program: &Program, facts: &mut Facts) {
                 }
             )
     });
+}
+
+/// Whether who synchronises with whom may depend on the order of threads: on which value a strong read
+/// gets that a fence or an acquire makes part of an acquire pattern, or on who comes first to a barrier that is not for
+/// the whole block.
+fn order_depends(program: &Program) -> bool {
+    let acquires = program.code.iter().any(|i| match &i.op {
+        Op::Fence(order, _) => *order != FenceOrder::Release,
+        Op::Memory(m) => program.memory_ops[*m as usize].order.acquires(),
+        Op::Atomic(a) => program.atomic_ops[*a as usize].order.acquires(),
+        _ => false,
+    });
+    let reads = program.code.iter().any(|i| match &i.op {
+        Op::Memory(m) => {
+            let m = &program.memory_ops[*m as usize];
+            !m.store && m.order.is_strong()
+        }
+        Op::Atomic(a) => program.atomic_ops[*a as usize].used,
+        _ => false,
+    });
+    let named = program.code.iter().any(|i| match &i.op {
+        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
+        _ => false,
+    });
+    acquires && reads || named
 }
 
 /// Whether the order of several such operations on one word leaves no trace.

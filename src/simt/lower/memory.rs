@@ -213,6 +213,7 @@ impl Lowering<'_> {
             order,
             scope,
             private: place.private,
+            copies: false,
         });
         self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));
         Ok(())

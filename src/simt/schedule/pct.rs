@@ -12,8 +12,9 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::HashMap;
 
-/// Operations among which the changes are spread. The kernels of interest have some hundred.
-const LENGTH: u64 = 512;
+/// Operations among which the changes are spread: the seed chooses one of these, since a change that
+/// comes when the run is over changes nothing.
+const LENGTHS: [u64; 4] = [8, 32, 128, 512];
 
 /// Turns in a row after which somebody seems to spin.
 const PATIENCE: u32 = 200;
@@ -40,7 +41,8 @@ pub(crate) struct Pct {
 impl Pct {
     pub fn new(seed: u64, depth: u32) -> Pct {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let mut changes: Vec<u64> = (0..depth).map(|_| rng.random_range(0..LENGTH)).collect();
+        let length = LENGTHS[rng.random_range(0..LENGTHS.len())];
+        let mut changes: Vec<u64> = (0..depth).map(|_| rng.random_range(0..length)).collect();
         changes.sort_unstable();
         Pct {
             rng,

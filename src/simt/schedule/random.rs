@@ -1,4 +1,7 @@
 //! Random choices at every memory and synchronisation operation.
+//!
+//! Half of the seeds change their mind at each of them, which finds what needs a switch at a certain place; the others take
+//! turns of different lengths, which finds what needs somebody to get far ahead.
 
 use super::{Decision, Runnable, Schedule};
 use rand::{Rng, RngExt, SeedableRng};
@@ -7,13 +10,15 @@ use rand_pcg::Pcg64Mcg;
 /// See the module's page.
 pub(crate) struct Random {
     rng: Pcg64Mcg,
+    /// Whether every turn is of one operation.
+    short: bool,
 }
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        Random {
-            rng: Pcg64Mcg::seed_from_u64(seed),
-        }
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let short = rng.random_range(0..2) == 0;
+        Random { rng, short }
     }
 }
 
@@ -29,7 +34,8 @@ impl Schedule for Random {
             all
         };
         // Mostly short turns, now and then a long one.
-        let visible = 1 + self.rng.next_u32().trailing_zeros().min(6) * self.rng.random_range(1..4);
+        let long = self.rng.next_u32().trailing_zeros().min(6) * self.rng.random_range(1..4);
+        let visible = if self.short { 1 } else { 1 + long };
         Decision {
             index: index as u32,
             lanes,
