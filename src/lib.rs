@@ -58,6 +58,7 @@ pub mod backend;
 pub mod catalog;
 pub mod cli;
 pub mod detect;
+pub mod device;
 pub mod exit;
 pub mod expect;
 pub mod finding;
