@@ -222,6 +222,121 @@ pub enum Reply {
     },
 }
 
+/// Most streams and events of a job.
+const STREAMS: usize = 64;
+const EVENTS: usize = 4096;
+
+impl Job {
+    /// What makes no sense in it, if anything does not.
+    pub fn problem(&self) -> Option<String> {
+        if self.ptx.contains('\0') {
+            return Some("its PTX has a NUL in it".to_owned());
+        }
+        for (what, buffers) in [("buffer", &self.buffers), ("host memory", &self.host)] {
+            for (index, buffer) in buffers.iter().enumerate() {
+                let given = buffer.data.as_ref().map_or(0, |d| d.0.len() as u64);
+                if given > buffer.bytes || buffer.read_bytes > Some(buffer.bytes) {
+                    return Some(format!("more than all bytes of {what} {index}"));
+                }
+            }
+        }
+        let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
+        if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
+            return Some(missing("buffer", index));
+        }
+        if let Some(index) = self.read_host.iter().find(|i| **i >= self.host.len()) {
+            return Some(missing("host memory", index));
+        }
+        self.steps
+            .iter()
+            .enumerate()
+            .find_map(|(at, step)| Some(format!("step {at}: {}", self.step_problem(step)?)))
+    }
+
+    fn step_problem(&self, step: &Step) -> Option<String> {
+        if step.stream() >= STREAMS {
+            return Some(format!("streams are numbered below {STREAMS}"));
+        }
+        match step {
+            Step::Launch(_) if self.ptx.is_empty() => Some("a launch with no PTX".to_owned()),
+            Step::Launch(launch) => launch.params.iter().find_map(|param| match param {
+                Param::Buffer(index) if *index >= self.buffers.len() => {
+                    Some(format!("there is no buffer {index}"))
+                }
+                _ => None,
+            }),
+            Step::Record { event, .. } | Step::Wait { event, .. } => {
+                (*event >= EVENTS).then(|| format!("events are numbered below {EVENTS}"))
+            }
+            Step::Copy {
+                from, to, bytes, ..
+            } => [from, to].into_iter().find_map(|place| {
+                let (what, buffers, index, offset) = match place {
+                    Place::Buffer { index, offset } => ("buffer", &self.buffers, index, offset),
+                    Place::Host { index, offset } => ("host memory", &self.host, index, offset),
+                };
+                match buffers.get(*index) {
+                    None => Some(format!("there is no {what} {index}")),
+                    Some(b) if offset.checked_add(*bytes).is_none_or(|end| end > b.bytes) => {
+                        Some(format!("it copies beyond the end of {what} {index}"))
+                    }
+                    Some(_) => None,
+                }
+            }),
+            Step::Synchronize { .. } => None,
+        }
+    }
+
+    /// Whether all steps are on one stream, so that each can be waited for and what goes wrong is known to be its doing.
+    pub fn is_sequential(&self) -> bool {
+        let mut streams = self.steps.iter().map(Step::stream);
+        let first = streams.next();
+        streams.all(|stream| Some(stream) == first)
+    }
+}
+
+/// The parameters of a launch in memory, each at an address that suits every type.
+///
+/// The driver reads as many bytes of each, and as many parameters, as the kernel declares; where a job gives less, it reads
+/// zeros here and nothing else.
+#[derive(Clone, Debug)]
+pub struct ParamBlock {
+    units: Vec<u128>,
+    offsets: Vec<usize>,
+}
+
+/// Bytes of parameters that a kernel can have (PTX ISA, "Kernel Function Parameters").
+const PARAM_BYTES: usize = 32_764;
+
+impl ParamBlock {
+    /// Lays parameters out; `addresses` are those of the buffers.
+    pub fn new(params: &[Param], addresses: &[u64]) -> ParamBlock {
+        let mut units: Vec<u128> = Vec::new();
+        let mut offsets = Vec::new();
+        for param in params {
+            offsets.push(units.len());
+            let bytes = match param {
+                Param::Buffer(index) => &addresses[*index].to_le_bytes()[..],
+                Param::Bytes(bytes) => &bytes.0,
+            };
+            units.extend(bytes.chunks(16).map(|chunk| {
+                let mut unit = [0; 16];
+                unit[..chunk.len()].copy_from_slice(chunk);
+                u128::from_le_bytes(unit)
+            }));
+        }
+        let zeros = units.len();
+        units.resize(zeros + PARAM_BYTES.div_ceil(16), 0);
+        offsets.resize(params.len() + PARAM_BYTES, zeros);
+        ParamBlock { units, offsets }
+    }
+
+    /// For each parameter, and many more than there can be, what lies there.
+    pub fn values(&self) -> impl Iterator<Item = &u128> {
+        self.offsets.iter().map(|offset| &self.units[*offset])
+    }
+}
+
 /// What a job left behind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
@@ -324,6 +439,86 @@ mod tests {
         };
         assert_eq!(launch.params[1], Param::Bytes(Bytes(vec![255])));
         assert!(!launch.cooperative && launch.shared == 0);
+    }
+
+    #[test]
+    fn parameters_lie_where_the_driver_reads_them() {
+        let params = [
+            Param::Bytes(vec![1, 2, 3, 4].into()),
+            Param::Buffer(1),
+            Param::Bytes((0..20).collect::<Vec<u8>>().into()),
+        ];
+        let block = ParamBlock::new(&params, &[0x10, 0x7f00_0000_0200]);
+        let values: Vec<_> = block.values().copied().collect();
+        assert_eq!(values[0], 0x0403_0201);
+        assert_eq!(values[1], 0x7f00_0000_0200);
+        assert_eq!(values[2].to_le_bytes(), std::array::from_fn(|i| i as u8));
+        // Structs go on behind; what is not given is zero.
+        assert_eq!(block.units[block.offsets[2] + 1], 0x1312_1110);
+        assert!(values[3..].iter().all(|v| *v == 0) && values.len() > 1024);
+        assert_eq!(ParamBlock::new(&[], &[]).values().next(), Some(&0));
+    }
+
+    #[test]
+    fn jobs_that_make_no_sense_are_told() {
+        let launch = |params| {
+            Step::Launch(Launch {
+                entry: "k".to_owned(),
+                grid: [1; 3],
+                block: [1; 3],
+                shared: 0,
+                params,
+                cooperative: false,
+                stream: 0,
+            })
+        };
+        let job = |steps| Job {
+            ptx: "p".to_owned(),
+            buffers: vec![Buffer::uninitialized(8)],
+            steps,
+            ..Job::default()
+        };
+        let copy = |offset, bytes| Step::Copy {
+            from: Place::Buffer {
+                index: 0,
+                offset: 0,
+            },
+            to: Place::Buffer { index: 0, offset },
+            bytes,
+            stream: 0,
+        };
+        let told = |job: Job| job.problem().unwrap_or_default();
+        assert_eq!(
+            told(job(vec![launch(vec![Param::Buffer(0)]), copy(4, 4)])),
+            ""
+        );
+        assert_eq!(
+            told(job(vec![launch(vec![Param::Buffer(1)])])),
+            "step 0: there is no buffer 1"
+        );
+        for (offset, bytes) in [(4, 5), (u64::MAX, 1), (0, 9)] {
+            assert_eq!(
+                told(job(vec![launch(vec![]), copy(offset, bytes)])),
+                "step 1: it copies beyond the end of buffer 0"
+            );
+        }
+        assert_eq!(
+            told(job(vec![Step::Synchronize { stream: 64 }])),
+            "step 0: streams are numbered below 64"
+        );
+        let read = Job {
+            read: vec![3],
+            ..job(vec![])
+        };
+        assert_eq!(told(read), "there is no buffer 3");
+        let mut long = job(vec![]);
+        long.buffers[0].data = Some(vec![0; 9].into());
+        assert_eq!(told(long), "more than all bytes of buffer 0");
+        let without = Job {
+            ptx: String::new(),
+            ..job(vec![launch(vec![])])
+        };
+        assert_eq!(told(without), "step 0: a launch with no PTX");
     }
 
     #[test]
