@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows of cases: [`crate::catalog`] makes jobs of plans.
 
+pub mod client;
 pub mod error;
 pub mod job;
 pub mod receipt;
