@@ -15,7 +15,7 @@ use super::load::{Catalog, Entry};
 use super::machine::Prepared;
 use super::plan::{Plan, plan};
 use super::shrink::{Tried, shrink};
-use crate::device::client::{Client, ClientError};
+use crate::device::client::{ClientError, RunJob};
 use crate::device::job::{DeviceInfo, Job, Reply};
 use crate::device::receipt::Receipt;
 use crate::report::Verdict;
@@ -99,8 +99,8 @@ impl Native {
     }
 }
 
-/// The GPU that a client's process runs on, or why there is none.
-pub fn probe(client: &mut Client, limit: Duration) -> Result<DeviceInfo, String> {
+/// The GPU that jobs run on, or why there is none.
+pub fn probe(client: &mut dyn RunJob, limit: Duration) -> Result<DeviceInfo, String> {
     match client.run(&Job::default(), limit) {
         Ok(Reply::Done(done)) => Ok(done.device),
         Ok(Reply::Failed { error, .. }) => Err(error.to_string()),
@@ -145,7 +145,7 @@ impl fmt::Display for Ending {
 pub fn run(
     catalog: &Catalog,
     entry: &Entry,
-    client: &mut Client,
+    client: &mut dyn RunJob,
     device: &DeviceInfo,
     settings: &Settings,
 ) -> Native {
@@ -188,7 +188,7 @@ pub fn run(
 struct Tester<'a> {
     prepared: &'a Prepared<'a>,
     ptx: &'a str,
-    client: &'a mut Client,
+    client: &'a mut dyn RunJob,
     settings: &'a Settings,
 }
 

@@ -130,6 +130,12 @@ pub fn program() -> Result<PathBuf, ClientError> {
     }
 }
 
+/// Whatever does jobs: the device process, or in tests something that stands in for it.
+pub trait RunJob {
+    /// Does a job in this time, with what has to be started for it.
+    fn run(&mut self, job: &Job, limit: Duration) -> Result<Reply, ClientError>;
+}
+
 /// The device process, started when the first job comes.
 #[derive(Debug)]
 pub struct Client {
@@ -159,9 +165,10 @@ impl Client {
     pub fn started(&self) -> u32 {
         self.started
     }
+}
 
-    /// Does a job. The time counts from here, with the start of the process if there is none.
-    pub fn run(&mut self, job: &Job, limit: Duration) -> Result<Reply, ClientError> {
+impl RunJob for Client {
+    fn run(&mut self, job: &Job, limit: Duration) -> Result<Reply, ClientError> {
         let mut process = match self.process.take().filter(Process::is_ready) {
             Some(process) => process,
             None => {
