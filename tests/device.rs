@@ -22,7 +22,7 @@ use racetrap::device::job::DeviceInfo;
 use racetrap::device::receipt::Receipt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How long the driver may take to say what GPU there is; a tool makes it slow.
@@ -33,6 +33,8 @@ struct Setting {
     catalog: Catalog,
     /// The GPU, or why there is none.
     gpu: Result<DeviceInfo, String>,
+    /// The process that said so, for the first test: under a tool, starting one takes its time.
+    client: Mutex<Option<Client>>,
     required: bool,
     tool: Option<String>,
 }
@@ -47,11 +49,11 @@ fn main() -> ExitCode {
         }
     };
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let gpu = match arguments.list {
-        true => Err("not looked for".to_owned()),
-        false => Client::new()
-            .map_err(|e| e.to_string())
-            .and_then(|mut client| native::probe(&mut client, PROBING)),
+    let mut client = Client::new();
+    let gpu = match &mut client {
+        _ if arguments.list => Err("not looked for".to_owned()),
+        Ok(client) => native::probe(client, PROBING),
+        Err(error) => Err(error.to_string()),
     };
     let required = variable("RACETRAP_REQUIRE_GPU").is_some_and(|value| value == "1");
     if let (Err(reason), false, false) = (&gpu, arguments.list, required) {
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
     let setting = Arc::new(Setting {
         catalog,
         gpu,
+        client: Mutex::new(client.ok()),
         required,
         tool: variable("RACETRAP_TOOL"),
     });
@@ -93,7 +96,11 @@ fn on_gpu(setting: &Setting, entry: &Entry, device: &DeviceInfo) -> Result<(), F
         Some(tool) => Settings::under(tool),
         None => Settings::native(),
     };
-    let mut client = Client::new()?;
+    let kept = setting.client.lock().map(|mut kept| kept.take());
+    let mut client = match kept {
+        Ok(Some(client)) => client,
+        _ => Client::new()?,
+    };
     let native = native::run(&setting.catalog, entry, &mut client, device, &settings);
     // The process must have ended, and its tool have written what it saw, before the receipt says that all is done.
     drop(client);
@@ -135,7 +142,6 @@ fn on_simulator(setting: &Setting, entry: &Entry) -> Result<(), Failed> {
         trial.summary
     );
     if trial.ok() {
-        println!("{text}");
         return Ok(());
     }
     Err(format!("{text}\nshow it: racetrap run {} -v", entry.id).into())

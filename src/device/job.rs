@@ -298,7 +298,7 @@ impl Job {
 /// The parameters of a launch in memory, each at an address that suits every type.
 ///
 /// The driver reads as many bytes of each, and as many parameters, as the kernel declares; where a job gives less, it reads
-/// zeros here and nothing else.
+/// zeros here and nothing else (up to [`MORE`] parameters that are missing).
 #[derive(Clone, Debug)]
 pub struct ParamBlock {
     units: Vec<u128>,
@@ -307,6 +307,8 @@ pub struct ParamBlock {
 
 /// Bytes of parameters that a kernel can have (PTX ISA, "Kernel Function Parameters").
 const PARAM_BYTES: usize = 32_764;
+/// Parameters that may be missing.
+const MORE: usize = 1024;
 
 impl ParamBlock {
     /// Lays parameters out; `addresses` are those of the buffers.
@@ -327,11 +329,11 @@ impl ParamBlock {
         }
         let zeros = units.len();
         units.resize(zeros + PARAM_BYTES.div_ceil(16), 0);
-        offsets.resize(params.len() + PARAM_BYTES, zeros);
+        offsets.resize(params.len() + MORE, zeros);
         ParamBlock { units, offsets }
     }
 
-    /// For each parameter, and many more than there can be, what lies there.
+    /// For each parameter, and for those that may be missing, what lies there.
     pub fn values(&self) -> impl Iterator<Item = &u128> {
         self.offsets.iter().map(|offset| &self.units[*offset])
     }
@@ -455,7 +457,7 @@ mod tests {
         assert_eq!(values[2].to_le_bytes(), std::array::from_fn(|i| i as u8));
         // Structs go on behind; what is not given is zero.
         assert_eq!(block.units[block.offsets[2] + 1], 0x1312_1110);
-        assert!(values[3..].iter().all(|v| *v == 0) && values.len() > 1024);
+        assert!(values[3..].iter().all(|v| *v == 0) && values.len() > MORE);
         assert_eq!(ParamBlock::new(&[], &[]).values().next(), Some(&0));
     }
 

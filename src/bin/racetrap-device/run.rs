@@ -6,6 +6,7 @@ use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use racetrap::device::error::{At, DeviceError};
 use racetrap::device::job::{Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr::{from_ref, null_mut};
 
@@ -140,9 +141,9 @@ impl Runner<'_> {
         })?;
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
         let shared = launch.shared;
-        // SAFETY: the driver reads parameters as the kernel declares them, and there are more pointers, and more bytes behind
-        // each, than a kernel can have; it has copied them when the call returns. What the kernel itself does
-        // to memory is the reason why this is a process of its own.
+        // SAFETY: the driver reads parameters as the kernel declares them, and there are pointers for many more than the job
+        // gives, with as many bytes behind each as a kernel can have; it has copied them when the call returns. What the kernel
+        // itself does to memory is the reason why this is a process of its own.
         let (call, code) = unsafe {
             let params = params.as_mut_ptr();
             if launch.cooperative {
@@ -208,17 +209,17 @@ impl Runner<'_> {
     }
 
     fn stream(&mut self, index: usize, at: At) -> Result<CUstream, DeviceError> {
-        if !self.streams.contains_key(&index) {
-            self.streams.insert(index, Stream::new(at)?);
-        }
-        Ok(self.streams[&index].0)
+        Ok(match self.streams.entry(index) {
+            Entry::Occupied(made) => made.get().0,
+            Entry::Vacant(none) => none.insert(Stream::new(at)?).0,
+        })
     }
 
     fn event(&mut self, index: usize, at: At) -> Result<CUevent, DeviceError> {
-        if !self.events.contains_key(&index) {
-            self.events.insert(index, Event::new(at)?);
-        }
-        Ok(self.events[&index].0)
+        Ok(match self.events.entry(index) {
+            Entry::Occupied(made) => made.get().0,
+            Entry::Vacant(none) => none.insert(Event::new(at)?).0,
+        })
     }
 }
 
