@@ -153,11 +153,12 @@ mod tests {
             "compute-sanitizer",
             "cargo-nextest",
             "NVIDIA driver",
+            "GPU",
             "ncu",
         ] {
             assert!(text.contains(word), "{text}");
         }
-        assert_eq!(text.matches("for: ").count(), 6);
+        assert_eq!(text.matches("for: ").count(), 7);
         assert_eq!(
             text.matches("missing ").count(),
             text.matches("get: ").count()
