@@ -5,27 +5,28 @@
 //! that replies go to is put aside first, and what is printed goes to a file from which each reply takes its
 //! part. After an error from which the GPU does not recover for this process, it ends; whoever wants more starts a new one.
 
-// The one place that calls the driver.
+// The one place that calls the driver. Nothing of it is in a test build (`cargo test --all-targets` makes one), so that this
+// starts without a driver.
 #![allow(unsafe_code)]
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod driver;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod gpu;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod output;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod run;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod serve;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 fn main() -> std::process::ExitCode {
     serve::main()
 }
 
 /// As if the loader had not found the driver.
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), test))]
 fn main() -> std::process::ExitCode {
     eprintln!("racetrap-device: runs on Linux alone");
     std::process::ExitCode::from(127)
