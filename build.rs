@@ -1,5 +1,93 @@
-//! Builds the binary anew when a file of the catalogue inside it is added or changes.
+//! Builds the binary anew when a file of the catalogue inside it is added or changes, and makes the library that
+//! `racetrap-device` is linked with.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+
 fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=kernels");
     println!("cargo:rerun-if-changed=cases");
+    let linux = variable("CARGO_CFG_TARGET_OS").as_deref() == Some("linux");
+    if linux && variable("CARGO_FEATURE_DEVICE").is_some() {
+        link_with_a_stub();
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Lets `racetrap-device` be linked where there is no driver: with a library that has the driver's soname and the functions
+/// that the program calls. The loader then wants `libcuda.so.1` when the program starts, and finds the real one where
+/// there is a driver. What `cust` refers to and the program never reaches may stay open; this holds for that binary alone.
+fn link_with_a_stub() {
+    println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
+    let folder = PathBuf::from(variable("OUT_DIR").unwrap_or_default());
+    let (source, library) = (folder.join("cuda.c"), folder.join("libcuda.so"));
+    if let Err(error) = std::fs::write(&source, functions()) {
+        eprintln!("error: {}: {error}", source.display());
+        exit(1);
+    }
+    // Cargo names the linker of a cross build here.
+    let linkers: Vec<String> = variable("RUSTC_LINKER")
+        .into_iter()
+        .chain(["cc".to_owned()])
+        .collect();
+    if !linkers.iter().any(|linker| stub(linker, &source, &library)) {
+        eprintln!(
+            "error: could not make the library that `racetrap-device` is linked with, by {}. \
+             A C compiler is needed (`cc`), or build without that binary: `--no-default-features`",
+            linkers.join(" or ")
+        );
+        exit(1);
+    }
+    for argument in [
+        &format!("-L{}", folder.display()),
+        "-Wl,--unresolved-symbols=ignore-all",
+    ] {
+        println!("cargo:rustc-link-arg-bin=racetrap-device={argument}");
+    }
+}
+
+/// Where the program declares the functions that it calls itself.
+const CALLED: &str = "src/bin/racetrap-device/driver.rs";
+/// Those that it calls through `cust`.
+const CALLED_BY_CUST: [&str; 8] = [
+    "cuInit",
+    "cuDeviceGet",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuGetErrorString",
+];
+
+/// The library's source. Nobody runs it: each function says `CUDA_ERROR_STUB_LIBRARY`.
+fn functions() -> String {
+    println!("cargo:rerun-if-changed={CALLED}");
+    let source = std::fs::read_to_string(CALLED).unwrap_or_default();
+    let declared = source.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("pub fn cu")?;
+        Some(format!("cu{}", rest.split_once('(')?.0))
+    });
+    declared
+        .chain(CALLED_BY_CUST.map(str::to_owned))
+        .map(|name| format!("int {name}(void) {{ return 34; }}\n"))
+        .collect()
+}
+
+fn stub(linker: &str, source: &Path, library: &Path) -> bool {
+    Command::new(linker)
+        .args([
+            "-shared",
+            "-fPIC",
+            "-nostdlib",
+            "-Wl,-soname,libcuda.so.1",
+            "-o",
+        ])
+        .args([library, source])
+        .status()
+        .is_ok_and(|status| status.success())
 }
