@@ -8,6 +8,7 @@ pub mod check;
 mod doctor;
 mod explain;
 mod failure;
+mod judge;
 mod progress;
 mod run;
 
@@ -81,6 +82,8 @@ enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Judge what a tool of compute-sanitizer wrote about a case: for the wrappers in sanitizer/
+    Judge(judge::JudgeArgs),
     /// Renew what is generated: for those who change the catalogue
     Catalog(catalog::CatalogArgs),
 }
@@ -122,6 +125,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
+        Command::Judge(args) => judge::judge(args, color),
         Command::Catalog(args) => catalog::catalog(args),
         Command::Explain { rule } => {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))

@@ -35,7 +35,8 @@ pub struct Where {
 }
 
 impl Where {
-    fn load(&self) -> Result<Catalog, Failure> {
+    /// Reads it.
+    pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match &self.catalog {
             Some(folder) => Catalog::read(folder),
             None => Catalog::embedded(),

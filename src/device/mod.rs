@@ -1,0 +1,4 @@
+//! Runs on a GPU.
+
+pub mod job;
+pub mod receipt;
