@@ -2,4 +2,5 @@
 fn main() {
     println!("cargo:rerun-if-changed=kernels");
     println!("cargo:rerun-if-changed=cases");
+    println!("cargo:rerun-if-changed=sanitizer/evidence");
 }

@@ -8,8 +8,7 @@
 # Environment, all optional:
 #   RACETRAP_REQUIRE_GPU=1       fail where there is no GPU, instead of letting the test judge on the simulator
 #   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 200)
-#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote
-#   RACETRAP_EVIDENCE=FOLDER     note each verdict, for `racetrap evidence merge`
+#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap evidence merge`
 # For the test binary the wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (where to write the receipt).
 
 set -uo pipefail
@@ -108,7 +107,8 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
         child=$!
         # Whoever ends the wrapper ends the tool: `timeout` passes the signal on.
         trap 'kill -TERM "$child" 2>/dev/null' TERM INT HUP
-        wait "$child"
+        # The shell's own words about a crash are left out; the judge has better ones.
+        { wait "$child"; } 2>/dev/null
         status=$?
         trap - TERM INT HUP
     fi
@@ -118,7 +118,6 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
     [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
-    [[ -n ${RACETRAP_EVIDENCE:-} ]] && judge+=(--evidence-dir "$RACETRAP_EVIDENCE")
     "$racetrap" judge "${judge[@]}"
     verdict=$?
     if ((verdict)); then

@@ -215,7 +215,8 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     })
 }
 
-fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
+/// The cases that patterns select; one that selects none is the error.
+pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
     catalog.select(patterns).map_err(|none| {
         let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
         match none.near {

@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 /// The exit status that the wrappers ask of compute-sanitizer where it finds something (`--error-exitcode`).
 pub const FOUND_SOMETHING: i32 = 86;
 
+/// The exit status of a test binary with a test that failed.
+const TEST_FAILED: i32 = 101;
+
 /// What a tool says about a case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
@@ -29,7 +32,7 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What was reported, equal reports summed up.
     pub reports: Vec<Report>,
-    /// Annotations that no report has hit.
+    /// Annotations that no report has hit, of the rules that the tool can see a sign of.
     pub missing: Vec<Missing>,
     /// Reports that the tool counted and left out.
     pub left_out: u64,
@@ -141,6 +144,9 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         explained(tool, &receipt, &api)?;
     }
     let wanted = if count > 0 { FOUND_SOMETHING } else { 0 };
+    if count == 0 && status == TEST_FAILED {
+        return Err(Trouble::TestFailed { tool });
+    }
     if status != wanted {
         return Err(Trouble::StatusDiffers {
             tool,
@@ -166,9 +172,13 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         (false, true) => Verdict::Clean,
         _ => Verdict::FalseAlarm,
     };
+    let visible = |missing: &Missing| {
+        let name = missing.name.split('#').next().unwrap_or_default();
+        tool.rules().any(|rule| rule.name() == name)
+    };
     Ok(Judgement {
         verdict,
-        missing: expected.missing(),
+        missing: expected.missing().into_iter().filter(visible).collect(),
         reports,
         left_out: log.left_out,
         receipt,

@@ -19,6 +19,7 @@ pub use record::{End, Kind, Record, Severity};
 pub use recording::Recording;
 pub use trouble::Trouble;
 
+use crate::rules::Rule;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,6 +57,26 @@ impl Tool {
         Tool::Memcheck,
         Tool::Initcheck,
     ];
+
+    /// What the tool reports about a kernel.
+    fn kinds(self) -> &'static [Kind] {
+        match self {
+            Tool::Racecheck => &[Kind::Race],
+            Tool::Synccheck => &[Kind::DivergentBarrier],
+            Tool::Memcheck => &[Kind::OutOfBounds],
+            Tool::Initcheck => &[Kind::Uninitialized],
+        }
+    }
+
+    /// The rules that it can see a sign of.
+    pub fn rules(self) -> impl Iterator<Item = Rule> {
+        self.kinds().iter().flat_map(|kind| kind.rules()).copied()
+    }
+
+    /// The tool of this name.
+    pub fn named(name: &str) -> Option<Tool> {
+        Tool::ALL.into_iter().find(|tool| tool.name() == name)
+    }
 
     /// As on compute-sanitizer's command line.
     pub fn name(self) -> &'static str {

@@ -142,7 +142,7 @@ pub enum Trouble {
         kind: String,
     },
     /// Records and summary contradict each other.
-    #[error("{tool} says that it reported {summary}, and there are {records} records")]
+    #[error("{tool} says that it made {summary} reports, and the file has {records} of them")]
     CountDiffers {
         /// The tool.
         tool: Tool,
@@ -158,6 +158,12 @@ pub enum Trouble {
         tool: Tool,
         /// What it reports.
         kind: String,
+    },
+    /// The test failed, and the tool has nothing to say about it.
+    #[error("the test failed under {tool}, which found nothing")]
+    TestFailed {
+        /// The tool.
+        tool: Tool,
     },
     /// The status contradicts the records.
     #[error("{tool} found {found}, and its exit status is {status}")]
@@ -190,8 +196,10 @@ impl Trouble {
             Trouble::TimedOut { .. } => {
                 "give it more time with RACETRAP_TIME_LIMIT=SECONDS; a kernel that hangs does so under the tools too"
             }
-            Trouble::Killed { .. } => "was the machine short of memory? run the case alone",
-            Trouble::NoLog { .. } | Trouble::NoSummary { .. } => {
+            Trouble::Killed { signal: 9, .. } => {
+                "was the machine short of memory? run the case alone"
+            }
+            Trouble::Killed { .. } | Trouble::NoLog { .. } | Trouble::NoSummary { .. } => {
                 "the tool has crashed or was stopped; what it printed is below"
             }
             Trouble::DeviceRefused { .. } => {
@@ -203,7 +211,9 @@ impl Trouble {
             | Trouble::UnknownRecord { .. } => {
                 "is this a new version of the tool? src/sanitizer/ reads what the versions in sanitizer/recordings/ write"
             }
-            Trouble::NeverStarted { .. } => "what the test printed is below",
+            Trouble::NeverStarted { .. } | Trouble::TestFailed { .. } => {
+                "what the test printed is below"
+            }
             Trouble::BadReceipt(_) => "were the test and racetrap built from the same sources?",
             Trouble::OtherCase { .. } | Trouble::OtherTool { .. } => {
                 "a receipt of an earlier run lies in the way: remove it"
@@ -220,7 +230,7 @@ impl Trouble {
                 "load the PTX with line information (CU_JIT_GENERATE_LINE_INFO)"
             }
             Trouble::StatusDiffers { .. } => {
-                "a wrapper must set --error-exitcode, whose default is 0; a test that fails on its own has another status"
+                "a wrapper must set --error-exitcode, whose default is 0"
             }
             Trouble::Unreadable { .. } => "may racetrap read it?",
         }
