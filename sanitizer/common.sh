@@ -95,12 +95,13 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     trap "rm -rf '$work'" EXIT
     local limit=${RACETRAP_TIME_LIMIT:-200}
     status=127
+    # Several wrappers may run side by side, and each takes a port for each process that it follows: hence the connections.
     : >"$work/test.txt"
     if [[ -n $sanitizer ]]; then
         RACETRAP_TOOL=$tool RACETRAP_RECEIPT=$work/receipt.json \
             timeout --kill-after=10 "$limit" \
             "$sanitizer" --tool "$tool" "${options[@]}" \
-            --target-processes all --error-exitcode "$found_something" \
+            --target-processes all --max-connections 64 --error-exitcode "$found_something" \
             --print-limit 2000 --strip-paths no --show-backtrace device \
             --xml --save "$work/records.xml" --log-file "$work/log.txt" \
             "$@" >"$work/test.txt" 2>&1 &

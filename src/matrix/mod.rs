@@ -122,13 +122,9 @@ impl Matrix {
 
     /// Rows to look at: the buggy cases, and correct ones that somebody accuses.
     pub fn telling(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| {
-            row.buggy
-                || row
-                    .cells
-                    .iter()
-                    .any(|cell| *cell == Cell::Says(Verdict::FalseAlarm))
-        })
+        self.rows
+            .iter()
+            .filter(|row| row.buggy || row.cells.contains(&Cell::Says(Verdict::FalseAlarm)))
     }
 
     /// How many correct cases there are.

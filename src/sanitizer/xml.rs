@@ -146,7 +146,8 @@ fn places(record: Node) -> Vec<End> {
         .map(|node| End {
             action: around(node, record, |near| text_of(near, "direction"))
                 .or_else(|| around(node, record, |near| text_of(near, "access")))
-                .and_then(|word| action(&word)),
+                .and_then(|word| action(&word))
+                .or_else(|| around(node, record, |near| action(near.tag_name().name()))),
             function: text_of(node, "func"),
             file: file(node),
             line: line(node),
@@ -227,4 +228,145 @@ fn point(node: Node, name: &str) -> Option<[u32; 3]> {
 fn descendant_point(node: Node, name: &str) -> Option<[u32; 3]> {
     let parent = node.descendants().find(|n| child(*n, name).is_some())?;
     point(parent, name)
+}
+
+/// The documents here are ours, in the shapes that the reader must cope with; no tool has written them.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(record: &str) -> Record {
+        let text =
+            format!("<ComputeSanitizerOutput><record>{record}</record></ComputeSanitizerOutput>");
+        let mut records = parse(&text).unwrap();
+        assert_eq!(records.len(), 1);
+        records.remove(0)
+    }
+
+    const WHO: &str = "<who><threadIdx><x>1</x><y>2</y><z>3</z></threadIdx>\
+        <blockIdx><x>4</x><y>5</y><z>6</z></blockIdx></who>";
+    const WHERE: &str =
+        "<where><func>k(int*)</func><path>kernels/a.cu</path><line>7</line><pc>0x10</pc></where>";
+
+    #[test]
+    fn an_access_out_of_bounds() {
+        let record = one(&format!(
+            "<kind>Precise</kind><level>Error</level>{WHO}<what><text>Invalid __global__ write of size 4 bytes\
+             : Access is out of bounds</text><direction>write</direction><address>0x7f00</address></what>{WHERE}\
+             <deviceStack><frame><func>k</func><path>kernels/a.cu</path><line>30</line></frame></deviceStack>\
+             <hostStack><frame><func>main</func><path>main.c</path><line>1</line></frame></hostStack>"
+        ));
+        assert_eq!(
+            (record.kind, record.severity),
+            (Kind::OutOfBounds, Severity::Error)
+        );
+        assert_eq!(
+            (record.block, record.address),
+            (Some([4, 5, 6]), Some(0x7f00))
+        );
+        let [end] = record.ends.as_slice() else {
+            panic!("{:?}", record.ends)
+        };
+        assert_eq!(
+            (end.action, end.thread),
+            (Some(Action::Write), Some([1, 2, 3]))
+        );
+        assert_eq!(end.lines_in("kernels/a.cu"), [7, 30]);
+        assert_eq!(end.lines_in("kernels/b.cu"), [0; 0]);
+    }
+
+    #[test]
+    fn kinds_by_kind_and_sentence() {
+        for (kind, text, expected) in [
+            (
+                "Precise",
+                "Invalid __shared__ read: Address is misaligned",
+                Kind::Misaligned,
+            ),
+            (
+                "Imprecise",
+                "Misaligned shared or local address",
+                Kind::Imprecise,
+            ),
+            (
+                "Initcheck",
+                "Uninitialized __global__ memory read of size 4 bytes",
+                Kind::Uninitialized,
+            ),
+            (
+                "Synccheck",
+                "Barrier error detected. Divergent thread(s) in warp",
+                Kind::DivergentBarrier,
+            ),
+            (
+                "Synccheck",
+                "Barrier error detected. Invalid arguments",
+                Kind::InvalidBarrier,
+            ),
+            ("Hazard", "Potential RAW hazard detected", Kind::HazardRaw),
+            ("Hazard", "Potential WAR hazard detected", Kind::HazardWar),
+            ("Hazard", "Potential WAW hazard detected", Kind::HazardWaw),
+            ("Analysis", "Race reported", Kind::Race),
+            ("Api", "Program hit an error", Kind::Api),
+            (
+                "Leak",
+                "Leaked 4 bytes",
+                Kind::Unknown("Leak: Leaked 4 bytes".to_owned()),
+            ),
+            ("Hazard", "", Kind::Unknown("Hazard".to_owned())),
+            ("", "", Kind::Unknown(String::new())),
+        ] {
+            let record = one(&format!(
+                "<kind>{kind}</kind><level>Warning</level><what><text>{text}</text></what>{WHERE}"
+            ));
+            assert_eq!(
+                (record.kind, record.severity),
+                (expected, Severity::Warning)
+            );
+        }
+    }
+
+    #[test]
+    fn both_threads_of_a_hazard() {
+        let thread = |x: u32, line: u32| {
+            format!(
+                "<threadIdx><x>{x}</x><y>0</y><z>0</z></threadIdx><where><path>/m/kernels/a.cu</path><line>{line}</line></where>"
+            )
+        };
+        let record = one(&format!(
+            "<kind>Hazard</kind><level>Error</level><what><text>Potential WAR hazard</text></what>\
+             <thread0><direction>Read</direction>{}</thread0><thread1><direction>Write</direction>{}</thread1>",
+            thread(3, 9),
+            thread(4, 8)
+        ));
+        let ends: Vec<_> = record
+            .ends
+            .iter()
+            .map(|end| (end.action, end.thread, end.lines_in("kernels/a.cu")))
+            .collect();
+        assert_eq!(
+            ends,
+            [
+                (Some(Action::Read), Some([3, 0, 0]), vec![9]),
+                (Some(Action::Write), Some([4, 0, 0]), vec![8]),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_document_of_the_tool() {
+        assert!(matches!(parse(""), Err(XmlError::Syntax(_))));
+        assert!(matches!(
+            parse("<ComputeSanitizerOutput><record>"),
+            Err(XmlError::Syntax(_))
+        ));
+        assert_eq!(parse("<a/>"), Err(XmlError::Root("a".to_owned())));
+        assert_eq!(
+            parse("<ComputeSanitizerOutput><verdict/></ComputeSanitizerOutput>"),
+            Err(XmlError::Element("verdict".to_owned()))
+        );
+        assert_eq!(parse("<ComputeSanitizerOutput/>"), Ok(vec![]));
+        let doctype = "<!DOCTYPE x [<!ENTITY a \"a\">]><ComputeSanitizerOutput/>";
+        assert!(matches!(parse(doctype), Err(XmlError::Syntax(_))));
+    }
 }
