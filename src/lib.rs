@@ -15,6 +15,9 @@
 //! 6. **Verdict**: [`expect`] matches findings with the tags on the kernel's lines; [`report`] words and
 //!    renders them; [`exit`] has the exit codes.
 //!
+//! On a GPU, [`catalog::gpu`] makes a job of the same plan, [`device`] has it done by a process of its own, and
+//! [`catalog::native`] compares the results with the same oracle.
+//!
 //! # What always holds
 //!
 //! Detectors know neither the backend nor the instruction set; the simulator knows no rule; a renderer looks at

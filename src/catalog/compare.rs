@@ -1,7 +1,7 @@
 //! Compares what a run left in its buffers, and printed, with what the oracle says.
 
-use super::case::{Oracle, Tolerance};
-use super::machine::{MachineError, Prepared, Ran};
+use super::case::{Case, Oracle, Tolerance};
+use super::machine::{MachineError, Prepared};
 use super::oracle::{self, Elements, Given};
 use super::plan::{Plan, PlanError, evaluate, values};
 use super::values::{ElementType, Number};
@@ -119,31 +119,57 @@ pub enum OracleError {
     },
 }
 
-/// The first wrong place of a run that came to its end, if there is one.
+/// What a run left behind, whatever it ran on.
+pub trait Left {
+    /// What a buffer holds at the end, at least as far as it is compared, and for each element whether it was ever
+    /// written; `true` where that is not known.
+    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), MachineError>;
+
+    /// What was printed.
+    fn printed(&self) -> &str;
+}
+
+/// The buffers that are compared, by their names in the oracle, with their indices and the number of elements from
+/// the start that count.
+pub fn compared<'c>(
+    case: &'c Case,
+    plan: &Plan,
+) -> Result<Vec<(&'c str, &'c Oracle, usize, u64)>, PlanError> {
+    let known = case
+        .oracle
+        .iter()
+        .filter_map(|(name, oracle)| Some((name, oracle, *plan.names.get(name)?)));
+    known
+        .map(|(name, oracle, buffer)| {
+            let length = plan.buffers[buffer].length;
+            let wanted = match &oracle.first {
+                None => length,
+                Some(first) => {
+                    let first = evaluate("`first`", first, &plan.sizes)?;
+                    u64::try_from(first).unwrap_or(0).min(length)
+                }
+            };
+            Ok((name.as_str(), oracle, buffer, wanted))
+        })
+        .collect()
+}
+
+/// The first wrong place of a run that came to its end, if there is one. The simulator answers for oracles that are
+/// kernels.
 pub fn compare(
     prepared: &Prepared<'_>,
     plan: &Plan,
-    ran: &Ran,
+    left: &dyn Left,
 ) -> Result<Option<Mismatch>, OracleError> {
     let case = &prepared.entry.case;
-    for (name, oracle) in &case.oracle {
-        let Some(buffer) = plan.names.get(name).copied() else {
-            continue;
-        };
+    for (name, oracle, buffer, wanted) in compared(case, plan)? {
         let planned = &plan.buffers[buffer];
-        let wanted = match &oracle.first {
-            None => planned.length,
-            Some(first) => {
-                let first = evaluate("`first`", first, &plan.sizes)?;
-                u64::try_from(first).unwrap_or(0).min(planned.length)
-            }
-        };
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
         let expected = answer(prepared, plan, oracle, buffer, wanted)?;
         if expected.len() < wanted {
             let given = expected.len();
             return Err(OracleError::Length {
-                buffer: name.clone(),
+                buffer: name.to_owned(),
                 given,
                 wanted,
             });
@@ -153,16 +179,17 @@ pub fn compare(
             planned.element,
             &expected.first(wanted).to_bytes(planned.element),
         );
-        let (found, written) = ran.result(plan, buffer)?;
+        let (found, written) = left.result(plan, buffer)?;
         let is_wrong = |index: &usize| {
-            !written[*index] || !close(found.get(*index), expected.get(*index), oracle.tolerance)
+            written.get(*index) != Some(&true)
+                || !close(found.get(*index), expected.get(*index), oracle.tolerance)
         };
         let mut wrong = (0..wanted).filter(is_wrong);
         if let Some(index) = wrong.next() {
             return Ok(Some(Mismatch::Element {
-                buffer: name.clone(),
+                buffer: name.to_owned(),
                 index,
-                found: written[index].then(|| found.get(index)),
+                found: (written.get(index) == Some(&true)).then(|| found.get(index)),
                 expected: expected.get(index),
                 wrong: 1 + wrong.count(),
                 element: planned.element,
@@ -172,7 +199,7 @@ pub fn compare(
     Ok(case
         .prints
         .as_ref()
-        .and_then(|expected| printed(&ran.output, expected)))
+        .and_then(|expected| printed(left.printed(), expected)))
 }
 
 fn printed(found: &str, expected: &str) -> Option<Mismatch> {

@@ -10,7 +10,7 @@ use super::values::SizeSpec;
 use crate::simt::ScheduleSpec;
 use proptest::num::u64::BinarySearch;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rand::Rng;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -301,6 +301,22 @@ impl Strategy for Draws<'_> {
     }
 }
 
+/// The source of all that is random in the runs of a case.
+pub fn runner(seed: u64, id: &str) -> TestRunner {
+    let mut state = id
+        .bytes()
+        .fold(seed, |hash, byte| mix(hash ^ u64::from(byte)));
+    let mut bytes = [0; 32];
+    for chunk in bytes.chunks_mut(8) {
+        state = mix(state);
+        chunk.copy_from_slice(&state.to_le_bytes());
+    }
+    TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
+    )
+}
+
 /// Shrinks a draw: sizes by bisection, inputs and schedule by trying the simpler ones from the simplest on.
 #[derive(Clone, Debug)]
 pub struct DrawTree {
@@ -450,7 +466,6 @@ impl<T> Shrink for Simplest<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::test_runner::{Config, RngAlgorithm, TestRng};
 
     fn case(sizes: &str) -> Case {
         let yaml = format!(
@@ -459,7 +474,7 @@ mod tests {
         super::super::load::from_yaml("c.yaml", &yaml).unwrap()
     }
 
-    fn runner() -> TestRunner {
+    fn fixed_runner() -> TestRunner {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
         TestRunner::new_with_rng(Config::default(), rng)
     }
@@ -468,7 +483,7 @@ mod tests {
     fn sizes_follow_each_other() {
         let case =
             case("{n: \"threads + 1..=blocks * threads\", threads: [32, 64], blocks: 2..=5}");
-        let mut runner = runner();
+        let mut runner = fixed_runner();
         for run in 0..100 {
             let draws = Draws {
                 case: &case,
@@ -500,7 +515,7 @@ mod tests {
     #[test]
     fn shrinks_to_the_smallest_that_still_fails() {
         let case = case("{n: 1..=1000, threads: [1, 32, 64, 128]}");
-        let mut runner = runner();
+        let mut runner = fixed_runner();
         let fails = |draw: &Draw| {
             let s = draw.sizes(&case).unwrap();
             s["n"] >= 37 && s["threads"] > 32 && draw.schedule != ScheduleSpec::Lockstep

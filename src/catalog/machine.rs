@@ -1,19 +1,19 @@
 //! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
 
+use super::arguments::{self, Encoded};
 use super::case::Case;
+use super::compare::Left;
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
 use super::plan::{Plan, PlannedLaunch, Value};
 use crate::backend::{Independence, Options, Session};
 use crate::finding::{Action, Finding};
-use crate::ptx::ast::ScalarType;
 use crate::ptx::{matches_entry, parse};
 use crate::report::{Diagnostic, KernelView, Scene, SourceFile, Sources, diagnose};
 use crate::rules::Rule;
 use crate::simt::memory::MemoryError;
 use crate::simt::observer::Blind;
-use crate::simt::program::ParamInfo;
 use crate::simt::{
     Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
 };
@@ -289,7 +289,8 @@ impl<'c> Prepared<'c> {
         }
     }
 
-    fn program(&self, planned: &PlannedLaunch) -> Result<&Program, MachineError> {
+    /// The program of a launch.
+    pub fn program(&self, planned: &PlannedLaunch) -> Result<&Program, MachineError> {
         // All kernels that a case names were lowered.
         self.programs
             .get(planned.entry.as_str())
@@ -377,13 +378,8 @@ impl<'c> Prepared<'c> {
 /// Warp-instructions of a launch, where the case sets no budget.
 const STEPS: u64 = 2_000_000;
 
-impl Ran {
-    /// What a buffer holds at the end, and for each element whether it was ever written.
-    pub fn result(
-        &self,
-        plan: &Plan,
-        buffer: usize,
-    ) -> Result<(Elements, Vec<bool>), MachineError> {
+impl Left for Ran {
+    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), MachineError> {
         let planned = &plan.buffers[buffer];
         let width = planned.element.bytes();
         let bytes = planned.length * width as u64;
@@ -394,6 +390,10 @@ impl Ran {
             .map(|element| !element.contains(&false))
             .collect();
         Ok((Elements::from_bytes(planned.element, &data), written))
+    }
+
+    fn printed(&self) -> &str {
+        &self.output
     }
 }
 
@@ -421,26 +421,13 @@ fn made(
     program: &Program,
     addresses: &[u64],
 ) -> Result<Launch, MachineError> {
-    if planned.args.len() != program.params.len() {
-        return Err(MachineError::ArgumentCount {
-            entry: planned.entry.clone(),
-            wanted: program.params.len(),
-            given: planned.args.len(),
-        });
-    }
     let mut params = vec![0; program.param_bytes as usize];
-    for (index, (value, param)) in planned.args.iter().zip(&program.params).enumerate() {
-        let bytes =
-            encoded(*value, param, addresses).ok_or_else(|| MachineError::ArgumentType {
-                entry: planned.entry.clone(),
-                index: index + 1,
-                given: match value {
-                    Value::Buffer(_) => "a buffer".to_owned(),
-                    Value::Integer(n) => n.to_string(),
-                    Value::Float(x) => format!("{x:?}"),
-                },
-                wanted: format!("{:?}", param.ty).to_lowercase(),
-            })?;
+    let encoded = arguments::encode(planned, &program.params)?;
+    for (argument, param) in encoded.into_iter().zip(&program.params) {
+        let bytes = match argument {
+            Encoded::Address(buffer) => addresses[buffer].to_le_bytes().to_vec(),
+            Encoded::Bytes(bytes) => bytes,
+        };
         let at = param.offset as usize;
         params[at..at + bytes.len()].copy_from_slice(&bytes);
     }
@@ -452,29 +439,4 @@ fn made(
         cooperative: planned.cooperative,
         number: 0,
     })
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "an argument's conversion"
-)]
-fn encoded(value: Value, param: &ParamInfo, addresses: &[u64]) -> Option<Vec<u8>> {
-    let width = param.bytes as usize;
-    if param.count != 1 {
-        return None;
-    }
-    match (value, param.ty) {
-        (Value::Buffer(index), _) => (width == 8).then(|| addresses[index].to_le_bytes().to_vec()),
-        (Value::Float(x), ScalarType::F32) => Some((x as f32).to_le_bytes().to_vec()),
-        (Value::Float(x), ScalarType::F64) => Some(x.to_le_bytes().to_vec()),
-        (Value::Integer(n), ScalarType::F32) => Some((n as f32).to_le_bytes().to_vec()),
-        (Value::Integer(n), ScalarType::F64) => Some((n as f64).to_le_bytes().to_vec()),
-        (Value::Integer(n), _) if width <= 8 => {
-            let bits = width as u32 * 8;
-            let fits = bits == 64 || (-(1i64 << (bits - 1))..1i64 << bits).contains(&n);
-            fits.then(|| n.to_le_bytes()[..width].to_vec())
-        }
-        _ => None,
-    }
 }

@@ -8,21 +8,26 @@
 //! outputs with the oracle's.
 
 pub mod annotation;
+pub mod arguments;
 pub mod case;
 pub mod check;
 pub mod compare;
 pub mod condition;
 pub mod draw;
 pub mod error;
+pub mod example;
 pub mod expression;
+pub mod gpu;
 pub mod load;
 pub mod locate;
 pub mod machine;
+pub mod native;
 pub mod oracle;
 pub mod pinned;
 pub mod plan;
 pub mod renew;
 pub mod runner;
+pub mod shrink;
 pub mod token;
 pub mod tree;
 pub mod trial;

@@ -5,11 +5,13 @@
 
 use super::case::{Case, ExpectedVerdict, PerfCounts, PerfRule};
 use super::compare::{Mismatch, compare};
-use super::draw::{Draw, DrawTree, Draws, Inputs, mix};
+use super::draw::{Draw, Draws, runner};
+use super::example::{Counterexample, example};
 use super::load::{Catalog, Entry};
 use super::machine::{PrepareError, Prepared, Ran, Seen};
 use super::plan::{Plan, evaluate, plan};
-use super::token::{free, token};
+use super::shrink::{Tried, shrink};
+use super::token::token;
 use crate::backend::Independence;
 use crate::expect::Expected;
 use crate::finding::{Detail, Finding};
@@ -17,7 +19,6 @@ use crate::report::{Check, Diagnostic, Verdict};
 use crate::rules::{Level, Rule};
 use crate::simt::{ScheduleSpec, Stop};
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -109,49 +110,6 @@ impl Trial {
             output: self.output.clone(),
             time: self.time,
         }
-    }
-}
-
-/// A run that shows something, made as small as it gets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Counterexample {
-    /// Threads of a block, in the largest launch.
-    pub threads: u64,
-    /// Blocks, in that launch.
-    pub blocks: u64,
-    /// The sizes that are not themselves the number of threads or blocks.
-    pub sizes: Vec<(String, i64)>,
-    /// The inputs, where the case draws some.
-    pub inputs: Option<Inputs>,
-    /// The schedule.
-    pub schedule: ScheduleSpec,
-    /// What it shows: a wrong result, or the name of a finding.
-    pub shows: String,
-    /// The token that replays it.
-    pub token: String,
-}
-
-impl fmt::Display for Counterexample {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |count: u64| if count == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{} thread{}, {} block{}",
-            self.threads,
-            plural(self.threads),
-            self.blocks,
-            plural(self.blocks)
-        )?;
-        for (name, value) in &self.sizes {
-            write!(f, ", {name} = {value}")?;
-        }
-        match self.inputs {
-            None => {}
-            Some(Inputs::Ones) => f.write_str(", all inputs 1")?,
-            Some(Inputs::Counting) => f.write_str(", inputs 1, 2, 3 …")?,
-            Some(Inputs::Random(_)) => f.write_str(", random inputs")?,
-        }
-        write!(f, ", {}: {}", self.schedule, self.shows)
     }
 }
 
@@ -498,42 +456,17 @@ impl<'a> Trier<'a> {
     /// The smallest run that still shows it.
     fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
         let (_, start) = self.evidence.get(aim)?.clone();
-        let (mut budget, mut steps) = (SHRINKING, 0);
-        let mut best = (self.observe(&start).ok()?, start);
+        let first = self.observe(&start).ok()?;
         let fixed = self.settings.schedule.is_some();
-        // A second pass, because under a simpler schedule a smaller size may do.
-        for _ in 0..2 {
-            let before = best.1.clone();
-            let mut tree = DrawTree::new(before.clone(), fixed);
-            let mut shows = true;
-            while budget > 0 && steps < SHRINKING_STEPS {
-                let moved = if shows {
-                    tree.simplify()
-                } else {
-                    tree.complicate()
-                };
-                if !moved {
-                    if shows {
-                        break;
-                    }
-                    shows = true;
-                    continue;
-                }
-                budget -= 1;
-                let draw = tree.current();
-                let observed = self.observe(&draw).ok();
-                steps += observed.as_ref().map_or(0, Observation::weight);
-                let found = observed.filter(|o| o.aims().contains(aim));
-                shows = found.is_some();
-                if let Some(observation) = found {
-                    best = (observation, draw);
-                }
+        let mut steps = 0;
+        Some(shrink((first, start), fixed, SHRINKING, &mut |draw| {
+            let observed = self.observe(draw).ok();
+            steps += observed.as_ref().map_or(0, Observation::weight);
+            Tried {
+                shows: observed.filter(|o| o.aims().contains(aim)),
+                enough: steps >= SHRINKING_STEPS,
             }
-            if best.1 == before {
-                break;
-            }
-        }
-        Some(best)
+        }))
     }
 
     fn shows(&self, observation: &Observation, aim: &Aim) -> String {
@@ -558,6 +491,11 @@ impl<'a> Trier<'a> {
         }
     }
 
+    fn example(&self, plan: &Plan, draw: &Draw, shows: String) -> Counterexample {
+        let schedule = Some(draw.schedule.clone());
+        example(self.prepared.entry, plan, draw, schedule, shows)
+    }
+
     fn worded(&self, observation: &Observation, aim: &Aim, draw: &Draw) -> Option<Diagnostic> {
         let finding = observation.finding(aim)?;
         let plan = &observation.plan;
@@ -570,39 +508,6 @@ impl<'a> Trier<'a> {
         worded.expected = matches!(aim, Aim::Group(_));
         Some(worded)
     }
-
-    fn example(&self, plan: &Plan, draw: &Draw, shows: String) -> Counterexample {
-        let case = self.case();
-        let largest = plan
-            .launches
-            .iter()
-            .max_by_key(|l| l.grid.count() * l.block.count());
-        let (threads, blocks) = largest.map_or((0, 0), |l| (l.block.count(), l.grid.count()));
-        let is_geometry = |name: &str| {
-            case.launches.iter().any(|l| {
-                let is = |e: &Vec<super::expression::Expression>| {
-                    e.len() == 1 && e[0].as_name() == Some(name)
-                };
-                is(&l.grid.0) || is(&l.block.0)
-            })
-        };
-        let sizes = free(case)
-            .filter(|(name, _)| !is_geometry(name))
-            .filter_map(|(name, _)| Some((name.to_owned(), *plan.sizes.get(name)?)));
-        let random = case
-            .buffers
-            .values()
-            .any(|b| matches!(b.values, super::values::Fill::Random(_)));
-        Counterexample {
-            threads,
-            blocks,
-            sizes: sizes.collect(),
-            inputs: random.then_some(draw.inputs),
-            schedule: draw.schedule.clone(),
-            shows,
-            token: token(&self.prepared.entry.id, case, &plan.sizes, draw),
-        }
-    }
 }
 
 fn trouble(trial: &mut Trial, trouble: Trouble) {
@@ -610,21 +515,6 @@ fn trouble(trial: &mut Trial, trouble: Trouble) {
         Trouble::Unsupported(text) => (Verdict::Unsupported, text),
         Trouble::Inconclusive(text) => (Verdict::Inconclusive, text),
     };
-}
-
-fn runner(seed: u64, id: &str) -> TestRunner {
-    let mut state = id
-        .bytes()
-        .fold(seed, |hash, byte| mix(hash ^ u64::from(byte)));
-    let mut bytes = [0; 32];
-    for chunk in bytes.chunks_mut(8) {
-        state = mix(state);
-        chunk.copy_from_slice(&state.to_le_bytes());
-    }
-    TestRunner::new_with_rng(
-        Config::default(),
-        TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
-    )
 }
 
 /// The figures that a case asks of a rule's notes; `None` if it does not look for them.

@@ -1,10 +1,13 @@
 //! `racetrap doctor`: what of the tools that racetrap can use is there.
 
+use crate::catalog::native::probe;
+use crate::device::client::Client;
 use crate::toolchain::{Nvcc, find_program};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// A tool: whether it is there, what it is for, how to get it.
 struct Tool {
@@ -62,6 +65,12 @@ fn tools() -> Vec<Tool> {
             remedy: "a machine with an NVIDIA GPU and its driver",
         },
         Tool {
+            name: "GPU",
+            found: gpu(),
+            purpose: "`cargo nextest run --profile gpu`, and with compute-sanitizer `--profile racecheck`",
+            remedy: "`echo '{}' | racetrap-device` says what is missing",
+        },
+        Tool {
             name: "compute-sanitizer",
             found: program("compute-sanitizer"),
             purpose: "comparing with NVIDIA's racecheck and synccheck on a GPU",
@@ -93,6 +102,13 @@ fn compiler() -> Option<String> {
         nvcc.program.path.display(),
         nvcc.program.through
     ))
+}
+
+/// The GPU, as the device process sees it.
+fn gpu() -> Option<String> {
+    let mut client = Client::new().ok()?;
+    let device = probe(&mut client, Duration::from_secs(20)).ok()?;
+    Some(device.to_string())
 }
 
 fn program(name: &str) -> Option<String> {
@@ -137,11 +153,12 @@ mod tests {
             "compute-sanitizer",
             "cargo-nextest",
             "NVIDIA driver",
+            "GPU",
             "ncu",
         ] {
             assert!(text.contains(word), "{text}");
         }
-        assert_eq!(text.matches("for: ").count(), 6);
+        assert_eq!(text.matches("for: ").count(), 7);
         assert_eq!(
             text.matches("missing ").count(),
             text.matches("get: ").count()

@@ -1,6 +1,360 @@
-//! What the device process is asked to do, and what it answers.
+//! What the device process is asked to do, and what it answers: one line of JSON each.
+//!
+//! A job is complete in itself: PTX, memory, steps. The process knows nothing of cases, oracles or verdicts.
+//! Memory is allocated anew for each job and PTX is loaded anew, so that no job
+//! sees what another one left.
 
-use serde::{Deserialize, Serialize};
+use super::error::DeviceError;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Bytes; base64 in JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
+        let text = String::deserialize(from)?;
+        STANDARD.decode(text).map(Bytes).map_err(de::Error::custom)
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Bytes {
+        Bytes(bytes)
+    }
+}
+
+/// A piece of work for the GPU.
+///
+/// A job with no PTX and no steps is answered with what the GPU is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The module that launches take their kernels from; none is loaded if this is empty.
+    #[serde(default)]
+    pub ptx: String,
+    /// Global memory, each buffer an allocation of its own.
+    #[serde(default)]
+    pub buffers: Vec<Buffer>,
+    /// Host memory that copies read and write, page-locked so that they are asynchronous.
+    #[serde(default)]
+    pub host: Vec<Buffer>,
+    /// What to do, in the order in which the host does it.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+    /// The buffers to send back, by index, when everything has come to its end.
+    #[serde(default)]
+    pub read: Vec<usize>,
+    /// The pieces of host memory to send back then, by index.
+    #[serde(default)]
+    pub read_host: Vec<usize>,
+}
+
+/// A piece of memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// Its length in bytes. A buffer of no bytes has the address 0.
+    pub bytes: u64,
+    /// What it holds at the start; `None`: nobody writes it. Shorter data fills the beginning.
+    #[serde(default)]
+    pub data: Option<Bytes>,
+    /// How many bytes from its start are sent back, if it is to be sent back; all, if `None`. A tool that looks for
+    /// memory that was never written takes this reading for a use of it.
+    #[serde(default)]
+    pub read_bytes: Option<u64>,
+}
+
+impl Buffer {
+    /// A buffer that holds `data`.
+    pub fn of(data: Vec<u8>) -> Buffer {
+        Buffer {
+            bytes: data.len() as u64,
+            data: Some(Bytes(data)),
+            read_bytes: None,
+        }
+    }
+
+    /// A buffer that nobody writes at the start.
+    pub fn uninitialized(bytes: u64) -> Buffer {
+        Buffer {
+            bytes,
+            data: None,
+            read_bytes: None,
+        }
+    }
+}
+
+/// Something that the host does. Streams and events are numbers from 0, made when first named; streams don't wait for
+/// each other (`CU_STREAM_NON_BLOCKING`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// Launches a kernel.
+    Launch(Launch),
+    /// Records an event (`cuEventRecord`).
+    Record {
+        /// The event.
+        event: usize,
+        /// The stream whose work so far it stands for.
+        #[serde(default)]
+        stream: usize,
+    },
+    /// Lets a stream wait for an event (`cuStreamWaitEvent`). An event that was never recorded is no reason to wait.
+    Wait {
+        /// The event.
+        event: usize,
+        /// The stream that waits.
+        #[serde(default)]
+        stream: usize,
+    },
+    /// Copies memory on a stream.
+    Copy {
+        /// From where.
+        from: Place,
+        /// To where.
+        to: Place,
+        /// How many bytes.
+        bytes: u64,
+        /// The stream.
+        #[serde(default)]
+        stream: usize,
+    },
+    /// Lets the host wait until a stream has nothing left to do (`cuStreamSynchronize`).
+    Synchronize {
+        /// The stream.
+        #[serde(default)]
+        stream: usize,
+    },
+}
+
+impl Step {
+    /// The stream that it is about.
+    pub fn stream(&self) -> usize {
+        match self {
+            Step::Launch(launch) => launch.stream,
+            Step::Record { stream, .. }
+            | Step::Wait { stream, .. }
+            | Step::Copy { stream, .. }
+            | Step::Synchronize { stream } => *stream,
+        }
+    }
+}
+
+/// `kernel<<<grid, block, shared, stream>>>(params)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// The kernel's name in the PTX (mangled).
+    pub entry: String,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, bytes.
+    #[serde(default)]
+    pub shared: u32,
+    /// The parameters in order.
+    #[serde(default)]
+    pub params: Vec<Param>,
+    /// `cuLaunchCooperativeKernel`: all blocks are resident, `grid.sync()` works.
+    #[serde(default)]
+    pub cooperative: bool,
+    /// The stream.
+    #[serde(default)]
+    pub stream: usize,
+}
+
+/// A parameter of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Param {
+    /// The address of a buffer, by its index.
+    Buffer(usize),
+    /// A value as it lies in memory, as wide as the parameter.
+    Bytes(Bytes),
+}
+
+/// A place in memory that a copy begins at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Place {
+    /// Global memory.
+    Buffer {
+        /// Index into [`Job::buffers`].
+        index: usize,
+        /// Bytes from its start.
+        #[serde(default)]
+        offset: u64,
+    },
+    /// Host memory.
+    Host {
+        /// Index into [`Job::host`].
+        index: usize,
+        /// Bytes from its start.
+        #[serde(default)]
+        offset: u64,
+    },
+}
+
+/// The answer to a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reply {
+    /// Everything came to its end.
+    Done(Done),
+    /// Something did not.
+    Failed {
+        /// What, and where in the job.
+        error: DeviceError,
+        /// The GPU, if it came so far.
+        device: Option<DeviceInfo>,
+        /// What the kernels printed before, as far as it was handed over.
+        printed: String,
+    },
+}
+
+/// Most streams and events of a job.
+const STREAMS: usize = 64;
+const EVENTS: usize = 4096;
+
+impl Job {
+    /// What makes no sense in it, if anything does not.
+    pub fn problem(&self) -> Option<String> {
+        if self.ptx.contains('\0') {
+            return Some("its PTX has a NUL in it".to_owned());
+        }
+        for (what, buffers) in [("buffer", &self.buffers), ("host memory", &self.host)] {
+            for (index, buffer) in buffers.iter().enumerate() {
+                let given = buffer.data.as_ref().map_or(0, |d| d.0.len() as u64);
+                if given > buffer.bytes || buffer.read_bytes > Some(buffer.bytes) {
+                    return Some(format!("more than all bytes of {what} {index}"));
+                }
+            }
+        }
+        let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
+        if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
+            return Some(missing("buffer", index));
+        }
+        if let Some(index) = self.read_host.iter().find(|i| **i >= self.host.len()) {
+            return Some(missing("host memory", index));
+        }
+        self.steps
+            .iter()
+            .enumerate()
+            .find_map(|(at, step)| Some(format!("step {at}: {}", self.step_problem(step)?)))
+    }
+
+    fn step_problem(&self, step: &Step) -> Option<String> {
+        if step.stream() >= STREAMS {
+            return Some(format!("streams are numbered below {STREAMS}"));
+        }
+        match step {
+            Step::Launch(_) if self.ptx.is_empty() => Some("a launch with no PTX".to_owned()),
+            Step::Launch(launch) => launch.params.iter().find_map(|param| match param {
+                Param::Buffer(index) if *index >= self.buffers.len() => {
+                    Some(format!("there is no buffer {index}"))
+                }
+                _ => None,
+            }),
+            Step::Record { event, .. } | Step::Wait { event, .. } => {
+                (*event >= EVENTS).then(|| format!("events are numbered below {EVENTS}"))
+            }
+            Step::Copy {
+                from, to, bytes, ..
+            } => [from, to].into_iter().find_map(|place| {
+                let (what, buffers, index, offset) = match place {
+                    Place::Buffer { index, offset } => ("buffer", &self.buffers, index, offset),
+                    Place::Host { index, offset } => ("host memory", &self.host, index, offset),
+                };
+                match buffers.get(*index) {
+                    None => Some(format!("there is no {what} {index}")),
+                    Some(b) if offset.checked_add(*bytes).is_none_or(|end| end > b.bytes) => {
+                        Some(format!("it copies beyond the end of {what} {index}"))
+                    }
+                    Some(_) => None,
+                }
+            }),
+            Step::Synchronize { .. } => None,
+        }
+    }
+
+    /// Whether all steps are on one stream, so that each can be waited for and what goes wrong is known to be its doing.
+    pub fn is_sequential(&self) -> bool {
+        let mut streams = self.steps.iter().map(Step::stream);
+        let first = streams.next();
+        streams.all(|stream| Some(stream) == first)
+    }
+}
+
+/// The parameters of a launch in memory, each at an address that suits every type.
+///
+/// The driver reads as many bytes of each, and as many parameters, as the kernel declares; where a job gives less, it reads
+/// zeros here and nothing else (up to [`MORE`] parameters that are missing).
+#[derive(Clone, Debug)]
+pub struct ParamBlock {
+    units: Vec<u128>,
+    offsets: Vec<usize>,
+}
+
+/// Bytes of parameters that a kernel can have (PTX ISA, "Kernel Function Parameters").
+const PARAM_BYTES: usize = 32_764;
+/// Parameters that may be missing.
+const MORE: usize = 1024;
+
+impl ParamBlock {
+    /// Lays parameters out; `addresses` are those of the buffers.
+    pub fn new(params: &[Param], addresses: &[u64]) -> ParamBlock {
+        let mut units: Vec<u128> = Vec::new();
+        let mut offsets = Vec::new();
+        for param in params {
+            offsets.push(units.len());
+            let bytes = match param {
+                Param::Buffer(index) => &addresses[*index].to_le_bytes()[..],
+                Param::Bytes(bytes) => &bytes.0,
+            };
+            units.extend(bytes.chunks(16).map(|chunk| {
+                let mut unit = [0; 16];
+                unit[..chunk.len()].copy_from_slice(chunk);
+                u128::from_le_bytes(unit)
+            }));
+        }
+        let zeros = units.len();
+        units.resize(zeros + PARAM_BYTES.div_ceil(16), 0);
+        offsets.resize(params.len() + MORE, zeros);
+        ParamBlock { units, offsets }
+    }
+
+    /// For each parameter, and for those that may be missing, what lies there.
+    pub fn values(&self) -> impl Iterator<Item = &u128> {
+        self.offsets.iter().map(|offset| &self.units[*offset])
+    }
+}
+
+/// What a job left behind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// What [`Job::read`] asked for, in its order.
+    pub buffers: Vec<Bytes>,
+    /// What [`Job::read_host`] asked for, in its order.
+    #[serde(default)]
+    pub host: Vec<Bytes>,
+    /// What the kernels printed.
+    pub printed: String,
+    /// The time of each launch in order, nanoseconds, between an event before it and one after it on its stream
+    /// (these resolve about half a microsecond).
+    pub nanoseconds: Vec<u64>,
+    /// The GPU.
+    pub device: DeviceInfo,
+}
 
 /// A GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,5 +375,162 @@ impl std::fmt::Display for DeviceInfo {
             "{}, compute capability {major}.{minor}, driver {}",
             self.name, self.driver
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_one_line_and_comes_back_the_same() {
+        let job = Job {
+            ptx: ".version 8.0\n.target sm_75\n".to_owned(),
+            buffers: vec![Buffer::of(vec![0, 255, 10]), Buffer::uninitialized(64)],
+            host: vec![Buffer::of(vec![1; 5])],
+            steps: vec![
+                Step::Launch(Launch {
+                    entry: "_Z1kPi".to_owned(),
+                    grid: [1, 2, 3],
+                    block: [32, 1, 1],
+                    shared: 48 << 10,
+                    params: vec![Param::Buffer(1), Param::Bytes(vec![7, 0, 0, 0].into())],
+                    cooperative: true,
+                    stream: 1,
+                }),
+                Step::Record {
+                    event: 3,
+                    stream: 1,
+                },
+                Step::Wait {
+                    event: 3,
+                    stream: 0,
+                },
+                Step::Copy {
+                    from: Place::Host {
+                        index: 0,
+                        offset: 1,
+                    },
+                    to: Place::Buffer {
+                        index: 0,
+                        offset: 0,
+                    },
+                    bytes: 3,
+                    stream: 0,
+                },
+                Step::Synchronize { stream: 0 },
+            ],
+            read: vec![1, 0],
+            read_host: vec![0],
+        };
+        let text = serde_json::to_string(&job).unwrap();
+        assert!(!text.contains('\n'));
+        assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_usual_value() {
+        let job: Job = serde_json::from_str(
+            r#"{"buffers":[{"bytes":4,"data":"AQI="}],"steps":[{"launch":{"entry":"k","grid":[1,1,1],"block":[1,1,1],"params":[{"buffer":0},{"bytes":"/w=="}]}},{"synchronize":{}}]}"#,
+        )
+        .unwrap();
+        assert_eq!(job.buffers[0].data, Some(Bytes(vec![1, 2])));
+        assert_eq!(job.steps[1], Step::Synchronize { stream: 0 });
+        let Step::Launch(launch) = &job.steps[0] else {
+            panic!("{job:?}")
+        };
+        assert_eq!(launch.params[1], Param::Bytes(Bytes(vec![255])));
+        assert!(!launch.cooperative && launch.shared == 0);
+    }
+
+    #[test]
+    fn parameters_lie_where_the_driver_reads_them() {
+        let params = [
+            Param::Bytes(vec![1, 2, 3, 4].into()),
+            Param::Buffer(1),
+            Param::Bytes((0..20).collect::<Vec<u8>>().into()),
+        ];
+        let block = ParamBlock::new(&params, &[0x10, 0x7f00_0000_0200]);
+        let values: Vec<_> = block.values().copied().collect();
+        assert_eq!(values[0], 0x0403_0201);
+        assert_eq!(values[1], 0x7f00_0000_0200);
+        assert_eq!(values[2].to_le_bytes(), std::array::from_fn(|i| i as u8));
+        // Structs go on behind; what is not given is zero.
+        assert_eq!(block.units[block.offsets[2] + 1], 0x1312_1110);
+        assert!(values[3..].iter().all(|v| *v == 0) && values.len() > MORE);
+        assert_eq!(ParamBlock::new(&[], &[]).values().next(), Some(&0));
+    }
+
+    #[test]
+    fn jobs_that_make_no_sense_are_told() {
+        let launch = |params| {
+            Step::Launch(Launch {
+                entry: "k".to_owned(),
+                grid: [1; 3],
+                block: [1; 3],
+                shared: 0,
+                params,
+                cooperative: false,
+                stream: 0,
+            })
+        };
+        let job = |steps| Job {
+            ptx: "p".to_owned(),
+            buffers: vec![Buffer::uninitialized(8)],
+            steps,
+            ..Job::default()
+        };
+        let copy = |offset, bytes| Step::Copy {
+            from: Place::Buffer {
+                index: 0,
+                offset: 0,
+            },
+            to: Place::Buffer { index: 0, offset },
+            bytes,
+            stream: 0,
+        };
+        let told = |job: Job| job.problem().unwrap_or_default();
+        assert_eq!(
+            told(job(vec![launch(vec![Param::Buffer(0)]), copy(4, 4)])),
+            ""
+        );
+        assert_eq!(
+            told(job(vec![launch(vec![Param::Buffer(1)])])),
+            "step 0: there is no buffer 1"
+        );
+        for (offset, bytes) in [(4, 5), (u64::MAX, 1), (0, 9)] {
+            assert_eq!(
+                told(job(vec![launch(vec![]), copy(offset, bytes)])),
+                "step 1: it copies beyond the end of buffer 0"
+            );
+        }
+        assert_eq!(
+            told(job(vec![Step::Synchronize { stream: 64 }])),
+            "step 0: streams are numbered below 64"
+        );
+        let read = Job {
+            read: vec![3],
+            ..job(vec![])
+        };
+        assert_eq!(told(read), "there is no buffer 3");
+        let mut long = job(vec![]);
+        long.buffers[0].data = Some(vec![0; 9].into());
+        assert_eq!(told(long), "more than all bytes of buffer 0");
+        let without = Job {
+            ptx: String::new(),
+            ..job(vec![launch(vec![])])
+        };
+        assert_eq!(told(without), "step 0: a launch with no PTX");
+    }
+
+    #[test]
+    fn misspelt_jobs_are_refused() {
+        for text in [
+            r#"{"buffer":[]}"#,
+            r#"{"steps":[{"lunch":{}}]}"#,
+            r#"{"buffers":[{"bytes":1,"data":"*"}]}"#,
+        ] {
+            assert!(serde_json::from_str::<Job>(text).is_err(), "{text}");
+        }
     }
 }

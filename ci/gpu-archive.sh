@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds what a machine with a GPU needs to run the catalogue: there, neither Rust nor a network is needed.
+#
+#   ci/gpu-archive.sh [FOLDER] [ARGUMENTS FOR cargo nextest archive]
+#
+# FOLDER (default target/racetrap-gpu) gets the test binaries with racetrap and racetrap-device, cargo-nextest itself, its
+# configuration, the wrappers, the kernels and the cases; some 40 MB. It is made anew. The further arguments choose test
+# binaries; without any it is `--test device`. The GPU's machine must have this one's architecture and a C library no
+# older than this one's. On it: FOLDER/ci/gpu-run.sh FOLDER
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+folder=${1:-target/racetrap-gpu}
+(($#)) && shift
+(($#)) || set -- --test device
+
+say() { printf '%s\n' "gpu-archive: $*" >&2; }
+
+export PATH="$PWD/.toolchain/bin:$PATH"
+nextest=$(command -v cargo-nextest) || {
+    say 'cargo-nextest was not found: ci/test.sh installs it'
+    exit 1
+}
+if [[ -e $folder && ! -e $folder/tests.tar.zst && -n $(ls -A "$folder") ]]; then
+    say "$folder is there and was not made by this script: choose another folder"
+    exit 1
+fi
+rm -rf "$folder"
+mkdir -p "$folder"
+
+cargo nextest archive --locked --zstd-level 12 --archive-file "$folder/tests.tar.zst" "$@"
+cp "$nextest" "$folder/cargo-nextest"
+# Without its symbols it is a third smaller; it runs with them, too.
+strip "$folder/cargo-nextest" 2>/dev/null || true
+cp -R --parents .config/nextest.toml Cargo.toml kernels cases ci/gpu-run.sh ci/which-gpu.sh "$folder"
+[[ -d sanitizer ]] && cp -R sanitizer "$folder"
+{ git rev-parse HEAD && git status --short; } >"$folder/revision.txt" 2>/dev/null || true
+
+say "$(du -sh "$folder" | cut -f 1) in $folder; on a machine with a GPU: $folder/ci/gpu-run.sh $folder"

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Runs the catalogue on a GPU, from a folder that ci/gpu-archive.sh has made.
+#
+#   ci/gpu-run.sh FOLDER [PROFILE…] [-- ARGUMENTS FOR cargo nextest run]
+#
+# Profiles: gpu (results alone), racecheck, synccheck, memcheck, initcheck; without any, all five. The further
+# arguments choose tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver, and compute-sanitizer for the
+# four latter; no Rust, no network. The status is 0 if all profiles passed, 1 if a test failed or a profile ran out of time.
+#
+# Environment, all optional:
+#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and verdicts go (default FOLDER/results)
+#   RACETRAP_PROFILE_LIMIT=SECONDS   for each profile (default 900)
+#   RACETRAP_REQUIRE_GPU=0           let the simulator judge where there is no GPU, instead of failing
+set -uo pipefail
+
+usage() {
+    sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}" >&2
+    exit 2
+}
+
+(($#)) || usage
+[[ $1 == -* ]] && usage
+if [[ ! -f $1/tests.tar.zst ]]; then
+    printf 'gpu-run: %s has no tests.tar.zst: make it with ci/gpu-archive.sh\n' "$1" >&2
+    exit 2
+fi
+folder=$(cd "$1" && pwd)
+shift
+
+profiles=()
+while (($#)); do
+    case $1 in
+    --)
+        shift
+        break
+        ;;
+    gpu | racecheck | synccheck | memcheck | initcheck) profiles+=("$1") ;;
+    *)
+        printf 'gpu-run: no profile %s\n' "$1" >&2
+        usage
+        ;;
+    esac
+    shift
+done
+((${#profiles[@]})) || profiles=(gpu racecheck synccheck memcheck initcheck)
+
+results=${RACETRAP_RESULTS:-$folder/results}
+limit=${RACETRAP_PROFILE_LIMIT:-900}
+mkdir -p "$results"
+results=$(cd "$results" && pwd)
+export RACETRAP_REQUIRE_GPU=${RACETRAP_REQUIRE_GPU:-1}
+export NO_COLOR=1 CARGO_TERM_COLOR=never
+# compute-sanitizer is often installed and not in the path.
+for toolkit in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
+    [[ -n $toolkit && -d $toolkit/bin ]] && PATH=$PATH:$toolkit/bin
+done
+
+{
+    date -u +%FT%TZ
+    uname -srm
+    nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader || echo 'no nvidia-smi'
+    compute-sanitizer --version || echo 'no compute-sanitizer'
+    cat "$folder/revision.txt"
+} >"$results/machine.txt" 2>&1
+cat "$results/machine.txt"
+: >"$results/summary.txt"
+
+# Wrappers, kernels and cases are found from here.
+cd "$folder" || exit 2
+failed=0
+for profile in "${profiles[@]}"; do
+    printf '\n==> %s\n' "$profile"
+    began=$SECONDS
+    rm -f "target/nextest/$profile/junit.xml"
+    # An interrupt lets nextest end its tests and write its report.
+    RACETRAP_RECEIPT_DIR=$results/receipts/$profile \
+        RACETRAP_RECORDINGS=$results/recordings \
+        RACETRAP_EVIDENCE=$results/evidence \
+        timeout --signal=INT --kill-after=60 "$limit" \
+        ./cargo-nextest nextest run --archive-file tests.tar.zst --workspace-remap . \
+        --profile "$profile" "$@" 2>&1 | tee "$results/$profile.log"
+    status=${PIPESTATUS[0]}
+    cp "target/nextest/$profile/junit.xml" "$results/$profile.xml" 2>/dev/null
+    case $status in
+    0) outcome=passed ;;
+    124 | 137) outcome="FAILED: not ended after $limit s" ;;
+    *) outcome="FAILED with status $status" ;;
+    esac
+    ((status)) && failed=1
+    printf '%-10s %5d s  %s\n' "$profile" $((SECONDS - began)) "$outcome" | tee -a "$results/summary.txt"
+done
+
+printf '\nresults in %s\n' "$results"
+cat "$results/summary.txt"
+exit "$failed"
