@@ -126,6 +126,18 @@ impl Pin {
     }
 }
 
+/// A hash of texts that is the same on every machine and in every version: 64-bit FNV-1a, in hexadecimal.
+pub fn stable_hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Fnv::new();
+    parts.into_iter().for_each(|part| hash.add(part.as_bytes()));
+    hash.text()
+}
+
+/// The hash of the PTX that a pinned file's header tells.
+pub fn body_hash(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.strip_prefix(BODY))
+}
+
 const FLAGS: &str = "// nvcc ";
 const SOURCE: &str = "// source ";
 const BODY: &str = "// body ";

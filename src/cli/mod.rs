@@ -6,8 +6,11 @@
 mod catalog;
 pub mod check;
 mod doctor;
+mod evidence;
 mod explain;
 mod failure;
+mod judge;
+mod matrix;
 mod progress;
 mod run;
 
@@ -81,6 +84,12 @@ enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Show which detector sees which bug: the simulator, compute-sanitizer's tools, a plain run on a GPU
+    Matrix(matrix::MatrixArgs),
+    /// Put together what a GPU run left behind
+    Evidence(evidence::EvidenceArgs),
+    /// Judge what a tool of compute-sanitizer wrote about a case: for the wrappers in sanitizer/
+    Judge(judge::JudgeArgs),
     /// Renew what is generated: for those who change the catalogue
     Catalog(catalog::CatalogArgs),
 }
@@ -122,6 +131,9 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
+        Command::Matrix(args) => matrix::matrix(args, color),
+        Command::Evidence(args) => evidence::evidence(args),
+        Command::Judge(args) => judge::judge(args, color),
         Command::Catalog(args) => catalog::catalog(args),
         Command::Explain { rule } => {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))

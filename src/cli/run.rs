@@ -35,7 +35,8 @@ pub struct Where {
 }
 
 impl Where {
-    fn load(&self) -> Result<Catalog, Failure> {
+    /// Reads it.
+    pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match &self.catalog {
             Some(folder) => Catalog::read(folder),
             None => Catalog::embedded(),
@@ -214,7 +215,8 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     })
 }
 
-fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
+/// The cases that patterns select; one that selects none is the error.
+pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
     catalog.select(patterns).map_err(|none| {
         let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
         match none.near {

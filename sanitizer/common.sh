@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# What the wrappers of this folder share. cargo-nextest runs `sanitizer/TOOL TEST_BINARY ARGUMENTS…`; the test
+# runs one case on the GPU, under compute-sanitizer, and `racetrap judge` compares what the tool wrote with what the case expects.
+#
+# The wrapper passes only if the judge does: a tool that is missing, crashes, hangs, is refused the GPU, or never starts
+# the test fails the test.
+#
+# Environment, all optional:
+#   RACETRAP_REQUIRE_GPU=1       fail where there is no GPU, instead of letting the test judge on the simulator
+#   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 200)
+#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap evidence merge`
+# For the test binary the wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (where to write the receipt).
+
+set -uo pipefail
+
+# The status that compute-sanitizer returns where it found something; its default is 0, as if nothing were.
+readonly found_something=86
+
+# The case that a test binary was asked to run: nextest names the test, and adds `--exact`.
+case_of() { # ARGUMENTS…
+    local argument
+    for argument in "$@"; do
+        case $argument in
+        --list) return 1 ;;
+        -*) ;;
+        *)
+            printf '%s\n' "$argument"
+            return
+            ;;
+        esac
+    done
+    return 1
+}
+
+has_gpu() {
+    [[ -e /dev/nvidiactl || -e /dev/dxg ]]
+}
+
+find_sanitizer() {
+    local folder
+    if command -v compute-sanitizer; then
+        return
+    fi
+    for folder in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
+        if [[ -n $folder && -x $folder/bin/compute-sanitizer ]]; then
+            printf '%s\n' "$folder/bin/compute-sanitizer"
+            return
+        fi
+    done
+    return 1
+}
+
+# The racetrap that was built with the test binary: TARGET/PROFILE/racetrap, next to TARGET/PROFILE/deps/TEST_BINARY.
+find_racetrap() { # TEST_BINARY
+    local candidate
+    for candidate in "${NEXTEST_BIN_EXE_racetrap:-}" "$(dirname "$1")/../racetrap" "$(dirname "$1")/racetrap"; do
+        if [[ -n $candidate && -x $candidate ]]; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    command -v racetrap
+}
+
+# Runs a test binary under a tool and lets the judge decide.
+run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
+    local tool=$1 case_id sanitizer='' racetrap work status verdict child
+    local -a options=() judge=()
+    shift
+    while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+    done
+    shift
+
+    # A list of the tests, say.
+    if ! case_id=$(case_of "${@:2}"); then
+        exec "$@"
+    fi
+    sanitizer=$(find_sanitizer) || sanitizer=''
+    if [[ ${RACETRAP_REQUIRE_GPU:-} != 1 ]] && ! has_gpu; then
+        exec env -u RACETRAP_TOOL "$@"
+    fi
+    if ! racetrap=$(find_racetrap "$1"); then
+        printf 'error: no racetrap to judge with, neither beside %s nor in PATH\n' "$1" >&2
+        return 3
+    fi
+    if [[ -z $sanitizer ]] && ! has_gpu; then
+        printf 'error: RACETRAP_REQUIRE_GPU=1, but this machine has neither an NVIDIA GPU (no /dev/nvidiactl) nor compute-sanitizer\n' >&2
+        return 3
+    fi
+
+    work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-$tool.XXXXXX") || return 3
+    # shellcheck disable=SC2064 # the folder of now
+    trap "rm -rf '$work'" EXIT
+    local limit=${RACETRAP_TIME_LIMIT:-200}
+    status=127
+    # Several wrappers may run side by side, and each takes a port for each process that it follows: hence the connections.
+    : >"$work/test.txt"
+    if [[ -n $sanitizer ]]; then
+        RACETRAP_TOOL=$tool RACETRAP_RECEIPT=$work/receipt.json \
+            timeout --kill-after=10 "$limit" \
+            "$sanitizer" --tool "$tool" "${options[@]}" \
+            --target-processes all --max-connections 64 --error-exitcode "$found_something" \
+            --print-limit 2000 --strip-paths no --show-backtrace device \
+            --xml --save "$work/records.xml" --log-file "$work/log.txt" \
+            "$@" >"$work/test.txt" 2>&1 &
+        child=$!
+        # Whoever ends the wrapper ends the tool: `timeout` passes the signal on.
+        trap 'kill -TERM "$child" 2>/dev/null' TERM INT HUP
+        # The shell's own words about a crash are left out; the judge has better ones.
+        { wait "$child"; } 2>/dev/null
+        status=$?
+        trap - TERM INT HUP
+    fi
+
+    local version=''
+    [[ -n $sanitizer ]] && version=$("$sanitizer" --version 2>/dev/null </dev/null)
+    judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --tool-version "$version"
+        --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
+    [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
+    "$racetrap" judge "${judge[@]}"
+    verdict=$?
+    if ((verdict)); then
+        printf '\n--- what the test printed under %s (exit status %d)\n' "$tool" "$status"
+        cat "$work/test.txt"
+        printf '\n--- what %s printed (the first 200 lines)\n' "$tool"
+        head -n 200 "$work/log.txt" 2>/dev/null
+    fi
+    return "$verdict"
+}

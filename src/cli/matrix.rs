@@ -1,0 +1,99 @@
+//! `racetrap matrix`: which detector sees which bug.
+
+use super::failure::Failure;
+use super::progress::Progress;
+use super::run::Where;
+use crate::catalog::load::Catalog;
+use crate::catalog::runner;
+use crate::catalog::trial::Settings;
+use crate::evidence::Evidence;
+use crate::exit;
+use crate::matrix::{Matrix, markdown, terminal};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Options of `racetrap matrix`.
+#[derive(Args, Clone, Debug)]
+pub struct MatrixArgs {
+    /// Show cases whose names contain one of these [default: all]
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    #[command(flatten)]
+    place: Where,
+    /// What a GPU said [default: the newest that is inside racetrap]
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// Show the correct cases too, not only those that a detector accuses
+    #[arg(long)]
+    all: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: Option<u32>,
+}
+
+/// How the matrix is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Terminal,
+    /// Tables for a document.
+    Markdown,
+    /// For machines.
+    Json,
+}
+
+/// Runs the simulator, looks up what GPUs said, prints both.
+///
+/// # Errors
+///
+/// A catalogue with mistakes, a pattern that selects nothing, evidence that can't be read.
+pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let evidence = match &args.evidence {
+        Some(path) => Some(Evidence::read(path).map_err(|e| Failure::usage(e.to_string()))?),
+        None => newest()?,
+    };
+    let matrix = live(&catalog, &args.patterns, evidence.as_ref(), args.jobs)?;
+    let text = match args.format {
+        Format::Terminal => terminal(&matrix, args.all, color),
+        Format::Markdown => markdown(&matrix, args.all),
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&matrix)
+                .unwrap_or_else(|e| unreachable!("a matrix is plain JSON: {e}"));
+            text + "\n"
+        }
+    };
+    Ok((text, exit::OK))
+}
+
+/// The newest evidence inside this binary.
+pub fn newest() -> Result<Option<Evidence>, Failure> {
+    let all = Evidence::embedded().map_err(|e| Failure::usage(e.to_string()))?;
+    Ok(all.into_iter().next())
+}
+
+/// The matrix with the simulator run now.
+pub fn live(
+    catalog: &Catalog,
+    patterns: &[String],
+    evidence: Option<&Evidence>,
+    jobs: Option<u32>,
+) -> Result<Matrix, Failure> {
+    let cases = super::run::select(catalog, patterns)?;
+    let bar = Progress::bar(cases.len(), true);
+    let trials = runner::run(
+        catalog,
+        &cases,
+        &Settings::default(),
+        super::check::jobs(jobs),
+        &|progress| match progress {
+            runner::Progress::Started { id } => bar.say(id),
+            runner::Progress::Finished { .. } => bar.step(),
+        },
+    );
+    bar.end();
+    Ok(Matrix::new(catalog, &trials, evidence))
+}
