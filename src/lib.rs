@@ -57,6 +57,7 @@
 pub mod backend;
 pub mod catalog;
 pub mod cli;
+pub mod conformance;
 pub mod detect;
 pub mod exit;
 pub mod expect;
