@@ -1,5 +1,6 @@
 //! Two output buffers of a program, column by column.
 
+use super::bounds::{Judged, judge};
 use super::build::{Output, Program, Source};
 use super::family::Family;
 use super::values::THREADS;
@@ -16,8 +17,8 @@ pub struct Difference {
     pub spelling: String,
     /// Its [`Output::text`].
     pub text: String,
-    /// How many threads differ.
-    pub threads: usize,
+    /// How many threads differ; `None` where only a hash of what the GPU gave is known.
+    pub threads: Option<usize>,
     /// The first few of them.
     pub examples: Vec<Example>,
 }
@@ -49,6 +50,26 @@ impl fmt::Display for Example {
     }
 }
 
+/// The largest errors of an approximate instruction, 1 being what is allowed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Errors {
+    /// The instruction.
+    pub spelling: String,
+    /// The GPU's largest error.
+    pub gpu: f64,
+    /// The simulator's.
+    pub simulator: f64,
+}
+
+/// What a comparison of two buffers says.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Where they begin to differ.
+    pub differences: Vec<Difference>,
+    /// How approximate instructions did.
+    pub errors: Vec<Errors>,
+}
+
 /// Columns whose bytes differ.
 pub fn differing(program: &Program, gpu: &[u8], simulator: &[u8]) -> Vec<usize> {
     let differs = |o: &Output| gpu.get(o.range()) != simulator.get(o.range());
@@ -57,52 +78,82 @@ pub fn differing(program: &Program, gpu: &[u8], simulator: &[u8]) -> Vec<usize> 
         .collect()
 }
 
-/// Where the two begin to differ: columns that differ while none that went into them does.
-/// Approximate instructions are not compared here.
-pub fn compare(program: &Program, gpu: &[u8], simulator: &[u8], shown: usize) -> Vec<Difference> {
+/// Compares all columns: bit for bit, or within the bounds of an approximate instruction.
+///
+/// A column that differs is passed over if one that went into it does. `shown` is the number of examples.
+pub fn compare(program: &Program, gpu: &[u8], simulator: &[u8], shown: usize) -> Comparison {
     let wrong = differing(program, gpu, simulator);
-    if program.family == Family::Approximate {
-        return Vec::new();
+    let mut comparison = Comparison::default();
+    if wrong.is_empty() && program.family != Family::Approximate {
+        return comparison;
     }
     let columns: Vec<Vec<u64>> = (0..program.inputs.len())
         .map(|i| program.column(i))
         .collect();
-    let mut differences = Vec::new();
-    for &output in &wrong {
-        let o = &program.outputs[output];
+    let input = |s: &Source, thread: usize| match *s {
+        Source::Input(i) => Some(columns[i][thread]),
+        Source::Output(k) => Some(program.outputs[k].value(gpu, thread)),
+        Source::Other => None,
+    };
+    for (output, o) in program.outputs.iter().enumerate() {
+        let approximate = program.family == Family::Approximate;
         let follows = |s: &Source| matches!(s, Source::Output(k) if wrong.contains(k));
-        if o.sources.iter().any(follows) {
+        if !approximate && (!wrong.contains(&output) || o.sources.iter().any(follows)) {
             continue;
         }
-        let mut difference = Difference {
-            program: program.number,
-            output,
-            spelling: o.spelling.clone(),
-            text: o.text.clone(),
-            threads: 0,
-            examples: Vec::new(),
-        };
+        let mut worst = Judged::default();
+        let mut found = difference(program, output, Some(0));
+        let mut count = 0;
         for thread in 0..THREADS {
             let (real, simulated) = (o.value(gpu, thread), o.value(simulator, thread));
-            if real == simulated {
+            let inputs: Vec<Option<u64>> = o.sources.iter().map(|s| input(s, thread)).collect();
+            let same = if approximate {
+                let known: Vec<u64> = inputs.iter().flatten().copied().collect();
+                let judged = judge(&o.spelling, &known, real, simulated);
+                worst.gpu = worst.gpu.max(judged.gpu);
+                worst.simulator = worst.simulator.max(judged.simulator);
+                judged.allowed
+            } else {
+                real == simulated
+            };
+            if same {
                 continue;
             }
-            difference.threads += 1;
-            if difference.examples.len() < shown {
-                let input = |s: &Source| match *s {
-                    Source::Input(i) => Some(columns[i][thread]),
-                    Source::Output(k) => Some(program.outputs[k].value(gpu, thread)),
-                    Source::Other => None,
-                };
-                difference.examples.push(Example {
+            count += 1;
+            if found.examples.len() < shown {
+                found.examples.push(Example {
                     thread,
-                    inputs: o.sources.iter().map(input).collect(),
+                    inputs,
                     gpu: real,
                     simulator: simulated,
                 });
             }
         }
-        differences.push(difference);
+        if approximate {
+            let (gpu, simulator) = (worst.gpu, worst.simulator);
+            comparison.errors.push(Errors {
+                spelling: o.spelling.clone(),
+                gpu,
+                simulator,
+            });
+        }
+        if count > 0 {
+            found.threads = Some(count);
+            comparison.differences.push(found);
+        }
     }
-    differences
+    comparison
+}
+
+/// A difference in a column, without examples.
+pub fn difference(program: &Program, output: usize, threads: Option<usize>) -> Difference {
+    let o = &program.outputs[output];
+    Difference {
+        program: program.number,
+        output,
+        spelling: o.spelling.clone(),
+        text: o.text.clone(),
+        threads,
+        examples: Vec::new(),
+    }
 }

@@ -6,15 +6,21 @@
 //!
 //! From a seed to a verdict: a [`Generator`] writes program N, [`systematic`] for the first ones (every
 //! instruction of the tables in [`family`], on special and random [`values`]), at random for the others. [`run`]
-//! executes it on the simulator, [`device`] on a GPU.
+//! executes it on the simulator, [`device`] on a GPU; or a [`recording`] says what one gave. [`compare`] tells where
+//! results begin to differ, with [`bounds`] for approximate instructions, and [`minimise`] takes away what a
+//! difference does not need. A [`session`] does so with many programs, a [`report`] says what came of it.
 
+pub mod bounds;
 pub mod build;
 pub mod compare;
 pub mod device;
 pub mod family;
 pub mod kind;
+pub mod minimise;
 pub mod recording;
+pub mod report;
 pub mod run;
+pub mod session;
 pub mod spec;
 pub mod systematic;
 pub mod values;
@@ -53,6 +59,14 @@ impl Generator {
         self.plans
             .get(number as usize)
             .map_or(family::Family::Random, systematic::Plan::family)
+    }
+
+    /// Whether all outputs of program `number` are recorded, not only hashes of them.
+    pub fn is_kept_whole(&self, number: u32) -> bool {
+        match self.plans.get(number as usize) {
+            Some(plan) => plan.is_kept_whole(),
+            None => number == self.systematic(),
+        }
     }
 
     /// Program `number`.

@@ -9,8 +9,14 @@ use crate::catalog::draw::mix;
 
 /// Instructions of a program.
 const TOGETHER: usize = 16;
-/// How often all of them are tried, each time on other inputs.
-pub const ROUNDS: u32 = 2;
+
+/// How often a family is tried, each time on other inputs: comparisons have many spellings of little variety.
+fn rounds(family: Family) -> u32 {
+    match family {
+        Family::Compare => 2,
+        _ => 6,
+    }
+}
 
 /// A program to be written.
 #[derive(Clone, Debug)]
@@ -23,8 +29,8 @@ pub struct Plan {
 /// The plans of all systematic programs, in the order of their numbers.
 pub fn plans(of: &Tables) -> Vec<Plan> {
     let mut all = Vec::new();
-    for round in 0..ROUNDS {
-        for family in Family::ALL {
+    for round in 0..6 {
+        for family in Family::ALL.into_iter().filter(|f| round < rounds(*f)) {
             let together = if matches!(family, Family::Warp | Family::Atomic) {
                 8
             } else {
@@ -158,6 +164,15 @@ fn chain(b: &mut Builder, setter: &str, i: &Instruction, reader: &str, random: &
 }
 
 impl Plan {
+    /// Whether all that its program gives is recorded, not only hashes: the first program of each family, and
+    /// approximate instructions twice.
+    pub fn is_kept_whole(&self) -> bool {
+        match self.family {
+            Family::Approximate => self.round < 2,
+            _ => self.round == 0 && self.from == 0,
+        }
+    }
+
     /// The family of its instructions.
     pub fn family(&self) -> Family {
         self.family
