@@ -68,7 +68,11 @@ pub(super) const ROWS: &[Row] = &[
         "t",
         "ttu",
     ),
-    row("set{.eq,.ne}{.u32,.s32,.f32}{.b16,.b32,.b64}", "t", "uu"),
+    row(
+        "set{.eq,.ne}{.u32,.s32,.f32,.f16,.bf16}{.b16,.b32,.b64}",
+        "t",
+        "uu",
+    ),
     row(
         "set{.eq,.ne,.lt,.le,.gt,.ge}{.u32,.s32,.f32,.f16,.bf16}{.s16,.s32,.s64}",
         "t",

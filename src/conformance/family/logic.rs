@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row("prmt.b32", "t", "ttt"),
     row("prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}", "t", "ttt"),
     row(
-        "mov{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}",
+        "mov{.pred,.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}",
         "t",
         "t",
     ),

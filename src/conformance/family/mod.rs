@@ -92,4 +92,16 @@ impl Family {
     pub fn instructions(self) -> Vec<Instruction> {
         self.rows().iter().flat_map(Row::instructions).collect()
     }
+
+    /// Whether some program tries an arithmetic instruction of this spelling.
+    #[cfg(test)]
+    pub(crate) fn tries(spelling: &str) -> bool {
+        static ALL: std::sync::LazyLock<std::collections::BTreeSet<String>> =
+            std::sync::LazyLock::new(|| {
+                let listed = Family::ALL.into_iter().flat_map(Family::instructions);
+                let chains = carry::chains().into_iter().map(|(_, i, _)| i);
+                listed.chain(chains).map(|i| i.spelling).collect()
+            });
+        ALL.contains(spelling)
+    }
 }
