@@ -6,10 +6,11 @@ use racetrap::conformance::Generator;
 use racetrap::conformance::build::{BLOCK, ENTRY, GRID, Program};
 use racetrap::conformance::family::Family;
 use racetrap::conformance::recording::identity;
-use racetrap::conformance::session::{Against, run};
+use racetrap::conformance::session::{Against, How, run};
 use racetrap::simt::{Dim3, Launch};
 use racetrap::toolchain::find_program;
 use std::process::Command;
+use std::time::Duration;
 
 /// As many as are recorded.
 const PROGRAMS: u32 = 2400;
@@ -49,7 +50,19 @@ fn every_family_has_programs() {
 #[test]
 fn the_simulator_runs_every_program() {
     let numbers: Vec<u32> = (0..PROGRAMS).collect();
-    let ran = run(&Generator::new(0), &numbers, &Against::Nothing, 2, 0, || {});
+    let how = How {
+        jobs: 2,
+        shown: 0,
+        each: Duration::ZERO,
+        until: None,
+    };
+    let ran = run(
+        &Generator::new(0),
+        &numbers,
+        &Against::Nothing,
+        how,
+        |_, _| {},
+    );
     assert_eq!(ran.len(), numbers.len());
     for (number, ran) in ran {
         assert!(

@@ -6,9 +6,13 @@ use crate::conformance::Generator;
 use crate::conformance::family::Family;
 use crate::conformance::recording::Recording;
 use crate::conformance::report::report;
-use crate::conformance::session::{Against, recording, run};
+use crate::conformance::session::{Against, How, Ran, recording, run};
+use crate::exit;
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// Bytes of whole columns in a recording: more than that are only there where much differs.
 const COLUMNS: usize = 15 << 20;
@@ -47,6 +51,12 @@ pub struct ConformArgs {
     /// Examples shown of each difference
     #[arg(long, default_value_t = 8, value_name = "N")]
     shown: usize,
+    /// Seconds that a program may take on the GPU, its compilation included
+    #[arg(long, default_value_t = 20, value_name = "SECONDS")]
+    each: u64,
+    /// Begin no further program after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
     /// Programs at a time
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     jobs: usize,
@@ -83,17 +93,39 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
             (Against::Recording(known), with)
         }
     };
-    let progress = Progress::bar(numbers.len(), std::io::stderr().is_terminal());
-    let ran = run(
-        &generator,
-        &numbers,
-        &against,
-        args.jobs,
-        args.shown,
-        || progress.step(),
-    );
-    progress.end();
-    let (text, code) = report(&generator, &ran, &with, args.shown);
+    let begun = Instant::now();
+    let how = How {
+        jobs: args.jobs,
+        shown: args.shown,
+        each: Duration::from_secs(args.each),
+        until: args
+            .limit
+            .map(|seconds| begun + Duration::from_secs(seconds)),
+    };
+    let told = Told::new(numbers.len());
+    let ran = run(&generator, &numbers, &against, how, |number, ran| {
+        told.done(number, ran);
+        if let Some(folder) = &args.record
+            && told.is_time_to_save()
+        {
+            // What is there if this one is cut off; whether it can be written shows at the end.
+            let _ = recording(args.seed, ran, COLUMNS).save(folder);
+        }
+    });
+    told.progress.end();
+    let (mut text, mut code) = report(&generator, &ran, &with, args.shown);
+    if ran.len() < numbers.len() {
+        text += &format!(
+            "{} programs were not begun in {} s\n",
+            numbers.len() - ran.len(),
+            begun.elapsed().as_secs()
+        );
+        code = if code == exit::OK {
+            exit::INCONCLUSIVE
+        } else {
+            code
+        };
+    }
     if let Some(folder) = &args.record {
         let failed = |e: &dyn std::fmt::Display| Failure::usage(format!("can't record: {e}"));
         recording(args.seed, &ran, COLUMNS)
@@ -102,6 +134,69 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         std::fs::write(folder.join("report.txt"), &text).map_err(|e| failed(&e))?;
     }
     Ok((text, code))
+}
+
+/// What is said while it goes on: a live line on a terminal, a line now and then elsewhere.
+struct Told {
+    progress: Progress,
+    terminal: bool,
+    total: usize,
+    begun: Instant,
+    last: Mutex<Instant>,
+    saved: Mutex<Instant>,
+}
+
+impl Told {
+    /// Between lines, and between saved states of a recording.
+    const EVERY: Duration = Duration::from_secs(5);
+
+    fn new(total: usize) -> Told {
+        let (terminal, begun) = (std::io::stderr().is_terminal(), Instant::now());
+        Told {
+            progress: Progress::bar(total, terminal),
+            terminal,
+            total,
+            begun,
+            last: Mutex::new(begun),
+            saved: Mutex::new(begun),
+        }
+    }
+
+    fn done(&self, number: u32, ran: &BTreeMap<u32, Ran>) {
+        self.progress.step();
+        if self.terminal {
+            return;
+        }
+        if let Some(problem) = ran.get(&number).and_then(|r| r.problem.as_ref()) {
+            eprintln!("program {number}: {problem}");
+        }
+        if is_due(&self.last) {
+            let seconds = self.begun.elapsed().as_secs();
+            let wrong = ran.values().filter_map(|r| r.comparison.as_ref());
+            let wrong = wrong.filter(|c| !c.differences.is_empty()).count();
+            eprintln!(
+                "{} of {} programs in {seconds} s, {wrong} differ",
+                ran.len(),
+                self.total
+            );
+        }
+    }
+
+    fn is_time_to_save(&self) -> bool {
+        is_due(&self.saved)
+    }
+}
+
+/// Whether it is long ago; then it is now.
+fn is_due(last: &Mutex<Instant>) -> bool {
+    let Ok(mut last) = last.lock() else {
+        return false;
+    };
+    let due = last.elapsed() > Told::EVERY;
+    if due {
+        *last = Instant::now();
+    }
+    due
 }
 
 fn emit(generator: &Generator, numbers: &[u32], folder: &Path) -> Result<(String, u8), Failure> {
@@ -117,5 +212,5 @@ fn emit(generator: &Generator, numbers: &[u32], folder: &Path) -> Result<(String
         numbers.len(),
         folder.display()
     );
-    Ok((text, crate::exit::OK))
+    Ok((text, exit::OK))
 }

@@ -4,9 +4,11 @@ use super::build::{BLOCK, ENTRY, GRID, Program};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 /// Why a program has no results from a GPU.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,9 @@ pub enum DeviceError {
     /// The process does not listen or answer any more.
     #[error("racetrap-device went away: {0}")]
     Gone(String),
+    /// It took too long, and was killed.
+    #[error("no results in {0} s: the kernel or its compilation hangs")]
+    Hung(u64),
     /// It could not do it.
     #[error("the GPU did not run it: {0}")]
     Failed(String),
@@ -43,8 +48,9 @@ pub struct About {
 #[derive(Debug)]
 pub struct Gpu {
     child: Child,
-    to: Option<ChildStdin>,
-    from: BufReader<ChildStdout>,
+    /// To a thread that writes: a process that does not read must not block this one.
+    jobs: Option<Sender<String>>,
+    replies: Receiver<String>,
 }
 
 impl Gpu {
@@ -58,27 +64,52 @@ impl Gpu {
             error,
         };
         let mut child = Command::new(path)
+            .arg("--tied")
+            // No program is compiled twice: the driver's cache on disk, which all processes share, only costs time.
+            .env("CUDA_CACHE_DISABLE", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        let to = child.stdin.take();
-        let from = child
-            .stdout
-            .take()
-            .ok_or_else(|| failed(std::io::Error::other("it has no standard output")))?;
+        let (jobs, to_write) = channel::<String>();
+        let (answers, replies) = channel();
+        if let Some(mut input) = child.stdin.take() {
+            std::thread::spawn(move || {
+                for job in to_write {
+                    if writeln!(input, "{job}")
+                        .and_then(|()| input.flush())
+                        .is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+        }
+        if let Some(output) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines() {
+                    if line.map(|line| answers.send(line)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
         Ok(Gpu {
             child,
-            to,
-            from: BufReader::new(from),
+            jobs: Some(jobs),
+            replies,
         })
     }
 
-    /// Runs a program; returns its output buffer and which GPU it was.
+    /// Runs a program; returns its output buffer and which GPU it was. After an error the process is not to be used again.
     ///
     /// # Errors
     /// [`DeviceError`].
-    pub fn run(&mut self, program: &Program) -> Result<(Vec<u8>, About), DeviceError> {
+    pub fn run(
+        &mut self,
+        program: &Program,
+        limit: Duration,
+    ) -> Result<(Vec<u8>, About), DeviceError> {
         let input = program.input_bytes();
         let job = json!({
             "ptx": program.ptx,
@@ -94,18 +125,20 @@ impl Gpu {
             }}],
             "read": [1],
         });
-        let gone = |error: std::io::Error| DeviceError::Gone(error.to_string());
-        let to = self
-            .to
-            .as_mut()
-            .ok_or_else(|| DeviceError::Gone("it was stopped".into()))?;
-        writeln!(to, "{job}")
-            .and_then(|()| to.flush())
-            .map_err(gone)?;
-        let mut line = String::new();
-        if self.from.read_line(&mut line).map_err(gone)? == 0 {
-            return Err(DeviceError::Gone("it closed its output".into()));
+        let gone = || DeviceError::Gone("it ended with no answer".into());
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send(job.to_string()).map_err(|_| gone())?;
+        let line = self
+            .replies
+            .recv_timeout(limit)
+            .map_err(|error| match error {
+                RecvTimeoutError::Timeout => DeviceError::Hung(limit.as_secs()),
+                RecvTimeoutError::Disconnected => gone(),
+            });
+        if line.is_err() {
+            let _ = self.child.kill();
         }
+        let line = line?;
         let answer: Value =
             serde_json::from_str(&line).map_err(|e| DeviceError::Answer(e.to_string()))?;
         if let Some(failed) = answer.get("failed") {
@@ -131,8 +164,9 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // The end of its input is the end of the process.
-        self.to = None;
+        // Nothing is under way that anybody waits for.
+        self.jobs = None;
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

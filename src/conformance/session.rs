@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// What the simulator is compared with.
 #[derive(Debug)]
@@ -52,30 +53,44 @@ pub struct Ran {
     pub problem: Option<Problem>,
 }
 
-/// Runs programs `jobs` at a time and tells of each that is done.
+/// How a session runs.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Programs at a time.
+    pub jobs: usize,
+    /// Examples of each difference.
+    pub shown: usize,
+    /// What a program may take on the GPU, its compilation included.
+    pub each: Duration,
+    /// After that, no further program is begun.
+    pub until: Option<Instant>,
+}
+
+/// Runs programs in their order, several at a time, and tells of each that is done.
 pub fn run(
     generator: &Generator,
     numbers: &[u32],
     against: &Against,
-    jobs: usize,
-    shown: usize,
-    done: impl Fn() + Sync,
+    how: How,
+    done: impl Fn(u32, &BTreeMap<u32, Ran>) + Sync,
 ) -> BTreeMap<u32, Ran> {
     let next = AtomicUsize::new(0);
     let all: Mutex<BTreeMap<u32, Ran>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
+        for _ in 0..how.jobs.max(1) {
             scope.spawn(|| {
                 let mut gpu = None;
                 while let Some(&number) = numbers.get(next.fetch_add(1, Relaxed)) {
+                    if how.until.is_some_and(|end| Instant::now() > end) {
+                        return;
+                    }
                     let mut ran = Ran::default();
-                    if let Err(problem) = one(generator, number, against, shown, &mut gpu, &mut ran)
-                    {
+                    if let Err(problem) = one(generator, number, against, how, &mut gpu, &mut ran) {
                         ran.problem = Some(problem);
                     }
-                    done();
                     if let Ok(mut all) = all.lock() {
                         all.insert(number, ran);
+                        done(number, &all);
                     }
                 }
             });
@@ -88,7 +103,7 @@ fn one(
     generator: &Generator,
     number: u32,
     against: &Against,
-    shown: usize,
+    how: How,
     gpu: &mut Option<Gpu>,
     ran: &mut Ran,
 ) -> Result<(), Problem> {
@@ -104,7 +119,7 @@ fn one(
                 .get(&number)
                 .ok_or(Problem::NotRecorded)?;
             let simulated = simulate(&program)?;
-            let comparison = recorded.compare(&program, &simulated, shown);
+            let comparison = recorded.compare(&program, &simulated, how.shown);
             ran.comparison = Some(comparison.ok_or(Problem::AnotherProgram)?);
         }
         Against::Device(path) => {
@@ -112,7 +127,7 @@ fn one(
                 Some(worker) => worker,
                 None => Gpu::start(path)?,
             };
-            let (real, about) = worker.run(&program)?;
+            let (real, about) = worker.run(&program, how.each)?;
             // One that has failed is not asked again.
             *gpu = Some(worker);
             ran.about = Some(about);
@@ -126,7 +141,7 @@ fn one(
             let kept = generator.is_kept_whole(number);
             let all = (0..program.outputs.len()).filter(|o| kept || whole.contains(o));
             ran.recorded = Some(Recorded::of(&program, &real, all));
-            ran.comparison = Some(compare(&program, &real, &simulated?, shown));
+            ran.comparison = Some(compare(&program, &real, &simulated?, how.shown));
         }
     }
     Ok(())
