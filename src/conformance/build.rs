@@ -305,7 +305,7 @@ impl Builder {
         let mut text = format!("{} {destination}", i.spelling);
         for operand in &i.operands {
             let _ = match operand {
-                Operand::Lut => write!(text, ", {:#04x}", random.next() & 0xff),
+                Operand::Lut => write!(text, ", {:#04x}", random.bits() & 0xff),
                 Operand::Not => write!(text, ", !{}", values.next().map_or("", |v| &v.register)),
                 Operand::Register(_) => {
                     write!(text, ", {}", values.next().map_or("", |v| &v.register))

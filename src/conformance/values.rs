@@ -22,14 +22,14 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// A number below `bound`, which is not 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+        ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
     /// Whether something of a probability in percent happens.
@@ -100,21 +100,21 @@ fn sign(kind: Kind) -> u64 {
 /// One value.
 pub fn value(kind: Kind, random: &mut Random) -> u64 {
     match kind {
-        Kind::Pred => random.next() & 1,
+        Kind::Pred => random.bits() & 1,
         Kind::Int(bits) => integer(u32::from(bits), random),
         Kind::Packed(bits, count) => (0..count).fold(0, |all, _| {
             all << bits | integer(u32::from(bits), random) & ((1 << bits) - 1)
         }),
         Kind::Position => match random.below(8) {
             0 => integer(32, random),
-            1 => random.next() & 0x1ff,
+            1 => random.bits() & 0x1ff,
             _ => random.below(70) as u64,
         },
         Kind::Small => match random.below(8) {
             0 => integer(32, random),
             _ => (random.below(69) as i64 - 34) as u64,
         },
-        Kind::Codes => random.next() & 0xffff,
+        Kind::Codes => random.bits() & 0xffff,
         Kind::F16 => float(&HALF, random),
         Kind::Bf16 => float(&BFLOAT, random),
         Kind::F32 => float(&SINGLE, random),
@@ -130,8 +130,8 @@ fn integer(bits: u32, random: &mut Random) -> u64 {
     let mask = top | (top - 1);
     match random.below(10) {
         // Above the type's bits: what must be ignored.
-        0 => random.next(),
-        1 | 2 => random.next() & mask,
+        0 => random.bits(),
+        1 | 2 => random.bits() & mask,
         3 => random.below(12) as u64,
         4 => mask - random.below(12) as u64,
         5 => top.wrapping_add(random.below(5) as u64).wrapping_sub(2) & mask,
@@ -141,7 +141,7 @@ fn integer(bits: u32, random: &mut Random) -> u64 {
         }
         // Of some magnitude, of either sign.
         7 | 8 => {
-            let small = random.next() & mask & (mask >> random.below(bits as usize));
+            let small = random.bits() & mask & (mask >> random.below(bits as usize));
             if random.percent(50) {
                 small
             } else {
@@ -209,7 +209,7 @@ fn float(format: &Format, random: &mut Random) -> u64 {
     let infinity = top << fraction;
     let quiet = 1u64 << (fraction - 1);
     let ones = (1u64 << fraction) - 1;
-    let sign = (random.next() & 1) << (fraction + exponent);
+    let sign = (random.bits() & 1) << (fraction + exponent);
     let of = |e: i32, f: u64| ((e + bias).clamp(0, top as i32 - 1) as u64) << fraction | f & ones;
     let magnitude = match random.below(20) {
         0 => 0,
@@ -220,10 +220,10 @@ fn float(format: &Format, random: &mut Random) -> u64 {
                 | if random.percent(50) {
                     0
                 } else {
-                    random.next() & ones
+                    random.bits() & ones
                 }
         }
-        3 => infinity | (random.next() & (quiet - 1)).max(1),
+        3 => infinity | (random.bits() & (quiet - 1)).max(1),
         4 => *random.choose(&[1, 2, ones, ones - 1, ones + 1, ones + 2, quiet, ones / 2]),
         5 => infinity - 1 - random.below(3) as u64,
         6 => of(0, 0),
@@ -253,7 +253,7 @@ fn float(format: &Format, random: &mut Random) -> u64 {
         13..=15 => {
             let keep = *random.choose(narrower);
             let half = 1u64 << (fraction - keep - 1);
-            let f = random.next() & !(2 * half - 1) | half;
+            let f = random.bits() & !(2 * half - 1) | half;
             let f = f.wrapping_add(random.below(3) as u64).wrapping_sub(1);
             let e = match random.below(3) {
                 0 => *random.choose(edges) - random.below(12) as i32,
@@ -261,9 +261,9 @@ fn float(format: &Format, random: &mut Random) -> u64 {
             };
             of(e, f)
         }
-        16 | 17 => of(random.below(24) as i32 - 12, random.next()),
-        18 => random.next() & ones,
-        _ => random.next() & (infinity | ones),
+        16 | 17 => of(random.below(24) as i32 - 12, random.bits()),
+        18 => random.bits() & ones,
+        _ => random.bits() & (infinity | ones),
     };
     sign | magnitude
 }

@@ -261,7 +261,7 @@ impl Trial {
             return b.input(Kind::Position, 0).register;
         };
         if self.spelling.contains("bfly") {
-            return format!("{}", random.next() as u32 & 31 & !(1 << bit));
+            return format!("{}", random.bits() as u32 & 31 & !(1 << bit));
         }
         let (any, from) = (b.input(Kind::Position, 0).register, b.register(Width::B32));
         b.line(&format!("and.b32 {from}, {any}, {};", 31 & !(1 << bit)));
