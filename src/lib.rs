@@ -60,6 +60,7 @@
 pub mod backend;
 pub mod catalog;
 pub mod cli;
+pub mod conformance;
 pub mod detect;
 pub mod device;
 pub mod evidence;

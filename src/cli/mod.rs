@@ -5,6 +5,7 @@
 
 mod catalog;
 pub mod check;
+mod conform;
 mod doctor;
 mod evidence;
 mod explain;
@@ -76,6 +77,8 @@ enum Command {
         /// The rule, such as data-race
         rule: Option<String>,
     },
+    /// Compare the simulator with hardware, value for value
+    Conform(conform::ConformArgs),
     /// Show which optional tools are here, what each is for, and how to get it
     Doctor,
     /// Print completions for a shell
@@ -135,6 +138,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Evidence(args) => evidence::evidence(args),
         Command::Judge(args) => judge::judge(args, color),
         Command::Catalog(args) => catalog::catalog(args),
+        Command::Conform(args) => conform::conform(args),
         Command::Explain { rule } => {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))
         }

@@ -164,3 +164,36 @@ pub(super) fn edges(exponent_bits: u32, fraction_bits: u32) -> Vec<u64> {
     }
     magnitudes.iter().flat_map(|&m| [m, m | sign]).collect()
 }
+
+/// Demands that the programs that compare the simulator with hardware try every one of these spellings that an `sm_90`
+/// has.
+pub(super) fn all_are_tried<'a>(spellings: impl IntoIterator<Item = (&'a str, usize)>) {
+    let missing: Vec<_> = spellings
+        .into_iter()
+        .filter(|(s, inputs)| !beyond_sm_90(s, *inputs))
+        .filter(|(s, _)| !crate::conformance::family::Family::tries(s))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// What `ptxas` of CUDA 13.0 refuses to assemble for `sm_90`: newer or older instructions, and those that it
+/// has in no version yet or any more.
+fn beyond_sm_90(spelling: &str, inputs: usize) -> bool {
+    let has = |part: &str| spelling.split('.').any(|p| p == part);
+    let opcode = spelling.split('.').next().unwrap_or_default();
+    let newer_types = [
+        "u8x4", "s8x4", "f32x2", "e3m2x2", "e2m3x2", "e2m1x2", "ue8m0x2", "e4m3x4", "e5m2x4",
+        "e3m2x4", "e2m3x4",
+    ];
+    newer_types.into_iter().any(has)
+        || has("rs")
+        || spelling.ends_with("f32.f16") && opcode != "cvt" && opcode != "set"
+        || spelling.ends_with("f32.bf16") && opcode != "cvt" && opcode != "set"
+        || inputs == 3 && matches!(opcode, "min" | "max")
+        || spelling.starts_with("add.sat.u")
+        || spelling == "add.sat.s16x2"
+        || opcode == "cvt" && has("tf32") && has("satfinite") && !has("rna")
+        || (has("e4m3x2") || has("e5m2x2")) && has("bf16x2")
+        // Only in registers of 8 bits.
+        || opcode == "cvt" && has("bf16") && (has("u8") || has("s8"))
+}

@@ -231,6 +231,13 @@ fn every_spelling_of_the_manual_resolves() {
     }
 }
 
+#[test]
+fn hardware_is_asked_about_every_spelling() {
+    let valid = valid();
+    let all = valid.iter().map(|(operands, s)| (s.as_str(), operands - 1));
+    crate::simt::alu::testing::all_are_tried(all);
+}
+
 const TYPES: &str = ".pred,.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,\
     .f16,.f16x2,.bf16,.bf16x2,.f32,.f64,.u16x2,.s16x2,.u8x4,.s8x4,.tf32,.f32x2,.x,";
 

@@ -1,6 +1,6 @@
 //! Which spellings of `cvt` exist.
 
-use super::super::super::testing::find;
+use super::super::super::testing::{all_are_tried, find};
 use super::INTEGERS;
 
 /// The spellings of conversions between the twelve scalar types that exist, exactly:
@@ -68,6 +68,8 @@ fn scalar_spellings_are_those_that_exist() {
     allow("f64", "bf16", "- rn rz rm rp", &[]);
     allow("f16", "bf16", "- rn rz rm rp", &[]);
     allow("bf16", "f16", "- rn rz rm rp", &[]);
+
+    all_are_tried(expected.iter().map(|s| (s.as_str(), 1)));
 
     let types = INTEGERS.iter().map(|i| i.0).chain(floats);
     for to in types.clone() {
@@ -141,6 +143,8 @@ fn narrow_spellings_are_those_that_exist() {
         &["rz", "rp", "rz.satfinite", "rp.satfinite"],
     );
     allow("bf16x2", "ue8m0x2", 1, &["rn"]);
+
+    all_are_tried(expected.iter().map(|(s, inputs)| (s.as_str(), *inputs)));
 
     let narrow = [
         "f16x2", "bf16x2", "tf32", "e4m3x2", "e5m2x2", "e3m2x2", "e2m3x2", "e2m1x2", "ue8m0x2",

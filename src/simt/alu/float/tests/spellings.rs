@@ -1,6 +1,6 @@
 //! Which spellings of floating-point instructions exist.
 
-use super::super::super::testing::find;
+use super::super::super::testing::{all_are_tried, find};
 
 /// Every spelling of these opcodes that `ptxas` accepts, and no other but the legacy
 /// `mad` without a rounding: each line has opcodes, types, numbers of inputs, and alternatives of
@@ -74,6 +74,9 @@ fn spellings_are_those_that_exist() {
     expected.insert((String::from("rcp.approx.ftz.f64"), 1));
     expected.insert((String::from("ex2.approx.ftz.bf16"), 1));
     expected.insert((String::from("ex2.approx.ftz.bf16x2"), 1));
+    // `ptxas` wants a rounding for `mad`.
+    let all = expected.iter().map(|(s, inputs)| (s.as_str(), *inputs));
+    all_are_tried(all.filter(|(s, _)| !s.starts_with("mad.") || s.contains(".r")));
 
     let opcodes =
         "add sub mul fma mad div neg abs min max rcp sqrt rsqrt sin cos lg2 ex2 tanh copysign";
