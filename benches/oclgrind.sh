@@ -33,7 +33,10 @@ oclgrind_ms() { # KERNEL [OPTIONS]
 }
 
 echo "oclgrind.sh: building and running racetrap's benchmark" >&2
-cargo bench --quiet --bench kernels -- --color never >"$scratch/racetrap"
+cargo bench --quiet --bench kernels -- --color never >"$scratch/racetrap" 2>"$scratch/errors" || {
+    cat "$scratch/errors" >&2
+    exit 1
+}
 
 racetrap_ms() { # BENCHMARK plain|races
     awk -v group="$1" -v kind="$2" -v cores="$cores" '

@@ -142,10 +142,9 @@ fn cuda_source() {
         "{shown}"
     );
     assert_eq!(shown.matches("error[data-race]").count(), 1, "{shown}");
-    let broken = root.join("target").join("broken.cu");
-    fs::create_dir_all(root.join("target")).unwrap();
+    let broken = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken.cu");
     fs::write(&broken, "__global__ void k(int* x) { *x = undeclared; }\n").unwrap();
-    let refused = racetrap(root, &["check", "target/broken.cu"]);
+    let refused = racetrap(root, &["check", &broken.display().to_string()]);
     assert!(refused.ends_with("--- exit status 2\n"), "{refused}");
     assert!(
         refused.contains("identifier \"undeclared\" is undefined"),

@@ -8,8 +8,6 @@ pub fn racetrap(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
         .args(arguments)
         .current_dir(folder)
-        .env_remove("CUDA_PATH")
-        .env_remove("CUDA_HOME")
         .env("NO_COLOR", "1")
         .stdin(Stdio::null())
         .output()
