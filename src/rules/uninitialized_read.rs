@@ -24,6 +24,10 @@
 //! Validity is kept for each byte. A byte that was written with a value computed from an uninitialised one counts as written: the report is at the first
 //! read. Memory that the host filled, and module variables, are initialised.
 //!
+//! A value that is only copied is not a use of it. Structures are copied with their padding, and unoptimised code copies whole local variables (into a
+//! parameter, say, that only some lanes look at). So an element of which some bytes are written, or a single byte behind written ones, may be copied; a local
+//! variable always. What that hides: a forgotten byte or a forgotten local variable that is only stored somewhere else.
+//!
 //! ## Reference
 //!
 //! PTX ISA, "Memory Consistency Model", "Initialization"; "State Spaces".

@@ -10,7 +10,7 @@ use crate::exit;
 use crate::ptx::demangle;
 use crate::report::{Argument, Check, Diagnostic, Setting, Verdict};
 use crate::rules::Level;
-use crate::simt::{Dim3, Stop};
+use crate::simt::{Dim3, Limits, Stop};
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -77,6 +77,9 @@ pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str
         flag("--seed", setting.seed.to_string());
     }
     flag("--schedule", schedule.to_string());
+    if args.max_steps != Limits::default().steps {
+        flag("--max-steps", args.max_steps.to_string());
+    }
     for define in &args.defines {
         flag("-D", define.clone());
     }

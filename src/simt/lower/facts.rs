@@ -75,32 +75,62 @@ fn copies(program: &mut Program) {
     const OTHER: u8 = 0;
     /// Masked by a constant, as a word is in which a bit-field is set.
     const MASKED: u8 = u8::MAX;
+    fn add(uses: &mut HashMap<Row, u8>, row: Row, now: u8) {
+        let known = uses.entry(row).or_insert(now);
+        *known = match (*known, now) {
+            (a, MASKED) => a,
+            (MASKED, b) => b,
+            (a, b) if a == b => a,
+            _ => OTHER,
+        };
+    }
     // Size of the elements that a row is stored as.
     let mut uses: HashMap<Row, u8> = HashMap::new();
+    // What one row hands on to another.
+    let mut moves: Vec<(Row, Row)> = Vec::new();
     for i in &program.code {
+        let text = &program.site(i.site).text;
         let (stored, data) = match &i.op {
             Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
-            Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => {
-                let masks = program.site(i.site).text.starts_with("and.b");
-                (OTHER, if masks { MASKED } else { OTHER })
-            }
+            Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => (
+                OTHER,
+                if text.starts_with("and.b") {
+                    MASKED
+                } else {
+                    OTHER
+                },
+            ),
             _ => (OTHER, OTHER),
         };
-        let mut look = |r: Row, what: Use| {
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        rows(program, i, &mut |r, what| reads.push((r, what)), &mut |r| {
+            writes.push(r)
+        });
+        if let (true, [(from, Use::Data)], [to]) =
+            (text.starts_with("mov."), &reads[..], &writes[..])
+        {
+            moves.push((*from, *to));
+            continue;
+        }
+        for (row, what) in reads {
             let now = match what {
                 Use::Escape => stored,
                 Use::Data => data,
                 _ => OTHER,
             };
-            let known = uses.entry(r).or_insert(now);
-            *known = match (*known, now) {
-                (a, MASKED) => a,
-                (MASKED, b) => b,
-                (a, b) if a == b => a,
-                _ => OTHER,
-            };
-        };
-        rows(program, i, &mut look, &mut |_| {});
+            add(&mut uses, row, now);
+        }
+    }
+    loop {
+        let before = uses.clone();
+        for (from, to) in &moves {
+            if let Some(&now) = uses.get(to) {
+                add(&mut uses, *from, now);
+            }
+        }
+        if uses == before {
+            break;
+        }
     }
     for i in &program.code {
         let Op::Memory(index) = i.op else { continue };
