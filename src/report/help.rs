@@ -140,7 +140,15 @@ pub(super) fn help(
 
 /// `hist[bin]++`, `x += 1`: one memory operand that is read and written back.
 fn updates_one(statement: &str, region: Option<&str>) -> bool {
-    let once = region.is_none_or(|name| statement.matches(&format!("{name}[")).count() <= 1);
+    let places = |name: &str| statement.matches(&format!("{name}[")).count();
+    // What is subscripted first, perhaps by another name than the memory's.
+    let target = statement.split('[').next().unwrap_or_default();
+    let target = target
+        .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()
+        .unwrap_or_default();
+    let once =
+        region.is_none_or(|name| places(name) <= 1) && (target.is_empty() || places(target) <= 1);
     once && ["++", "--", "+=", "-=", "|=", "&=", "^=", "*="]
         .iter()
         .any(|o| statement.contains(o))
