@@ -61,6 +61,7 @@ pub mod backend;
 pub mod catalog;
 pub mod cli;
 pub mod conformance;
+pub mod counters;
 pub mod detect;
 pub mod device;
 pub mod evidence;

@@ -13,7 +13,7 @@ use crate::ptx::{matches_entry, parse};
 use crate::report::{Diagnostic, KernelView, Scene, SourceFile, Sources, diagnose};
 use crate::rules::Rule;
 use crate::simt::memory::MemoryError;
-use crate::simt::observer::Blind;
+use crate::simt::observer::{Blind, Observer};
 use crate::simt::{
     Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
 };
@@ -101,6 +101,14 @@ pub enum MachineError {
     /// The buffers don't fit.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A launch that is only watched did not come to its end.
+    #[error("`{entry}` did not end: {stop}")]
+    Stopped {
+        /// The kernel.
+        entry: String,
+        /// Why.
+        stop: Stop,
+    },
     /// The sequential kernel that serves as an oracle did not come to its end.
     #[error("the oracle `{entry}` did not end: {stop}")]
     Oracle {
@@ -235,6 +243,37 @@ impl<'c> Prepared<'c> {
             addresses,
             device,
         })
+    }
+
+    /// Runs a plan from fresh memory on one core, lanes together, for an observer of one's own.
+    ///
+    /// # Errors
+    ///
+    /// Mistakes of the case, and a launch that does not come to its end.
+    pub fn watch<O: Observer>(&self, plan: &Plan, mut observer: O) -> Result<O, MachineError> {
+        let mut device = Device::new(DEVICE_BYTES);
+        let addresses = load(&mut device, plan)?;
+        let limits = self.limits(None);
+        for planned in &plan.launches {
+            let program = self.program(planned)?;
+            let how = made(planned, program, &addresses)?;
+            device.load(program)?;
+            let schedule = &ScheduleSpec::Lockstep;
+            launch(
+                &mut device,
+                program,
+                &how,
+                schedule,
+                &limits,
+                1,
+                &mut observer,
+            )
+            .map_err(|stop| MachineError::Stopped {
+                entry: planned.entry.clone(),
+                stop,
+            })?;
+        }
+        Ok(observer)
     }
 
     /// Runs a sequential kernel by one thread on fresh memory, and gives what it left in a buffer.

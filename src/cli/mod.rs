@@ -6,6 +6,7 @@
 mod catalog;
 pub mod check;
 mod conform;
+mod counters;
 mod doctor;
 mod evidence;
 mod explain;
@@ -79,6 +80,8 @@ enum Command {
     },
     /// Compare the simulator with hardware, value for value
     Conform(conform::ConformArgs),
+    /// Compare what the simulator counts with hardware counters: wavefronts and sectors
+    Counters(counters::CountersArgs),
     /// Show which optional tools are here, what each is for, and how to get it
     Doctor,
     /// Print completions for a shell
@@ -135,6 +138,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
+        Command::Counters(args) => counters::counters(args),
         Command::Evidence(args) => evidence::evidence(args),
         Command::Judge(args) => judge::judge(args, color),
         Command::Catalog(args) => catalog::catalog(args),
