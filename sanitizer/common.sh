@@ -7,7 +7,7 @@
 #
 # Environment, all optional:
 #   RACETRAP_REQUIRE_GPU=1       fail where there is no GPU, instead of letting the test judge on the simulator
-#   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 200)
+#   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 60)
 #   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap evidence merge`
 # For the test binary the wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (where to write the receipt).
 
@@ -93,7 +93,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-$tool.XXXXXX") || return 3
     # shellcheck disable=SC2064 # the folder of now
     trap "rm -rf '$work'" EXIT
-    local limit=${RACETRAP_TIME_LIMIT:-200}
+    local limit=${RACETRAP_TIME_LIMIT:-60}
     status=127
     # Several wrappers may run side by side, and each takes a port for each process that it follows: hence the connections.
     : >"$work/test.txt"

@@ -31,9 +31,9 @@ say() { printf '========= %s\n' "$@" >>"$log"; }
 say COMPUTE-SANITIZER
 clean='<?xml version="1.0" encoding="utf-8"?><ComputeSanitizerOutput></ComputeSanitizerOutput>'
 record() { # LEVEL FIRST-LINE SECOND-LINE
-    printf '<record><kind>Analysis</kind><level>%s</level><what><text>Race reported</text></what>' "$1"
-    printf '<source><direction>Write</direction><func>k</func><path>kernels/scan/hillis_steele_shared.cu</path><line>%s</line></source>' "$2"
-    printf '<dest><direction>Read</direction><func>k</func><path>kernels/scan/hillis_steele_shared.cu</path><line>%s</line><count>31</count></dest></record>' "$3"
+    printf '<record><kind>Analysis</kind><level>%s</level><what><text>Race condition</text>' "$1"
+    printf '<source><direction>Write</direction><where><func>scan</func><path>kernels/scan/hillis_steele_shared.cu</path><line>%s</line><pc>0x10</pc></where></source>' "$2"
+    printf '<destination><direction>Read</direction><where><func>scan</func><path>kernels/scan/hillis_steele_shared.cu</path><line>%s</line><pc>0x20</pc></where><count>31</count></destination></what></record>' "$3"
 }
 races() { # RECORD…
     printf '<?xml version="1.0" encoding="utf-8"?><ComputeSanitizerOutput>%s</ComputeSanitizerOutput>' "$*"

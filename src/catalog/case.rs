@@ -221,6 +221,9 @@ pub struct CaseLimits {
     /// Warp-instructions of a launch, after which it makes no progress.
     #[serde(default)]
     pub steps: Option<u64>,
+    /// Seconds that a run on a GPU may take before it is killed; of use where the kernel is known never to end.
+    #[serde(default)]
+    pub seconds: Option<u32>,
 }
 
 /// What each detector must say.

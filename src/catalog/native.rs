@@ -53,7 +53,7 @@ impl Settings {
     pub fn under(tool: &str) -> Settings {
         Settings {
             runs: 6,
-            limit: Duration::from_secs(60),
+            limit: Duration::from_secs(30),
             tool: Some(tool.to_owned()),
             ..Settings::native()
         }
@@ -312,7 +312,9 @@ impl Tester<'_> {
         let sizes = draw.sizes(self.case()).map_err(|e| e.to_string())?;
         let plan = plan(self.case(), sizes, draw.inputs).map_err(|e| e.to_string())?;
         let job = gpu::job(self.prepared, &plan, self.ptx).map_err(|e| e.to_string())?;
-        let ending = match self.client.run(&job, self.settings.limit) {
+        let seconds = self.case().limits.seconds;
+        let limit = seconds.map_or(self.settings.limit, |s| Duration::from_secs(s.into()));
+        let ending = match self.client.run(&job, limit) {
             Ok(Reply::Done(done)) => {
                 let ran = GpuRan::new(&job, done);
                 match compare(self.prepared, &plan, &ran).map_err(|e| e.to_string())? {

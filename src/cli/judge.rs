@@ -7,7 +7,7 @@ use crate::catalog::case::ExpectedVerdict;
 use crate::catalog::load::{Catalog, Entry};
 use crate::exit;
 use crate::report::{Verdict, terminal};
-use crate::sanitizer::judge::{Report, expectation, verdict};
+use crate::sanitizer::judge::{Report, expectation, is_endless, verdict};
 use crate::sanitizer::recording::{Run, read_if_there};
 use crate::sanitizer::{Judgement, Recording, Tool, Trouble, judge as decide, log};
 use anstyle::Style;
@@ -124,7 +124,7 @@ fn answer(
         Err(trouble) => {
             let unsupported = expected.is_some_and(|e| e.verdict == ExpectedVerdict::Unsupported);
             return match trouble {
-                Trouble::Hung { .. } if unsupported => Ok((
+                _ if unsupported && is_endless(&trouble, entry) => Ok((
                     format!(
                         "unsupported {} under {tool}: {trouble}, as expected\n",
                         entry.id

@@ -5,7 +5,7 @@ use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::pinned::{Pin, body_hash, stable_hash};
 use crate::device::receipt::Receipt;
 use crate::report::Verdict;
-use crate::sanitizer::judge::Report;
+use crate::sanitizer::judge::{Report, is_endless};
 use crate::sanitizer::{Judgement, Kind, Severity, Tool, Trouble};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -256,11 +256,11 @@ impl Observation {
             },
             Err(trouble) => Observation {
                 // A kernel that does not end leaves a tool with nothing to say: no failure of the tool's.
-                verdict: match trouble {
-                    Trouble::Hung { .. } => Verdict::Unsupported,
-                    _ => Verdict::Inconclusive,
+                verdict: match is_endless(trouble, entry) {
+                    true => Verdict::Unsupported,
+                    false => Verdict::Inconclusive,
                 },
-                hung: matches!(trouble, Trouble::Hung { .. }),
+                hung: is_endless(trouble, entry),
                 reason: Some(trouble.to_string()),
                 ..blank
             },

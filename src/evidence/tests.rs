@@ -13,10 +13,10 @@ use tempfile::TempDir;
 const RACE: &str = "scan/hillis_steele_shared/no-barrier-after-load";
 const CORRECT: &str = "scan/hillis_steele_shared/correct";
 
-const ONE_RACE: &str = "<ComputeSanitizerOutput><record><kind>Analysis</kind><level>Error</level>\
-    <a><direction>Write</direction><path>kernels/scan/hillis_steele_shared.cu</path><line>19</line></a>\
-    <b><direction>Read</direction><path>kernels/scan/hillis_steele_shared.cu</path><line>27</line><count>8</count></b>\
-    </record></ComputeSanitizerOutput>";
+const ONE_RACE: &str = "<ComputeSanitizerOutput><record><kind>Analysis</kind><level>Error</level><what>\
+    <source><direction>Write</direction><where><path>kernels/scan/hillis_steele_shared.cu</path><line>19</line></where></source>\
+    <destination><direction>Read</direction><where><path>kernels/scan/hillis_steele_shared.cu</path><line>27</line></where>\
+    <count>8</count></destination></what></record></ComputeSanitizerOutput>";
 
 fn receipt(case: &str, tool: Option<Tool>) -> Receipt {
     Receipt {

@@ -9,6 +9,7 @@ use super::record::{End, Kind, Record, Severity};
 use super::recording::Recording;
 use super::trouble::Trouble;
 use super::{Tool, xml};
+use crate::catalog::annotation::Fault;
 use crate::catalog::case::{Case, Expectation, ExpectedVerdict};
 use crate::catalog::load::Entry;
 use crate::catalog::machine::{Seen, SeenEnd};
@@ -56,9 +57,11 @@ pub struct Report {
 }
 
 impl Judgement {
-    /// Reports that name lines that nobody has annotated.
+    /// Reports that name lines that nobody has annotated. Those that name no line, being about the host's calls, are none.
     pub fn astray(&self) -> impl Iterator<Item = &Report> {
-        self.reports.iter().filter(|report| report.hits.is_empty())
+        self.reports
+            .iter()
+            .filter(|report| report.hits.is_empty() && !report.kind.is_of_the_host())
     }
 
     /// Whether this is what a case expects; `None` where a buggy case says nothing about the tool.
@@ -103,8 +106,8 @@ pub fn verdict(expected: ExpectedVerdict) -> Verdict {
 /// Nothing can be said: see [`Trouble`].
 pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgement, Trouble> {
     let status = recording.run.status;
-    started(tool, recording)?;
     let receipt = receipt(tool, entry, recording)?;
+    started(tool, recording)?;
     let Some(text) = &recording.log else {
         return Err(Trouble::NoLog { tool, status });
     };
@@ -141,7 +144,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     }
     let (api, records): (Vec<_>, Vec<_>) = records.into_iter().partition(|r| r.kind == Kind::Api);
     if records.is_empty() {
-        explained(tool, &receipt, &api)?;
+        explained(tool, entry, &receipt, &api)?;
     }
     let wanted = if count > 0 { FOUND_SOMETHING } else { 0 };
     if count == 0 && status == TEST_FAILED {
@@ -156,7 +159,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     }
     if let Some(record) = records
         .iter()
-        .find(|r| !r.ends.iter().any(|e| e.line.is_some()))
+        .find(|r| !r.kind.is_of_the_host() && !r.ends.iter().any(|e| e.line.is_some()))
     {
         return Err(Trouble::NoLine {
             tool,
@@ -233,8 +236,36 @@ fn receipt(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Option<Re
     Ok(Some(receipt))
 }
 
-/// A run with no reports of the kernel: it must have run, and ended well.
-fn explained(tool: Tool, receipt: &Receipt, api: &[Record]) -> Result<(), Trouble> {
+/// Whether a time-out says that the tool has nothing to say about this kernel, and nothing else: the kernel did not end, or the
+/// tool did not, and a kernel that never ends is the case's known bug.
+pub fn is_endless(trouble: &Trouble, entry: &Entry) -> bool {
+    match trouble {
+        Trouble::Hung { .. } => true,
+        Trouble::TimedOut { .. } => has(entry, &[Rule::Deadlock, Rule::NoProgress]),
+        _ => false,
+    }
+}
+
+fn has(entry: &Entry, rules: &[Rule]) -> bool {
+    entry.case.is_meant_buggy()
+        && entry
+            .tags
+            .iter()
+            .any(|tag| matches!(tag.fault, Fault::Rule(rule) if rules.contains(&rule)))
+}
+
+/// Whether an error of a run is what the case's bug does, and so none of the business of a tool that looks for other bugs.
+fn is_known(error: &str, entry: &Entry) -> bool {
+    const FAULTS: [&str; 3] = [
+        "CUDA_ERROR_ILLEGAL_ADDRESS",
+        "CUDA_ERROR_MISALIGNED_ADDRESS",
+        "CUDA_ERROR_LAUNCH_FAILED",
+    ];
+    FAULTS.iter().any(|fault| error.starts_with(fault)) && has(entry, Kind::OutOfBounds.rules())
+}
+
+/// A run with no reports of the kernel: it must have run, and ended well, or as its known bug lets it.
+fn explained(tool: Tool, entry: &Entry, receipt: &Receipt, api: &[Record]) -> Result<(), Trouble> {
     if receipt.runs == 0 {
         return Err(Trouble::NoRuns {
             tool,
@@ -249,8 +280,8 @@ fn explained(tool: Tool, receipt: &Receipt, api: &[Record]) -> Result<(), Troubl
         .clone()
         .or_else(|| Some(api.first()?.text.clone()));
     match error {
-        Some(error) => Err(Trouble::DeviceError { tool, error }),
-        None => Ok(()),
+        Some(error) if !is_known(&error, entry) => Err(Trouble::DeviceError { tool, error }),
+        _ => Ok(()),
     }
 }
 
@@ -321,6 +352,9 @@ fn sides(record: &Record) -> Vec<Vec<&End>> {
 
 /// The groups of annotations that a report hits.
 fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) -> Vec<usize> {
+    if record.kind == Kind::UnwrittenResult {
+        return expected.wrong_result();
+    }
     let mut hits = Vec::new();
     for rule in record.kind.rules() {
         for actions in actions(*rule, ends) {

@@ -1,7 +1,8 @@
 //! The log: the lines that start with `=========`.
 //!
-//! What counts is the summary at its end, which tells that the tool came to its end and how much it found, and what
-//! the tool says about itself: that it was refused the GPU, could not start the program, or lost it.
+//! What counts is the summary at its end, which tells that the tool came to its end and how much it found. A line that
+//! neither belongs to a report nor sums up is taken for a complaint, whatever it says: with such lines the tool tells that it was
+//! refused the GPU, could not start the program, or lost it.
 
 use super::Tool;
 
@@ -12,7 +13,7 @@ pub struct Log {
     pub summary: Option<Summary>,
     /// Reports that the tool left out, by its own count.
     pub left_out: u64,
-    /// What the tool says about itself.
+    /// Lines that are neither of a report nor a summary: the tool speaks of itself.
     pub complaints: Vec<String>,
 }
 
@@ -39,28 +40,22 @@ pub struct MalformedSummary {
     pub line: String,
 }
 
-/// Starts of lines with which a tool speaks of itself, not of the kernel.
-const COMPLAINTS: &[&str] = &[
-    "Device not supported",
-    "Error: Device not supported",
-    "Error: process didn't terminate successfully",
-    "process didn't terminate successfully",
-    "Error: couldn't find exit code",
-    "Target application terminated before first instrumented API call",
-    "Error: Target application terminated before first instrumented API call",
-    "Target application terminated before first instrumented kernel launch",
-    "Target application doesn't exist or is not a valid executable",
-    "Unable to find injection library",
-    "Unable to find 32bit injection library",
-    "Unable to create log-file",
-    "Internal Sanitizer Error",
-    "Internal Error",
-    "Internal error",
-    "Error: No attachable process found",
-    "Options not supported by backend",
-    "Some options are not supported by the target",
-    "Error: Communication error",
-];
+/// Starts of the lines with which reports begin, as the recordings in `sanitizer/recordings/` show them. Their further lines are
+/// indented.
+fn reports(tool: Tool) -> &'static [&'static str] {
+    match tool {
+        Tool::Racecheck => &[
+            "Error: Race reported between ",
+            "Warning: Race reported between ",
+        ],
+        Tool::Synccheck => &["Barrier error detected. "],
+        Tool::Memcheck => &["Invalid __global__ ", "Invalid __shared__ ", "Program hit "],
+        Tool::Initcheck => &[
+            "Uninitialized __global__ memory read ",
+            "Host API memory access error ",
+        ],
+    }
+}
 
 /// Reads a log.
 ///
@@ -73,11 +68,15 @@ pub fn parse(tool: Tool, text: &str) -> Result<Log, MalformedSummary> {
         let Some(line) = line.trim_start().strip_prefix("=========") else {
             continue;
         };
+        let indented = line.starts_with("  ");
         let line = line.trim();
-        if COMPLAINTS.iter().any(|start| line.starts_with(start)) {
-            log.complaints.push(line.to_owned());
+        if indented || line.is_empty() || line == "COMPUTE-SANITIZER" {
+            continue;
         }
         let Some((which, counts)) = line.split_once("SUMMARY:") else {
+            if !reports(tool).iter().any(|start| line.starts_with(start)) {
+                log.complaints.push(line.to_owned());
+            }
             continue;
         };
         let malformed = || MalformedSummary {
@@ -92,20 +91,12 @@ pub fn parse(tool: Tool, text: &str) -> Result<Log, MalformedSummary> {
             "RACECHECK" if tool == Tool::Racecheck => {
                 log.summary = Some(hazards(counts).ok_or_else(malformed)?);
             }
-            // racecheck has a summary of its own; this one counts what is no hazard.
-            "ERROR" if tool == Tool::Racecheck => {
-                let count = number(counts, "error").ok_or_else(malformed)?;
-                if count > 0 {
-                    log.complaints.push(line.to_owned());
-                }
-            }
-            "ERROR" => {
+            "ERROR" if tool != Tool::Racecheck => {
                 log.summary = Some(Summary {
                     errors: number(counts, "error").ok_or_else(malformed)?,
                     warnings: 0,
                 });
             }
-            "LEAK" => {}
             _ => return Err(malformed()),
         }
     }
@@ -225,6 +216,11 @@ mod tests {
                 "RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)",
             ),
             (Tool::Memcheck, "ERROR SUMMARY: -1 errors"),
+            (
+                Tool::Memcheck,
+                "LEAK SUMMARY: 0 bytes leaked in 0 allocations",
+            ),
+            (Tool::Racecheck, "ERROR SUMMARY: 0 errors"),
         ] {
             assert_eq!(summary(tool, line).unwrap_err().line, line);
         }
@@ -247,8 +243,12 @@ mod tests {
             log.complaints,
             ["Error: process didn't terminate successfully"]
         );
-        let log = summary(Tool::Racecheck, "ERROR SUMMARY: 1 error").unwrap();
-        assert_eq!(log.complaints, ["ERROR SUMMARY: 1 error"]);
+        let report = "Invalid __global__ read of size 4 bytes";
+        assert_eq!(summary(Tool::Memcheck, report).unwrap().complaints, [""; 0]);
+        assert_eq!(
+            summary(Tool::Racecheck, report).unwrap().complaints,
+            [report]
+        );
     }
 
     #[test]

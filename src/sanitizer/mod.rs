@@ -64,7 +64,7 @@ impl Tool {
             Tool::Racecheck => &[Kind::Race],
             Tool::Synccheck => &[Kind::DivergentBarrier],
             Tool::Memcheck => &[Kind::OutOfBounds],
-            Tool::Initcheck => &[Kind::Uninitialized],
+            Tool::Initcheck => &[Kind::Uninitialized, Kind::UnwrittenResult],
         }
     }
 

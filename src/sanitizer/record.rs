@@ -69,27 +69,17 @@ fn same_file(printed: &str, kernel_file: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// racecheck: a hazard of two accesses, read after write.
-    HazardRaw,
-    /// racecheck: write after read.
-    HazardWar,
-    /// racecheck: write after write.
-    HazardWaw,
     /// racecheck: all hazards of two source lines, summed up.
     Race,
     /// synccheck: a barrier that lanes of a warp, or warps of a block, reach apart.
     DivergentBarrier,
-    /// synccheck: another misuse of a barrier.
-    InvalidBarrier,
     /// memcheck: an access outside of every allocation.
     OutOfBounds,
-    /// memcheck: an address that is no multiple of the access's size.
-    Misaligned,
-    /// memcheck: an error of the hardware that has no single instruction.
-    Imprecise,
     /// initcheck: a read of memory that nobody has written.
     Uninitialized,
-    /// A call of the driver or runtime that failed: a consequence of an error, or none of the kernel's business.
+    /// initcheck: the host copied memory back that nobody has written. Such a record has no place.
+    UnwrittenResult,
+    /// memcheck: a call of the driver that failed, as a consequence of an error. Such a record has no place.
     Api,
     /// Anything else: the record's own kind and text. Nothing can be concluded from it.
     Unknown(String),
@@ -99,68 +89,62 @@ impl Kind {
     /// The rules that such a record can be the sign of.
     pub fn rules(&self) -> &'static [Rule] {
         match self {
-            Kind::HazardRaw | Kind::HazardWar | Kind::HazardWaw | Kind::Race => &[
+            Kind::Race => &[
                 Rule::DataRace,
                 Rule::LockstepAssumption,
                 Rule::InsufficientScope,
             ],
-            Kind::DivergentBarrier | Kind::InvalidBarrier => &[
+            Kind::DivergentBarrier => &[
                 Rule::DivergentBarrier,
                 Rule::WarpSyncMask,
                 Rule::BarrierAfterExit,
                 Rule::Deadlock,
             ],
-            Kind::OutOfBounds | Kind::Misaligned | Kind::Imprecise => &[
+            Kind::OutOfBounds => &[
                 Rule::OutOfBounds,
                 Rule::MisalignedAccess,
                 Rule::UseAfterFree,
             ],
             Kind::Uninitialized => &[Rule::UninitializedRead],
-            Kind::Api | Kind::Unknown(_) => &[],
+            Kind::UnwrittenResult | Kind::Api | Kind::Unknown(_) => &[],
         }
+    }
+
+    /// Whether it is about the host's calls, which are on no line of a kernel.
+    pub fn is_of_the_host(&self) -> bool {
+        matches!(self, Kind::UnwrittenResult | Kind::Api)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::HazardRaw => "read-after-write hazard",
-            Kind::HazardWar => "write-after-read hazard",
-            Kind::HazardWaw => "write-after-write hazard",
             Kind::Race => "race",
             Kind::DivergentBarrier => "divergent barrier",
-            Kind::InvalidBarrier => "invalid barrier",
             Kind::OutOfBounds => "access out of bounds",
-            Kind::Misaligned => "misaligned access",
-            Kind::Imprecise => "hardware error",
             Kind::Uninitialized => "uninitialized read",
+            Kind::UnwrittenResult => "result that nobody has written",
             Kind::Api => "failed driver call",
             Kind::Unknown(kind) => return write!(f, "`{kind}`"),
         })
     }
 }
 
-/// How bad a tool finds something: the `<level>` of its record.
+/// How bad a tool finds something: the `<level>` of its record; records of kinds that have none are errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Nothing to worry about: writes of the same value, say.
-    Info,
     /// Right if code relies on lockstep within a warp.
     Warning,
     /// Wrong.
     Error,
-    /// The tool could not go on.
-    Fatal,
 }
 
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Severity::Info => "info",
             Severity::Warning => "warning",
             Severity::Error => "error",
-            Severity::Fatal => "fatal error",
         })
     }
 }
