@@ -14,9 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Bytes of whole columns in a recording: more than that are only there where much differs.
-const COLUMNS: usize = 15 << 20;
-
 #[derive(clap::Args, Debug)]
 pub struct ConformArgs {
     /// How many programs: the first ones try every instruction, the others are random
@@ -34,9 +31,12 @@ pub struct ConformArgs {
     /// Compare with the GPU of this machine, by way of racetrap-device
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
     device: Option<PathBuf>,
-    /// Write what the GPU gave to this folder
-    #[arg(long, value_name = "DIR", requires = "device")]
+    /// Write what the GPU gave, now or in the recording that is compared with, to this folder
+    #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
+    /// Record no columns whole but those meant to be kept, and no more than so many bytes of them
+    #[arg(long, value_name = "BYTES", requires = "record")]
+    keep: Option<usize>,
     /// Compare with what is recorded in this folder
     #[arg(
         long,
@@ -106,10 +106,11 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     let ran = run(&generator, &numbers, &against, how, |number, ran| {
         told.done(number, ran);
         if let Some(folder) = &args.record
+            && args.device.is_some()
             && told.is_time_to_save()
         {
             // What is there if this one is cut off; whether it can be written shows at the end.
-            let _ = recording(args.seed, ran, COLUMNS).save(folder);
+            let _ = recording(args.seed, ran).save(folder);
         }
     });
     told.progress.end();
@@ -128,9 +129,14 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     }
     if let Some(folder) = &args.record {
         let failed = |e: &dyn std::fmt::Display| Failure::usage(format!("can't record: {e}"));
-        recording(args.seed, &ran, COLUMNS)
-            .save(folder)
-            .map_err(|e| failed(&e))?;
+        let mut made = match against {
+            Against::Recording(known) => known,
+            _ => recording(args.seed, &ran),
+        };
+        if let Some(limit) = args.keep {
+            made.shrink(&numbers, |n| generator.is_kept_whole(n), limit);
+        }
+        made.save(folder).map_err(|e| failed(&e))?;
         std::fs::write(folder.join("report.txt"), &text).map_err(|e| failed(&e))?;
     }
     Ok((text, code))

@@ -70,6 +70,12 @@ pub struct Comparison {
     pub errors: Vec<Errors>,
 }
 
+/// Whether something that went into a column is wrong already.
+pub fn follows(output: &Output, wrong: &[usize]) -> bool {
+    let is_wrong = |s: &Source| matches!(s, Source::Output(k) if wrong.contains(k));
+    output.sources.iter().any(is_wrong)
+}
+
 /// Columns whose bytes differ.
 pub fn differing(program: &Program, gpu: &[u8], simulator: &[u8]) -> Vec<usize> {
     let differs = |o: &Output| gpu.get(o.range()) != simulator.get(o.range());
@@ -80,9 +86,15 @@ pub fn differing(program: &Program, gpu: &[u8], simulator: &[u8]) -> Vec<usize> 
 
 /// Compares all columns: bit for bit, or within the bounds of an approximate instruction.
 ///
-/// A column that differs is passed over if one that went into it does. `shown` is the number of examples.
-pub fn compare(program: &Program, gpu: &[u8], simulator: &[u8], shown: usize) -> Comparison {
-    let wrong = differing(program, gpu, simulator);
+/// A column that differs is passed over if one that went into it does. `wrong` are the columns known to differ
+/// ([`differing`], and those of which only a hash is known), `shown` is the number of examples.
+pub fn compare(
+    program: &Program,
+    gpu: &[u8],
+    simulator: &[u8],
+    wrong: &[usize],
+    shown: usize,
+) -> Comparison {
     let mut comparison = Comparison::default();
     if wrong.is_empty() && program.family != Family::Approximate {
         return comparison;
@@ -97,8 +109,7 @@ pub fn compare(program: &Program, gpu: &[u8], simulator: &[u8], shown: usize) ->
     };
     for (output, o) in program.outputs.iter().enumerate() {
         let approximate = program.family == Family::Approximate;
-        let follows = |s: &Source| matches!(s, Source::Output(k) if wrong.contains(k));
-        if !approximate && (!wrong.contains(&output) || o.sources.iter().any(follows)) {
+        if !approximate && (!wrong.contains(&output) || follows(o, wrong)) {
             continue;
         }
         let mut worst = Judged::default();

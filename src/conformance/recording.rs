@@ -7,7 +7,7 @@
 //! 32-bit words in little-endian order, then the bytes). Both are written by `racetrap conform --record`.
 
 use super::build::Program;
-use super::compare::{Comparison, compare, difference, differing};
+use super::compare::{Comparison, compare, difference, follows};
 use super::family::Family;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -102,28 +102,37 @@ impl Recorded {
             }
             real[range].copy_from_slice(bytes);
         }
-        let mut comparison = compare(program, &real, simulated, shown);
-        let known = differing(program, &real, simulated);
+        let mut wrong = Vec::new();
         if program.family != Family::Approximate {
-            let mut wrong = known.clone();
-            for (o, output) in program.outputs.iter().enumerate() {
-                if self.columns[o] != hash(&real[output.range()]) {
-                    let follows = output
-                        .sources
-                        .iter()
-                        .any(|s| matches!(s, super::build::Source::Output(k) if wrong.contains(k)));
-                    wrong.push(o);
-                    if !follows {
-                        comparison.differences.push(difference(program, o, None));
-                    }
-                }
-            }
+            wrong.extend(
+                (0..self.columns.len())
+                    .filter(|&o| self.columns[o] != hash(&simulated[program.outputs[o].range()])),
+            );
+        }
+        let mut comparison = compare(program, &real, simulated, &wrong, shown);
+        let hashed = wrong.iter().filter(|o| !self.whole.contains_key(o));
+        for &o in hashed.filter(|&&o| !follows(&program.outputs[o], &wrong)) {
+            comparison.differences.push(difference(program, o, None));
         }
         Some(comparison)
     }
 }
 
 impl Recording {
+    /// Only these programs, and whole columns only of those that `is_kept_whole` names, up to `limit` bytes of them.
+    pub fn shrink(&mut self, numbers: &[u32], is_kept_whole: impl Fn(u32) -> bool, limit: usize) {
+        let mut left = limit;
+        self.programs.retain(|number, _| numbers.contains(number));
+        for (number, recorded) in &mut self.programs {
+            let kept = is_kept_whole(*number);
+            recorded.whole.retain(|_, bytes| {
+                let fits = kept && bytes.len() <= left;
+                left -= if fits { bytes.len() } else { 0 };
+                fits
+            });
+        }
+    }
+
     /// The two files.
     pub fn write(&self) -> (String, Vec<u8>) {
         let mut text = format!("device: {}\nseed: {}\n", self.device, self.seed);

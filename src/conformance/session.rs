@@ -2,10 +2,11 @@
 
 use super::Generator;
 use super::compare::{Comparison, compare, differing};
-use super::device::{About, DeviceError, Gpu};
+use super::device::{DeviceError, Gpu};
 use super::family::Family;
 use super::recording::{Recorded, Recording};
 use super::run::{RunError, simulate};
+use crate::device::job::DeviceInfo;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -48,7 +49,7 @@ pub struct Ran {
     /// What to keep of the GPU's outputs.
     pub recorded: Option<Recorded>,
     /// The GPU.
-    pub about: Option<About>,
+    pub about: Option<DeviceInfo>,
     /// Why there is no comparison.
     pub problem: Option<Problem>,
 }
@@ -123,45 +124,31 @@ fn one(
             ran.comparison = Some(comparison.ok_or(Problem::AnotherProgram)?);
         }
         Against::Device(path) => {
-            let mut worker = match gpu.take() {
-                Some(worker) => worker,
-                None => Gpu::start(path)?,
-            };
+            let worker = gpu.get_or_insert_with(|| Gpu::new(path));
             let (real, about) = worker.run(&program, how.each)?;
-            // One that has failed is not asked again.
-            *gpu = Some(worker);
             ran.about = Some(about);
             let simulated = simulate(&program);
-            let whole = match &simulated {
-                Ok(simulated) if program.family != Family::Approximate => {
-                    differing(&program, &real, simulated)
-                }
+            let wrong = match &simulated {
+                Ok(simulated) => differing(&program, &real, simulated),
                 _ => Vec::new(),
             };
+            let approximate = program.family == Family::Approximate;
             let kept = generator.is_kept_whole(number);
-            let all = (0..program.outputs.len()).filter(|o| kept || whole.contains(o));
+            let all =
+                (0..program.outputs.len()).filter(|o| kept || !approximate && wrong.contains(o));
             ran.recorded = Some(Recorded::of(&program, &real, all));
-            ran.comparison = Some(compare(&program, &real, &simulated?, how.shown));
+            ran.comparison = Some(compare(&program, &real, &simulated?, &wrong, how.shown));
         }
     }
     Ok(())
 }
 
-/// The recording that a session with a GPU makes, without the columns past `limit` bytes.
-pub fn recording(seed: u64, ran: &BTreeMap<u32, Ran>, limit: usize) -> Recording {
+/// The recording that a session with a GPU makes.
+pub fn recording(seed: u64, ran: &BTreeMap<u32, Ran>) -> Recording {
     let about = ran.values().find_map(|r| r.about.as_ref());
-    let mut left = limit;
     let programs = ran
         .iter()
-        .filter_map(|(number, r)| {
-            let mut recorded = r.recorded.clone()?;
-            recorded.whole.retain(|_, bytes| {
-                let fits = bytes.len() <= left;
-                left -= if fits { bytes.len() } else { 0 };
-                fits
-            });
-            Some((*number, recorded))
-        })
+        .filter_map(|(number, r)| Some((*number, r.recorded.clone()?)))
         .collect();
     Recording {
         device: about.map_or(String::from("none"), |a| {

@@ -141,6 +141,7 @@ pub trait RunJob {
 pub struct Client {
     program: PathBuf,
     arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
     process: Option<Process>,
     started: u32,
 }
@@ -156,9 +157,16 @@ impl Client {
         Client {
             program,
             arguments: arguments.into_iter().collect(),
+            environment: Vec::new(),
             process: None,
             started: 0,
         }
+    }
+
+    /// Sets a variable in the environment of the processes that it starts.
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Client {
+        self.environment.push((name.into(), value.into()));
+        self
     }
 
     /// How many processes were started so far.
@@ -173,7 +181,7 @@ impl RunJob for Client {
             Some(process) => process,
             None => {
                 self.started += 1;
-                Process::start(&self.program, &self.arguments)?
+                Process::start(&self.program, &self.arguments, &self.environment)?
             }
         };
         let line = match process.ask(job, limit) {
@@ -214,9 +222,14 @@ struct Process {
 }
 
 impl Process {
-    fn start(program: &PathBuf, arguments: &[OsString]) -> Result<Process, ClientError> {
+    fn start(
+        program: &PathBuf,
+        arguments: &[OsString],
+        environment: &[(OsString, OsString)],
+    ) -> Result<Process, ClientError> {
         let mut child = Command::new(program)
             .args(arguments)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

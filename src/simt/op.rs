@@ -354,6 +354,8 @@ pub enum AtomFn {
     W(fn(u32, u32) -> u32),
     /// The same for 64 bits.
     D(fn(u64, u64) -> u64),
+    /// The sum of `.f64`, whose NaN depend on the space.
+    AddDouble,
     /// A row function of the arithmetic table, used a lane at a time.
     Row(fn(&super::alu::Row32, &super::alu::Row32, &mut super::alu::Row32)),
     /// Compare-and-swap.

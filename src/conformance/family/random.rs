@@ -2,7 +2,17 @@
 //! shuffles, shared and local memory.
 //!
 //! Every result outside of branches and loops is stored, so that the first wrong one is found among right operands.
-//! Approximate instructions don't take part: what follows from an allowed error could not be compared.
+//! Approximate instructions don't take part: what follows from an allowed error could not be compared. Nor does what
+//! PTX leaves to `ptxas`, as far as it showed on an H200 (driver 580.159.04, CUDA 13.0):
+//!
+//! * which NaN comes out ([`unsettled`]): such a result is made one NaN at once, by the program itself;
+//! * `neg.s16` and `abs.s16` of −32768, which becomes 32768 where a `mul.wide` follows: both are left out;
+//! * what `ptxas` gets wrong: it converts the old value of `d` in `@p set.eq.f16.b16 d, …` where `p` is false,
+//!   and forgets `.sat` in `@p cvt.rn.sat.f16.f32`: neither is guarded ([`can_be_guarded`]). It joins `lop3.b32 d, a, b, b`
+//!   and `xor.b32 e, b, d` to a `LOP3` with the table of one that reads `b` twice and the operands of one that does
+//!   not: operands of `lop3` are distinct. It forgets `.ftz` where
+//!   `setp.neu.and.ftz.f32` decides a branch, so that a lane may take another side than a vote says: lanes of
+//!   a masked operation go by the vote's bits.
 
 use super::Family;
 use crate::catalog::draw::mix;
@@ -28,9 +38,36 @@ impl Default for Choice {
         ];
         Choice(
             families
-                .map(|f| f.rows().iter().map(Row::instructions).collect())
+                .map(|f| f.rows().iter().map(chosen).collect())
                 .into(),
         )
+    }
+}
+
+/// The row's instructions that take part.
+fn chosen(row: &Row) -> Vec<Instruction> {
+    let mut all = row.instructions();
+    all.retain(|i| !matches!(&*i.spelling, "neg.s16" | "abs.s16"));
+    all
+}
+
+/// Whether `ptxas` keeps the meaning of the instruction under a guard.
+fn can_be_guarded(spelling: &str) -> bool {
+    let narrowed = spelling.starts_with("cvt.rn") && spelling.ends_with(".sat.f16.f32");
+    !(spelling.starts_with("set.") || narrowed)
+}
+
+/// The type of a result whose NaN follows from no more than PTX: for `.f64` the payload is that of one of the operands,
+/// which `ptxas` may exchange; `min` and `max` of a register and itself, and `neg` or `abs` under a guard, may become
+/// moves or selections, which keep the bits of a NaN.
+fn unsettled(spelling: &str) -> Option<&str> {
+    let (opcode, modifiers) = spelling.split_once('.')?;
+    let ty = modifiers.rsplit('.').next()?;
+    let floats = ["f16", "bf16", "f16x2", "bf16x2", "f32", "f64"];
+    match opcode {
+        "min" | "max" | "neg" | "abs" => floats.contains(&ty).then_some(ty),
+        "add" | "sub" | "mul" | "fma" | "mad" => (ty == "f64").then_some(ty),
+        _ => None,
     }
 }
 
@@ -58,7 +95,7 @@ pub fn program(choice: &Choice, number: u32, seed: u64) -> Program {
     let mut b = Builder::new();
     b.variables =
         "    .shared .align 16 .b8 words[2048];\n    .local .align 8 .b8 cells[64];\n    \
-                   .reg .b32 %word, %from, %warp;\n    .reg .b64 %cells, %cell;\n"
+                   .reg .b32 %word, %from, %warp;\n    .reg .pred %side, %nan;\n    .reg .b16 %low, %high;\n    .reg .b64 %cells, %cell;\n"
             .to_owned();
     b.line("mov.u64 %cells, cells;");
     let mut w = Writer {
@@ -127,12 +164,16 @@ impl Writer<'_> {
                 Kind::Position | Kind::Small => 70,
                 _ => 25,
             };
-            let value = if !inside && self.random.percent(fresh) {
+            let mut value = if !inside && self.random.percent(fresh) {
                 let index = self.random.below(2) as u8;
                 self.b.input(kind, index)
             } else {
                 self.pick(kind.width())
             };
+            let distinct = i.spelling.starts_with("lop3");
+            while distinct && values.iter().any(|v: &Value| v.register == value.register) {
+                value = self.pick(kind.width());
+            }
             values.push(value);
         }
         values
@@ -142,9 +183,48 @@ impl Writer<'_> {
         let i = self.choice.draw(&mut self.random).clone();
         let operands = self.operands(&i, false);
         let mut random = self.random.clone();
-        let results = self.b.apply(&i, &operands, &mut random);
+        let (text, destinations) = self.b.compose(&i, &operands, &mut random);
         self.random = random;
-        self.pool.extend(results);
+        self.b.line(&text);
+        let sources: Vec<Source> = operands.iter().map(|v| v.source).collect();
+        for (register, width) in destinations {
+            self.settle(&i.spelling, &register);
+            let value = self
+                .b
+                .store(&register, width, &i.spelling, &text, sources.clone());
+            self.pool.push(value);
+        }
+    }
+
+    /// Makes the NaN of an [`unsettled`] result the canonical one.
+    fn settle(&mut self, spelling: &str, register: &str) {
+        let Some(ty) = unsettled(spelling) else {
+            return;
+        };
+        match ty.strip_suffix("x2") {
+            None => self.settle_one(ty, register),
+            Some(half) => {
+                self.b
+                    .line(&format!("mov.b32 {{%low, %high}}, {register};"));
+                self.settle_one(half, "%low");
+                self.settle_one(half, "%high");
+                self.b
+                    .line(&format!("mov.b32 {register}, {{%low, %high}};"));
+            }
+        }
+    }
+
+    fn settle_one(&mut self, ty: &str, register: &str) {
+        let (untyped, nan) = match ty {
+            "f64" => ("b64", "0x7ff8000000000000"),
+            "f32" => ("b32", "0x7fffffff"),
+            _ => ("b16", "0x7fff"),
+        };
+        self.b
+            .line(&format!("setp.nan.{ty} %nan, {register}, {register};"));
+        self.b.line(&format!(
+            "selp.{untyped} {register}, {nan}, {register}, %nan;"
+        ));
     }
 
     /// An instruction with one result.
@@ -166,7 +246,12 @@ impl Writer<'_> {
     }
 
     fn predicated(&mut self) {
-        let i = self.simple();
+        let i = loop {
+            let i = self.simple();
+            if can_be_guarded(&i.spelling) {
+                break i;
+            }
+        };
         let operands = self.operands(&i, false);
         let guard = self.pick(Width::Pred);
         let not = if self.random.percent(50) { "!" } else { "" };
@@ -176,6 +261,7 @@ impl Writer<'_> {
         let second = format!("@{not}{} {text}", guard.register);
         self.b.line(&first);
         self.b.line(&second);
+        self.settle(&i.spelling, &to);
         let sources = [&before, &guard]
             .into_iter()
             .chain(&operands)
@@ -203,6 +289,7 @@ impl Writer<'_> {
             let operands = self.operands(&i, true);
             let (text, register, width) = self.compose(&i, &operands);
             self.b.line(&text);
+            self.settle(&i.spelling, &register);
             self.pool.push(Value {
                 register,
                 width,
@@ -422,7 +509,15 @@ impl Writer<'_> {
             "vote.sync.ballot.b32 %warp, {}, 0xffffffff;",
             p.register
         ));
-        self.b.line(&format!("@{} bra {other};", p.register));
+        for line in [
+            "and.b32 %word, %t2, 31;",
+            "shr.b32 %word, %warp, %word;",
+            "and.b32 %word, %word, 1;",
+            "setp.ne.u32 %side, %word, 0;",
+        ] {
+            self.b.line(line);
+        }
+        self.b.line(&format!("@%side bra {other};"));
         self.b.line("not.b32 %warp, %warp;");
         self.b
             .line(&format!("redux.sync.{ty} {d}, {}, %warp;", a.register));

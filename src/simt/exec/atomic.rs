@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::memory::belongs;
-use crate::simt::alu::Mask;
+use crate::simt::alu::{Mask, float};
 use crate::simt::ids::*;
 use crate::simt::memory::*;
 use crate::simt::observer::*;
@@ -202,6 +202,10 @@ impl<O: Observer> Core<'_, O> {
                     global,
                 ),
                 AtomFn::D(f) => f(old, b),
+                AtomFn::AddDouble => {
+                    let (word, operand) = (f64::from_bits(old), f64::from_bits(b));
+                    float::atomic_add(word, operand, !global).to_bits()
+                }
                 AtomFn::Exch => b,
                 AtomFn::Cas => {
                     let keep = if element == 2 { 0xffff } else { u64::MAX };

@@ -217,7 +217,7 @@ fn commutative(a: &AtomicOp) -> bool {
     match a.f {
         AtomFn::W(_) => !a.flush,
         AtomFn::D(f) => f(1.5f64.to_bits(), 2.25f64.to_bits()) != 3.75f64.to_bits(),
-        AtomFn::Row(_) | AtomFn::Cas | AtomFn::Exch => false,
+        AtomFn::AddDouble | AtomFn::Row(_) | AtomFn::Cas | AtomFn::Exch => false,
     }
 }
 

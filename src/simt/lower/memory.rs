@@ -394,7 +394,7 @@ fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {
                 sum.to_bits()
             }
         }),
-        ("add", F64) => AtomFn::D(|a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits()),
+        ("add", F64) => AtomFn::AddDouble,
         ("add", F16) => row(&["rn", "f16"])?,
         ("add", F16x2) => row(&["rn", "f16x2"])?,
         ("add", Bf16) => row(&["rn", "bf16"])?,

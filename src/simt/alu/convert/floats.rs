@@ -45,6 +45,19 @@ fn widen(value: f32) -> f64 {
     })
 }
 
+/// 16 bits to `.f64`. A NaN keeps sign and payload, quieted.
+#[inline(always)]
+fn widen_half<H: Half>(code: u16) -> f64 {
+    let code = u64::from(code);
+    let (sign, magnitude) = ((code & 0x8000) << 48, code & 0x7fff);
+    let fraction = H::INFINITY.trailing_zeros();
+    if magnitude > u64::from(H::INFINITY) {
+        f64::from_bits(sign | 0x7ff8_0000_0000_0000 | magnitude << (52 - fraction))
+    } else {
+        widen(H::widen(code as u32))
+    }
+}
+
 /// `.f64` to `.f32`. A NaN keeps sign and what of its payload fits, quieted.
 #[inline(always)]
 fn shorten<D: Direction, const FTZ: bool>(value: f64) -> f32 {
@@ -156,9 +169,11 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             with_flag!(
                 F = form.has(FTZ),
                 with_flag!(S = form.has(SAT), {
-                    Some(row!(W_D, |a: f32| saturate_double::<S>(widen(flush::<F>(
-                        a
-                    )))))
+                    // Flushing is an operation of `.f32`, whose NaN is the canonical one.
+                    Some(row!(W_D, |a: f32| {
+                        let a = if F { canonical(flush::<F>(a)) } else { a };
+                        saturate_double::<S>(widen(a))
+                    }))
                 })
             )
         }
@@ -186,9 +201,9 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             unrounded(form)?;
             form.only(SAT)?;
             with_flag!(S = form.has(SAT), {
-                Some(row!(W_D, |a: u16| saturate_double::<S>(widen(F16::widen(
-                    a as u32
-                )))))
+                Some(row!(W_D, |a: u16| saturate_double::<S>(widen_half::<F16>(
+                    a
+                ))))
             })
         }
         // A rounding is allowed though nothing is lost.
@@ -197,13 +212,17 @@ pub(super) fn convert(form: &Form, to: Type, from: Type) -> Option<AluOp> {
             form.only(FTZ)?;
             with_flag!(
                 F = form.has(FTZ),
-                Some(row!(W_W, |a: u16| flush::<F>(Bf16::widen(a as u32))))
+                // Without `.ftz` a shift, with it an operation of `.f32`.
+                Some(row!(W_W, |a: u16| {
+                    let a = Bf16::widen(a as u32);
+                    if F { canonical(flush::<F>(a)) } else { a }
+                }))
             )
         }
         (Type::F64, Type::Bf16) => {
             form.rounding_or_nearest()?;
             form.only(0)?;
-            Some(row!(W_D, |a: u16| widen(canonical(Bf16::widen(a as u32)))))
+            Some(row!(W_D, widen_half::<Bf16>))
         }
         (Type::Bf16, Type::F16) => {
             form.only(0)?;
@@ -257,8 +276,15 @@ fn unrounded(form: &Form) -> Option<()> {
     (form.mode == Mode::Default).then_some(())
 }
 
+/// `.f64` to 16 bits. A NaN keeps sign and what of its payload fits, quieted.
 #[inline(always)]
 fn from_double<H: Half, D: Direction>(value: f64, to: Format) -> u32 {
+    let bits = value.to_bits();
+    if bits & !(1 << 63) > 0x7ff0_0000_0000_0000 {
+        let fraction = H::INFINITY.trailing_zeros();
+        let payload = (bits >> (52 - fraction)) as u32 & 0x7fff;
+        return (bits >> 48) as u32 & 0x8000 | H::INFINITY | 1 << (fraction - 1) | payload;
+    }
     if D::ROUNDING == Rounding::NearestEven {
         narrow_double::<H>(value)
     } else {
@@ -324,8 +350,10 @@ fn from_single(form: &Form, to: Type) -> Option<AluOp> {
             match to {
                 Type::F16 => with_flag!(
                     S = form.has(SAT),
+                    // `.ftz` is without effect: `ptxas` emits the same F2F.F16.F32 for both. A subnormal
+                    // number is seen by `.rm` and `.rp`.
                     Some(row!(W_W, |a: f32| {
-                        half::saturate::<F16, S>(to_half::<F16, D>(flush::<F>(a), FORMAT16))
+                        half::saturate::<F16, S>(to_half::<F16, D>(a, FORMAT16))
                     }))
                 ),
                 _ => Some(row!(W_W, |a: f32| to_half::<Bf16, D>(flush::<F>(a), BF16))),

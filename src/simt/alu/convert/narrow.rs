@@ -296,14 +296,7 @@ fn tf32(form: &Form) -> Option<AluOp> {
                     row!(W_W, |a: u32| tf32_lane::<R, S>(a, 0x0fff + (a >> 13 & 1)))
                 }
                 Rounding::TowardZero => row!(W_W, |a: u32| tf32_lane::<R, S>(a, 0)),
-                Rounding::NearestAway if !R => row!(W_W, |a: u32| {
-                    let cut = a & TF32;
-                    if is_nan(cut) {
-                        cut
-                    } else {
-                        tf32_lane::<R, S>(a, 0x1000)
-                    }
-                }),
+                Rounding::NearestAway if !R => row!(W_W, tf32_away::<S>),
                 _ => return None,
             })
         })
@@ -316,6 +309,22 @@ const TF32: u32 = 0xffff_e000;
 #[inline(always)]
 fn is_nan(bits: u32) -> bool {
     bits & 0x7fff_ffff > 0x7f80_0000
+}
+
+/// `.rna`, for which there is no instruction: `ptxas` emits additions of integers. A NaN's
+/// payload is cut, even to that of an infinity, and `.satfinite` takes one from the
+/// last place of whatever is no number then.
+#[inline(always)]
+fn tf32_away<const FINITE: bool>(bits: u32) -> u32 {
+    const INFINITY: u32 = 0x7f80_0000;
+    let special = |code: u32| code & 0x7fff_ffff >= INFINITY;
+    let half = if special(bits) { 0 } else { 0x1000 };
+    let cut = bits.wrapping_add(half) & TF32;
+    if FINITE && special(cut) {
+        cut.wrapping_sub(0x2000)
+    } else {
+        cut
+    }
 }
 
 /// Adds what rounds, and cuts.
@@ -335,5 +344,5 @@ fn tf32_lane<const RELU: bool, const FINITE: bool>(bits: u32, add: u32) -> u32 {
         rounded
     };
     let signed = if RELU && sign != 0 { 0 } else { sign | bounded };
-    if is_nan(bits) { 0x7fff_ffff } else { signed }
+    if is_nan(bits) { 0x7fff_e000 } else { signed }
 }

@@ -1,8 +1,9 @@
 //! Lane functions of `.f64`.
 //!
 //! To nearest, the host's operations; otherwise the exact ones of
-//! [`exact`](super::super::exact). NaN operands are kept: the result is the
-//! first NaN operand, quieted, and an invalid operation gives `0xfff8000000000000`.
+//! [`exact`](super::super::exact). NaN operands are kept: the result is one of
+//! them, quieted (which one: [`ARITHMETIC`], [`QUOTIENT`]), and an invalid operation
+//! gives `0xfff8000000000000`.
 
 use super::super::Row64;
 use super::super::exact::{self, F64, Rounding, Value};
@@ -20,13 +21,19 @@ fn is_nan(bits: u64) -> bool {
     bits & !(1 << 63) > LAYOUT.infinity
 }
 
+/// The order in which operands are looked at for a NaN to keep: the second, the
+/// third, the first, as the H200's `DADD`, `DMUL` and `DFMA` do.
+pub(super) const ARITHMETIC: [usize; 3] = [1, 2, 0];
+/// The order for `div`: the first, the second. The code that `ptxas` emits does so.
+pub(super) const QUOTIENT: [usize; 3] = [0, 1, 2];
+
 /// The result of an operation, NaN settled. By integer comparison: of floating-point
 /// ones the compiler may assume that all NaN are as good.
 #[inline(always)]
-fn settle<const N: usize>(operands: [f64; N], result: f64) -> f64 {
+fn settle<const N: usize>(operands: [f64; N], result: f64, order: [usize; 3]) -> f64 {
     let bits = result.to_bits();
     let mut settled = if is_nan(bits) { INVALID } else { bits };
-    for operand in operands.into_iter().rev() {
+    for operand in order.into_iter().rev().filter_map(|i| operands.get(i)) {
         let bits = operand.to_bits();
         settled = if is_nan(bits) { bits | QUIET } else { settled };
     }
@@ -39,6 +46,7 @@ fn settle<const N: usize>(operands: [f64; N], result: f64) -> f64 {
 pub(super) fn rows<const N: usize>(
     operands: [&Row64; N],
     results: &mut Row64,
+    order: [usize; 3],
     function: impl Fn([f64; N]) -> f64,
 ) {
     let lane = |i: usize| operands.map(|row| f64::from_bits(row[i]));
@@ -50,7 +58,7 @@ pub(super) fn rows<const N: usize>(
     }
     if any_nan {
         for (i, slot) in results.iter_mut().enumerate() {
-            *slot = settle(lane(i), f64::from_bits(*slot)).to_bits();
+            *slot = settle(lane(i), f64::from_bits(*slot), order).to_bits();
         }
     }
 }
@@ -92,6 +100,31 @@ fn exact_div(a: f64, b: f64, rounding: Rounding) -> f64 {
 #[inline(never)]
 fn exact_sqrt(a: f64, rounding: Rounding) -> f64 {
     pack(exact::square_root(unpack(a)), rounding)
+}
+
+/// −a. A NaN is only quieted, its sign too stays: it is the sum −0 − a.
+#[inline(always)]
+pub(super) fn neg(a: u64) -> u64 {
+    if is_nan(a) { a | QUIET } else { a ^ (1 << 63) }
+}
+
+/// |a|. NaN as for [`neg`].
+#[inline(always)]
+pub(super) fn abs(a: u64) -> u64 {
+    if is_nan(a) { a | QUIET } else { a & !(1 << 63) }
+}
+
+/// The sum that an atomic operation leaves in memory. In shared memory it is made by a
+/// loop around `DADD`, which keeps the word's NaN before the operand's; the unit at global memory
+/// keeps the operand's before the word's, and does not quiet it.
+pub(super) fn atomic_add(word: f64, operand: f64, shared: bool) -> f64 {
+    let order = if shared { [0, 1, 2] } else { [1, 0, 2] };
+    let sum = settle([word, operand], word + operand, order);
+    let kept = [operand, word].into_iter().find(|x| is_nan(x.to_bits()));
+    match kept {
+        Some(nan) if !shared => nan,
+        _ => sum,
+    }
 }
 
 /// a + b.

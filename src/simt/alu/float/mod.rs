@@ -55,6 +55,11 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
     }
 }
 
+/// The `.f64` that `atom.add` or `red.add` leaves in a word of global or `shared` memory.
+pub(in crate::simt) fn atomic_add(word: f64, operand: f64, shared: bool) -> f64 {
+    double::atomic_add(word, operand, shared)
+}
+
 /// `.f32`.
 fn single(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
     let ftz = form.has(FTZ);
@@ -279,7 +284,7 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
         ("rsqrt", Mode::Approximate, FTZ) => return Some(row!(D_D, double::rsqrt_approx)),
         ("rsqrt", Mode::Approximate, 0) => {
             return Some(AluOp::D_D(|a, d| {
-                double::rows([a], d, |[a]| double::rsqrt(a))
+                double::rows([a], d, double::ARITHMETIC, |[a]| double::rsqrt(a))
             }));
         }
         _ => form.only(0)?,
@@ -290,8 +295,8 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
         _ => {
             unrounded(form)?;
             return Some(match opcode {
-                "neg" => row!(D_D, |a: u64| a ^ (1 << 63)),
-                "abs" => row!(D_D, |a: u64| a & !(1 << 63)),
+                "neg" => row!(D_D, double::neg),
+                "abs" => row!(D_D, double::abs),
                 "min" if inputs == 2 => row!(DD_D, |a: u64, b: u64| double::pick::<false>(a, b)),
                 "max" if inputs == 2 => row!(DD_D, |a: u64, b: u64| double::pick::<true>(a, b)),
                 "copysign" => row!(DD_D, |a: f64, b: f64| b.copysign(a)),
@@ -301,22 +306,34 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
     };
     with_rounding!(D = rounding, {
         Some(match opcode {
-            "add" => {
-                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::add::<D>(a, b)))
-            }
-            "sub" => {
-                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::sub::<D>(a, b)))
-            }
-            "mul" => {
-                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::mul::<D>(a, b)))
-            }
-            "div" => {
-                AluOp::DD_D(|a, b, d| double::rows([a, b], d, |[a, b]| double::div::<D>(a, b)))
-            }
-            "rcp" => AluOp::D_D(|a, d| double::rows([a], d, |[a]| double::rcp::<D>(a))),
-            "sqrt" => AluOp::D_D(|a, d| double::rows([a], d, |[a]| double::sqrt::<D>(a))),
+            "add" => AluOp::DD_D(|a, b, d| {
+                double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
+                    double::add::<D>(a, b)
+                })
+            }),
+            "sub" => AluOp::DD_D(|a, b, d| {
+                double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
+                    double::sub::<D>(a, b)
+                })
+            }),
+            "mul" => AluOp::DD_D(|a, b, d| {
+                double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
+                    double::mul::<D>(a, b)
+                })
+            }),
+            "div" => AluOp::DD_D(|a, b, d| {
+                double::rows([a, b], d, double::QUOTIENT, |[a, b]| double::div::<D>(a, b))
+            }),
+            "rcp" => AluOp::D_D(|a, d| {
+                double::rows([a], d, double::ARITHMETIC, |[a]| double::rcp::<D>(a))
+            }),
+            "sqrt" => AluOp::D_D(|a, d| {
+                double::rows([a], d, double::ARITHMETIC, |[a]| double::sqrt::<D>(a))
+            }),
             _ => AluOp::DDD_D(|a, b, c, d| {
-                double::rows([a, b, c], d, |[a, b, c]| double::fma::<D>(a, b, c))
+                double::rows([a, b, c], d, double::ARITHMETIC, |[a, b, c]| {
+                    double::fma::<D>(a, b, c)
+                })
             }),
         })
     })

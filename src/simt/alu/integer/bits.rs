@@ -68,6 +68,10 @@ pub(super) fn fns(m: &[&str]) -> Option<AluOp> {
 /// (downwards for negative offsets, `base` itself for 0), or all ones. The
 /// manual leaves `base` above 31 undefined: nothing is found there.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
+    if offset == i32::MIN {
+        // What the code of `ptxas` comes to: −`offset` is no more than the number of set bits.
+        return 0;
+    }
     if base > 31 || offset.unsigned_abs() > 32 {
         return !0;
     }
@@ -127,8 +131,9 @@ macro_rules! fields {
 fields!(ones32, shl32, zero_extend32, sign_extend32, u32, i32);
 fields!(ones64, shl64, zero_extend64, sign_extend64, u64, i64);
 
-/// "Integer Arithmetic Instructions: bfe". Position and length are their
-/// operands' lowest bytes.
+/// "Integer Arithmetic Instructions: bfe". The manual takes the lowest bytes of position and
+/// length. So does the hardware for 32 bits; for 64 `ptxas` emits shifts that
+/// see all 32 bits of them.
 pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
     Some(match m {
         ["u32"] => row!(WWW_W, |a: u32, position: u8, length: u8| {
@@ -142,16 +147,16 @@ pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
         ["s32"] => row!(WWW_W, |a: i32, position: u8, length: u8| {
             sign_extend32(a >> position.min(31), length as u32)
         }),
-        ["u64"] => row!(DWW_D, |a: u64, position: u8, length: u8| {
+        ["u64"] => row!(DWW_D, |a: u64, position: u32, length: u32| {
             let from = if position < 64 {
                 a >> (position & 63)
             } else {
                 0
             };
-            zero_extend64(from, length as u32)
+            zero_extend64(from, length)
         }),
-        ["s64"] => row!(DWW_D, |a: i64, position: u8, length: u8| {
-            sign_extend64(a >> position.min(63), length as u32)
+        ["s64"] => row!(DWW_D, |a: i64, position: u32, length: u32| {
+            sign_extend64(a >> position.min(63), length)
         }),
         _ => return None,
     })
@@ -164,9 +169,9 @@ pub(super) fn bfi(m: &[&str]) -> Option<AluOp> {
             let field = shl32(ones32(length as u32), position as u32);
             b & !field | shl32(a, position as u32) & field
         }),
-        ["b64"] => row!(DDWW_D, |a: u64, b: u64, position: u8, length: u8| {
-            let field = shl64(ones64(length as u32), position as u32);
-            b & !field | shl64(a, position as u32) & field
+        ["b64"] => row!(DDWW_D, |a: u64, b: u64, position: u32, length: u32| {
+            let field = shl64(ones64(length), position);
+            b & !field | shl64(a, position) & field
         }),
         _ => return None,
     })

@@ -338,7 +338,10 @@ fn nan_code(to: &str, from: &str, bits: u64) -> u64 {
         ("f64", "f32") => (bits & 0x8000_0000) << 32 | 0x7ff8 << 48 | (bits & 0x7f_ffff) << 29,
         ("f32", "bf16") => bits << 16,
         ("f32", _) => 0x7fff_ffff,
-        ("f64", _) => 0x7fff_ffff_e000_0000,
+        ("f64", "f16") => (bits & 0x8000) << 48 | 0x7ff8 << 48 | (bits & 0x3ff) << 42,
+        ("f64", _) => (bits & 0x8000) << 48 | 0x7ff8 << 48 | (bits & 0x7f) << 45,
+        ("f16", "f64") => (bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x3ff),
+        ("bf16", "f64") => (bits >> 48 & 0x8000) | 0x7fc0 | (bits >> 45 & 0x7f),
         _ => 0x7fff,
     }
 }
@@ -415,7 +418,15 @@ fn modifiers_between_floating_point_types() {
         ("cvt.ftz.f64.f32", 0x8000_0001, 1 << 63),
         ("cvt.f64.f32", 0x8000_0001, 0xb6a0_0000_0000_0000),
         ("cvt.rp.f16.f32", 1, 1),
-        ("cvt.rp.ftz.f16.f32", 1, 0),
+        // As an H200 has them.
+        ("cvt.rp.ftz.f16.f32", 0x0060_0000, 1),
+        ("cvt.rp.ftz.sat.f16.f32", 2, 1),
+        ("cvt.f64.f16", 0xfd99, 0xfffe_6400_0000_0000),
+        ("cvt.rz.f64.bf16", 0x7f9b, 0x7ffb_6000_0000_0000),
+        ("cvt.rn.f16.f64", 0xfff8_967f_320e_a866, 0xfe25),
+        ("cvt.rm.bf16.f64", 0xfff7_124d_66a3_ffb3, 0xfff8),
+        ("cvt.rn.ftz.f32.bf16", 0xffdd, 0x7fff_ffff),
+        ("cvt.ftz.f64.f32", 0xffb9_7202, 0x7fff_ffff_e000_0000),
         ("cvt.rp.bf16.f32", 1, 1),
         ("cvt.rp.ftz.bf16.f32", 1, 0),
         ("cvt.ftz.f32.bf16", 0x8001, 0x8000_0000),

@@ -20,8 +20,13 @@ fn tf32_has_ten_bits_of_fraction() {
         ("cvt.rz.relu.tf32.f32", 0xbf80_0000, 0),
         ("cvt.rz.relu.satfinite.tf32.f32", 0x7f80_0000, 0x7f7f_e000),
         ("cvt.rna.tf32.f32", 0x7fc1_2345, 0x7fc1_2000),
-        ("cvt.rna.tf32.f32", 0x7f80_0001, 0x7fff_ffff),
-        ("cvt.rn.tf32.f32", 0xffc1_2345, 0x7fff_ffff),
+        // NaN as an H200 has them.
+        ("cvt.rna.tf32.f32", 0xff80_1180, 0xff80_0000),
+        ("cvt.rna.satfinite.tf32.f32", 0x7f80_0001, 0x7f7f_e000),
+        ("cvt.rna.satfinite.tf32.f32", 0x7fc0_0000, 0x7fbf_e000),
+        ("cvt.rna.satfinite.tf32.f32", 0xffc2_ad76, 0xffc2_8000),
+        ("cvt.rn.tf32.f32", 0xffcf_6ea7, 0x7fff_e000),
+        ("cvt.rz.relu.tf32.f32", 0x7f8c_7a7b, 0x7fff_e000),
         ("cvt.rn.tf32.f32", 0x8000_0001, 0x8000_0000),
     ] {
         assert_eq!(lane(op(spelling, 1), [a]), want, "{spelling} {a:#x}");

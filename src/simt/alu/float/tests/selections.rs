@@ -136,8 +136,13 @@ fn signs() {
         ("abs.f32", 0xff80_0000, 0x7f80_0000),
         ("abs.ftz.f32", 0x8000_0001, 0),
         ("abs.f32", 0xffc0_0000, 0x7fff_ffff),
-        ("neg.f64", 0x7ff0_0000_0000_0001, 0xfff0_0000_0000_0001),
-        ("abs.f64", 0xfff0_0000_0000_0001, 0x7ff0_0000_0000_0001),
+        ("neg.f64", 1, 1 << 63 | 1),
+        ("abs.f64", 1 << 63 | 1, 1),
+        // As an H200 has them.
+        ("neg.f64", 0xfff2_b365_55a0_0e79, 0xfffa_b365_55a0_0e79),
+        ("neg.f64", 0x7ff8_0000_0000_0000, 0x7ff8_0000_0000_0000),
+        ("abs.f64", 0xfff2_cf48_401d_5b52, 0xfffa_cf48_401d_5b52),
+        ("abs.f64", 0x7ff5_7746_da7d_b5d5, 0x7ffd_7746_da7d_b5d5),
     ] {
         assert_eq!(lane(op(spelling, 1), [a]), want, "{spelling} {a:#x}");
     }
@@ -153,6 +158,44 @@ fn signs() {
         lane(op("copysign.f64", 2), [1 << 63, (2.5f64).to_bits()]),
         (-2.5f64).to_bits()
     );
+}
+
+/// Values of an H200.
+#[test]
+fn which_nan_of_f64_is_kept() {
+    let (first, second) = (0xfff4_ef38_0d9c_da9f, 0x7ff0_0550_e0f7_05e1);
+    for opcode in ["add", "sub", "mul"] {
+        let got = lane(op(&format!("{opcode}.f64"), 2), [first, second]);
+        assert_eq!(got, 0x7ff8_0550_e0f7_05e1, "{opcode}");
+    }
+    for (a, b, c, want) in [
+        // The second before the others, the third before the first.
+        (
+            0x7ffb_70a3_1fe6_68d7,
+            0x7ff8_0000_0000_0000,
+            0x7ff7_e43f_1f1d_6ff9,
+            0x7ff8_0000_0000_0000,
+        ),
+        (
+            0x7ff5_6d64_c4b7_96d4,
+            0xbff0_0000_0000_0000,
+            0xfff8_0000_0000_0000,
+            0xfff8_0000_0000_0000,
+        ),
+    ] {
+        assert_eq!(lane(op("fma.rn.f64", 3), [a, b, c]), want);
+    }
+    let atomic = |word, operand, shared| {
+        let [word, operand] = [word, operand].map(f64::from_bits);
+        super::super::atomic_add(word, operand, shared).to_bits()
+    };
+    let (word, operand) = (0xfff6_e999_aea5_55b2, 0x7ff8_0000_0000_0000);
+    assert_eq!(atomic(word, operand, true), 0xfffe_e999_aea5_55b2);
+    // In global memory signaling NaN stay so.
+    let (word, operand) = (0x7ff2_db33_07aa_8344, 0xfff2_db33_07aa_8344);
+    assert_eq!(atomic(word, operand, false), operand);
+    let (word, operand) = (0xfff0_0ec4_00e9_14d8, 0xbfa3_c827_3e84_fd5a);
+    assert_eq!(atomic(word, operand, false), word);
 }
 
 #[test]
