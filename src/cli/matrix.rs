@@ -12,8 +12,22 @@ use crate::matrix::{Matrix, markdown, terminal};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
+const WORDS: &str = "\
+caught        the bug is reported, at its lines (native: results are wrong, the kernel faults or does not end)
+missed        nothing is reported about a buggy case
+clean         nothing is reported about a correct case
+false-alarm   something is reported about a correct case, or at lines of a buggy one that are not guilty
+unsupported   the detector can't judge the case: the kernel never ends, and the tool with it
+inconclusive  the detector crashed, or was not there, or contradicts itself
+stale         the GPU has seen an older version of the case
+–             the GPU has not run it
+
+Left out are cases that are not wrong on these GPUs: those that are slow and nothing else, and those that count on
+a barrier not to wait for exited threads. The simulator runs now; the others are the evidence of a GPU.";
+
 /// Options of `racetrap matrix`.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = WORDS)]
 pub struct MatrixArgs {
     /// Show cases whose names contain one of these [default: all]
     #[arg(value_name = "PATTERN")]

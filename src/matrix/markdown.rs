@@ -40,7 +40,7 @@ pub fn totals_markdown(matrix: &Matrix) -> String {
         }
         out.push('\n');
     }
-    let _ = writeln!(out, "\n{}", source(matrix));
+    let _ = writeln!(out, "\n{}", source(matrix).join(" "));
     out
 }
 
@@ -54,8 +54,12 @@ fn header(out: &mut String, matrix: &Matrix, first: &str) {
 
 fn word(cell: Cell) -> String {
     match cell {
-        Cell::Says(Verdict::Caught | Verdict::Clean) => cell.name().to_owned(),
-        Cell::Says(_) => format!("**{}**", cell.name()),
+        // What stands out are the finds, right and wrong.
+        Cell::Says(Verdict::Caught | Verdict::FalseAlarm | Verdict::Findings) => {
+            format!("**{}**", cell.name())
+        }
+        Cell::Says(Verdict::Clean | Verdict::Missed) => cell.name().to_owned(),
+        Cell::Says(_) => format!("*{}*", cell.name()),
         Cell::Stale(verdict) => format!("~~{}~~ stale", verdict.name()),
         Cell::Untried => cell.name().to_owned(),
     }

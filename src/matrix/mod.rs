@@ -1,8 +1,9 @@
 //! Which detector sees which bug: the simulator as it is now, the others by the evidence of a GPU.
 //!
 //! A verdict counts if it is about the present kernel, PTX and case; older ones are stale, shown as such and counted for
-//! nothing. Cases that are slow and not wrong (all their annotations are notes about performance) are left out: no
-//! other detector looks for them.
+//! nothing. Cases that are not wrong on the GPUs of the evidence are left out, so that nobody misses a bug there: those that
+//! are slow and nothing else (all their annotations are notes about performance), and those whose barriers only count on exited threads
+//! not being waited for (`barrier-after-exit`), which is so since Volta.
 
 mod markdown;
 mod terminal;
@@ -10,11 +11,14 @@ mod terminal;
 pub use markdown::{markdown, totals_markdown};
 pub use terminal::terminal;
 
+use crate::catalog::annotation::Fault;
 use crate::catalog::check::is_performance;
 use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::runner::Trials;
 use crate::evidence::{Detector, Evidence, Fingerprint};
 use crate::report::Verdict;
+use crate::rules::Rule;
+use crate::sanitizer::Tool;
 use serde::Serialize;
 
 /// What a detector says about a case.
@@ -95,7 +99,7 @@ impl Matrix {
             .trials
             .iter()
             .filter_map(|trial| Some((catalog.find(&trial.id)?, trial)))
-            .filter(|(entry, _)| !only_slow(entry))
+            .filter(|(entry, _)| !is_right(entry))
             .map(|(entry, trial)| Row {
                 case: entry.id.clone(),
                 title: entry.case.title.clone(),
@@ -125,6 +129,20 @@ impl Matrix {
         self.rows
             .iter()
             .filter(|row| row.buggy || row.cells.contains(&Cell::Says(Verdict::FalseAlarm)))
+    }
+
+    /// How many bugs at least one tool of compute-sanitizer has found.
+    pub fn by_any_tool(&self) -> usize {
+        let tools = Tool::ALL.map(Detector::from);
+        let caught = |row: &&Row| {
+            row.buggy
+                && self
+                    .detectors
+                    .iter()
+                    .zip(row.cells)
+                    .any(|(of, cell)| tools.contains(of) && cell == Cell::Says(Verdict::Caught))
+        };
+        self.rows.iter().filter(caught).count()
     }
 
     /// How many correct cases there are.
@@ -172,8 +190,11 @@ fn telling_sums(totals: &[Totals; 6]) -> Vec<(&'static str, [usize; 6])> {
         .collect()
 }
 
-fn only_slow(entry: &Entry) -> bool {
-    !entry.tags.is_empty() && entry.tags.iter().all(|tag| is_performance(tag.fault))
+/// Whether all that is annotated is slow, or wrong on GPUs before Volta alone.
+fn is_right(entry: &Entry) -> bool {
+    let exited = Fault::Rule(Rule::BarrierAfterExit);
+    let harmless = |fault| is_performance(fault) || fault == exited;
+    !entry.tags.is_empty() && entry.tags.iter().all(|tag| harmless(tag.fault))
 }
 
 fn cell(catalog: &Catalog, entry: &Entry, detector: Detector, evidence: Option<&Evidence>) -> Cell {

@@ -5,8 +5,6 @@ use crate::report::Verdict;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
 
-const WIDTH: usize = 13;
-
 /// Renders it; `all` shows the correct cases too.
 pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
     let rows: Vec<_> = match all {
@@ -15,21 +13,28 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
     };
     let names = rows.iter().map(|row| row.case.chars().count());
     let width = names.max().unwrap_or(0).max("false alarms".len());
+    // As wide as its name, and as the widest of its cells.
+    let columns: Vec<usize> = (matrix.detectors.iter().enumerate())
+        .map(|(at, detector)| {
+            let cells = rows.iter().map(|row| row.cells[at].name().chars().count());
+            cells.max().unwrap_or(0).max(detector.name().len())
+        })
+        .collect();
     let (bold, dim) = match color {
         true => (Style::new().bold(), Style::new().dimmed()),
         false => (Style::new(), Style::new()),
     };
     let mut out = format!("{bold}{:width$}", "");
-    for detector in matrix.detectors {
-        let _ = write!(out, "  {:<WIDTH$}", detector.name());
+    for (detector, column) in matrix.detectors.iter().zip(&columns) {
+        let _ = write!(out, "  {:<column$}", detector.name());
     }
     out.truncate(out.trim_end().len());
     let _ = writeln!(out, "{bold:#}");
     for row in rows {
         let mut line = format!("{:<width$}", row.case);
-        for cell in row.cells {
+        for (cell, column) in row.cells.into_iter().zip(&columns) {
             let style = if color { style(cell) } else { Style::new() };
-            let pad = WIDTH.saturating_sub(cell.name().chars().count());
+            let pad = column.saturating_sub(cell.name().chars().count());
             let _ = write!(line, "  {style}{}{style:#}{:pad$}", cell.name(), "");
         }
         line.truncate(line.trim_end().len());
@@ -38,8 +43,8 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
     out.push('\n');
     for (name, numbers) in telling_sums(&matrix.totals) {
         let mut line = format!("{bold}{name:<width$}{bold:#}");
-        for number in numbers {
-            let _ = write!(line, "  {number:<WIDTH$}");
+        for (number, column) in numbers.into_iter().zip(&columns) {
+            let _ = write!(line, "  {number:<column$}");
         }
         line.truncate(line.trim_end().len());
         let _ = writeln!(out, "{line}");
@@ -47,19 +52,30 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
     let buggy = matrix.rows.len() - matrix.correct();
     let _ = writeln!(
         out,
-        "\n{dim}{buggy} buggy cases, {} correct ones. {}{dim:#}",
+        "\n{dim}{buggy} buggy cases, {} correct ones.\n{}{dim:#}",
         matrix.correct(),
-        source(matrix)
+        source(matrix).join("\n")
     );
     out
 }
 
-/// Where the verdicts come from, in a sentence.
-pub(super) fn source(matrix: &Matrix) -> String {
-    match &matrix.evidence {
-        Some(source) => format!("The simulator as it is now; the others on {source}."),
-        None => "The simulator as it is now; there is no evidence of a GPU.".to_owned(),
+/// Where the verdicts come from, and what to bear in mind when comparing them: a sentence each.
+pub(super) fn source(matrix: &Matrix) -> Vec<String> {
+    let Some(source) = &matrix.evidence else {
+        return vec!["The simulator as it is now; there is no evidence of a GPU.".to_owned()];
+    };
+    let buggy = matrix.rows.len() - matrix.correct();
+    let mut out = vec![
+        format!("The simulator as it is now; the others on {source}."),
+        format!(
+            "Each tool of compute-sanitizer looks for one kind of bug; together they catch {} of the {buggy}.",
+            matrix.by_any_tool()
+        ),
+    ];
+    if matrix.totals.iter().any(|totals| totals.unsupported > 0) {
+        out.push("Unsupported: the kernel never ends, and the tool with it.".to_owned());
     }
+    out
 }
 
 fn style(cell: Cell) -> Style {

@@ -1,8 +1,8 @@
 //! From what a tool left behind to a verdict.
 //!
 //! First everything that must hold where a tool came to its end ([`Trouble`] if not), then the records against the kernel's
-//! annotations: a report counts as found where it names annotated lines, both of them for a race. A report that names other
-//! lines is shown beside them and is never counted.
+//! annotations: a report counts as found where it names annotated lines, both of them for a race (or lines with an annotated barrier
+//! between them). A report that names other lines is shown beside them and is never counted.
 
 use super::log;
 use super::record::{End, Kind, Record, Severity};
@@ -315,7 +315,11 @@ fn reports(entry: &Entry, records: &[Record], expected: &mut Expected) -> Vec<Re
                 .map(|end| (end.action, end.lines_in(&file).first().copied()))
                 .collect();
             let count = ends.last().and_then(|end| end.count).unwrap_or(1);
-            let mut hits: Vec<String> = matches(record, &ends, &file, expected)
+            let mut groups = matches(record, &ends, &file, expected);
+            if groups.is_empty() && record.kind == Kind::Race {
+                groups = barrier_between(entry, &ends, &file, expected);
+            }
+            let mut hits: Vec<String> = groups
                 .into_iter()
                 .map(|group| names[group].clone())
                 .collect();
@@ -338,6 +342,32 @@ fn reports(entry: &Entry, records: &[Record], expected: &mut Expected) -> Vec<Re
         }
     }
     sums.into_values().collect()
+}
+
+/// The annotated barriers between the two lines of a race. Where a barrier is called wrongly, what it was to keep apart may race, and a
+/// report of that is a report of the bug.
+fn barrier_between(entry: &Entry, ends: &[&End], file: &str, expected: &Expected) -> Vec<usize> {
+    let lines: Vec<u32> = ends
+        .iter()
+        .filter_map(|end| end.lines_in(file).first().copied())
+        .collect();
+    let [first, second] = lines.as_slice() else {
+        return Vec::new();
+    };
+    let (from, to) = (first.min(second), first.max(second));
+    let wrong = Fault::Rule(Rule::DivergentBarrier);
+    let guilty = |fault, number| {
+        entry.tags.iter().any(|tag| {
+            (tag.fault, tag.number) == (fault, number)
+                && tag.actions.contains(&Action::Wait)
+                && (from < &tag.line && &tag.line < to)
+        })
+    };
+    let groups = expected.groups().iter().enumerate();
+    groups
+        .filter(|(_, group)| group.fault == wrong && guilty(group.fault, group.number))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// A race summed up by the tool has one place on one side and several on the other; any other record is one report.
