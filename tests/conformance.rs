@@ -5,10 +5,11 @@ use racetrap::backend::{Options, Session};
 use racetrap::conformance::Generator;
 use racetrap::conformance::build::{BLOCK, ENTRY, GRID, Program};
 use racetrap::conformance::family::Family;
-use racetrap::conformance::recording::identity;
+use racetrap::conformance::recording::{Recording, identity};
 use racetrap::conformance::session::{Against, How, run};
 use racetrap::simt::{Dim3, Launch};
 use racetrap::toolchain::find_program;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -47,30 +48,56 @@ fn every_family_has_programs() {
     );
 }
 
-#[test]
-fn the_simulator_runs_every_program() {
-    let numbers: Vec<u32> = (0..PROGRAMS).collect();
+/// Runs programs, and says what is wrong with their results.
+fn wrong(generator: &Generator, numbers: &[u32], against: &Against) -> Vec<String> {
     let how = How {
         jobs: 2,
-        shown: 0,
+        shown: 3,
         each: Duration::ZERO,
         until: None,
     };
-    let ran = run(
-        &Generator::new(0),
-        &numbers,
-        &Against::Nothing,
-        how,
-        |_, _| {},
-    );
+    let ran = run(generator, numbers, against, how, |_, _| {});
     assert_eq!(ran.len(), numbers.len());
+    let mut wrong = Vec::new();
     for (number, ran) in ran {
-        assert!(
-            ran.problem.is_none(),
-            "program {number}: {}",
-            ran.problem.unwrap()
-        );
+        if let Some(problem) = ran.problem {
+            wrong.push(format!("program {number}: {problem}"));
+        }
+        for d in ran.comparison.into_iter().flat_map(|c| c.differences) {
+            let examples: Vec<_> = d.examples.iter().map(ToString::to_string).collect();
+            wrong.push(format!(
+                "program {number}: {}\n{}",
+                d.text,
+                examples.join("\n")
+            ));
+        }
     }
+    wrong
+}
+
+/// `racetrap conform` says more of a difference.
+#[test]
+fn the_simulator_gives_what_an_h200_gave() {
+    let recording = Recording::load(Path::new("tests/conformance/h200")).unwrap();
+    let numbers: Vec<u32> = recording.programs.keys().copied().collect();
+    let generator = Generator::new(recording.seed);
+    let systematic: Vec<u32> = (0..generator.systematic()).collect();
+    assert!(
+        numbers.starts_with(&systematic),
+        "not every instruction is recorded"
+    );
+    assert!(numbers.len() > 2350, "{}", numbers.len());
+    let wrong = wrong(&generator, &numbers, &Against::Recording(recording));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_simulator_runs_other_programs_too() {
+    let generator = Generator::new(1);
+    let first = generator.systematic();
+    let numbers: Vec<u32> = (first..PROGRAMS).step_by(4).collect();
+    let wrong = wrong(&generator, &numbers, &Against::Nothing);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What depends on the order of threads could not be compared.

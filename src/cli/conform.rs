@@ -34,7 +34,8 @@ pub struct ConformArgs {
     /// Write what the GPU gave, now or in the recording that is compared with, to this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Record no columns whole but those meant to be kept, and no more than so many bytes of them
+    /// Record no program that could not be compared, no columns whole but those meant to be kept, and no more than so
+    /// many bytes of them
     #[arg(long, value_name = "BYTES", requires = "record")]
     keep: Option<usize>,
     /// Compare with what is recorded in this folder
@@ -65,7 +66,7 @@ pub struct ConformArgs {
 pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     let generator = Generator::new(args.seed);
     let wanted = |n: &u32| args.family.is_empty() || args.family.contains(&generator.family(*n));
-    let numbers: Vec<u32> = match args.only {
+    let mut numbers: Vec<u32> = match args.only {
         Some(n) => vec![n],
         None => (0..args.programs).filter(wanted).collect(),
     };
@@ -89,6 +90,9 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
                     "the recording is of seed {}, not {}",
                     known.seed, args.seed
                 )));
+            }
+            if args.only.is_none() {
+                numbers.retain(|n| known.programs.contains_key(n));
             }
             (Against::Recording(known), with)
         }
@@ -134,7 +138,9 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
             _ => recording(args.seed, &ran),
         };
         if let Some(limit) = args.keep {
-            made.shrink(&numbers, |n| generator.is_kept_whole(n), limit);
+            let compared = ran.iter().filter(|(_, r)| r.comparison.is_some());
+            let compared: Vec<u32> = compared.map(|(number, _)| *number).collect();
+            made.shrink(&compared, |n| generator.is_kept_whole(n), limit);
         }
         made.save(folder).map_err(|e| failed(&e))?;
         std::fs::write(folder.join("report.txt"), &text).map_err(|e| failed(&e))?;

@@ -4,6 +4,10 @@
 //! instructions are compared within the error that the PTX manual allows them. Without a GPU the simulator is compared
 //! with recordings of what one gave.
 //!
+//! Programs avoid what PTX does not settle: of several `.f64` NaN operands the manual ("Floating-Point Instructions") says
+//! that payloads are kept, not whose; of `.f32` that some NaN comes out. Where `ptxas` translates an instruction as it stands
+//! this, too, is compared, bit for bit; among others, [`family`]'s random programs settle such a NaN before they use it.
+//!
 //! From a seed to a verdict: a [`Generator`] writes program N, [`systematic`] for the first ones (every
 //! instruction of the tables in [`family`], on special and random [`values`]), at random for the others. [`run`]
 //! executes it on the simulator, [`device`] on a GPU; or a [`recording`] says what one gave. [`compare`] tells where

@@ -119,7 +119,7 @@ impl Recorded {
 }
 
 impl Recording {
-    /// Only these programs, and whole columns only of those that `is_kept_whole` names, up to `limit` bytes of them.
+    /// Keeps only these programs, and whole columns only of those that `is_kept_whole` names, up to `limit` bytes of them.
     pub fn shrink(&mut self, numbers: &[u32], is_kept_whole: impl Fn(u32) -> bool, limit: usize) {
         let mut left = limit;
         self.programs.retain(|number, _| numbers.contains(number));

@@ -4,6 +4,7 @@ use super::Generator;
 use super::compare::{Difference, Errors};
 use super::minimise::minimised;
 use super::session::Ran;
+use super::values::THREADS;
 use crate::exit;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -77,10 +78,15 @@ pub fn report(
         );
     }
     let failed = problems.values().map(Vec::len).sum::<usize>();
+    let compared = ran.iter().filter(|(_, r)| r.comparison.is_some());
+    let columns: usize = compared
+        .map(|(number, _)| generator.program(*number).outputs.len())
+        .sum();
     let _ = writeln!(
         out,
-        "{} programs {with}: {} instructions differ, {failed} programs could not be compared",
+        "{} programs, {} values {with}: {} instructions differ, {failed} programs could not be compared",
         ran.len() - failed,
+        columns * THREADS,
         groups.len(),
     );
     let code = match () {

@@ -8,7 +8,8 @@
 //! * which NaN comes out ([`unsettled`]): such a result is made one NaN at once, by the program itself;
 //! * `neg.s16` and `abs.s16` of −32768, which becomes 32768 where a `mul.wide` follows: both are left out;
 //! * what `ptxas` gets wrong: it converts the old value of `d` in `@p set.eq.f16.b16 d, …` where `p` is false,
-//!   and forgets `.sat` in `@p cvt.rn.sat.f16.f32`: neither is guarded ([`can_be_guarded`]). It joins `lop3.b32 d, a, b, b`
+//!   forgets `.sat` in `@p cvt.rn.sat.f16.f32`, and the guard itself of `@p testp.finite.f32`: none of these is
+//!   guarded ([`can_be_guarded`]). It joins `lop3.b32 d, a, b, b`
 //!   and `xor.b32 e, b, d` to a `LOP3` with the table of one that reads `b` twice and the operands of one that does
 //!   not: operands of `lop3` are distinct. It forgets `.ftz` where
 //!   `setp.neu.and.ftz.f32` decides a branch, so that a lane may take another side than a vote says: lanes of
@@ -54,7 +55,7 @@ fn chosen(row: &Row) -> Vec<Instruction> {
 /// Whether `ptxas` keeps the meaning of the instruction under a guard.
 fn can_be_guarded(spelling: &str) -> bool {
     let narrowed = spelling.starts_with("cvt.rn") && spelling.ends_with(".sat.f16.f32");
-    !(spelling.starts_with("set.") || narrowed)
+    !(spelling.starts_with("set.") || spelling.starts_with("testp.") || narrowed)
 }
 
 /// The type of a result whose NaN follows from no more than PTX: for `.f64` the payload is that of one of the operands,

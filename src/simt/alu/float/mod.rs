@@ -4,20 +4,33 @@
 //! Operations with a rounding are bit-exact; approximate ones are within the
 //! manual's bounds. Subnormal numbers count unless `.ftz` flushes them.
 //!
-//! # To be confirmed on hardware
+//! # NaN
 //!
-//! The manual leaves these open, and the value here is the most likely one:
+//! The manual ("Floating-Point Instructions") has `.f64` keep NaN payloads, except in the two `.approx.ftz`
+//! instructions, and `.f32` give some NaN. Which payload stays of several, it does not say. Here is what an H200 does (CUDA
+//! 13.0; `tests/conformance/h200` has its results):
 //!
 //! * every `.f32` NaN result is `0x7fffffff`, that of `neg` and `abs` too (they
 //!   compile to an addition);
-//! * `.f64`: an invalid operation gives `0xfff8000000000000`; of several NaN
-//!   operands the first is kept, quieted; `min` and `max` of two NaN keep the second;
+//! * `.f64`: an invalid operation gives `0xfff8000000000000`. A NaN operand is kept, quieted: the second before the third
+//!   before the first, in `div` the first. `min` and `max` of two NaN keep the second. `neg` and `abs` leave
+//!   a NaN's sign, though the manual passes it "through unchanged".
+//!
+//! This is so where `ptxas` translates an instruction as it stands. It may exchange the factors of a product, make
+//! `min` of a register with itself a move, or `neg` and `abs` under a guard an operation on the sign's bit: then another
+//! NaN comes out, which PTX allows and nothing here can foresee.
+//!
+//! # What else the manual leaves open
+//!
+//! As the H200 has it, too:
+//!
 //! * `.ftz` decides after rounding with an unbounded exponent for `add`, `mul`, `fma` and
 //!   `div` (`ptxas` folds `mul.ftz` and converts `cvt.ftz` so);
 //! * `.sat` makes −0 into +0 (`ptxas` folds it so);
 //! * `div.approx` with a subnormal divisor and no `.ftz` is exact to 2 ulp, as
-//!   the code is that `ptxas` emits;
-//! * the bits of approximate results.
+//!   the code is that `ptxas` emits.
+//!
+//! The bits of approximate results are not the hardware's.
 
 mod approx;
 mod double;

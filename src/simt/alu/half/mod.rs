@@ -5,12 +5,15 @@
 //! `fma.oob` is not here: it zeroes the result for the "out of bounds" NaN that a
 //! tensor copy fills in, whose code the manual does not give.
 //!
-//! # To be confirmed on hardware
+//! # What the manual leaves open
+//!
+//! As an H200 has it (CUDA 13.0; `tests/conformance/h200`):
 //!
 //! * every NaN result is `0x7fff`, that of `neg` and `abs` too;
 //! * `.relu` makes −0 into +0;
-//! * `.ftz` decides after rounding, as for `.f32`;
-//! * the bits of `tanh` and `ex2`, which here are the nearest to the true value.
+//! * `.ftz` decides after rounding, as for `.f32`.
+//!
+//! The results of `tanh` and `ex2` are here the nearest to the true value, not the hardware's own bits.
 
 mod lanes;
 #[cfg(test)]
