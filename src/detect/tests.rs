@@ -358,6 +358,91 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
+/// An access by lanes of a warp, with nothing else to say of it.
+fn does(
+    kind: AccessKind,
+    order: Order,
+    scope: Scope,
+    element: u32,
+    base: u64,
+    stride: u64,
+) -> Does {
+    Does {
+        space: Space::Global,
+        kind,
+        order,
+        scope,
+        element,
+        elements: 1,
+        base,
+        stride,
+        wrote: ALL,
+    }
+}
+
+/// What a block has read is ordered by its barrier, and must not stand for what another one has.
+#[test]
+fn readers_of_another_block_outlive_a_barrier() {
+    let weak =
+        |kind, element, base, stride| does(kind, Order::Weak, Scope::Cta, element, base, stride);
+    let steps = [
+        Step::Go(0, 0, 9, weak(AccessKind::Read, 8, 0, 8)),
+        Step::Go(1, 0, ALL, weak(AccessKind::Read, 1, 0, 1)),
+        Step::Go(0, 0, 1, weak(AccessKind::Write, 1, 0, 0)),
+        Step::Go(0, 1, ALL, weak(AccessKind::Read, 4, 4, 8)),
+        Step::Barrier(0),
+        Step::Go(0, 0, 4, weak(AccessKind::Write, 4, 12, 8)),
+    ];
+    let kinds = Kinds {
+        fine: false,
+        strong: false,
+    };
+    agree(kinds, &steps).unwrap();
+}
+
+/// An acquiring read whose scope is too narrow may still be part of a wider acquire pattern.
+#[test]
+fn a_wide_fence_acquires_what_a_narrow_acquire_read() {
+    let steps = [
+        Step::Go(
+            0,
+            0,
+            1,
+            does(AccessKind::Read, Order::Relaxed, Scope::Cta, 4, 0, 0),
+        ),
+        Step::Go(
+            0,
+            0,
+            1,
+            does(AccessKind::Write, Order::Release, Scope::Gpu, 4, 256, 0),
+        ),
+        Step::Go(
+            1,
+            1,
+            2,
+            does(AccessKind::Reduction, Order::AcqRel, Scope::Sys, 4, 256, 0),
+        ),
+        Step::Go(
+            1,
+            0,
+            1,
+            does(AccessKind::Atomic, Order::Acquire, Scope::Cta, 4, 256, 0),
+        ),
+        Step::Fence(1, 0, 1, FenceOrder::Acquire, Scope::Gpu),
+        Step::Go(
+            1,
+            0,
+            1,
+            does(AccessKind::Write, Order::Relaxed, Scope::Cta, 8, 0, 0),
+        ),
+    ];
+    let kinds = Kinds {
+        fine: true,
+        strong: true,
+    };
+    agree(kinds, &steps).unwrap();
+}
+
 proptest! {
     #![proptest_config(config(2000))]
     #[test]

@@ -550,7 +550,9 @@ impl Cells {
                 return self.set_list(at, entries, new, v);
             }
             entries.retain(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
-            match entries.iter().find(|e| e.warp != v.me) {
+            // One of another block stays unordered when a barrier orders those of this one.
+            let far = entries.iter().find(|e| !v.in_block(e.warp));
+            match far.or(entries.iter().find(|e| e.warp != v.me)) {
                 Some(&other) => self.set_pair(at, other, new, v),
                 None if entries.is_empty() => self.set_single(at, new),
                 None => self.set_list(at, entries, new, v),

@@ -237,19 +237,26 @@ impl Location {
             self.message.beyond_scope()
         };
         let thread = block.thread_mut(op.warp, op.lane);
-        if op.can_acquire && op.acquires {
+        if !op.can_acquire {
+            return;
+        }
+        if op.acquires {
             brings.acquire(id, op.wide, &mut thread.known);
             for (name, message) in &thread.pending {
                 if *name == op.name {
                     message.acquire(id, op.wide, &mut thread.known);
                 }
             }
-            block.learnt();
-        } else if op.can_acquire && !brings.is_empty() {
+        }
+        // A fence that follows may be wider.
+        if !(op.acquires && op.wide || brings.is_empty()) {
             match thread.pending.iter_mut().find(|(name, _)| *name == op.name) {
                 Some((_, pending)) => pending.join(&brings),
                 None => thread.pending.push((op.name, brings)),
             }
+        }
+        if op.acquires {
+            block.learnt();
         }
     }
 
