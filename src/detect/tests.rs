@@ -443,6 +443,71 @@ fn a_wide_fence_acquires_what_a_narrow_acquire_read() {
     agree(kinds, &steps).unwrap();
 }
 
+/// A lane's later read is the one that counts, whichever place it took in the line.
+#[test]
+fn a_later_read_of_a_lane_outlives_its_earlier_one() {
+    let weak = |kind, element, elements, base, stride| Does {
+        elements,
+        ..does(kind, Order::Weak, Scope::Cta, element, base, stride)
+    };
+    let steps = [
+        Step::Go(1, 0, ALL, weak(AccessKind::Read, 1, 1, 1, 1)),
+        Step::Go(1, 1, 1, weak(AccessKind::Read, 4, 2, 32, 0)),
+        Step::Barrier(1),
+        Step::Go(1, 1, 3, weak(AccessKind::Read, 2, 4, 32, 8)),
+        Step::Go(1, 0, 4, weak(AccessKind::Write, 2, 2, 16, 8)),
+    ];
+    let kinds = Kinds {
+        fine: false,
+        strong: false,
+    };
+    agree(kinds, &steps).unwrap();
+}
+
+/// A narrow release does not undo a wide one: a later strong write is part of both release patterns.
+#[test]
+fn a_narrow_release_leaves_a_wide_one_as_it_is() {
+    let at = |kind, order, scope, base| does(kind, order, scope, 4, base, 0);
+    let steps = [
+        Step::Go(0, 1, 1, at(AccessKind::Read, Order::Relaxed, Scope::Cta, 0)),
+        Step::Go(
+            0,
+            1,
+            1,
+            at(AccessKind::Write, Order::Release, Scope::Gpu, 256),
+        ),
+        Step::Go(
+            0,
+            1,
+            1,
+            at(AccessKind::Atomic, Order::Release, Scope::Cta, 256),
+        ),
+        Step::Go(
+            0,
+            1,
+            1,
+            at(AccessKind::Write, Order::Relaxed, Scope::Sys, 256),
+        ),
+        Step::Go(
+            1,
+            1,
+            2,
+            at(AccessKind::Read, Order::Acquire, Scope::Sys, 256),
+        ),
+        Step::Go(
+            1,
+            1,
+            2,
+            at(AccessKind::Atomic, Order::Relaxed, Scope::Cta, 0),
+        ),
+    ];
+    let kinds = Kinds {
+        fine: true,
+        strong: true,
+    };
+    agree(kinds, &steps).unwrap();
+}
+
 proptest! {
     #![proptest_config(config(2000))]
     #[test]

@@ -170,6 +170,7 @@ impl Line {
         let (mut room, mut first, mut pair) = (None, None, false);
         for (at, read) in self.reads.iter_mut().enumerate() {
             if read.is_replaced(new, v) {
+                read.stamp = 0;
                 room = room.or(Some(at));
             } else if read.continues(new) {
                 read.extend(new);
@@ -301,7 +302,11 @@ impl Cells {
         ] {
             row[start..end].fill(0);
         }
-        let Line { write, reads, .. } = std::mem::take(&mut self.lines[line]);
+        let Line {
+            write, mut reads, ..
+        } = std::mem::take(&mut self.lines[line]);
+        // A warp's reads in the order in which they were made: the later ones dominate.
+        reads.sort_by_key(|r| r.stamp);
         for granule in write.from..write.to {
             let at = start + usize::from(granule);
             self.w_stamp[at] = write.stamp;

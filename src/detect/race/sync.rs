@@ -150,7 +150,7 @@ pub struct Thread {
     pub sc: Fences,
     /// What it published by release operations, by location: its later strong writes there
     /// carry it on (PTX ISA, "Release and Acquire Patterns", second form).
-    releases: HashMap<u64, (bool, Knowledge)>,
+    releases: HashMap<(u64, bool), Knowledge>,
     /// What its strong reads have brought, by location: a later acquire fence (or acquire
     /// operation on the location) completes the pattern.
     pending: Vec<(u64, Message)>,
@@ -269,8 +269,10 @@ impl Location {
             (true, false) => self.message.beyond_scope(),
         };
         if let Some(thread) = block.thread(op.warp, op.lane) {
-            if let Some((wide, known)) = thread.releases.get(&op.name) {
-                message.release(id, *wide, known);
+            for wide in [true, false] {
+                if let Some(known) = thread.releases.get(&(op.name, wide)) {
+                    message.release(id, wide, known);
+                }
             }
             thread.release.publish(id, op.warp, op.lane, &mut message);
         }
@@ -278,7 +280,7 @@ impl Location {
             let known = Snapshot::of(block, op.warp, op.lane).knowledge(id, op.warp, op.lane);
             message.release(id, op.wide, &known);
             let thread = block.thread_mut(op.warp, op.lane);
-            thread.releases.insert(op.name, (op.wide, known));
+            thread.releases.insert((op.name, op.wide), known);
         }
         self.message = message;
     }
