@@ -7,7 +7,7 @@ use super::kind::{Kind, Width};
 pub struct Row {
     /// Spellings: of each group in braces one alternative, which may be empty.
     pub spellings: &'static str,
-    /// What comes out, and what goes in; see [`Operand::parse`].
+    /// What comes out, and what goes in; one letter an operand, see [`Operand`].
     pub shape: (&'static str, &'static str),
 }
 

@@ -1,7 +1,7 @@
 //! NVIDIA's compute-sanitizer: what it wrote, and what that says about a case.
 //!
 //! The wrappers of `sanitizer/` run one case under one tool and keep three files: the tool's records ([`xml`]), its
-//! log ([`log`]) and the receipt of the run ([`crate::device::receipt`]). [`judge`] compares them with the kernel's annotations. Whatever is not
+//! log ([`log`]) and the receipt of the run ([`crate::device::receipt`]). [`judge()`] compares them with the kernel's annotations. Whatever is not
 //! as it must be where a tool ran to its end is a [`Trouble`]: nothing can be said then, and
 //! nothing is ever taken for clean.
 //!
