@@ -41,7 +41,7 @@ impl Half for F16 {
     const INFINITY: u32 = 0x7c00;
     const ONE: u32 = 0x3c00;
     // 2^-14 · (1 − 2^-12).
-    const TINY: f64 = f64::from_bits(0x3f0f_ff00_0000_0000);
+    const TINY: f64 = f64::from_bits(0x3f0f_fe00_0000_0000);
     const PRODUCTS_FIT: bool = true;
 
     #[inline(always)]

@@ -207,6 +207,10 @@ fn ftz_flushes_operands_and_results() {
         assert_eq!(lane(op(spelling, 1), [a]), want, "{spelling}");
     }
     assert_eq!(lane(op("min.ftz.f16", 2), [0x0003, 0x8003]), 0x8000);
+    // What rounds up to the smallest normal number stays, as on an H200: a tie, and less than one.
+    assert_eq!(lane(op("mul.ftz.f16", 2), [0xa844, 0x1780]), 0x8400);
+    let fma = op("fma.rn.ftz.f16", 3);
+    assert_eq!(lane(fma, [0x8600, 0x0600, 0x0400]), 0x0400);
 }
 
 #[test]
