@@ -9,6 +9,7 @@ fn main() {
     println!("cargo:rerun-if-changed=kernels");
     println!("cargo:rerun-if-changed=cases");
     println!("cargo:rerun-if-changed=sanitizer/evidence");
+    println!("cargo:rerun-if-changed=sanitizer/times");
     let linux = variable("CARGO_CFG_TARGET_OS").as_deref() == Some("linux");
     if linux && variable("CARGO_FEATURE_DEVICE").is_some() {
         link_with_a_stub();

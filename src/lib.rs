@@ -59,6 +59,7 @@
 
 pub mod backend;
 pub mod catalog;
+pub mod claims;
 pub mod cli;
 pub mod conformance;
 pub mod counters;

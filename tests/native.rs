@@ -151,6 +151,7 @@ impl RunJob for Simulated {
             host: job.read_host.iter().map(host_memory).collect(),
             printed: outcome.output,
             nanoseconds: vec![1; job.steps.len()],
+            intervals: vec![1000; job.intervals.len()],
             device: info(),
         }))
     }

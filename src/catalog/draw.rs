@@ -173,6 +173,19 @@ pub fn sizes(
     Ok(resolver.sizes)
 }
 
+/// All sizes of a case, the `given` ones as they are, whatever their range; the other free ones are the lowest.
+pub fn given_sizes(case: &Case, given: &Sizes) -> Result<Sizes, SizeError> {
+    let mut resolver = Resolver {
+        case,
+        pick: &mut |_, _| 0,
+        sizes: given.clone(),
+    };
+    for name in case.sizes.keys() {
+        resolver.resolve(name)?;
+    }
+    Ok(resolver.sizes)
+}
+
 struct Resolver<'a> {
     case: &'a Case,
     pick: &'a mut dyn FnMut(&str, Domain<'_>) -> u64,

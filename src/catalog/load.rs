@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The folder of the claims, which are no cases.
+pub const CLAIMS: &str = "cases/claims/";
+
 /// A case, with what belongs to it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -89,7 +92,8 @@ impl Catalog {
     pub fn without_ptx(tree: Tree, root: &Path) -> Result<Catalog, CatalogErrors> {
         let mut errors = Vec::new();
         let mut cases = Vec::new();
-        for (file, text) in tree.below("cases/", ".yaml") {
+        let files = tree.below("cases/", ".yaml");
+        for (file, text) in files.filter(|(file, _)| !file.starts_with(CLAIMS)) {
             let id = file
                 .trim_start_matches("cases/")
                 .trim_end_matches(".yaml")
@@ -277,6 +281,11 @@ fn tag(
 
 /// Reads one case. Errors name line and column, and the nearest key.
 pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
+    parsed(file, text)
+}
+
+/// Reads a YAML file of the catalogue. Errors name line and column, and the nearest key.
+pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
     serde_yaml::from_str(text).map_err(|error| {
         let (line, column, index) = error
             .location()

@@ -72,6 +72,8 @@ pub struct Trial {
     pub summary: String,
     /// The smallest run that shows the bug (or what should not be there).
     pub counterexample: Option<Counterexample>,
+    /// Of a run with a wrong result, the smallest that was found.
+    pub wrong_result: Option<Counterexample>,
     /// The findings, each from the smallest run that shows it.
     pub diagnostics: Vec<Diagnostic>,
     /// Runs done.
@@ -217,6 +219,7 @@ fn blank(entry: &Entry) -> Trial {
         expected: entry.case.expect.simulator.verdict,
         summary: String::new(),
         counterexample: None,
+        wrong_result: None,
         diagnostics: Vec::new(),
         runs: 0,
         schedule_independent: None,
@@ -453,6 +456,7 @@ impl<'a> Trier<'a> {
         trial.verdict = verdict;
         trial.summary = summary;
         trial.counterexample = example.cloned();
+        trial.wrong_result = wrong.cloned();
     }
 
     /// The smallest run that still shows it.

@@ -5,6 +5,7 @@
 
 mod catalog;
 pub mod check;
+mod claims;
 mod conform;
 mod counters;
 mod doctor;
@@ -78,6 +79,8 @@ enum Command {
         /// The rule, such as data-race
         rule: Option<String>,
     },
+    /// Decide what documents on CUDA claim: confirmed, refuted, or on what it depends
+    Claims(claims::ClaimsArgs),
     /// Compare the simulator with hardware, value for value
     Conform(conform::ConformArgs),
     /// Compare what the simulator counts with hardware counters: wavefronts and sectors
@@ -137,6 +140,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
+        Command::Claims(args) => claims::claims(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
         Command::Counters(args) => counters::counters(args),
         Command::Evidence(args) => evidence::evidence(args),

@@ -56,6 +56,10 @@ pub struct Job {
     /// The pieces of host memory to send back then, by index.
     #[serde(default)]
     pub read_host: Vec<usize>,
+    /// Pairs of events whose distance in time is asked for. Where there are some, launches are not timed one by one and
+    /// the host waits for nothing but the end, so that it disturbs nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<[usize; 2]>,
 }
 
 /// A piece of memory.
@@ -262,6 +266,13 @@ impl Job {
                 }
             }
         }
+        let recorded = |event: &usize| {
+            let mut steps = self.steps.iter();
+            steps.any(|s| matches!(s, Step::Record { event: e, .. } if e == event))
+        };
+        if let Some(event) = self.intervals.iter().flatten().find(|e| !recorded(e)) {
+            return Some(format!("an interval of event {event}, which nothing records"));
+        }
         let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
         if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
             return Some(missing("buffer", index));
@@ -390,6 +401,9 @@ pub struct Done {
     /// The time of each launch in order, nanoseconds, between an event before it and one after it on its stream
     /// (these resolve about half a microsecond).
     pub nanoseconds: Vec<u64>,
+    /// [`Job::intervals`] in nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<u64>,
     /// The GPU.
     pub device: DeviceInfo,
 }

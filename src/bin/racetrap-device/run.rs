@@ -44,7 +44,7 @@ pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
         streams: BTreeMap::new(),
         events: BTreeMap::new(),
         timed: Vec::new(),
-        wait: job.is_sequential(),
+        wait: job.is_sequential() && job.intervals.is_empty(),
     };
     for (index, step) in job.steps.iter().enumerate() {
         runner.step(index, step)?;
@@ -145,11 +145,15 @@ impl Runner<'_> {
             .values()
             .map(|v| from_ref(v).cast_mut().cast())
             .collect();
-        let (start, end) = (Event::new(at)?, Event::new(at)?);
-        // SAFETY: the handles live as long as the runner.
-        check("cuEventRecord", at, unsafe {
-            cuEventRecord(start.0, stream)
-        })?;
+        let timed = match self.job.intervals.is_empty() {
+            true => Some((Event::new(at)?, Event::new(at)?)),
+            false => None,
+        };
+        if let Some((start, _)) = &timed {
+            // SAFETY: the handles live as long as the runner.
+            let code = unsafe { cuEventRecord(start.0, stream) };
+            check("cuEventRecord", at, code)?;
+        }
         let ([gx, gy, gz], [bx, by, bz]) = (launch.grid, launch.block);
         let shared = launch.shared;
         // SAFETY: the driver reads parameters as the kernel declares them, and there are pointers for many more than the job
@@ -171,9 +175,11 @@ impl Runner<'_> {
             }
         };
         check(call, at, code)?;
-        // SAFETY: the handles live as long as the runner.
-        check("cuEventRecord", at, unsafe { cuEventRecord(end.0, stream) })?;
-        self.timed.push((index, start, end));
+        if let Some((start, end)) = timed {
+            // SAFETY: the handles live as long as the runner.
+            check("cuEventRecord", at, unsafe { cuEventRecord(end.0, stream) })?;
+            self.timed.push((index, start, end));
+        }
         Ok(())
     }
 
@@ -181,14 +187,22 @@ impl Runner<'_> {
         let last = self.at(self.job.steps.len().saturating_sub(1));
         // SAFETY: takes nothing.
         check("cuCtxSynchronize", last, unsafe { cuCtxSynchronize() })?;
-        let mut nanoseconds = Vec::new();
-        for (index, start, end) in &self.timed {
+        let elapsed = |start: &Event, end: &Event, at: At| {
             let mut milliseconds = 0.0;
             // SAFETY: the events were recorded and have come to pass.
             let code = unsafe { cuEventElapsedTime(&raw mut milliseconds, start.0, end.0) };
-            check("cuEventElapsedTime", At::Step(*index), code)?;
-            nanoseconds.push((f64::from(milliseconds) * 1e6).round() as u64);
-        }
+            check("cuEventElapsedTime", at, code)?;
+            Ok((f64::from(milliseconds) * 1e6).round() as u64)
+        };
+        let launches = self.timed.iter();
+        let nanoseconds: Vec<u64> = launches
+            .map(|(index, start, end)| elapsed(start, end, At::Step(*index)))
+            .collect::<Result<_, _>>()?;
+        let intervals = self.job.intervals.iter();
+        // A job whose intervals are of events that nothing records was refused.
+        let intervals: Vec<u64> = intervals
+            .filter_map(|[a, b]| Some(elapsed(self.events.get(a)?, self.events.get(b)?, last)))
+            .collect::<Result<_, _>>()?;
         let read = |index: &usize| {
             let length = self.job.buffers[*index].read_bytes;
             self.buffers[*index].read(length, At::Read(*index))
@@ -208,6 +222,7 @@ impl Runner<'_> {
                 .collect(),
             printed: String::new(),
             nanoseconds,
+            intervals,
             device: gpu.info.clone(),
         })
     }

@@ -1,0 +1,186 @@
+//! `racetrap claims`: what the documents claim, and whether it is so.
+
+use super::failure::Failure;
+use super::matrix::newest;
+use super::progress::Progress;
+use super::run::Where;
+use crate::catalog::load::Catalog;
+use crate::catalog::runner;
+use crate::catalog::trial::Settings;
+use crate::claims::claim::{Claim, claims as all_claims};
+use crate::claims::decide::to_try;
+use crate::claims::time::{Times, measure};
+use crate::claims::{Decided, Facts, Ruling, decide, show};
+use crate::device::client::Client;
+use crate::catalog::native::probe;
+use crate::evidence::Evidence;
+use crate::exit;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const WORDS: &str = "\
+confirmed   everything that follows from the claim is so
+refuted     nothing that follows from it is so
+depends     some of it is so; the paragraph below says on what it depends
+undecided   something could not be looked at: no GPU has seen the present kernels, for instance
+
+The simulator looks now. What GPUs showed and the times that they took are the newest that are kept;
+--device takes the times again on the GPU of this machine.
+
+Examples:
+  racetrap claims                      all of them
+  racetrap claims lockstep             those whose names contain `lockstep`
+  racetrap claims --device --keep FILE take the times here and keep them
+
+Exit status: 0 all verdicts as the claims' files say, 1 some are not, 2 usage, 3 some are undecided.";
+
+/// Options of `racetrap claims`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = WORDS)]
+pub struct ClaimsArgs {
+    /// Decide claims whose names contain one of these [default: all]
+    #[arg(value_name = "PATTERN")]
+    patterns: Vec<String>,
+    #[command(flatten)]
+    place: Where,
+    /// Take the times on this machine's GPU, by way of racetrap-device
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
+    device: Option<PathBuf>,
+    /// Keep the times that were taken
+    #[arg(long, value_name = "FILE", requires = "device")]
+    keep: Option<PathBuf>,
+    /// Times that were kept [default: the newest that are inside racetrap]
+    #[arg(long, value_name = "FILE", conflicts_with = "device")]
+    times: Option<PathBuf>,
+    /// What a GPU said [default: the newest that is inside racetrap]
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Threads [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: Option<u32>,
+}
+
+/// How claims are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// A document.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+/// How long the driver may take to say what GPU there is.
+const PROBING: Duration = Duration::from_secs(60);
+
+/// Decides the claims.
+///
+/// # Errors
+///
+/// A catalogue or claims with mistakes, a pattern that selects nothing, no GPU where one is asked for.
+pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let claims = select(&catalog, &args.patterns)?;
+    let evidence = match &args.evidence {
+        Some(path) => Some(Evidence::read(path).map_err(|e| Failure::usage(e.to_string()))?),
+        None => newest()?,
+    };
+    let unreadable = |e: crate::claims::time::TimeError| Failure::usage(e.to_string());
+    let times = match (&args.device, &args.times) {
+        (Some(program), _) => Some(taken(&catalog, &claims, program)?),
+        (None, Some(path)) => Some(Times::read(path).map_err(unreadable)?),
+        (None, None) => Times::newest().map_err(unreadable)?,
+    };
+    if let (Some(path), Some(times)) = (&args.keep, &times) {
+        std::fs::write(path, times.text())
+            .map_err(|e| Failure::usage(format!("can't write `{}`: {e}", path.display())))?;
+    }
+    let decided = decided(&catalog, &claims, evidence.as_ref(), times.as_ref(), args.jobs);
+    let text = match args.format {
+        Format::Text => show::terminal(&decided, color),
+        Format::Markdown => show::document(&decided),
+        Format::Json => show::json(&decided),
+    };
+    Ok((text, status(&decided)))
+}
+
+fn status(decided: &[Decided]) -> u8 {
+    if decided.iter().any(|d| d.ruling == Ruling::Undecided) {
+        exit::INCONCLUSIVE
+    } else if decided.iter().all(Decided::as_expected) {
+        exit::OK
+    } else {
+        exit::FINDINGS
+    }
+}
+
+fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure> {
+    let all = all_claims(catalog).map_err(|errors| {
+        let text: Vec<_> = errors.iter().map(ToString::to_string).collect();
+        Failure::usage("the claims have mistakes").text(text.join("\n"))
+    })?;
+    if let Some(pattern) = patterns
+        .iter()
+        .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
+    {
+        let near = crate::catalog::nearest(pattern, all.iter().map(|c| c.id.as_str()));
+        let hint = near.map(|n| format!(" (did you mean `{n}`?)"));
+        return Err(Failure::usage(format!(
+            "no claim's name contains `{pattern}`{}; `racetrap claims` shows them all",
+            hint.unwrap_or_default()
+        )));
+    }
+    let selected = |c: &Claim| {
+        patterns.is_empty() || patterns.iter().any(|p| c.id.contains(p.as_str()))
+    };
+    Ok(all.into_iter().filter(selected).collect())
+}
+
+fn taken(catalog: &Catalog, claims: &[Claim], program: &PathBuf) -> Result<Times, Failure> {
+    let mut client = if program.as_os_str() == "racetrap-device" {
+        Client::new().map_err(|e| Failure::inconclusive(e.to_string()))?
+    } else {
+        Client::of(program.clone(), [])
+    };
+    let device = probe(&mut client, PROBING)
+        .map_err(|why| Failure::inconclusive(format!("no GPU to take times on: {why}")))?;
+    let progress = Progress::spinner(true);
+    let times = measure(catalog, claims, &mut client, &device, &|what| progress.say(what));
+    progress.end();
+    times.map_err(|e| Failure::inconclusive(e.to_string()))
+}
+
+/// Decides claims by the simulator as it is, and what GPUs have left.
+pub fn decided(
+    catalog: &Catalog,
+    claims: &[Claim],
+    evidence: Option<&Evidence>,
+    times: Option<&Times>,
+    jobs: Option<u32>,
+) -> Vec<Decided> {
+    let cases = to_try(catalog, claims);
+    let bar = Progress::bar(cases.len(), true);
+    let trials = runner::run(
+        catalog,
+        &cases,
+        &Settings::default(),
+        super::check::jobs(jobs),
+        &|progress| match progress {
+            runner::Progress::Started { id } => bar.say(id),
+            runner::Progress::Finished { .. } => bar.step(),
+        },
+    );
+    bar.end();
+    let facts = Facts {
+        catalog,
+        trials: &trials.trials,
+        evidence,
+        times,
+    };
+    claims.iter().map(|claim| decide(claim, &facts)).collect()
+}
