@@ -15,6 +15,7 @@ pub mod scene;
 pub mod source;
 pub mod terminal;
 
+pub(crate) use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use merge::merge;
 pub use source::{SourceFile, Sources};
