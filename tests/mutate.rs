@@ -112,6 +112,51 @@ fn for_programs() {
     );
 }
 
+/// The correct kernels of `tests/judged`: all that nothing goes wrong without. Each of these was looked at:
+///
+/// - the last barrier of a loop, and barriers of kernels that are only about coming to them;
+/// - wider scopes than one block needs;
+/// - what a barrier behind it orders anyway (the first write of a flag);
+/// - a fence behind which the compiler has left no access;
+/// - fences between strong accesses, which are no race without them, but need not be seen in order: `peterson`,
+///   `sequence_lock_volatile_data`, `last_block_reads_volatile`. The simulator's memory is sequentially consistent, so this is
+///   what it can't tell.
+#[test]
+fn redundant_in_judged_kernels() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("tests/judged/correct");
+    let mut kernels: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "cu"))
+        .collect();
+    kernels.sort();
+    let tried = |path: &std::path::PathBuf| -> Vec<String> {
+        let source = std::fs::read_to_string(path).unwrap();
+        let flags = source
+            .lines()
+            .find_map(|l| l.strip_prefix("// flags:"))
+            .unwrap_or_default();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let ptx = format!("tests/judged/correct/{name}.ptx");
+        let head = ["mutate", &ptx, "--format", "json", "--jobs", "1"].into_iter();
+        let arguments: Vec<&str> = head.chain(flags.split_whitespace()).collect();
+        let shown = racetrap(root, &arguments);
+        let (json, status) = shown.rsplit_once("--- exit status ").unwrap();
+        assert_eq!(status.trim(), "0", "{shown}");
+        let json = json.split_once("--- stdout\n").unwrap().1;
+        let document: serde_json::Value = serde_json::from_str(json).unwrap();
+        let mutants = document["kernels"][0]["mutants"].as_array().unwrap();
+        let redundant = mutants.iter().filter(|m| m["outcome"] == "redundant");
+        redundant
+            .map(|m| format!("{name}:{}: {}", m["line"], m["change"].as_str().unwrap()))
+            .collect()
+    };
+    let found = racetrap::catalog::runner::parallel(kernels.len(), 4, &|k| tried(&kernels[k]));
+    assert!(found.len() >= 70);
+    insta::assert_snapshot!(found.concat().join("\n"));
+}
+
 #[test]
 fn what_can_not_be_mutated() {
     let all: Vec<String> = [

@@ -22,8 +22,8 @@ use crate::simt::{Limits, Program, Stop};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A mutant that runs this many times longer than the kernel, and so many warp-instructions, does not end.
-const ENDLESS: (u64, u64) = (16, 1_000_000);
+/// A mutant that takes so many times the steps of the kernel, and so many more, does not end.
+const ENDLESS: (u64, u64) = (8, 200_000);
 
 /// A kernel with its mutants, and how it was run.
 pub struct Tried {
