@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(lines(SOURCE, "sync();"), [2..=2, 5..=5]);
         assert_eq!(lines(SOURCE, "sync(); }"), [5..=6]);
         assert_eq!(lines(SOURCE, "a;\nsync"), [1..=2]);
-        assert!(lines(SOURCE, "c").is_empty() && lines(SOURCE, " ").is_empty());
+        assert!(lines(SOURCE, "d").is_empty() && lines(SOURCE, " ").is_empty());
     }
 
     #[test]
