@@ -199,6 +199,23 @@ fn copies_streams_and_events() {
 }
 
 #[test]
+fn intervals_are_timed_in_place_of_launches() {
+    let mut device = Device::new();
+    let mut job = job(vec![launch("print", vec![int(1)])]);
+    let record = |event| Step::Record { event, stream: 0 };
+    job.steps.insert(0, record(3));
+    job.steps.push(record(1));
+    job.intervals = vec![[3, 1]];
+    let done = device.done(&job);
+    assert_eq!((done.intervals, done.nanoseconds), (vec![2500], vec![]));
+    job.intervals.push([3, 2]);
+    assert_eq!(
+        device.error(&job).to_string(),
+        "the job makes no sense: an interval of event 2, which nothing records"
+    );
+}
+
+#[test]
 fn the_host_copies_and_variables_are_found() {
     let mut device = Device::new();
     let host = |index, offset| Place::Host { index, offset };

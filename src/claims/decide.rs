@@ -185,11 +185,12 @@ impl Facts<'_> {
             (Shows::Hang, _) => format!("does not end on an {device}"),
             (_, true) => match &seen.error {
                 Some(error) => format!("on an {device}: {error}"),
+                None if seen.wrong == 0 => format!("right in {} runs on an {device}", seen.runs),
                 None => format!("wrong in {} of {} runs on an {device}", seen.wrong, seen.runs),
             },
             (_, false) => {
-                let kinds: u64 = seen.reports.iter().map(|r| r.count).sum();
-                format!("{}: {kinds} reports on an {device}", gpu.by)
+                let reports: u64 = seen.reports.iter().map(|r| r.count).sum();
+                format!("{reports} reports by {} on an {device}", gpu.by)
             }
         };
         Ok((shows == gpu.shows, figure))
@@ -253,8 +254,14 @@ fn trial_figure(trial: &Trial) -> String {
             match (&rules[..], &trial.counterexample) {
                 ([], Some(example)) => example.to_string(),
                 (rules, Some(example)) => {
-                    let at = format!("{} threads, {} blocks", example.threads, example.blocks);
-                    format!("{} with {at}", rules.join(", "))
+                    let s = |n: u64| if n == 1 { "" } else { "s" };
+                    let (threads, blocks) = (example.threads, example.blocks);
+                    format!(
+                        "{} in {blocks} block{} of {threads} thread{}",
+                        rules.join(", "),
+                        s(blocks),
+                        s(threads)
+                    )
                 }
                 (rules, None) => rules.join(", "),
             }

@@ -155,6 +155,17 @@ fn taken(catalog: &Catalog, claims: &[Claim], program: &PathBuf) -> Result<Times
     times.map_err(|e| Failure::inconclusive(e.to_string()))
 }
 
+/// All claims, decided by the simulator as it is and the newest of what GPUs have left.
+///
+/// # Errors
+///
+/// Claims with mistakes, evidence or times that can't be read.
+pub fn current(catalog: &Catalog) -> Result<Vec<Decided>, Failure> {
+    let claims = select(catalog, &[])?;
+    let times = Times::newest().map_err(|e| Failure::usage(e.to_string()))?;
+    Ok(decided(catalog, &claims, newest()?.as_ref(), times.as_ref(), None))
+}
+
 /// Decides claims by the simulator as it is, and what GPUs have left.
 pub fn decided(
     catalog: &Catalog,

@@ -474,6 +474,7 @@ mod tests {
             ],
             read: vec![1, 0],
             read_host: vec![0],
+            intervals: vec![[1, 1]],
         };
         let text = serde_json::to_string(&job).unwrap();
         assert!(!text.contains('\n'));
