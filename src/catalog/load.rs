@@ -5,6 +5,7 @@ use super::annotation::{self, Tag};
 use super::case::Case;
 use super::check;
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
+use super::locate::locate;
 use super::pinned;
 use super::tree::Tree;
 use std::collections::BTreeSet;
@@ -264,6 +265,18 @@ pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
         let message = message
             .rsplit_once(" at line ")
             .map_or(message.as_str(), |(m, _)| m);
+        // About the key as a whole, which the reader of YAML does not place.
+        let place = match message.contains("`expect` ") {
+            true => {
+                let (line, column) = locate(text, &["expect".into()]);
+                Place {
+                    line,
+                    column,
+                    ..place
+                }
+            }
+            false => place,
+        };
         unknown_word(&place, message)
             .or_else(|| bad_expression(&place, message, text.get(index..).unwrap_or_default()))
             .unwrap_or_else(|| CatalogError::Syntax {

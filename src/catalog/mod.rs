@@ -25,6 +25,7 @@ pub mod native;
 pub mod oracle;
 pub mod pinned;
 pub mod plan;
+pub mod refused;
 pub mod renew;
 pub mod runner;
 pub mod shrink;
