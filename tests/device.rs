@@ -67,8 +67,9 @@ fn main() -> ExitCode {
         tool: variable("RACETRAP_TOOL"),
     });
     // What the compiler refuses runs nowhere: `tests/refused.rs`.
-    let runs = |index: &usize| setting.catalog.cases[*index].case.refusal().is_none();
-    let trials = (0..setting.catalog.cases.len()).filter(runs).map(|index| {
+    let cases = setting.catalog.cases.iter().enumerate();
+    let for_gpus = cases.filter(|(_, entry)| entry.case.is_for_gpus());
+    let trials = for_gpus.map(|(index, _)| {
         let shared = Arc::clone(&setting);
         let name = setting.catalog.cases[index].id.clone();
         Trial::test(name, move || test(&shared, &shared.catalog.cases[index]))

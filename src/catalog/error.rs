@@ -268,18 +268,6 @@ pub enum CatalogError {
         /// Its stem.
         case: String,
     },
-    /// A kernel that the compiler is to refuse, and no line that it refuses.
-    #[error(
-        "{place}: a case that the compiler refuses needs the refused lines tagged in `kernels/{kernel}` (`//~[{case}] compile-error`)"
-    )]
-    NoRefusedLine {
-        /// The case.
-        place: Place,
-        /// Its kernel.
-        kernel: String,
-        /// Its stem.
-        case: String,
-    },
     /// A tag on a line that a correct case keeps.
     #[error(
         "{place}: this tag applies to `{case}`, which is correct; tie it to the buggy case: `//~[case] …`"

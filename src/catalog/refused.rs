@@ -147,7 +147,11 @@ fn compare(entry: &Entry, errors: &[CompilerError]) -> (Verdict, String) {
     let known =
         |e: &&CompilerError| expected.contains(&e.message) && e.place.as_ref().is_none_or(tagged);
     if let Some(other) = errors.iter().find(|e| !known(e)) {
-        let summary = format!("not expected of the compiler: {other}");
+        let untagged = match expected.contains(&other.message) {
+            true => ", on a line without the tag `compile-error`",
+            false => "",
+        };
+        let summary = format!("not expected of the compiler: {other}{untagged}");
         return (Verdict::FalseAlarm, summary);
     }
     if let Some(missing) = expected
@@ -205,33 +209,39 @@ fn with_relative_paths(messages: &str, root: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::annotation::Tag;
 
     const SAID: &str = "kernels/a.cu(3): error: identifier \"g\" is undefined\n      g.sync();\n      ^\n\n\
         kernels/a.cu(5): warning #177-D: variable \"i\" was declared but never referenced\n\n\
         kernels/a.cu(7): error #20: identifier \"h\" is undefined\n\n\
         2 errors detected in the compilation of \"kernels/a.cu\".\n";
 
-    fn entry(errors: &[&str], lines: &[u32]) -> Entry {
-        let yaml = format!("title: t\nkernel: a.cu\nexpect: {{compiler: {{errors: {errors:?}}}}}");
-        let tag = |line: &u32| Tag {
-            fault: Fault::CompileError,
-            number: 0,
-            actions: Vec::new(),
-            line: *line,
-            column: 1,
-            cases: Vec::new(),
-        };
-        Entry {
-            id: "a/b".to_owned(),
-            file: "cases/a/b.yaml".to_owned(),
-            case: crate::catalog::load::from_yaml("b.yaml", &yaml).unwrap(),
-            tags: lines.iter().map(tag).collect(),
+    /// What is made of the compiler's errors where these are expected, on these lines.
+    fn compared(expected: &[&str], lines: &[u32], errors: &[CompilerError]) -> (Verdict, String) {
+        let kernel: String = (1..10)
+            .map(|line| match lines.contains(&line) {
+                true => "x //~[b] compile-error\n",
+                false => "x\n",
+            })
+            .collect();
+        let refused = format!(
+            "title: t\nkernel: a.cu\ndefines: {{B: }}\ntwin: c\nexpect: {{compiler: {{errors: {expected:?}}}}}"
+        );
+        let twin =
+            "title: t\nkernel: a.cu\nlaunches: [{entry: k}]\nprints: x\nexpect: {simulator: clean}";
+        let mut tree = Tree::default();
+        for (name, text) in [
+            ("kernels/a.cu", kernel),
+            ("cases/a/b.yaml", refused),
+            ("cases/a/c.yaml", twin.to_owned()),
+        ] {
+            tree.files.insert(name.to_owned(), text.into());
         }
+        let catalog = Catalog::without_ptx(tree, std::path::Path::new("test")).unwrap();
+        compare(catalog.find("a/b").unwrap(), errors)
     }
 
     fn judged(errors: &[&str], lines: &[u32]) -> (Verdict, String) {
-        compare(&entry(errors, lines), &super::errors(SAID).unwrap())
+        compared(errors, lines, &super::errors(SAID).unwrap())
     }
 
     const G: &str = "identifier \"g\" is undefined";
@@ -271,7 +281,7 @@ mod tests {
     fn the_end_of_the_source_is_no_line_to_tag() {
         let said = "At end of source: error: expected a \"}\"\n1 error detected in the compilation of \"kernels/a.cu\".";
         let errors = errors(said).unwrap();
-        let judged = |expected: &str| compare(&entry(&[expected], &[]), &errors).0;
+        let judged = |expected: &str| compared(&[expected], &[], &errors).0;
         assert_eq!(judged("expected a \"}\""), Verdict::Caught);
         assert_eq!(judged("expected a \";\""), Verdict::FalseAlarm);
     }
