@@ -259,7 +259,7 @@ kernels/scan/small.sm_90.ptx: stale: `kernels/scan/small.cu` has changed since i
         "kernels/scan/old.sm_90.ptx".to_owned(),
         ".version 9.0".into(),
     );
-    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case needs this PTX any more; remove it, or run `cargo run -- catalog renew`");
+    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case needs this file any more; remove it, or run `cargo run -- catalog renew`");
 }
 
 #[test]

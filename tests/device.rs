@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         required,
         tool: variable("RACETRAP_TOOL"),
     });
+    // What the compiler refuses runs nowhere: `tests/refused.rs`.
     let cases = setting.catalog.cases.iter().enumerate();
     let for_gpus = cases.filter(|(_, entry)| entry.case.is_for_gpus());
     let trials = for_gpus.map(|(index, _)| {

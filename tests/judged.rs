@@ -177,6 +177,7 @@ fn rule_of(tag: &Tag) -> Rule {
     match tag.fault {
         Fault::Rule(rule) => rule,
         Fault::WrongResult => panic!("line {}: there is no oracle here", tag.line),
+        Fault::CompileError => panic!("line {}: all of these compile", tag.line),
     }
 }
 

@@ -203,6 +203,19 @@ fn every_case_becomes_a_job_with_the_right_results() {
 }
 
 #[test]
+fn what_the_compiler_refuses_is_no_job() {
+    let catalog = Catalog::embedded().unwrap();
+    let entry = catalog.find("host/other-events").unwrap();
+    let native = tried(&catalog, entry, 3, ScheduleSpec::Lockstep);
+    assert_eq!(native.verdict, Verdict::Inconclusive);
+    assert!(
+        native.summary.contains("the compiler refuses") && !native.ok(),
+        "{}",
+        native.summary
+    );
+}
+
+#[test]
 fn a_wrong_result_is_shrunk() {
     let catalog = Catalog::embedded().unwrap();
     let entry = catalog.find("scan/warp/plain-pointer").unwrap();

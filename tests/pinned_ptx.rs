@@ -2,8 +2,9 @@
 //! the same PTX of them.
 
 use racetrap::catalog::load::Catalog;
-use racetrap::catalog::pinned::{compiler_version, pins, verify};
-use racetrap::catalog::renew::compile;
+use racetrap::catalog::pinned::{compiler_version, pinned, pins, verify};
+use racetrap::catalog::refused::{diagnostics, errors};
+use racetrap::catalog::renew::{compile, refuse};
 use racetrap::catalog::tree::Tree;
 use racetrap::toolchain::Nvcc;
 use rstest::rstest;
@@ -21,8 +22,14 @@ fn pinned_ptx_is_current() {
 }
 
 #[test]
-fn no_pinned_ptx_names_a_machine() {
+fn no_pinned_file_names_a_machine() {
     let catalog = catalog();
+    for file in pinned(&catalog.tree).filter(|file| file.ends_with(".diagnostics")) {
+        let text = catalog.tree.text(file).unwrap();
+        let mut words = text.split([' ', '"', '(', '\'']);
+        let absolute = words.find(|word| word.starts_with('/') && !word.starts_with("//"));
+        assert_eq!(absolute, None, "{file}");
+    }
     for (file, text) in catalog.tree.below("kernels/", ".ptx") {
         for line in text
             .lines()
@@ -64,6 +71,28 @@ fn compiles_to_what_is_pinned(#[files("kernels/**/*.cu")] path: PathBuf) {
         );
     } else {
         eprintln!("another compiler than the pinning one: it compiles, no more was checked");
+    }
+}
+
+#[test]
+fn the_compiler_still_refuses_what_it_refused() {
+    let Ok(nvcc) = Nvcc::find() else {
+        eprintln!("no CUDA compiler: the hashes alone were checked");
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let catalog = catalog();
+    let needed = diagnostics(&catalog);
+    assert!(!needed.is_empty());
+    for (file, (of, entry)) in &needed {
+        let made = refuse(&nvcc, root, &catalog.tree, of, &entry.id).unwrap();
+        let pinned = catalog.tree.text(file).unwrap();
+        if compiler_version(&made) == compiler_version(pinned) {
+            assert_eq!(made, pinned, "{file} is not what the compiler says now");
+        } else {
+            let errors = |text| errors(text).unwrap_or_else(|| panic!("{file}: {text}"));
+            assert_eq!(errors(&made).len(), errors(pinned).len(), "{file}");
+        }
     }
 }
 

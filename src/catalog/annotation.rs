@@ -8,13 +8,15 @@ use super::error::{CatalogError, Hint, Place};
 use crate::finding::Action;
 use crate::rules::Rule;
 
-/// What a tag names: a rule, or a wrong result.
+/// What a tag names: a rule, a wrong result, or an error of the compiler's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
     /// A finding of this rule.
     Rule(Rule),
     /// A result that differs from the oracle's.
     WrongResult,
+    /// The compiler refuses the line.
+    CompileError,
 }
 
 impl Fault {
@@ -23,6 +25,7 @@ impl Fault {
         match self {
             Fault::Rule(rule) => rule.name(),
             Fault::WrongResult => "wrong-result",
+            Fault::CompileError => "compile-error",
         }
     }
 
@@ -30,7 +33,7 @@ impl Fault {
         Rule::ALL
             .iter()
             .map(|rule| Fault::Rule(*rule))
-            .chain([Fault::WrongResult])
+            .chain([Fault::WrongResult, Fault::CompileError])
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Case {
     /// Memory, by name: the device's or the host's.
     #[serde(default)]
     pub buffers: BTreeMap<String, Buffer>,
-    /// What is launched, in order, on one stream.
+    /// What is launched, in order, on one stream. Left out where the compiler is to refuse the kernel.
     #[serde(default)]
     pub launches: Vec<Launch>,
     /// What the host does, step by step, in place of `launches`: with streams, events, copies and memory of its own.
@@ -247,25 +247,105 @@ pub struct CaseLimits {
 
 /// What each detector must say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(try_from = "ReadExpectations", rename_all = "kebab-case")]
 pub struct Expectations {
-    /// racetrap's own simulator.
+    /// racetrap's own simulator. `caught` where the compiler is to refuse the kernel.
     pub simulator: Expectation,
+    /// The compiler, where it is to refuse the kernel, so that nothing runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<Refusal>,
     /// compute-sanitizer's racecheck.
-    #[serde(default)]
     pub racecheck: Option<Expectation>,
     /// compute-sanitizer's synccheck.
-    #[serde(default)]
     pub synccheck: Option<Expectation>,
     /// compute-sanitizer's memcheck.
-    #[serde(default)]
     pub memcheck: Option<Expectation>,
     /// compute-sanitizer's initcheck.
-    #[serde(default)]
     pub initcheck: Option<Expectation>,
     /// The results of a run on a GPU with no tool.
-    #[serde(default)]
     pub native: Option<Expectation>,
+}
+
+/// What the compiler must say of a kernel that it is to refuse.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Refusal {
+    /// Its errors, as nvcc words them and without file and line: all of them, each once. Their lines are those that the
+    /// kernel tags `compile-error`.
+    pub errors: Vec<String>,
+}
+
+/// What each detector must say: `simulator`, or `compiler` where the compiler is to refuse the kernel.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(rename = "Expectations")]
+struct ReadExpectations {
+    /// racetrap's own simulator.
+    #[serde(default)]
+    simulator: Option<Expectation>,
+    /// The compiler, where it is to refuse the kernel, so that nothing runs.
+    #[serde(default)]
+    compiler: Option<Refusal>,
+    /// compute-sanitizer's racecheck.
+    #[serde(default)]
+    racecheck: Option<Expectation>,
+    /// compute-sanitizer's synccheck.
+    #[serde(default)]
+    synccheck: Option<Expectation>,
+    /// compute-sanitizer's memcheck.
+    #[serde(default)]
+    memcheck: Option<Expectation>,
+    /// compute-sanitizer's initcheck.
+    #[serde(default)]
+    initcheck: Option<Expectation>,
+    /// The results of a run on a GPU with no tool.
+    #[serde(default)]
+    native: Option<Expectation>,
+}
+
+/// Neither, or both, of `simulator` and `compiler`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum ExpectationsError {
+    #[error("`expect` names no verdict: `simulator: caught` or `simulator: clean`")]
+    Neither,
+    #[error(
+        "what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both"
+    )]
+    Both,
+}
+
+impl TryFrom<ReadExpectations> for Expectations {
+    type Error = ExpectationsError;
+
+    fn try_from(read: ReadExpectations) -> Result<Expectations, ExpectationsError> {
+        let detectors = [
+            &read.simulator,
+            &read.racecheck,
+            &read.synccheck,
+            &read.memcheck,
+            &read.initcheck,
+            &read.native,
+        ];
+        if read.compiler.is_some() && detectors.iter().any(|d| d.is_some()) {
+            return Err(ExpectationsError::Both);
+        }
+        let refused = read.compiler.as_ref().map(|_| Expectation {
+            verdict: ExpectedVerdict::Caught,
+            why: None,
+        });
+        Ok(Expectations {
+            simulator: read
+                .simulator
+                .or(refused)
+                .ok_or(ExpectationsError::Neither)?,
+            compiler: read.compiler,
+            racecheck: read.racecheck,
+            synccheck: read.synccheck,
+            memcheck: read.memcheck,
+            initcheck: read.initcheck,
+            native: read.native,
+        })
+    }
 }
 
 /// A verdict, and why where it is a miss. Written as the verdict alone, or with its reason:
@@ -319,9 +399,15 @@ impl Case {
         self.twin.is_some()
     }
 
-    /// Whether it is run on GPUs, too: unified memory behaves differently from one system to the next.
+    /// What the compiler must say, if it is to refuse the kernel: then nothing runs.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        self.expect.compiler.as_ref()
+    }
+
+    /// Whether it is run on GPUs, too: unified memory behaves differently from one system to the next, and what the compiler
+    /// refuses runs nowhere.
     pub fn is_for_gpus(&self) -> bool {
-        self.buffers.values().all(|b| b.memory != Memory::Managed)
+        self.refusal().is_none() && self.buffers.values().all(|b| b.memory != Memory::Managed)
     }
 
     /// Everything that is launched, in order.

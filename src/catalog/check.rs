@@ -46,6 +46,7 @@ pub fn entry(
     check.kernel(tree);
     check.twin(all, doubt.cases);
     check.expectations(doubt.tags);
+    check.refusal(all, doubt.tags);
     check.names();
     check.oracles();
     check.equivalent(tree);
@@ -154,6 +155,7 @@ impl<'a> Check<'a> {
         }
         if case.is_buggy()
             && self.entry.tags.is_empty()
+            && case.refusal().is_none()
             && case.wrong_results != Some(true)
             && !untagged
         {
@@ -176,7 +178,8 @@ impl<'a> Check<'a> {
             .tags
             .iter()
             .any(|t| t.fault == Fault::WrongResult);
-        if (case.wrong_results == Some(true) || tagged_wrong) && !compares {
+        let shows_wrong = case.wrong_results == Some(true) || tagged_wrong;
+        if shows_wrong && !compares && case.refusal().is_none() {
             self.inconsistent(
                 &["oracle".into()],
                 "a wrong result needs an `oracle` to be told",
@@ -206,7 +209,7 @@ impl<'a> Check<'a> {
                 );
             }
         }
-        if case.launched().next().is_none() {
+        if case.launched().next().is_none() && case.refusal().is_none() {
             self.inconsistent(&["launches".into()], "nothing is launched");
         }
     }
@@ -229,6 +232,73 @@ impl<'a> Check<'a> {
             if one.why.trim().is_empty() {
                 self.inconsistent(&at("why"), "an explanation that says nothing");
             }
+        }
+    }
+
+    /// A kernel that the compiler is to refuse is not run, its tags are of the compiler's errors, and no case runs it all the same.
+    fn refusal(&mut self, all: &[Entry], untagged: bool) {
+        let case = self.case();
+        let is_error = |fault| fault == Fault::CompileError;
+        let Some(refusal) = case.refusal() else {
+            if self.entry.tags.iter().any(|tag| is_error(tag.fault)) {
+                self.inconsistent(
+                    &["expect".into()],
+                    "a line is tagged `compile-error`, which is the business of a case with `expect: {compiler: {errors: […]}}`",
+                );
+            }
+            return;
+        };
+        let errors: &[Step<'_>] = &["expect".into(), "compiler".into(), "errors".into()];
+        if refusal.errors.is_empty() {
+            self.inconsistent(
+                errors,
+                "the compiler is to refuse the kernel, but for no error",
+            );
+        }
+        let distinct: BTreeSet<&String> = refusal.errors.iter().collect();
+        if distinct.len() < refusal.errors.len() {
+            self.inconsistent(
+                errors,
+                "an error is named twice; once will do, however many lines have it",
+            );
+        }
+        for (key, given) in [
+            ("sizes", !case.sizes.is_empty()),
+            ("buffers", !case.buffers.is_empty()),
+            ("launches", !case.launches.is_empty()),
+            ("plan", !case.plan.is_empty()),
+            ("oracle", !case.oracle.is_empty()),
+            ("prints", case.prints.is_some()),
+            ("wrong-results", case.wrong_results.is_some()),
+            ("perf", !case.perf.is_empty()),
+            ("limits", case.limits != super::case::CaseLimits::default()),
+        ] {
+            if given {
+                self.inconsistent(
+                    &[key.into()],
+                    format!("what the compiler refuses never runs: leave `{key}` out"),
+                );
+            }
+        }
+        if !untagged && self.entry.tags.iter().any(|tag| !is_error(tag.fault)) {
+            self.inconsistent(
+                &["kernel".into()],
+                "what the compiler refuses never runs: its lines can be tagged `compile-error` and nothing else",
+            );
+        }
+        let runs = |other: &&Entry| {
+            other.case.refusal().is_none()
+                && other.case.kernel == case.kernel
+                && other.case.define_flags() == case.define_flags()
+        };
+        if let Some(other) = all.iter().find(runs) {
+            self.inconsistent(
+                &["defines".into()],
+                format!(
+                    "`{}` runs the same kernel with the same defines, so that it compiles",
+                    other.id
+                ),
+            );
         }
     }
 

@@ -214,16 +214,24 @@ pub enum CatalogError {
         /// The PTX file.
         ptx: String,
     },
-    /// The pinned PTX was made from other sources or flags.
+    /// What the compiler says of a kernel that it is to refuse was never pinned.
+    #[error("{place}: what the compiler says of it, `{file}`, is missing; make it with `{RENEW}`")]
+    MissingDiagnostics {
+        /// The case's kernel key.
+        place: Place,
+        /// The file.
+        file: String,
+    },
+    /// The pinned PTX (or what the compiler said) was made from other sources or flags.
     #[error("{file}: stale: {reason}; renew it with `{RENEW}`")]
     StalePtx {
-        /// The PTX file.
+        /// The pinned file.
         file: String,
         /// What differs.
         reason: String,
     },
-    /// A pinned PTX file that no case needs.
-    #[error("{file}: no case needs this PTX any more; remove it, or run `{RENEW}`")]
+    /// A pinned file that no case needs.
+    #[error("{file}: no case needs this file any more; remove it, or run `{RENEW}`")]
     OrphanPtx {
         /// The PTX file.
         file: String,

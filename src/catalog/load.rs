@@ -299,6 +299,18 @@ pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<
         let message = message
             .rsplit_once(" at line ")
             .map_or(message.as_str(), |(m, _)| m);
+        // About the key as a whole, which the reader of YAML does not place.
+        let place = match message.contains("`expect` ") {
+            true => {
+                let (line, column) = locate(text, &["expect".into()]);
+                Place {
+                    line,
+                    column,
+                    ..place
+                }
+            }
+            false => place,
+        };
         unknown_word(&place, message)
             .or_else(|| bad_expression(&place, message, text.get(index..).unwrap_or_default()))
             .unwrap_or_else(|| CatalogError::Syntax {

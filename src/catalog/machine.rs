@@ -52,6 +52,9 @@ pub enum PrepareError {
         /// The file.
         file: String,
     },
+    /// The compiler is to refuse it.
+    #[error("nothing to run: the compiler refuses this kernel")]
+    Refused,
     /// Not PTX, or PTX that the parser does not know.
     #[error("{file}: {message}")]
     Syntax {
@@ -185,6 +188,9 @@ pub struct SeenEnd {
 impl<'c> Prepared<'c> {
     /// Parses the case's PTX and lowers the kernels that it launches.
     pub fn new(catalog: &'c Catalog, entry: &'c Entry) -> Result<Prepared<'c>, PrepareError> {
+        if entry.case.refusal().is_some() {
+            return Err(PrepareError::Refused);
+        }
         let file = Pin::new(&entry.case, SIMULATED).ptx;
         let Some(text) = catalog.tree.text(&file) else {
             return Err(PrepareError::NoPtx { file });

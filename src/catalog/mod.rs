@@ -27,6 +27,7 @@ pub mod oracle;
 pub mod pinned;
 pub mod plan;
 pub mod probe;
+pub mod refused;
 pub mod renew;
 pub mod runner;
 pub mod shrink;

@@ -10,6 +10,7 @@ use super::case::Case;
 use super::error::{CatalogError, Place};
 use super::load::{Catalog, Entry};
 use super::locate::locate;
+use super::refused::diagnostics;
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,6 +156,9 @@ pub fn compiler_version(ptx: &str) -> Option<&str> {
 pub fn pins(catalog: &Catalog) -> BTreeMap<String, (Pin, &Entry)> {
     let mut pins = BTreeMap::new();
     for entry in &catalog.cases {
+        if entry.case.refusal().is_some() {
+            continue; // there is none: see `super::refused`
+        }
         for target in TARGETS {
             let pin = Pin::new(&entry.case, target);
             pins.entry(pin.ptx.clone()).or_insert((pin, entry));
@@ -163,41 +167,59 @@ pub fn pins(catalog: &Catalog) -> BTreeMap<String, (Pin, &Entry)> {
     pins
 }
 
-/// What is wrong with the pinned PTX: files that are missing, stale, or needed by nobody.
+/// What is wrong with the pinned files, PTX and diagnostics: some are missing, stale, or needed by nobody.
 pub fn verify(catalog: &Catalog) -> Vec<CatalogError> {
     let tree = &catalog.tree;
-    let pins = pins(catalog);
+    let (pins, refused) = (pins(catalog), diagnostics(catalog));
+    let needed: BTreeMap<&str, (&Pin, &Entry)> = pins
+        .iter()
+        .map(|(file, (pin, entry))| (file.as_str(), (pin, *entry)))
+        .chain(
+            refused
+                .iter()
+                .map(|(file, (of, entry))| (file.as_str(), (&of.pin, *entry))),
+        )
+        .collect();
     let mut errors = Vec::new();
-    for (ptx, (pin, entry)) in &pins {
-        match tree.text(ptx) {
+    for (&file, (pin, entry)) in &needed {
+        match tree.text(file) {
             None => {
                 let yaml = tree.text(&entry.file).unwrap_or_default();
                 let (line, column) = locate(yaml, &["kernel".into()]);
-                errors.push(CatalogError::MissingPtx {
-                    place: Place {
-                        file: entry.file.clone(),
-                        line,
-                        column,
-                    },
-                    ptx: ptx.clone(),
+                let place = Place {
+                    file: entry.file.clone(),
+                    line,
+                    column,
+                };
+                let file = file.to_owned();
+                errors.push(match entry.case.refusal() {
+                    None => CatalogError::MissingPtx { place, ptx: file },
+                    Some(_) => CatalogError::MissingDiagnostics { place, file },
                 });
             }
             Some(text) => {
                 errors.extend(pin.stale(tree, text).map(|reason| CatalogError::StalePtx {
-                    file: ptx.clone(),
+                    file: file.to_owned(),
                     reason,
                 }))
             }
         }
     }
-    for (file, _) in tree.below("kernels/", ".ptx") {
-        if !pins.contains_key(file) {
-            errors.push(CatalogError::OrphanPtx {
-                file: file.to_owned(),
-            });
-        }
+    for file in pinned(tree).filter(|file| !needed.contains_key(file)) {
+        errors.push(CatalogError::OrphanPtx {
+            file: file.to_owned(),
+        });
     }
     errors
+}
+
+/// Every file of the tree that something is pinned in.
+pub fn pinned(tree: &Tree) -> impl Iterator<Item = &str> {
+    let of = |extension| {
+        tree.below("kernels/", extension)
+            .map(|(file, _): (&str, &str)| file)
+    };
+    of(".ptx").chain(of(".diagnostics"))
 }
 
 /// A source and the files of the catalogue that it includes by `#include "…"`, directly or not.

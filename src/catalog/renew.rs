@@ -3,7 +3,8 @@
 use super::case::schema;
 use super::error::{CatalogErrors, RENEW};
 use super::load::Catalog;
-use super::pinned::{Pin, STANDARD, pins};
+use super::pinned::{Pin, STANDARD, pinned, pins};
+use super::refused::{Diagnostics, diagnostics};
 use super::tree::Tree;
 use crate::toolchain::{CompileError, CompileOptions, Nvcc, Optimisation};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,16 @@ pub enum RenewError {
     /// A kernel did not compile, or there is no compiler.
     #[error(transparent)]
     Compile(#[from] CompileError),
+    /// A kernel compiles that the compiler is to refuse.
+    #[error("nvcc accepts {kernel} (`{flags}`), and the case `{case}` expects it to be refused")]
+    Accepted {
+        /// The kernel's source.
+        kernel: String,
+        /// The compiler's flags.
+        flags: String,
+        /// The case.
+        case: String,
+    },
     /// A file can't be written or removed.
     #[error("{}: {error}", path.display())]
     Write {
@@ -40,8 +51,8 @@ pub enum RenewError {
     },
 }
 
-/// Writes `cases/schema.json` and the stale or missing PTX of the catalogue below `root` (all of
-/// it, with `everything`), and removes PTX that no case needs. `progress` is told each PTX
+/// Writes `cases/schema.json` and the stale or missing pinned files of the catalogue below `root` (all of
+/// them, with `everything`), and removes those that no case needs. `progress` is told each
 /// file before it is compiled.
 ///
 /// The compiler is looked for only where there is something to compile.
@@ -71,30 +82,33 @@ pub fn renew(
     let tree = Tree::read(&root).map_err(|e| CatalogErrors(vec![e]))?;
     let catalog = Catalog::without_ptx(tree, &root)?;
     let tree = &catalog.tree;
-    let pins = pins(&catalog);
-    let stale: Vec<&Pin> = pins
+    let (pins, refused) = (pins(&catalog), diagnostics(&catalog));
+    let is_stale = |file: &str, pin: &Pin| {
+        everything
+            || tree
+                .text(file)
+                .is_none_or(|text| pin.stale(tree, text).is_some())
+    };
+    let compiled = pins
         .iter()
-        .filter(|(file, (pin, _))| {
-            everything
-                || tree
-                    .text(file)
-                    .is_none_or(|text| pin.stale(tree, text).is_some())
-        })
-        .map(|(_, (pin, _))| pin)
+        .map(|(file, (pin, _))| (file, pin, Job::Ptx(pin)));
+    let stale: Vec<(&String, Job<'_>)> = refused
+        .iter()
+        .map(|(file, (of, entry))| (file, &of.pin, Job::Diagnostics(of, &entry.id)))
+        .chain(compiled)
+        .filter(|(file, pin, _)| is_stale(file, pin))
+        .map(|(file, _, job)| (file, job))
         .collect();
-    renewed.current += pins.len() - stale.len();
+    renewed.current += pins.len() + refused.len() - stale.len();
     if !stale.is_empty() {
         let nvcc = Nvcc::find().map_err(CompileError::NoCompiler)?;
-        for (pin, made) in stale
-            .iter()
-            .zip(compile_all(&nvcc, &root, tree, &stale, jobs, progress))
-        {
-            write(&pin.ptx, &made?, &mut renewed)?;
+        let made = compile_all(&nvcc, &root, tree, &stale, jobs, progress);
+        for ((file, _), made) in stale.iter().zip(made) {
+            write(file, &made?, &mut renewed)?;
         }
     }
-    for (file, _) in tree
-        .below("kernels/", ".ptx")
-        .filter(|(file, _)| !pins.contains_key(*file))
+    for file in
+        pinned(tree).filter(|file| !pins.contains_key(*file) && !refused.contains_key(*file))
     {
         let path = root.join(file);
         std::fs::remove_file(&path).map_err(|e| failed(&path, e))?;
@@ -106,35 +120,70 @@ pub fn renew(
 
 /// The text of the file that pins one kernel.
 pub fn compile(nvcc: &Nvcc, root: &Path, tree: &Tree, pin: &Pin) -> Result<String, CompileError> {
+    let ptx = ptx(nvcc, root, pin)?;
+    Ok(pin.file(tree, &ptx, &root.to_string_lossy()))
+}
+
+fn ptx(nvcc: &Nvcc, root: &Path, pin: &Pin) -> Result<String, CompileError> {
     let options = CompileOptions {
         defines: pin.defines.clone(),
         includes: Vec::new(),
         std: Some(STANDARD.to_owned()),
         arch: Some(pin.target.to_owned()),
     };
-    let ptx = nvcc.compile(&root.join(&pin.source), Optimisation::Optimised, &options)?;
-    Ok(pin.file(tree, &ptx, &root.to_string_lossy()))
+    nvcc.compile(&root.join(&pin.source), Optimisation::Optimised, &options)
+}
+
+/// The text of the file that keeps what the compiler says of a kernel. `case` is the case that expects it to be refused.
+pub fn refuse(
+    nvcc: &Nvcc,
+    root: &Path,
+    tree: &Tree,
+    of: &Diagnostics,
+    case: &str,
+) -> Result<String, RenewError> {
+    match ptx(nvcc, root, &of.pin) {
+        Ok(_) => Err(RenewError::Accepted {
+            kernel: of.pin.source.clone(),
+            flags: of.pin.flags(),
+            case: case.to_owned(),
+        }),
+        Err(CompileError::Refused { messages, .. }) => {
+            let version = nvcc.version().unwrap_or_else(|| "unknown".to_owned());
+            Ok(of.text(tree, &version, &messages, &root.to_string_lossy()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file to make.
+enum Job<'a> {
+    Ptx(&'a Pin),
+    Diagnostics(&'a Diagnostics, &'a str),
 }
 
 fn compile_all(
     nvcc: &Nvcc,
     root: &Path,
     tree: &Tree,
-    pins: &[&Pin],
+    files: &[(&String, Job<'_>)],
     jobs: usize,
     progress: &(dyn Fn(&str) + Sync),
-) -> Vec<Result<String, CompileError>> {
+) -> Vec<Result<String, RenewError>> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some((index, pin)) = {
+                while let Some((index, (file, job))) = {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    pins.get(index).map(|pin| (index, *pin))
+                    files.get(index).map(|file| (index, file))
                 } {
-                    progress(&pin.ptx);
-                    let result = compile(nvcc, root, tree, pin);
+                    progress(file);
+                    let result = match job {
+                        Job::Ptx(pin) => compile(nvcc, root, tree, pin).map_err(RenewError::from),
+                        Job::Diagnostics(of, case) => refuse(nvcc, root, tree, of, case),
+                    };
                     let mut results = results.lock().unwrap_or_else(|e| e.into_inner());
                     results.push((index, result));
                 }

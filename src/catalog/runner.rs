@@ -111,7 +111,7 @@ fn one(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
 pub struct Sums {
     /// Cases.
     pub cases: usize,
-    /// Buggy cases.
+    /// Buggy cases, those left out that do not compile.
     pub buggy: usize,
     /// Of these, caught.
     pub caught: usize,
@@ -119,6 +119,10 @@ pub struct Sums {
     pub correct: usize,
     /// Of these, with something found.
     pub false_alarms: usize,
+    /// Cases that the compiler is to refuse.
+    pub refusals: usize,
+    /// Of these, refused as expected.
+    pub refused: usize,
     /// Cases with instructions that the simulator does not have.
     pub unsupported: usize,
     /// Cases of which nothing can be said.
@@ -135,8 +139,10 @@ impl Trials {
         let verdict = |verdict| count(&|t| t.verdict == verdict);
         Sums {
             cases: self.trials.len(),
-            buggy: count(&|t| t.buggy),
-            caught: count(&|t| t.buggy && t.verdict == Verdict::Caught),
+            buggy: count(&|t| t.buggy && t.refusal.is_none()),
+            caught: count(&|t| t.buggy && t.refusal.is_none() && t.verdict == Verdict::Caught),
+            refusals: count(&|t| t.refusal.is_some()),
+            refused: count(&|t| t.refusal.is_some() && t.verdict == Verdict::Caught),
             correct: count(&|t| !t.buggy),
             false_alarms: count(&|t| !t.buggy && t.verdict == Verdict::FalseAlarm),
             unsupported: verdict(Verdict::Unsupported),
@@ -174,6 +180,13 @@ impl std::fmt::Display for Sums {
             "caught {}/{} · false alarms {}/{}",
             self.caught, self.buggy, self.false_alarms, self.correct
         )?;
+        if self.refusals > 0 {
+            write!(
+                f,
+                " · refused by the compiler {}/{}",
+                self.refused, self.refusals
+            )?;
+        }
         if self.unsupported > 0 {
             write!(f, " · unsupported {}", self.unsupported)?;
         }

@@ -106,7 +106,7 @@ impl Tree {
 }
 
 /// The extensions of the files that belong to a catalogue.
-const KINDS: &[&str] = &["cu", "cuh", "ptx", "yaml"];
+const KINDS: &[&str] = &["cu", "cuh", "diagnostics", "ptx", "yaml"];
 
 /// A checkout with `\r\n` is the same catalogue.
 fn lines_ended_by_newline(text: Cow<'static, str>) -> Cow<'static, str> {

@@ -10,6 +10,7 @@ use super::example::{Counterexample, example};
 use super::load::{Catalog, Entry};
 use super::machine::{PrepareError, Prepared, Ran, Seen};
 use super::plan::{Plan, evaluate, plan};
+use super::refused;
 use super::shrink::{Tried, shrink};
 use super::token::token;
 use crate::backend::Independence;
@@ -76,6 +77,8 @@ pub struct Trial {
     pub wrong_result: Option<Counterexample>,
     /// The findings, each from the smallest run that shows it.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the compiler said, where it is to refuse the kernel: the verdict is about that, and nothing ran.
+    pub refusal: Option<String>,
     /// Runs done.
     pub runs: u32,
     /// Whether every schedule gives these results on the inputs tried; `None` where there are findings.
@@ -183,12 +186,17 @@ pub(super) enum Trouble {
     Gave(String, String),
 }
 
-/// Tries one case.
+/// Tries one case. One that the compiler is to refuse is judged by what the compiler said.
 pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
     let started = Instant::now();
     let mut trial = blank(entry);
     match Prepared::new(catalog, entry) {
         Ok(prepared) => Trier::new(&prepared, settings).run(&mut trial),
+        Err(PrepareError::Refused) => {
+            let judged = refused::judge(catalog, entry);
+            (trial.verdict, trial.summary) = (judged.verdict, judged.summary);
+            trial.refusal = Some(judged.said);
+        }
         Err(error) => {
             trial.verdict = match error {
                 PrepareError::Lower { .. } => Verdict::Unsupported,
@@ -223,6 +231,7 @@ fn blank(entry: &Entry) -> Trial {
         counterexample: None,
         wrong_result: None,
         diagnostics: Vec::new(),
+        refusal: None,
         runs: 0,
         schedule_independent: None,
         output: String::new(),

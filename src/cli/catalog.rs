@@ -103,7 +103,7 @@ pub fn catalog(args: &CatalogArgs) -> Result<(String, u8), Failure> {
             Failure::usage("the catalogue has mistakes").text(errors.to_string())
         }
         RenewError::Compile(error) => super::check::refused(error),
-        RenewError::Write { .. } => Failure::usage(error.to_string()),
+        RenewError::Accepted { .. } | RenewError::Write { .. } => Failure::usage(error.to_string()),
     })?;
     progress.end();
     written.extend(renewed.written);

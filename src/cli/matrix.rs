@@ -23,7 +23,7 @@ stale         the GPU has seen an older version of the case
 –             the GPU has not run it
 
 Left out are cases that are not wrong on these GPUs: those that are slow and nothing else, and those that count on
-a barrier not to wait for exited threads. The simulator runs now; the others are the evidence of a GPU.";
+a barrier not to wait for exited threads; and those that the compiler refuses. The simulator runs now; the others are the evidence of a GPU.";
 
 /// Options of `racetrap matrix`.
 #[derive(Args, Clone, Debug)]

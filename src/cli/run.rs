@@ -152,7 +152,7 @@ pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
     Ok((output, trials.exit_code()))
 }
 
-/// Lists cases: the name, the verdict that is expected, what it is.
+/// Lists cases: the name, whether it is correct, buggy or refused by the compiler, what it is.
 ///
 /// # Errors
 ///
@@ -164,7 +164,9 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
     let (bold, dim) = styles(color);
     let mut out = String::new();
     for entry in &cases {
-        let kind = if entry.case.is_buggy() {
+        let kind = if entry.case.refusal().is_some() {
+            "refused"
+        } else if entry.case.is_buggy() {
             "buggy"
         } else {
             "correct"
@@ -175,13 +177,18 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
             entry.id, entry.case.title
         );
     }
-    let buggy = cases.iter().filter(|e| e.case.is_buggy()).count();
-    let _ = writeln!(
+    let refused = cases.iter().filter(|e| e.case.refusal().is_some()).count();
+    let buggy = cases.iter().filter(|e| e.case.is_buggy()).count() - refused;
+    let _ = write!(
         out,
         "\n{} cases: {buggy} buggy, {} correct",
         cases.len(),
-        cases.len() - buggy
+        cases.len() - buggy - refused
     );
+    if refused > 0 {
+        let _ = write!(out, ", {refused} that the compiler refuses");
+    }
+    out.push('\n');
     Ok((out, exit::OK))
 }
 
@@ -254,9 +261,12 @@ fn line(trial: &Trial, width: usize, color: bool) -> String {
     out
 }
 
-/// The findings of a case and the token of its smallest counterexample.
+/// The findings of a case and the token of its smallest counterexample, or what the compiler said.
 fn details(trial: &Trial, color: bool) -> String {
     let mut out = String::new();
+    for line in trial.refusal.iter().flat_map(|said| said.lines()) {
+        let _ = writeln!(out, "{}", format!("  {line}").trim_end());
+    }
     for diagnostic in &trial.diagnostics {
         out.push('\n');
         out += &terminal::diagnostic(diagnostic, color);

@@ -66,7 +66,7 @@ impl<'t> Expected<'t> {
         for tag in tags {
             let apart = match tag.fault {
                 Fault::Rule(rule) => sides(rule) == Sides::One,
-                Fault::WrongResult => false,
+                Fault::WrongResult | Fault::CompileError => false,
             };
             let line = apart.then_some((tag.home, tag.line));
             groups

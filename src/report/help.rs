@@ -322,11 +322,7 @@ fn between(earlier: &Guilty, later: &Guilty) -> String {
     if first == last {
         return format!("between one execution of line {first} and the next");
     }
-    let barred = (first + 1..last).any(|line| {
-        let text = a.file.line(line).unwrap_or_default();
-        let code = text.split("//").next().unwrap_or_default();
-        BARRIERS.iter().any(|barrier| code.contains(barrier))
-    });
+    let barred = barred(&a.file, first, last, a.line > b.line);
     let looped = in_loop(&a.file, first) && in_loop(&a.file, last);
     if barred && looped {
         format!("after line {last}, before line {first} runs again")
@@ -337,6 +333,23 @@ fn between(earlier: &Guilty, later: &Guilty) -> String {
     } else {
         format!("between line {first} and line {last}")
     }
+}
+
+/// Whether a barrier stands between two lines. One under an `#if` that neither line is under may have been compiled out.
+/// It was, if the later access is on the later line, since the two would not have met otherwise; `backwards` tells that it is
+/// on the earlier one.
+fn barred(file: &SourceFile, first: u32, last: u32, backwards: bool) -> bool {
+    let mut conditions = 0;
+    (first + 1..last).any(|line| {
+        let text = file.line(line).unwrap_or_default();
+        let code = text.split("//").next().unwrap_or_default().trim();
+        if code.starts_with("#if") {
+            conditions += 1;
+        } else if code.starts_with("#endif") {
+            conditions -= 1;
+        }
+        (conditions <= 0 || backwards) && BARRIERS.iter().any(|barrier| code.contains(barrier))
+    })
 }
 
 /// Whether a line stands in a loop, by the indentation of the lines above it: those that
@@ -459,6 +472,25 @@ __global__ void scan(int *data)
             unread: None,
             instruction: String::new(),
         }
+    }
+
+    #[test]
+    fn a_barrier_that_may_be_compiled_out_is_none() {
+        let file = |text: &str| SourceFile {
+            path: "k.cu".into(),
+            text: text.into(),
+        };
+        let plain = file("a\n__syncthreads();\nb\n");
+        assert!(barred(&plain, 1, 3, false));
+        let conditional = file("a\n#ifndef BUG\n__syncthreads();\n#endif\nb\n");
+        assert!(!barred(&conditional, 1, 5, false));
+        assert!(barred(&conditional, 1, 5, true));
+        assert!(
+            barred(&conditional, 2, 4, false),
+            "the lines are under it, too"
+        );
+        let both = file("a\n#ifndef BUG\nx\n#endif\n__syncthreads();\nb\n");
+        assert!(barred(&both, 1, 6, false));
     }
 
     #[test]
