@@ -7,6 +7,7 @@ use super::run::{Where, select};
 use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::runner::parallel;
 use crate::catalog::trial;
+use crate::exit;
 use crate::mutate::case::{Settings, judge};
 use crate::mutate::judged::{self, Subject};
 use crate::mutate::render::{json, terminal};
@@ -26,7 +27,8 @@ the kernel runs as `racetrap run` and `racetrap check` run it, until a detector,
 or what it prints says that something is wrong.
 
 `needed` comes with that finding. `redundant` holds for the inputs that were tried: think before
-you remove it. A fence that only matters on hardware that reorders may look redundant, too.
+you remove it. Fences between atomics or volatile accesses alone may look redundant, and are
+needed on hardware that reorders.
 
 Of the catalogue's correct kernels every mutant must be noticed, or explained by the case (key
 `equivalent`): a test of the detectors. They are mutated as compiled for sm_90.";
@@ -136,16 +138,18 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     if let [one] = &subjects[..]
         && let Some((code, why)) = &one.refused
     {
-        let help = match files.first() {
-            Some(file) => format!("`racetrap check {file}` shows all, with the same options"),
-            None => format!("`racetrap run {} -v` shows it", one.name),
-        };
         let failure = Failure::usage(format!("{}: {why}", one.name));
-        return Err(Failure {
+        let failure = Failure {
             code: *code,
             ..failure
-        }
-        .help(help));
+        };
+        return Err(match files.first() {
+            _ if *code != exit::FINDINGS => failure,
+            Some(file) => failure.help(format!(
+                "`racetrap check {file}` shows all, with the same options"
+            )),
+            None => failure.help(format!("`racetrap run {} -v` shows it", one.name)),
+        });
     }
     let detailed = args.verbose || subjects.len() == 1;
     let width = subjects.iter().map(|s| s.name.len()).max().unwrap_or(0);

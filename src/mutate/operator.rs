@@ -99,6 +99,19 @@ impl Change {
             Kind::PlainAtomic => "with a plain read and write in place of this atomic".to_owned(),
         }
     }
+
+    /// What its being redundant leaves open.
+    pub fn caveat(&self) -> Option<&'static str> {
+        let ordering = match self.kind {
+            Kind::RemoveFence | Kind::WeakenOrder => true,
+            Kind::NarrowScope => self.what == "fence",
+            _ => false,
+        };
+        ordering.then_some(
+            "atomics and volatile accesses are no race, but hardware may let others see them in another order: \
+             whether it is needed for that is not told",
+        )
+    }
 }
 
 impl fmt::Display for Change {

@@ -140,6 +140,10 @@ fn refusal(own: &Explored) -> Option<(u8, String)> {
             exit::FINDINGS,
             format!("the kernel itself does not end well: {why}"),
         ),
+        Stop::WallClock(_) => (
+            exit::INCONCLUSIVE,
+            "the kernel itself did not end in time: give it more (`--timeout`), or a smaller launch".into(),
+        ),
         _ => (exit::INCONCLUSIVE, why),
     })
 }

@@ -98,6 +98,9 @@ struct Mutant {
     /// Of a redundant one: whether every schedule gives the right results on the inputs tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     every_schedule: Option<bool>,
+    /// Of a redundant one: what that leaves open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caveat: Option<&'static str>,
     /// Why the case says that it changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<String>,
@@ -135,6 +138,7 @@ impl From<&Judged> for Mutant {
             smallest: None,
             runs: None,
             every_schedule: None,
+            caveat: None,
             explained: one.explained.clone(),
         };
         match &one.outcome {
@@ -151,6 +155,7 @@ impl From<&Judged> for Mutant {
                 mutant.outcome = Word::Redundant;
                 mutant.runs = Some(*runs);
                 mutant.every_schedule = Some(*every_schedule);
+                mutant.caveat = one.change.caveat();
             }
             Outcome::Unknown(verdict, why) => {
                 mutant.what = Some(format!("{}: {why}", verdict.name()));

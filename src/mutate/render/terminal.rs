@@ -93,6 +93,7 @@ fn mutant(one: &Judged, color: bool) -> String {
             every_schedule,
         } => {
             notes.push(tried(*runs, *every_schedule));
+            notes.extend(one.change.caveat().map(str::to_owned));
             let title = format!("nothing goes wrong {condition}");
             (a::Level::WARNING.with_name("redundant"), title)
         }
