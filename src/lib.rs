@@ -69,6 +69,7 @@ pub mod exit;
 pub mod expect;
 pub mod finding;
 pub mod matrix;
+pub mod mutate;
 pub mod ptx;
 pub mod report;
 pub mod rules;

@@ -6,6 +6,7 @@
 use super::expression::Expression;
 use super::host::{Memory, Step};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
+use crate::mutate::explain::Equivalent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +60,10 @@ pub struct Case {
     /// looked for.
     #[serde(default)]
     pub perf: BTreeMap<PerfRule, PerfCounts>,
+    /// Of a correct case: the mutants (`racetrap mutate`) of which nothing can be noticed, because they behave like the
+    /// kernel. Every other one must be noticed.
+    #[serde(default)]
+    pub equivalent: Vec<Equivalent>,
     /// Budgets, where the usual ones don't fit.
     #[serde(default)]
     pub limits: CaseLimits,

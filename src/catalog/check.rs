@@ -11,6 +11,7 @@ use super::locate::{Step, locate};
 use super::oracle::{self, Takes};
 use super::tree::Tree;
 use super::values::{Fill, SizeSpec};
+use crate::mutate::explain::lines;
 use crate::rules::{Level, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,6 +49,7 @@ pub fn entry(
     check.refusal(all, doubt.tags);
     check.names();
     check.oracles();
+    check.equivalent(tree);
 }
 
 struct Check<'a> {
@@ -276,6 +278,27 @@ impl<'a> Check<'a> {
                     other.id
                 ),
             );
+        }
+    }
+
+    fn equivalent(&mut self, tree: &Tree) {
+        let source = tree.text(&self.entry.kernel_file());
+        let case = self.case();
+        if case.is_buggy() && !case.equivalent.is_empty() {
+            self.inconsistent(
+                &["equivalent".into()],
+                "only correct cases have mutants to explain, those without a `twin`",
+            );
+        }
+        for (index, one) in case.equivalent.iter().enumerate() {
+            let at = |key| [Step::Key("equivalent"), Step::Index(index), Step::Key(key)];
+            if source.is_some_and(|source| lines(source, &one.line).is_empty()) {
+                let problem = format!("`{}` stands nowhere in `{}`", one.line.trim(), case.kernel);
+                self.inconsistent(&at("line"), problem);
+            }
+            if one.why.trim().is_empty() {
+                self.inconsistent(&at("why"), "an explanation that says nothing");
+            }
         }
     }
 

@@ -26,6 +26,7 @@ pub mod native;
 pub mod oracle;
 pub mod pinned;
 pub mod plan;
+pub mod probe;
 pub mod refused;
 pub mod renew;
 pub mod runner;

@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod judge;
 mod matrix;
+mod mutate;
 mod progress;
 mod run;
 
@@ -35,6 +36,7 @@ Examples:
   racetrap check kernel.cu       check a kernel of your own
   racetrap run                   run the catalogue of correct and buggy kernels
   racetrap run scan -v           its scans, with the findings
+  racetrap mutate kernel.cu      which of its barriers, fences and atomics are needed
   racetrap explain data-race     what a finding means and how to fix it
   racetrap doctor                which optional tools are here, and how to get the others
 
@@ -78,6 +80,9 @@ enum Command {
         /// The rule, such as data-race
         rule: Option<String>,
     },
+    /// Tell which barriers, fences, scopes and atomics of a kernel are needed, and which are redundant
+    #[command(long_about = mutate::ABOUT)]
+    Mutate(Box<mutate::MutateArgs>),
     /// Compare the simulator with hardware, value for value
     Conform(conform::ConformArgs),
     /// Compare what the simulator counts with hardware counters: wavefronts and sectors
@@ -137,6 +142,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
+        Command::Mutate(args) => mutate::mutate(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
         Command::Counters(args) => counters::counters(args),
         Command::Evidence(args) => evidence::evidence(args),
