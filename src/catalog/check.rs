@@ -214,27 +214,6 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn equivalent(&mut self, tree: &Tree) {
-        let source = tree.text(&self.entry.kernel_file());
-        let case = self.case();
-        if case.is_buggy() && !case.equivalent.is_empty() {
-            self.inconsistent(
-                &["equivalent".into()],
-                "only correct cases have mutants to explain, those without a `twin`",
-            );
-        }
-        for (index, one) in case.equivalent.iter().enumerate() {
-            let at = |key| [Step::Key("equivalent"), Step::Index(index), Step::Key(key)];
-            if source.is_some_and(|source| lines(source, &one.line).is_empty()) {
-                let problem = format!("`{}` stands nowhere in `{}`", one.line.trim(), case.kernel);
-                self.inconsistent(&at("line"), problem);
-            }
-            if one.why.trim().is_empty() {
-                self.inconsistent(&at("why"), "an explanation that says nothing");
-            }
-        }
-    }
-
     /// A kernel that the compiler is to refuse is not run, its tags are of the compiler's errors, and no case runs it all the same.
     fn refusal(&mut self, all: &[Entry], untagged: bool) {
         let case = self.case();
@@ -299,6 +278,27 @@ impl<'a> Check<'a> {
                     other.id
                 ),
             );
+        }
+    }
+
+    fn equivalent(&mut self, tree: &Tree) {
+        let source = tree.text(&self.entry.kernel_file());
+        let case = self.case();
+        if case.is_buggy() && !case.equivalent.is_empty() {
+            self.inconsistent(
+                &["equivalent".into()],
+                "only correct cases have mutants to explain, those without a `twin`",
+            );
+        }
+        for (index, one) in case.equivalent.iter().enumerate() {
+            let at = |key| [Step::Key("equivalent"), Step::Index(index), Step::Key(key)];
+            if source.is_some_and(|source| lines(source, &one.line).is_empty()) {
+                let problem = format!("`{}` stands nowhere in `{}`", one.line.trim(), case.kernel);
+                self.inconsistent(&at("line"), problem);
+            }
+            if one.why.trim().is_empty() {
+                self.inconsistent(&at("why"), "an explanation that says nothing");
+            }
         }
     }
 
