@@ -70,6 +70,7 @@ pub mod expect;
 pub mod finding;
 pub mod matrix;
 pub mod ptx;
+pub mod ptxdiff;
 pub mod report;
 pub mod rules;
 pub mod sanitizer;
