@@ -38,8 +38,12 @@ pub const STANDARD: &str = "c++17";
 impl Pin {
     /// What a case needs for a target.
     pub fn new(case: &Case, target: &'static str) -> Pin {
-        let defines = case.define_flags();
-        let stem = case.kernel.trim_end_matches(".cu");
+        Pin::of(&case.kernel, case.define_flags(), target)
+    }
+
+    /// What a kernel needs for a target, with these defines, sorted.
+    pub fn of(kernel: &str, defines: Vec<String>, target: &'static str) -> Pin {
+        let stem = kernel.trim_end_matches(".cu");
         let word = |define: &String| -> String {
             define
                 .chars()
@@ -59,7 +63,7 @@ impl Pin {
             format!(".{key}")
         };
         Pin {
-            source: format!("kernels/{}", case.kernel),
+            source: format!("kernels/{kernel}"),
             ptx: format!("kernels/{stem}{key}.{target}.ptx"),
             defines,
             target,
@@ -240,7 +244,7 @@ fn joined(folder: &str, name: &str) -> String {
 
 /// Rewrites the names in `.file` directives: those below `root` relative to it, the toolkit's headers as
 /// `cuda/include/…`.
-fn with_relative_files(ptx: &str, root: &str) -> String {
+pub(crate) fn with_relative_files(ptx: &str, root: &str) -> String {
     let root = format!("{}/", root.trim_end_matches('/'));
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {

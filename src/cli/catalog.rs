@@ -33,9 +33,10 @@ enum CatalogCommand {
 }
 
 /// Files that are generated from the program itself, and their text.
-pub fn generated() -> [(&'static str, String); 2] {
+pub fn generated() -> [(&'static str, String); 3] {
     [
         ("docs/report.schema.json", json::schema()),
+        ("docs/diff.schema.json", crate::ptxdiff::report::schema()),
         ("docs/cli.md", super::reference()),
     ]
 }

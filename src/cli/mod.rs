@@ -7,6 +7,7 @@ mod catalog;
 pub mod check;
 mod conform;
 mod counters;
+mod diff;
 mod doctor;
 mod evidence;
 mod explain;
@@ -35,6 +36,7 @@ Examples:
   racetrap check kernel.cu       check a kernel of your own
   racetrap run                   run the catalogue of correct and buggy kernels
   racetrap run scan -v           its scans, with the findings
+  racetrap diff A B              what differs between two kernels, and what the compiler did
   racetrap explain data-race     what a finding means and how to fix it
   racetrap doctor                which optional tools are here, and how to get the others
 
@@ -73,9 +75,11 @@ enum Command {
     List(run::ListArgs),
     /// Do one run of a case again
     Replay(run::ReplayArgs),
-    /// Explain a kind of finding; without a name, list them
+    /// Compare two kernels' PTX: which instructions differ, and what the compiler did
+    Diff(Box<diff::DiffArgs>),
+    /// Explain a kind of finding, or an effect of `diff`; without a name, list them
     Explain {
-        /// The rule, such as data-race
+        /// The rule or effect, such as data-race or store-elided
         rule: Option<String>,
     },
     /// Compare the simulator with hardware, value for value
@@ -137,6 +141,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
+        Command::Diff(args) => diff::diff(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
         Command::Counters(args) => counters::counters(args),
         Command::Evidence(args) => evidence::evidence(args),

@@ -16,6 +16,8 @@ pub mod compare;
 pub mod effect;
 pub mod flow;
 pub mod pattern;
+pub mod report;
+pub mod text;
 pub mod value;
 
 use crate::ptx::ast::{Function, FunctionKind, Item, Module};

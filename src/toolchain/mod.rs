@@ -6,6 +6,8 @@
 pub mod cuda_text;
 mod find;
 mod nvcc;
+mod release;
 
 pub use find::{Program, Searched, find_program};
 pub use nvcc::{CompileError, CompileOptions, Nvcc, Optimisation};
+pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release};
