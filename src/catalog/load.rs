@@ -165,13 +165,20 @@ impl Catalog {
         if let Some(entry) = self.find(name) {
             return Ok(entry);
         }
-        let starting: Vec<&Entry> = self.cases.iter().filter(|e| e.id.starts_with(name)).collect();
+        let starting: Vec<&Entry> = self
+            .cases
+            .iter()
+            .filter(|e| e.id.starts_with(name))
+            .collect();
         match starting[..] {
             [only] => Ok(only),
             [] => {
                 let names = self.cases.iter().map(|e| e.id.as_str());
                 let near = super::nearest(name, names).map(str::to_owned);
-                Err(Unresolved::None { name: name.to_owned(), near })
+                Err(Unresolved::None {
+                    name: name.to_owned(),
+                    near,
+                })
             }
             _ => Err(Unresolved::Several {
                 name: name.to_owned(),

@@ -24,10 +24,12 @@ pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
         None => {
             let failure = Failure::usage(format!("there is no rule or effect `{name}`"));
             let names = Rule::ALL.iter().map(|r| r.name());
-            Err(match suggest(&wanted, names.chain(Effect::ALL.iter().map(|e| e.name()))) {
-                Some(near) => failure.help(near),
-                None => failure.help("`racetrap explain` lists the rules"),
-            })
+            Err(
+                match suggest(&wanted, names.chain(Effect::ALL.iter().map(|e| e.name()))) {
+                    Some(near) => failure.help(near),
+                    None => failure.help("`racetrap explain` lists the rules"),
+                },
+            )
         }
     }
 }
@@ -48,7 +50,10 @@ fn list(color: bool) -> String {
         out.push('\n');
     }
     let style = effect_style(color);
-    let _ = writeln!(out, "{style}effects: what a compiler did (with `racetrap diff`){style:#}");
+    let _ = writeln!(
+        out,
+        "{style}effects: what a compiler did (with `racetrap diff`){style:#}"
+    );
     for effect in Effect::ALL {
         let _ = writeln!(out, "  {:<26} {}", effect.name(), effect.summary());
     }

@@ -9,7 +9,17 @@ use std::fmt;
 
 /// A state space that memory instructions name, or that their address tells.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Space {
@@ -170,7 +180,11 @@ pub(super) fn width(instruction: &Instruction) -> Option<u32> {
         "v8" => Some(8),
         _ => None,
     });
-    let element = instruction.modifiers.iter().rev().find_map(|m| element_bytes(m))?;
+    let element = instruction
+        .modifiers
+        .iter()
+        .rev()
+        .find_map(|m| element_bytes(m))?;
     Some(element * lanes.unwrap_or(1))
 }
 
@@ -191,9 +205,10 @@ fn element_bytes(modifier: &str) -> Option<u32> {
 /// of `call` the first list is the destination where there are two.
 pub(super) fn destinations(instruction: &Instruction) -> usize {
     match instruction.opcode.as_str() {
-        "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "fence" | "membar" | "prefetch"
-        | "prefetchu" | "discard" | "applypriority" | "nanosleep" | "brkpt" | "pmevent" | "cp"
-        | "sust" | "sured" | "griddepcontrol" | "stmatrix" | "setmaxnreg" | "wgmma" | "multimem" => 0,
+        "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "fence" | "membar"
+        | "prefetch" | "prefetchu" | "discard" | "applypriority" | "nanosleep" | "brkpt"
+        | "pmevent" | "cp" | "sust" | "sured" | "griddepcontrol" | "stmatrix" | "setmaxnreg"
+        | "wgmma" | "multimem" => 0,
         "bar" | "barrier" => usize::from(instruction.has("red") || instruction.has("arrive_red")),
         "mbarrier" => usize::from(
             !instruction.has("init")
@@ -228,14 +243,20 @@ mod tests {
     #[test]
     fn classes_are_the_manuals() {
         for (text, class) in [
-            ("ld.volatile.shared.u32 %r1, [%r2];", Class::Load(Space::Shared)),
+            (
+                "ld.volatile.shared.u32 %r1, [%r2];",
+                Class::Load(Space::Shared),
+            ),
             ("ld.shared::cta.u32 %r1, [%r2];", Class::Load(Space::Shared)),
             ("ld.param.u32 %r1, [p];", Class::Parameter),
             ("st.u32 [%rd1], %r2;", Class::Store(Space::Generic)),
             ("bar.warp.sync -1;", Class::WarpBarrier),
             ("bar.sync 0;", Class::BlockBarrier),
             ("barrier.cluster.arrive;", Class::BlockBarrier),
-            ("red.global.add.u32 [%rd1], 1;", Class::Reduction(Space::Global)),
+            (
+                "red.global.add.u32 [%rd1], 1;",
+                Class::Reduction(Space::Global),
+            ),
             ("membar.gl;", Class::Fence),
             ("rem.u32 %r1, %r2, %r3;", Class::Arithmetic),
         ] {
@@ -245,7 +266,12 @@ mod tests {
 
     #[test]
     fn widths_and_operations() {
-        assert_eq!(width(&instruction("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];")), Some(16));
+        assert_eq!(
+            width(&instruction(
+                "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];"
+            )),
+            Some(16)
+        );
         assert_eq!(width(&instruction("st.u8 [%rd1], %r1;")), Some(1));
         let atom = instruction("atom.acquire.cta.shared.cas.b32 %r1, [%r2], 0, 1;");
         assert_eq!(atomic_operation(&atom), Some("cas"));

@@ -135,16 +135,23 @@ impl<'a> Code<'a> {
     pub fn source(&self, index: usize) -> Option<&SourceLine> {
         let chain = &self.chains[self.instructions[index].chain?];
         let own = chain.last()?;
-        let line = chain.iter().find(|line| line.file == own.file).or(chain.first())?;
+        let line = chain
+            .iter()
+            .find(|line| line.file == own.file)
+            .or(chain.first())?;
         (line.line > 0).then_some(line)
     }
 
     /// The functions that an instruction was inlined from, innermost first.
     pub fn inlined_from(&self, index: usize) -> impl Iterator<Item = &str> {
-        let chain = self.instructions[index].chain.map(|chain| &self.chains[chain][..]);
+        let chain = self.instructions[index]
+            .chain
+            .map(|chain| &self.chains[chain][..]);
         let chain = chain.unwrap_or_default();
         let inlined = chain.len().saturating_sub(1);
-        chain[..inlined].iter().filter_map(|line| line.function.as_deref())
+        chain[..inlined]
+            .iter()
+            .filter_map(|line| line.function.as_deref())
     }
 
     /// Whether instruction `a` is executed before `b` whenever `b` is.
@@ -202,7 +209,12 @@ impl<'m> Chains<'m> {
     }
 
     fn index(&mut self, loc: &Loc) -> usize {
-        let Chains { map, lines, sites, by_loc } = self;
+        let Chains {
+            map,
+            lines,
+            sites,
+            by_loc,
+        } = self;
         *by_loc.entry(loc.span.start).or_insert_with(|| {
             lines.push(map.chain(loc));
             sites.push(None);
@@ -262,7 +274,9 @@ impl<'a, 'v> Builder<'a, 'v> {
         Builder {
             values,
             flat,
-            parameters: parameters.map(|(i, p)| (p.name.as_str(), i as u32)).collect(),
+            parameters: parameters
+                .map(|(i, p)| (p.name.as_str(), i as u32))
+                .collect(),
             names: HashMap::new(),
             scopes: Vec::new(),
             definitions: Vec::new(),
@@ -322,7 +336,11 @@ impl<'a, 'v> Builder<'a, 'v> {
             return *known;
         }
         let named = match self.flat.lookup(scope, name) {
-            Some(Declared::Variable { variable, scope: home, .. }) if variable.space == StateSpace::Reg => {
+            Some(Declared::Variable {
+                variable,
+                scope: home,
+                ..
+            }) if variable.space == StateSpace::Reg => {
                 let next = self.definitions.len() as u32;
                 let register = *self.registers.entry((home, name)).or_insert(next);
                 if register == next {
@@ -353,29 +371,42 @@ impl<'a, 'v> Builder<'a, 'v> {
     fn resolve(&mut self, flow: &Flow, instructions: &mut [Instr<'a>]) {
         let mut reaching = Reaching::new(&self.definitions, &self.all, flow, instructions);
         let mut results: Vec<Option<Value>> = vec![None; self.all.len()];
-        let shapes: Vec<u32> = self.all.iter().map(|d| instructions[d.instruction].name).collect();
+        let shapes: Vec<u32> = self
+            .all
+            .iter()
+            .map(|d| instructions[d.instruction].name)
+            .collect();
         let mut next_definition = vec![0usize; self.definitions.len()];
         for (block, flowing) in flow.blocks.iter().enumerate() {
             reaching.enter(block);
             for &index in &flowing.instructions {
-                self.instruction(index, &mut instructions[index], &mut reaching, &results, &shapes);
+                self.instruction(
+                    index,
+                    &mut instructions[index],
+                    &mut reaching,
+                    &results,
+                    &shapes,
+                );
                 let instr = &instructions[index];
                 let scope = self.scopes[index];
                 let mut lane = 0;
-                for operand in &instr.instr.operands[..destinations(instr.instr).min(instr.instr.operands.len())] {
+                for operand in &instr.instr.operands
+                    [..destinations(instr.instr).min(instr.instr.operands.len())]
+                {
                     each_name(operand, &mut |name, _| {
                         if let Named::Register(register) = self.name(scope, name, None) {
                             let at = &mut next_definition[register as usize];
                             let definition = self.definitions[register as usize][*at];
                             *at += 1;
-                            results[definition as usize] = match (lane, instr.result) {
-                                (0, result) => result,
-                                // Another destination of the same instruction: a lane, a predicate.
-                                (lane, Some(result)) => {
-                                    Some(self.values.intern(Node::Operation(format!("lane{lane}"), vec![result])))
-                                }
-                                (_, None) => None,
-                            };
+                            results[definition as usize] =
+                                match (lane, instr.result) {
+                                    (0, result) => result,
+                                    // Another destination of the same instruction: a lane, a predicate.
+                                    (lane, Some(result)) => Some(self.values.intern(
+                                        Node::Operation(format!("lane{lane}"), vec![result]),
+                                    )),
+                                    (_, None) => None,
+                                };
                             lane += 1;
                             reaching.define(register, definition, &self.all);
                         }
@@ -484,7 +515,9 @@ fn each_name<'a>(operand: &'a Operand, visit: &mut impl FnMut(&'a str, Option<&'
     match operand {
         Operand::Name(name, component) => visit(name, component.as_deref()),
         Operand::Neg(inner) | Operand::Not(inner) => each_name(inner, visit),
-        Operand::Vector(list) | Operand::List(list) => list.iter().for_each(|o| each_name(o, visit)),
+        Operand::Vector(list) | Operand::List(list) => {
+            list.iter().for_each(|o| each_name(o, visit))
+        }
         Operand::Pair(a, b) => {
             each_name(a, visit);
             each_name(b, visit);
@@ -558,7 +591,8 @@ impl<'a> Reader<'_, 'a, '_> {
                         None => self.builder.values.intern(Node::Unknown),
                     };
                 }
-                let mut shapes: Vec<u32> = reached.iter().map(|&d| self.shapes[d as usize]).collect();
+                let mut shapes: Vec<u32> =
+                    reached.iter().map(|&d| self.shapes[d as usize]).collect();
                 shapes.sort_unstable();
                 self.reaching.unite(&reached);
                 self.builder.values.intern(Node::Merge(shapes))
@@ -582,7 +616,8 @@ impl<'a> Reader<'_, 'a, '_> {
             if let Named::Register(register) = self.builder.name(self.scope, name, None) {
                 let nth = self.next.entry(register).or_default();
                 let definitions = &self.builder.definitions[register as usize];
-                let own = definitions.partition_point(|&d| self.builder.all[d as usize].instruction < index);
+                let own = definitions
+                    .partition_point(|&d| self.builder.all[d as usize].instruction < index);
                 if let Some(&definition) = definitions.get(own + *nth) {
                     self.tokens.push(Token::Register(definition));
                     self.registers.push((name, definition));
@@ -599,7 +634,8 @@ impl<'a> Reader<'_, 'a, '_> {
         match operand {
             Operand::Name(name, None) => self.register(name),
             Operand::Name(name, Some(component)) => {
-                if let Named::Special(value) = self.builder.name(self.scope, name, Some(component)) {
+                if let Named::Special(value) = self.builder.name(self.scope, name, Some(component))
+                {
                     let word = self.builder.values.word(&format!("{name}.{component}"));
                     self.tokens.push(Token::Word(word));
                     return value;
@@ -668,21 +704,33 @@ impl<'a> Reader<'_, 'a, '_> {
     fn wrap(&mut self, symbol: &str, parts: Vec<Value>) -> Value {
         let word = self.builder.values.word(symbol);
         self.tokens.push(Token::Word(word));
-        self.builder.values.intern(Node::Operation(symbol.to_owned(), parts))
+        self.builder
+            .values
+            .intern(Node::Operation(symbol.to_owned(), parts))
     }
 }
 
 /// What an instruction computes.
-fn result(values: &mut Values, instr: &Instruction, sources: &[Value], address: Option<Value>) -> Value {
+fn result(
+    values: &mut Values,
+    instr: &Instruction,
+    sources: &[Value],
+    address: Option<Value>,
+) -> Value {
     // The guard is no source of the value.
     let sources = &sources[usize::from(instr.guard.is_some()).min(sources.len())..];
     let integer = instr.modifiers.last().is_some_and(|m| {
-        matches!(m.as_str(), "u32" | "s32" | "b32" | "u64" | "s64" | "b64" | "u16" | "s16" | "b16")
+        matches!(
+            m.as_str(),
+            "u32" | "s32" | "b32" | "u64" | "s64" | "b64" | "u16" | "s16" | "b16"
+        )
     });
     match (instr.opcode.as_str(), sources) {
-        ("ld", _) if Class::of(instr) == Class::Parameter => match address.map(|a| values.split(a)) {
+        ("ld", _) if Class::of(instr) == Class::Parameter => match address.map(|a| values.split(a))
+        {
             Some((base, offset)) => match values.node(base) {
-                Node::Symbol(name) => match name.strip_prefix("param").and_then(|n| n.parse().ok()) {
+                Node::Symbol(name) => match name.strip_prefix("param").and_then(|n| n.parse().ok())
+                {
                     Some(index) => values.intern(Node::Parameter(index, offset)),
                     None => values.intern(Node::Load("param".into(), base)),
                 },
@@ -696,11 +744,17 @@ fn result(values: &mut Values, instr: &Instruction, sources: &[Value], address: 
         },
         ("mov", [only]) | ("cvta", [only]) => *only,
         // A wider integer is the same number.
-        ("cvt", [only]) if integer && !instr.has("sat") && instr.modifiers.len() == 2 && widens(instr) => *only,
+        ("cvt", [only])
+            if integer && !instr.has("sat") && instr.modifiers.len() == 2 && widens(instr) =>
+        {
+            *only
+        }
         ("add", [a, b]) if integer => values.add(*a, *b, 1),
         ("sub", [a, b]) if integer => values.add(*a, *b, -1),
         ("neg", [a]) if integer => values.scale(*a, -1),
-        ("mul", [a, b]) if integer && (instr.has("lo") || instr.has("wide")) => values.multiply(*a, *b),
+        ("mul", [a, b]) if integer && (instr.has("lo") || instr.has("wide")) => {
+            values.multiply(*a, *b)
+        }
         ("mad", [a, b, c]) if integer && (instr.has("lo") || instr.has("wide")) => {
             let product = values.multiply(*a, *b);
             values.add(product, *c, 1)
@@ -722,7 +776,11 @@ fn result(values: &mut Values, instr: &Instruction, sources: &[Value], address: 
 
 /// `cvt.to.from` to a type at least as wide.
 fn widens(instr: &Instruction) -> bool {
-    let bits = |modifier: &String| modifier.get(1..).and_then(|digits| digits.parse::<u32>().ok());
+    let bits = |modifier: &String| {
+        modifier
+            .get(1..)
+            .and_then(|digits| digits.parse::<u32>().ok())
+    };
     match instr.modifiers.as_slice() {
         [to, from] => bits(to) >= bits(from) && !from.starts_with('f') && !from.starts_with("bf"),
         _ => false,
@@ -803,9 +861,21 @@ impl Reaching {
     }
 
     fn at(&self, register: u32) -> Vec<u32> {
-        match self.several[register as usize] {
+        // A register that nothing writes has no definition, and may be met here for the first time.
+        match self
+            .several
+            .get(register as usize)
+            .copied()
+            .unwrap_or(false)
+        {
             true => self.now.get(&register).cloned().unwrap_or_default(),
-            false => self.single[register as usize].into_iter().collect(),
+            false => self
+                .single
+                .get(register as usize)
+                .copied()
+                .flatten()
+                .into_iter()
+                .collect(),
         }
     }
 
@@ -828,7 +898,9 @@ impl Reaching {
     fn unite(&mut self, definitions: &[u32]) {
         let roots: Vec<u32> = definitions.iter().map(|&d| self.web(d)).collect();
         let first = roots.iter().copied().min().unwrap_or_default();
-        roots.iter().for_each(|&root| self.parent[root as usize] = first);
+        roots
+            .iter()
+            .for_each(|&root| self.parent[root as usize] = first);
     }
 }
 

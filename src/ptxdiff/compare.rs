@@ -54,11 +54,19 @@ impl Matching {
     /// The partners of the instructions of `a` and `b`.
     pub fn of(a: &Code, b: &Code) -> Matching {
         let order_b = order(a, b);
-        let sequences = Aligned { a, b, order: &order_b };
+        let sequences = Aligned {
+            a,
+            b,
+            order: &order_b,
+        };
         let aligned = align(&sequences, a.instructions.len(), b.instructions.len());
         let mut pairs: Vec<Pair> = aligned
             .into_iter()
-            .map(|(x, y)| Pair { a: x, b: order_b[y], kind: Match::Changed })
+            .map(|(x, y)| Pair {
+                a: x,
+                b: order_b[y],
+                kind: Match::Changed,
+            })
             .collect();
         let mut matching = Matching {
             of_a: vec![None; a.instructions.len()],
@@ -108,7 +116,8 @@ impl Matching {
         for index in 0..self.pairs.len() {
             let pair = self.pairs[index];
             let (x, y) = (&a.instructions[pair.a], &b.instructions[pair.b]);
-            if pair.kind == Match::Same && (!renaming.agrees(x, y) || !self.flows_alike(a, b, pair)) {
+            if pair.kind == Match::Same && (!renaming.agrees(x, y) || !self.flows_alike(a, b, pair))
+            {
                 self.pairs[index].kind = Match::Changed;
             }
         }
@@ -136,8 +145,12 @@ impl Matching {
                     })
             }
             // One side goes straight on to what the other has in its next block.
-            (Some((x, false)), None) => matches!(x[..], [Some(x)] if self.b_of(x) == Some(pair.b + 1)),
-            (None, Some((y, false))) => matches!(y[..], [Some(y)] if self.a_of(y) == Some(pair.a + 1)),
+            (Some((x, false)), None) => {
+                matches!(x[..], [Some(x)] if self.b_of(x) == Some(pair.b + 1))
+            }
+            (None, Some((y, false))) => {
+                matches!(y[..], [Some(y)] if self.a_of(y) == Some(pair.a + 1))
+            }
             _ => false,
         }
     }
@@ -172,8 +185,10 @@ impl Renaming {
         let count = a.operands.len();
         if same && commutes(a) && count >= 3 {
             let (x, y) = (count - 2, count - 1);
-            let straight = self.fits(&a.operands[x], &b.operands[x]) && self.fits(&a.operands[y], &b.operands[y]);
-            let crossed = self.fits(&a.operands[x], &b.operands[y]) && self.fits(&a.operands[y], &b.operands[x]);
+            let straight = self.fits(&a.operands[x], &b.operands[x])
+                && self.fits(&a.operands[y], &b.operands[y]);
+            let crossed = self.fits(&a.operands[x], &b.operands[y])
+                && self.fits(&a.operands[y], &b.operands[x]);
             if !straight && crossed {
                 for (mine, theirs) in [(x, y), (y, x)] {
                     same &= self.bind(&a.operands[mine], &b.operands[theirs]);
@@ -193,11 +208,13 @@ impl Renaming {
     fn fits(&self, a: &[Token], b: &[Token]) -> bool {
         a.len() == b.len()
             && a.iter().zip(b).all(|pair| match pair {
-                (Token::Register(x), Token::Register(y)) => match (self.to_b.get(x), self.to_a.get(y)) {
-                    (Some(bound), _) => bound == y,
-                    (None, Some(_)) => false,
-                    (None, None) => true,
-                },
+                (Token::Register(x), Token::Register(y)) => {
+                    match (self.to_b.get(x), self.to_a.get(y)) {
+                        (Some(bound), _) => bound == y,
+                        (None, Some(_)) => false,
+                        (None, None) => true,
+                    }
+                }
                 (x, y) => x == y,
             })
     }
@@ -277,7 +294,11 @@ fn blocks(a: &Code, b: &Code) -> Vec<Option<usize>> {
 /// The coarse keys of a block's instructions, sorted.
 fn bags(code: &Code) -> Vec<Vec<u32>> {
     let bag = |block: &super::flow::FlowBlock| {
-        let mut keys: Vec<u32> = block.instructions.iter().map(|&i| code.instructions[i].weak).collect();
+        let mut keys: Vec<u32> = block
+            .instructions
+            .iter()
+            .map(|&i| code.instructions[i].weak)
+            .collect();
         keys.sort_unstable();
         keys
     };
@@ -311,8 +332,14 @@ impl Partners<'_> {
         let strong = |code: &Code| {
             let mut seen: HashMap<Vec<u32>, Option<usize>> = HashMap::new();
             for (index, block) in code.flow.blocks.iter().enumerate() {
-                let keys = block.instructions.iter().map(|&i| code.instructions[i].strong).collect();
-                seen.entry(keys).and_modify(|place| *place = None).or_insert(Some(index));
+                let keys = block
+                    .instructions
+                    .iter()
+                    .map(|&i| code.instructions[i].strong)
+                    .collect();
+                seen.entry(keys)
+                    .and_modify(|place| *place = None)
+                    .or_insert(Some(index));
             }
             seen
         };
@@ -345,7 +372,10 @@ impl Partners<'_> {
     /// What is left, the most alike first; in long functions only as many as can be compared.
     fn rest(&mut self) {
         let left = |of: &[Option<usize>]| -> Vec<usize> {
-            (0..of.len()).filter(|&block| of[block].is_none()).take(COMPARED).collect()
+            (0..of.len())
+                .filter(|&block| of[block].is_none())
+                .take(COMPARED)
+                .collect()
         };
         let mut found = Vec::new();
         for &x in &left(&self.of_a) {
@@ -356,7 +386,10 @@ impl Partners<'_> {
                 }
             }
         }
-        found.sort_by(|l, r| r.2.total_cmp(&l.2).then((l.0.abs_diff(l.1)).cmp(&r.0.abs_diff(r.1))));
+        found.sort_by(|l, r| {
+            r.2.total_cmp(&l.2)
+                .then((l.0.abs_diff(l.1)).cmp(&r.0.abs_diff(r.1)))
+        });
         for (x, y, _) in found {
             self.join(x, y);
         }
@@ -443,13 +476,13 @@ fn accesses(a: &Instr, b: &Instr) -> u32 {
 }
 
 /// Partners among what alignment left over: instructions that mean the same, in order.
-fn moved(a: &Code, b: &Code, matching: &Matching) -> Vec<Pair> {
+fn moved<'c>(a: &Code<'c>, b: &Code<'c>, matching: &Matching) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut taken = vec![false; b.instructions.len()];
     let mut gone = vec![false; a.instructions.len()];
     for exact in [true, false] {
-        let key = |i: &Instr| match (exact, i.place) {
-            (true, _) => Some((i.strong, 0, 0, 0)),
+        let key = |i: &Instr<'c>| match (exact, i.place) {
+            (true, _) => Some((i.strong, None, 0, 0, 0)),
             // The same place, other qualifiers.
             (false, Some(place)) => {
                 let kind = match i.class {
@@ -457,7 +490,13 @@ fn moved(a: &Code, b: &Code, matching: &Matching) -> Vec<Pair> {
                     Class::Store(_) => 2,
                     _ => 3,
                 };
-                Some((kind, place.width, place.offset, place.base_number()))
+                Some((
+                    kind,
+                    atomic_operation(i.instr),
+                    place.width,
+                    place.offset,
+                    place.base_number(),
+                ))
             }
             (false, None) => None,
         };
@@ -478,7 +517,11 @@ fn moved(a: &Code, b: &Code, matching: &Matching) -> Vec<Pair> {
             {
                 taken[partner] = true;
                 gone[index] = true;
-                pairs.push(Pair { a: index, b: partner, kind: Match::Moved });
+                pairs.push(Pair {
+                    a: index,
+                    b: partner,
+                    kind: Match::Moved,
+                });
             }
         }
     }

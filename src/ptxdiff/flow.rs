@@ -43,7 +43,8 @@ impl Flow {
     /// A branch whose target does not exist.
     pub fn of(flat: &Flat) -> Result<Flow, CfgError> {
         let cfg = Cfg::of_flat(flat)?;
-        let mut blocks: Vec<FlowBlock> = cfg.blocks.iter().map(|block| plain(flat, block)).collect();
+        let mut blocks: Vec<FlowBlock> =
+            cfg.blocks.iter().map(|block| plain(flat, block)).collect();
         if blocks.is_empty() {
             return Ok(Flow::default());
         }
@@ -58,7 +59,10 @@ impl Flow {
             .iter()
             .map(|&old| {
                 let mut block = std::mem::take(&mut blocks[old]);
-                block.successors.iter_mut().for_each(|next| *next = place[*next]);
+                block
+                    .successors
+                    .iter_mut()
+                    .for_each(|next| *next = place[*next]);
                 block
             })
             .collect();
@@ -68,7 +72,8 @@ impl Flow {
         let mut innermost: Vec<Option<usize>> = vec![None; blocks.len()];
         for (index, found) in loops.iter().enumerate() {
             for &node in &found.nodes {
-                let smaller = innermost[node].is_none_or(|old| found.nodes.len() < loops[old].nodes.len());
+                let smaller =
+                    innermost[node].is_none_or(|old| found.nodes.len() < loops[old].nodes.len());
                 if smaller {
                     innermost[node] = Some(index);
                 }
@@ -130,7 +135,9 @@ fn skip_empty(blocks: &mut [FlowBlock]) -> usize {
     };
     for block in 0..blocks.len() {
         let mut successors = blocks[block].successors.clone();
-        successors.iter_mut().for_each(|next| *next = target(blocks, *next));
+        successors
+            .iter_mut()
+            .for_each(|next| *next = target(blocks, *next));
         // Both ways to one place are no choice.
         successors.dedup();
         blocks[block].successors = successors;
@@ -155,7 +162,9 @@ fn join_chains(blocks: &mut [FlowBlock], entry: usize) {
     }
     for block in 0..blocks.len() {
         while reached[block] && !blocks[block].leaves {
-            let [next] = blocks[block].successors[..] else { break };
+            let [next] = blocks[block].successors[..] else {
+                break;
+            };
             if predecessors[next] != 1 || next == block || next == entry {
                 break;
             }
@@ -181,7 +190,10 @@ fn order(blocks: &[FlowBlock], entry: usize) -> Vec<usize> {
         .map(|block| {
             let mut next: Vec<usize> = blocks[block].successors.iter().rev().copied().collect();
             next.sort_by_key(|next| {
-                stays[block].iter().filter(|own| stays[*next].contains(own)).count()
+                stays[block]
+                    .iter()
+                    .filter(|own| stays[*next].contains(own))
+                    .count()
             });
             next
         })
@@ -210,7 +222,12 @@ mod tests {
         let opcode = |&i: &usize| flat.instructions[i].instr.opcode.clone();
         flow.blocks
             .iter()
-            .map(|b| (b.instructions.iter().map(opcode).collect(), b.successors.clone()))
+            .map(|b| {
+                (
+                    b.instructions.iter().map(opcode).collect(),
+                    b.successors.clone(),
+                )
+            })
             .collect()
     }
 

@@ -31,7 +31,17 @@ use value::Values;
 
 /// One of the two that are compared.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 pub enum Side {
     /// The first.
@@ -92,9 +102,10 @@ impl Unit {
 
     /// The kernel that somebody means by a mangled or plain name, if it is one.
     pub fn entry(&self, name: &str) -> Option<&Function> {
-        self.entries()
-            .find(|f| f.name == name)
-            .or_else(|| self.entries().find(|f| crate::ptx::matches_entry(&f.name, name)))
+        self.entries().find(|f| f.name == name).or_else(|| {
+            self.entries()
+                .find(|f| crate::ptx::matches_entry(&f.name, name))
+        })
     }
 }
 
@@ -119,17 +130,36 @@ impl<'u> FunctionDiff<'u> {
     /// # Errors
     ///
     /// A side whose control flow makes no sense: a branch to nowhere, a name declared twice.
-    pub fn of(a: (&'u Unit, &'u Function), b: (&'u Unit, &'u Function)) -> Result<FunctionDiff<'u>, DiffError> {
+    pub fn of(
+        a: (&'u Unit, &'u Function),
+        b: (&'u Unit, &'u Function),
+    ) -> Result<FunctionDiff<'u>, DiffError> {
         let mut values = Values::default();
         let mut code = |side, (unit, function): (&'u Unit, &'u Function)| {
-            Code::of(&unit.module, &unit.text, &unit.map, function, &mut values)
-                .map_err(|error| DiffError { side, function: function.name.clone(), error })
+            Code::of(&unit.module, &unit.text, &unit.map, function, &mut values).map_err(|error| {
+                DiffError {
+                    side,
+                    function: function.name.clone(),
+                    error,
+                }
+            })
         };
         let first = code(Side::A, a)?;
         let second = code(Side::B, b)?;
         let matching = Matching::of(&first, &second);
-        let effects = effect::observe((&first, &a.0.module), (&second, &b.0.module), &matching, &values);
-        Ok(FunctionDiff { a: first, b: second, matching, effects, values })
+        let effects = effect::observe(
+            (&first, &a.0.module),
+            (&second, &b.0.module),
+            &matching,
+            &values,
+        );
+        Ok(FunctionDiff {
+            a: first,
+            b: second,
+            matching,
+            effects,
+            values,
+        })
     }
 
     /// Whether the two are the same up to the names of registers and labels and the order of blocks.
@@ -147,7 +177,10 @@ impl<'u> FunctionDiff<'u> {
 
     /// How often an effect shows in a side; of an effect that both sides share, on any.
     pub fn count(&self, effect: effect::Effect, side: Side) -> usize {
-        let shown = self.effects.iter().filter(|o| o.effect == effect && o.side.is_none_or(|s| s == side));
+        let shown = self
+            .effects
+            .iter()
+            .filter(|o| o.effect == effect && o.side.is_none_or(|s| s == side));
         shown.map(|o| o.occurrences.len()).sum()
     }
 }

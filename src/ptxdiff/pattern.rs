@@ -38,7 +38,9 @@ impl Word {
 
 /// A text that is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no pattern of instructions: {problem}; it looks like `st.shared` or `ld.shared.!volatile`")]
+#[error(
+    "`{text}` is no pattern of instructions: {problem}; it looks like `st.shared` or `ld.shared.!volatile`"
+)]
 pub struct PatternError {
     /// The text.
     pub text: String,
@@ -65,7 +67,11 @@ impl Pattern {
 
     /// The same for an opcode and its qualifiers, whatever they belong to.
     pub fn fits_words(&self, opcode: &str, qualifiers: &[String]) -> bool {
-        let has = |word: &Word| qualifiers.iter().any(|q| word.fits(q) || word.fits(head(q)));
+        let has = |word: &Word| {
+            qualifiers
+                .iter()
+                .any(|q| word.fits(q) || word.fits(head(q)))
+        };
         self.opcode.fits(opcode) && self.wanted.iter().all(has) && !self.unwanted.iter().any(has)
     }
 }
@@ -74,7 +80,10 @@ impl FromStr for Pattern {
     type Err = PatternError;
 
     fn from_str(text: &str) -> Result<Pattern, PatternError> {
-        let failed = |problem| PatternError { text: text.to_owned(), problem };
+        let failed = |problem| PatternError {
+            text: text.to_owned(),
+            problem,
+        };
         let word = |part: &str| {
             let (name, open) = match part.strip_suffix('*') {
                 Some(name) => (name, true),
@@ -84,12 +93,20 @@ impl FromStr for Pattern {
             match name {
                 "" if !open => Err(failed("a part is empty")),
                 name if !name.chars().all(plain) => Err(failed("words are letters and digits")),
-                name => Ok(Word { text: name.to_owned(), open }),
+                name => Ok(Word {
+                    text: name.to_owned(),
+                    open,
+                }),
             }
         };
         let mut parts = text.split('.');
         let opcode = word(parts.next().unwrap_or_default())?;
-        let mut pattern = Pattern { text: text.to_owned(), opcode, wanted: Vec::new(), unwanted: Vec::new() };
+        let mut pattern = Pattern {
+            text: text.to_owned(),
+            opcode,
+            wanted: Vec::new(),
+            unwanted: Vec::new(),
+        };
         for part in parts {
             match part.strip_prefix('!') {
                 Some(part) => pattern.unwanted.push(word(part)?),
@@ -151,7 +168,10 @@ mod tests {
     fn what_is_no_pattern_is_told() {
         for text in ["", "st.", ".shared", "st shared", "st.!"] {
             let error = text.parse::<Pattern>().unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{text}` is no pattern")), "{error}");
+            assert!(
+                error.starts_with(&format!("`{text}` is no pattern")),
+                "{error}"
+            );
         }
     }
 }

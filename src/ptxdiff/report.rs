@@ -198,7 +198,9 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
     let rest = match effect {
         Effect::StoreElided => format!("{other} stores, {side} does not"),
         Effect::LoadElided => format!("{other} loads, {side} does not"),
-        Effect::ValueKept => format!("{other} reads again what its thread has accessed before, {side} does not"),
+        Effect::ValueKept => {
+            format!("{other} reads again what its thread has accessed before, {side} does not")
+        }
         Effect::LoadMoved => format!("in front of the barrier in {side}, behind it in {other}"),
         Effect::LoopUnrolled => format!("a loop in {other}"),
         Effect::BranchToSelection => format!("a branch in {other}"),
@@ -207,7 +209,10 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
         Effect::CallInlined => format!("a call in {other}"),
         Effect::BarrierLost => format!("{other} has the barrier, {side} has not"),
         Effect::VolatileDropped => format!("volatile in {other}"),
-        Effect::BarrierKept | Effect::VolatileKept => return format!("{count} {title}"),
+        Effect::FenceLost => format!("{other} has the fence, {side} has not"),
+        Effect::BarrierKept | Effect::FenceKept | Effect::VolatileKept => {
+            return format!("{count} {title}");
+        }
     };
     format!("{count} {title} in {side}: {rest}")
 }
@@ -264,8 +269,16 @@ impl<'d, 'u> Cells<'d, 'u> {
             .registers
             .iter()
             .map(|(name, definition)| {
-                let mine = self.diff.matching.renamed.get(definition).and_then(|d| self.names.get(d));
-                (*name, mine.map_or_else(|| format!("{name}'"), |mine| (*mine).to_owned()))
+                let mine = self
+                    .diff
+                    .matching
+                    .renamed
+                    .get(definition)
+                    .and_then(|d| self.names.get(d));
+                (
+                    *name,
+                    mine.map_or_else(|| format!("{name}'"), |mine| (*mine).to_owned()),
+                )
             })
             .collect();
         rename(text, &renamed)
@@ -278,7 +291,9 @@ fn rename(text: &str, names: &HashMap<&str, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(is_name) {
-        let length = rest[start..].find(|c| !is_name(c)).unwrap_or(rest.len() - start);
+        let length = rest[start..]
+            .find(|c| !is_name(c))
+            .unwrap_or(rest.len() - start);
         let (before, word) = (&rest[..start], &rest[start..start + length]);
         out.push_str(before);
         out.push_str(names.get(word).map_or(word, String::as_str));
@@ -295,7 +310,11 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
             Side::A => (cell, None, RowKind::OnlyA),
             Side::B => (None, cell, RowKind::OnlyB),
         };
-        Row { kind: if moved { RowKind::Moved } else { kind }, a, b }
+        Row {
+            kind: if moved { RowKind::Moved } else { kind },
+            a,
+            b,
+        }
     };
     let mut rows = Vec::new();
     let mut next_b = 0;
@@ -306,7 +325,8 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
                 next_b += 1;
                 return;
             }
-            let moved = matching.of_b[index].is_some_and(|p| matching.pairs[p].kind == Match::Moved);
+            let moved =
+                matching.of_b[index].is_some_and(|p| matching.pairs[p].kind == Match::Moved);
             if matching.of_b[index].is_none() || moved {
                 rows.push(only(Side::B, index, moved));
             }
@@ -330,7 +350,11 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
                     // Labels and the order of commuting operands are no difference.
                     b.text = a.text.clone();
                 }
-                rows.push(Row { kind, a: Some(a), b: Some(b) });
+                rows.push(Row {
+                    kind,
+                    a: Some(a),
+                    b: Some(b),
+                });
             }
         }
     }
@@ -357,7 +381,11 @@ fn declarations(a: (&Unit, &Function), b: (&Unit, &Function)) -> Vec<Declaration
 fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, String> {
     let mut used = BTreeSet::new();
     let mut local = Vec::new();
-    walk(function.body.as_deref().unwrap_or_default(), &mut used, &mut local);
+    walk(
+        function.body.as_deref().unwrap_or_default(),
+        &mut used,
+        &mut local,
+    );
     let global = unit.module.items.iter().filter_map(|item| match item {
         Item::Variable(variable) => Some(variable),
         _ => None,
@@ -366,14 +394,29 @@ fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, String> {
         .chain(local)
         .filter(|v| used.contains(v.name.as_str()))
         .map(|v| {
+            // The alignment is the compiler's choice, where it is larger than the type needs.
             let plain = plain_symbol(&v.name);
-            (plain.clone(), Variable { name: plain, linkage: None, ..v.clone() }.to_string())
+            (
+                plain.clone(),
+                Variable {
+                    name: plain,
+                    linkage: None,
+                    align: None,
+                    ..v.clone()
+                }
+                .to_string(),
+            )
         })
         .collect();
     for (index, parameter) in function.params.iter().enumerate() {
         let name = format!("param{index}");
         // What a parameter is aligned to, or points to, is a hint.
-        let plain = Variable { name: name.clone(), pointer: None, align: None, ..parameter.clone() };
+        let plain = Variable {
+            name: name.clone(),
+            pointer: None,
+            align: None,
+            ..parameter.clone()
+        };
         found.insert(name, plain.to_string());
     }
     found
@@ -383,7 +426,9 @@ fn walk<'f>(statements: &'f [Stmt], used: &mut BTreeSet<&'f str>, local: &mut Ve
     for statement in statements {
         match statement {
             Stmt::Block(inner) => walk(inner, used, local),
-            Stmt::Variable(v) if !matches!(v.space, StateSpace::Reg | StateSpace::Param) => local.push(v),
+            Stmt::Variable(v) if !matches!(v.space, StateSpace::Reg | StateSpace::Param) => {
+                local.push(v)
+            }
             Stmt::Instruction(i) => i.operands.iter().for_each(|operand| names(operand, used)),
             _ => {}
         }
@@ -403,5 +448,8 @@ fn names<'f>(operand: &'f Operand, used: &mut BTreeSet<&'f str>) {
 
 /// How many instructions of a kind a function has: what [`super::pattern`] counts.
 pub fn count<'c>(code: &'c Code<'c>, pattern: &super::pattern::Pattern) -> Vec<&'c Instr<'c>> {
-    code.instructions.iter().filter(|i| pattern.fits(i.instr)).collect()
+    code.instructions
+        .iter()
+        .filter(|i| pattern.fits(i.instr))
+        .collect()
 }

@@ -53,15 +53,27 @@ impl Styles {
 pub fn render(report: &DiffReport, layout: &Layout, source: &mut SourceText) -> String {
     let styles = Styles::of(layout.color);
     let mut out = String::new();
-    let width = report.a.name.chars().count().max(report.b.name.chars().count());
+    let width = report
+        .a
+        .name
+        .chars()
+        .count()
+        .max(report.b.name.chars().count());
     for (side, style, operand) in [("A", styles.a, &report.a), ("B", styles.b, &report.b)] {
-        let _ = writeln!(out, "{style}{side}{style:#}  {:width$}  {}", operand.name, operand.made);
+        let _ = writeln!(
+            out,
+            "{style}{side}{style:#}  {:width$}  {}",
+            operand.name, operand.made
+        );
     }
     for function in &report.functions {
         out.push('\n');
         render_function(&mut out, function, layout, &styles, source);
     }
-    for (side, style, names) in [("A", styles.a, &report.only_a), ("B", styles.b, &report.only_b)] {
+    for (side, style, names) in [
+        ("A", styles.a, &report.only_a),
+        ("B", styles.b, &report.only_b),
+    ] {
         for name in names {
             let _ = writeln!(out, "\n{style}{name} is a kernel of {side} alone{style:#}");
         }
@@ -82,7 +94,11 @@ fn render_function(
             let _ = writeln!(out, "{bold}{}{bold:#}", function.a);
         }
         false => {
-            let _ = writeln!(out, "{bold}{}{bold:#} and {bold}{}{bold:#}", function.a, function.b);
+            let _ = writeln!(
+                out,
+                "{bold}{}{bold:#} and {bold}{}{bold:#}",
+                function.a, function.b
+            );
         }
     }
     if function.same {
@@ -101,8 +117,10 @@ fn render_function(
     if function.effects.iter().all(|e| e.effect.is_kept()) {
         out.push_str("  instructions differ, but none of the effects that racetrap knows shows\n");
     }
+    let mut before: Vec<&EffectReport> = Vec::new();
     for effect in &function.effects {
-        render_effect(out, effect, styles, source);
+        render_effect(out, effect, &before, styles, source);
+        before.push(effect);
     }
     for declaration in &function.declarations {
         let shown = |d: &Option<String>| d.clone().unwrap_or_else(|| "nothing".to_owned());
@@ -116,14 +134,27 @@ fn render_function(
     }
     if layout.listing {
         out.push('\n');
-        Listing { layout, styles, out, source, at: None }.rows(&function.rows);
+        Listing {
+            layout,
+            styles,
+            out,
+            source,
+            at: None,
+        }
+        .rows(&function.rows);
     }
 }
 
 /// Places that are listed of one effect.
 const PLACES: usize = 12;
 
-fn render_effect(out: &mut String, effect: &EffectReport, styles: &Styles, source: &mut SourceText) {
+fn render_effect(
+    out: &mut String,
+    effect: &EffectReport,
+    before: &[&EffectReport],
+    styles: &Styles,
+    source: &mut SourceText,
+) {
     let (bold, dim) = (styles.bold, styles.dim);
     let factor = effect.occurrences.iter().find_map(|o| o.factor);
     let factor = factor.map_or(String::new(), |f| format!(", {f} times"));
@@ -135,20 +166,55 @@ fn render_effect(out: &mut String, effect: &EffectReport, styles: &Styles, sourc
     if effect.effect.is_kept() {
         return;
     }
+    // What refines another effect is not listed twice.
+    let known = |earlier: &&&EffectReport| {
+        effect
+            .occurrences
+            .iter()
+            .all(|o| earlier.occurrences.contains(o))
+    };
+    if let Some(earlier) = before.iter().find(known) {
+        let all = if earlier.count == effect.count {
+            "the"
+        } else {
+            "of the"
+        };
+        let _ = writeln!(
+            out,
+            "  {dim}{all} {} above{dim:#}",
+            earlier.effect.title(earlier.count)
+        );
+        return;
+    }
     // Places of one source line together, in the order in which they come.
     let mut groups: Vec<(Option<(String, u32)>, Vec<(Side, Cell)>)> = Vec::new();
     for occurrence in &effect.occurrences {
         // The body of a loop stands for all its copies.
-        let few = |cells: &[Cell]| cells.iter().take(if occurrence.factor.is_some() { 2 } else { 4 }).cloned().collect::<Vec<_>>();
-        let mut cells: Vec<(Side, Cell)> = few(&occurrence.a).into_iter().map(|c| (Side::A, c)).collect();
+        let few = |cells: &[Cell]| {
+            cells
+                .iter()
+                .take(if occurrence.factor.is_some() { 2 } else { 4 })
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let mut cells: Vec<(Side, Cell)> = few(&occurrence.a)
+            .into_iter()
+            .map(|c| (Side::A, c))
+            .collect();
         cells.extend(few(&occurrence.b).into_iter().map(|c| (Side::B, c)));
-        let line = cells.iter().find_map(|(_, c)| Some((c.file.clone()?, c.line?)));
-        match groups.iter_mut().find(|(known, _)| *known == line && line.is_some()) {
+        let line = cells
+            .iter()
+            .find_map(|(_, c)| Some((c.file.clone()?, c.line?)));
+        match groups
+            .iter_mut()
+            .find(|(known, _)| *known == line && line.is_some())
+        {
             Some((_, known)) => known.extend(cells),
             None => groups.push((line, cells)),
         }
     }
     let mut shown = 0;
+    let mut last = None;
     let total: usize = groups.iter().map(|(_, cells)| cells.len()).sum();
     for (line, cells) in groups {
         if shown >= PLACES {
@@ -156,7 +222,7 @@ fn render_effect(out: &mut String, effect: &EffectReport, styles: &Styles, sourc
         }
         if let Some((file, line)) = line {
             let text = source(&file, line).unwrap_or_default();
-            let _ = writeln!(out, "  {dim}{file}:{line}{dim:#}  {}", text.trim());
+            let _ = writeln!(out, "  {dim}{file}:{line}{dim:#}  {}", code(&text));
         }
         for (side, cell) in cells {
             if shown >= PLACES {
@@ -167,8 +233,15 @@ fn render_effect(out: &mut String, effect: &EffectReport, styles: &Styles, sourc
                 Side::A => styles.a,
                 Side::B => styles.b,
             };
-            let address = cell.address.map_or(String::new(), |a| format!("  {dim}[{a}]{dim:#}"));
-            let _ = writeln!(out, "    {style}{side}{style:#} {:>5}  {}{address}", cell.ptx_line, cell.text);
+            // One address, once in a row.
+            let address = cell.address.filter(|a| last.as_ref() != Some(a));
+            last = address.clone().or(last);
+            let address = address.map_or(String::new(), |a| format!("  {dim}[{a}]{dim:#}"));
+            let _ = writeln!(
+                out,
+                "    {style}{side}{style:#} {:>5}  {}{address}",
+                cell.ptx_line, cell.text
+            );
         }
     }
     if total > shown {
@@ -210,7 +283,11 @@ impl Listing<'_, '_, '_> {
             return vec![true; rows.len()];
         };
         let mut shown = vec![false; rows.len()];
-        for (index, _) in rows.iter().enumerate().filter(|(_, row)| row.kind != RowKind::Same) {
+        for (index, _) in rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.kind != RowKind::Same)
+        {
             let end = (index + context + 1).min(rows.len());
             shown[index.saturating_sub(context)..end].fill(true);
         }
@@ -233,7 +310,14 @@ impl Listing<'_, '_, '_> {
         };
         let text = (self.source)(&file, line).unwrap_or_default();
         let (dim, bold) = (self.styles.dim, self.styles.bold);
-        let _ = writeln!(self.out, "{dim}{file}:{line}{dim:#}  {bold}{}{bold:#}", cut(text.trim(), self.layout.width));
+        let _ = writeln!(
+            self.out,
+            "{dim}{file}:{line}{dim:#}  {bold}{}{bold:#}",
+            cut(
+                code(&text),
+                self.layout.width.saturating_sub(file.len() + 8)
+            )
+        );
         self.at = Some((file, line));
     }
 
@@ -267,7 +351,11 @@ impl Listing<'_, '_, '_> {
 
     fn under(&mut self, row: &Row) {
         let mut line = |mark: char, style: Style, cell: &Cell| {
-            let _ = writeln!(self.out, "{style}{mark} {:>5} {}{style:#}", cell.ptx_line, cell.text);
+            let _ = writeln!(
+                self.out,
+                "{style}{mark} {:>5} {}{style:#}",
+                cell.ptx_line, cell.text
+            );
         };
         match (row.kind, &row.a, &row.b) {
             (RowKind::Same, Some(a), _) => line(' ', self.styles.dim, a),
@@ -283,10 +371,19 @@ impl Listing<'_, '_, '_> {
     }
 }
 
+/// A source line without the tags of a finding that annotate it (`kernels/ANNOTATIONS.md`).
+fn code(line: &str) -> &str {
+    line.split_once("//~").map_or(line, |(code, _)| code).trim()
+}
+
 /// At most `room` characters, the last an ellipsis where some are missing.
 fn cut(text: &str, room: usize) -> String {
     match text.chars().count() > room {
-        true => text.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+        true => text
+            .chars()
+            .take(room.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
         false => text.to_owned(),
     }
 }

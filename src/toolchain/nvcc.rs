@@ -120,9 +120,9 @@ impl Nvcc {
         match optimisation {
             Optimisation::Optimised => command.args(["-O3", "-lineinfo"]),
             Optimisation::Unoptimised => command.arg("-G"),
-            Optimisation::Level(level) => {
-                command.args(["-lineinfo", "-Xcicc"]).arg(format!("-O{level}"))
-            }
+            Optimisation::Level(level) => command
+                .args(["-lineinfo", "-Xcicc"])
+                .arg(format!("-O{level}")),
         };
         command.arg(format!("-arch={}", options.arch.as_deref().unwrap_or(ARCH)));
         if let Some(std) = &options.std {

@@ -48,7 +48,11 @@ impl Release {
 
     /// Whether its compiler makes code for a target: those that were new in some release, by the release notes of CUDA and of PTX.
     pub fn supports(self, target: &str) -> bool {
-        let digits: String = target.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+        let digits: String = target
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
         let (from, until) = match digits.parse::<u32>() {
             // CUDA 13.0 dropped what is older than Turing.
             Ok(50..75) => (Release::new(12, 0), Release::new(12, 9)),
@@ -66,12 +70,22 @@ impl Release {
         let same = format!("=={major}.{minor}.*");
         let package = |name: &str| format!("{name}{same}");
         if major < 13 {
-            return ["nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cuda-cccl-cu12"]
-                .map(package)
-                .into();
+            return [
+                "nvidia-cuda-nvrtc-cu12",
+                "nvidia-cuda-runtime-cu12",
+                "nvidia-cuda-cccl-cu12",
+            ]
+            .map(package)
+            .into();
         }
-        let mut packages: Vec<String> =
-            ["nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime"].map(package).into();
+        let mut packages: Vec<String> = [
+            "nvidia-cuda-nvcc",
+            "nvidia-nvvm",
+            "nvidia-cuda-crt",
+            "nvidia-cuda-runtime",
+        ]
+        .map(package)
+        .into();
         // From 13.3 on the headers have their own version behind the 13.
         packages.push(match (major, minor) {
             (13, 3..) => format!("nvidia-cuda-cccl==13.3.{minor}.*"),
@@ -116,7 +130,9 @@ pub enum InstallError {
     #[error("python3 was not found; it fetches the compiler of another CUDA release from PyPI")]
     NoPython,
     /// Neither pip nor venv.
-    #[error("python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)")]
+    #[error(
+        "python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)"
+    )]
     NoPip,
     /// pip could not install them: no network, no such release.
     #[error("pip could not install {}", packages.join(", "))]
@@ -160,10 +176,15 @@ impl Compiler {
     ///
     /// See [`InstallError`].
     pub fn of(release: Release, say: &dyn Fn(&str)) -> Result<Compiler, InstallError> {
-        let cache = cache_folder().ok_or(InstallError::NoCache)?.join("racetrap/cuda");
+        let cache = cache_folder()
+            .ok_or(InstallError::NoCache)?
+            .join("racetrap/cuda");
         let folder = cache.join(release.to_string());
         if !folder.join(STAMP).is_file() {
-            say(&format!("fetching the compiler of CUDA {release} from PyPI into {}", folder.display()));
+            say(&format!(
+                "fetching the compiler of CUDA {release} from PyPI into {}",
+                folder.display()
+            ));
             install(release, &cache, &folder)?;
         }
         compiler(release, &folder)
@@ -209,7 +230,10 @@ fn compiler(release: Release, folder: &Path) -> Result<Compiler, InstallError> {
     }
     let path = layout(folder.join(format!("nvidia/cu{}/bin/nvcc", release.major)))?;
     Ok(Compiler::Nvcc(Nvcc {
-        program: Program { path, through: format!("CUDA {release} from PyPI") },
+        program: Program {
+            path,
+            through: format!("CUDA {release} from PyPI"),
+        },
     }))
 }
 
@@ -222,7 +246,10 @@ fn cache_folder() -> Option<PathBuf> {
 }
 
 fn install(release: Release, cache: &Path, folder: &Path) -> Result<(), InstallError> {
-    let failed = |path: &Path, error| InstallError::File { path: path.to_owned(), error };
+    let failed = |path: &Path, error| InstallError::File {
+        path: path.to_owned(),
+        error,
+    };
     std::fs::create_dir_all(cache).map_err(|e| failed(cache, e))?;
     // Beside its place, so that what was cut short is never taken for whole.
     let scratch = tempfile::Builder::new()
@@ -233,14 +260,28 @@ fn install(release: Release, cache: &Path, folder: &Path) -> Result<(), InstallE
     let packages = release.packages();
     let mut pip = pip(scratch.path())?;
     let output = pip
-        .args(["install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--no-compile"])
-        .args(["--root-user-action=ignore", "--only-binary", ":all:", "--target"])
+        .args([
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--no-deps",
+            "--no-compile",
+        ])
+        .args([
+            "--root-user-action=ignore",
+            "--only-binary",
+            ":all:",
+            "--target",
+        ])
         .arg(&site)
         .args(&packages)
         .output()
         .map_err(|_| InstallError::NoPython)?;
     if !output.status.success() {
-        let messages = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        let messages = String::from_utf8_lossy(&output.stderr)
+            .trim_end()
+            .to_owned();
         return Err(InstallError::Pip { packages, messages });
     }
     compiler(release, &site)?;
@@ -293,37 +334,61 @@ fn nvrtc(
     optimisation: Optimisation,
     options: &CompileOptions,
 ) -> Result<String, CompileError> {
-    let start = |error| CompileError::Start { program: "python3".into(), error };
+    let start = |error| CompileError::Start {
+        program: "python3".into(),
+        error,
+    };
     let refused = |messages: String| CompileError::Refused {
         file: file.to_owned(),
         build: optimisation.name(),
         messages,
     };
     let folder = tempfile::tempdir().map_err(start)?;
-    let (script, ptx) = (folder.path().join("nvrtc.py"), folder.path().join("out.ptx"));
+    let (script, ptx) = (
+        folder.path().join("nvrtc.py"),
+        folder.path().join("out.ptx"),
+    );
     std::fs::write(&script, SCRIPT).map_err(start)?;
     let mut command = Command::new("python3");
-    command.arg(&script).arg(root.join("nvidia/cuda_nvrtc/lib")).arg(file).arg(&ptx);
+    command
+        .arg(&script)
+        .arg(root.join("nvidia/cuda_nvrtc/lib"))
+        .arg(file)
+        .arg(&ptx);
     command.args(match optimisation {
         Optimisation::Optimised => &["-lineinfo"][..],
         Optimisation::Unoptimised => &["-G"][..],
         Optimisation::Level(_) => {
-            return Err(refused("NVRTC knows the levels 0 and 3 alone; nvcc (CUDA 13.0 and later) has 1 and 2".into()));
+            return Err(refused(
+                "NVRTC knows the levels 0 and 3 alone; nvcc (CUDA 13.0 and later) has 1 and 2"
+                    .into(),
+            ));
         }
     });
     let target = options.arch.as_deref().unwrap_or(super::nvcc::ARCH);
-    command.arg(format!("--gpu-architecture={}", target.replacen("sm_", "compute_", 1)));
-    command.arg(format!("-std={}", options.std.as_deref().unwrap_or("c++17")));
+    command.arg(format!(
+        "--gpu-architecture={}",
+        target.replacen("sm_", "compute_", 1)
+    ));
+    command.arg(format!(
+        "-std={}",
+        options.std.as_deref().unwrap_or("c++17")
+    ));
     command.args(options.defines.iter().map(|define| format!("-D{define}")));
     // What a `.cu` file finds beside itself without being told.
     let beside = file.parent().map(Path::to_owned);
-    let own = ["nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"].map(|folder| root.join(folder));
+    let own =
+        ["nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"].map(|folder| root.join(folder));
     for include in options.includes.iter().cloned().chain(beside).chain(own) {
         command.arg(format!("-I{}", include.display()));
     }
     let output = command.output().map_err(start)?;
     if !output.status.success() {
-        return Err(refused(String::from_utf8_lossy(&output.stderr).trim_end().to_owned()));
+        return Err(refused(
+            String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+        ));
     }
     std::fs::read_to_string(&ptx).map_err(start)
 }
@@ -351,7 +416,15 @@ mod tests {
 
     #[test]
     fn packages_belong_together() {
-        assert!(Release::new(12, 0).packages().contains(&"nvidia-cuda-nvrtc-cu12==12.0.*".to_owned()));
-        assert!(Release::new(13, 4).packages().contains(&"nvidia-cuda-cccl==13.3.4.*".to_owned()));
+        assert!(
+            Release::new(12, 0)
+                .packages()
+                .contains(&"nvidia-cuda-nvrtc-cu12==12.0.*".to_owned())
+        );
+        assert!(
+            Release::new(13, 4)
+                .packages()
+                .contains(&"nvidia-cuda-cccl==13.3.4.*".to_owned())
+        );
     }
 }

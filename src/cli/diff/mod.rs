@@ -54,13 +54,28 @@ pub struct DiffArgs {
     entry: Option<String>,
 
     /// Optimisation level, 0 (nvcc -G) to 3; two with a comma: A's and B's
-    #[arg(long, value_name = "0..3", value_delimiter = ',', help_heading = "Compiler")]
+    #[arg(
+        long,
+        value_name = "0..3",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
     opt: Vec<u8>,
     /// GPU architecture; two with a comma: A's and B's
-    #[arg(long, value_name = "sm_NN", value_delimiter = ',', help_heading = "Compiler")]
+    #[arg(
+        long,
+        value_name = "sm_NN",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
     arch: Vec<String>,
     /// CUDA release, from PyPI on demand; two with a comma: A's and B's
-    #[arg(long, value_name = "12.0", value_delimiter = ',', help_heading = "Compiler")]
+    #[arg(
+        long,
+        value_name = "12.0",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
     cuda: Vec<Release>,
     /// Define a macro for both
     #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
@@ -163,25 +178,42 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
             [] => Ok([None, None]),
             [both] => Ok([Some(both.clone()), Some(both.clone())]),
             [a, b] => Ok([Some(a.clone()), Some(b.clone())]),
-            more => Err(Failure::usage(format!("`{option}` has {} values", more.len()))
-                .help("one for both sides, or A's and B's; `racetrap diff --across` compares many")),
+            more => Err(
+                Failure::usage(format!("`{option}` has {} values", more.len())).help(
+                    "one for both sides, or A's and B's; `racetrap diff --across` compares many",
+                ),
+            ),
         }
     }
     if let Some(level) = args.opt.iter().find(|level| **level > 3) {
-        return Err(Failure::usage(format!("there is no optimisation level {level}")).help("levels are 0 to 3"));
+        return Err(
+            Failure::usage(format!("there is no optimisation level {level}"))
+                .help("levels are 0 to 3"),
+        );
     }
     for arch in &args.arch {
-        let digits = arch.strip_prefix("sm_").is_some_and(|d| d.starts_with(|c: char| c.is_ascii_digit()));
+        let digits = arch
+            .strip_prefix("sm_")
+            .is_some_and(|d| d.starts_with(|c: char| c.is_ascii_digit()));
         if !digits {
-            return Err(Failure::usage(format!("`{arch}` is no GPU architecture")).help("for example `--arch sm_75,sm_90`"));
+            return Err(Failure::usage(format!("`{arch}` is no GPU architecture"))
+                .help("for example `--arch sm_75,sm_90`"));
         }
     }
     let [level_a, level_b] = pick(&args.opt, "--opt")?;
     let [target_a, target_b] = pick(&args.arch, "--arch")?;
     let [release_a, release_b] = pick(&args.cuda, "--cuda")?;
     let variants = [
-        Variant { level: level_a, target: target_a, release: release_a },
-        Variant { level: level_b, target: target_b, release: release_b },
+        Variant {
+            level: level_a,
+            target: target_a,
+            release: release_a,
+        },
+        Variant {
+            level: level_b,
+            target: target_b,
+            release: release_b,
+        },
     ];
     if !two && variants[0] == variants[1] {
         return Err(Failure::usage("there is nothing to compare with: one operand, compiled in one way")
@@ -215,7 +247,10 @@ fn compare(a: &Built, b: &Built, wanted: Option<&str>) -> Result<DiffReport, Fai
         left.clear();
     } else {
         for x in &mine {
-            match left.iter().position(|y| y.name == x.name || plain(y) == plain(x)) {
+            match left
+                .iter()
+                .position(|y| y.name == x.name || plain(y) == plain(x))
+            {
                 Some(at) => pairs.push((*x, left.remove(at))),
                 None => report.only_a.push(demangle(&x.name)),
             }
@@ -223,17 +258,24 @@ fn compare(a: &Built, b: &Built, wanted: Option<&str>) -> Result<DiffReport, Fai
     }
     report.only_b = left.iter().map(|y| demangle(&y.name)).collect();
     if pairs.is_empty() {
-        let list = |unit: &[&Function]| unit.iter().map(|f| plain(f)).collect::<Vec<_>>().join(", ");
+        let list =
+            |unit: &[&Function]| unit.iter().map(|f| plain(f)).collect::<Vec<_>>().join(", ");
         return Err(Failure::usage("no kernel of A has the name of one of B")
             .text(format!("A: {}\nB: {}", list(&mine), list(&theirs)))
             .help("say which: `--entry NAME_IN_A,NAME_IN_B`"));
     }
     for (x, y) in pairs {
-        let diff = FunctionDiff::of((&a.unit, x), (&b.unit, y))
-            .map_err(|error| Failure::usage(error.to_string()).help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX"))?;
-        report.functions.push(FunctionReport::of(&diff, &a.unit, &b.unit));
+        let diff = FunctionDiff::of((&a.unit, x), (&b.unit, y)).map_err(|error| {
+            Failure::usage(error.to_string())
+                .help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
+        })?;
+        report
+            .functions
+            .push(FunctionReport::of(&diff, &a.unit, &b.unit));
     }
-    report.same = report.only_a.is_empty() && report.only_b.is_empty() && report.functions.iter().all(|f| f.same);
+    report.same = report.only_a.is_empty()
+        && report.only_b.is_empty()
+        && report.functions.iter().all(|f| f.same);
     Ok(report)
 }
 
@@ -246,21 +288,44 @@ fn plain(function: &Function) -> String {
 fn kernels<'b>(built: &'b Built, wanted: Option<&str>) -> Result<Vec<&'b Function>, Failure> {
     let unit: &Unit = &built.unit;
     let named = |name: &str| -> Vec<&Function> {
-        unit.entries().filter(|f| f.name == name || matches_entry(&f.name, name)).collect()
+        unit.entries()
+            .filter(|f| f.name == name || matches_entry(&f.name, name))
+            .collect()
     };
     let all = || unit.entries().map(plain).collect::<Vec<_>>().join("\n");
     match wanted {
         Some(name) => match named(name)[..] {
-            [] => Err(Failure::usage(format!("`{}` has no kernel `{name}`", built.operand.name)).text(all())),
+            [] => Err(
+                Failure::usage(format!("`{}` has no kernel `{name}`", built.operand.name))
+                    .text(all()),
+            ),
             [one] => Ok(vec![one]),
-            ref several => Err(Failure::usage(format!("`{name}` names {} kernels of `{}`", several.len(), built.operand.name))
-                .text(several.iter().map(|f| demangle(&f.name)).collect::<Vec<_>>().join("\n"))),
+            ref several => Err(Failure::usage(format!(
+                "`{name}` names {} kernels of `{}`",
+                several.len(),
+                built.operand.name
+            ))
+            .text(
+                several
+                    .iter()
+                    .map(|f| demangle(&f.name))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            )),
         },
         None if built.launched.is_empty() => Ok(unit.entries().collect()),
         None => {
-            let found: Vec<&Function> = built.launched.iter().filter_map(|name| unit.entry(name)).collect();
+            let found: Vec<&Function> = built
+                .launched
+                .iter()
+                .filter_map(|name| unit.entry(name))
+                .collect();
             match found.is_empty() {
-                true => Err(Failure::usage(format!("`{}` has none of the kernels that it launches", built.operand.name)).text(all())),
+                true => Err(Failure::usage(format!(
+                    "`{}` has none of the kernels that it launches",
+                    built.operand.name
+                ))
+                .text(all())),
                 false => Ok(found),
             }
         }

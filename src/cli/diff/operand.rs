@@ -8,7 +8,9 @@ use crate::ptx::ParseErrorKind;
 use crate::ptxdiff::Unit;
 use crate::ptxdiff::report::Operands;
 use crate::report::{SourceFile, Sources};
-use crate::toolchain::{CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, Release};
+use crate::toolchain::{
+    CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, Release,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,7 +89,12 @@ impl Operand {
             Some((stem, defines)) => (format!("{stem}.cu"), defines),
             None => (word.to_owned(), ""),
         };
-        let defines: Vec<String> = defines.split(',').map(str::trim).filter(|d| !d.is_empty()).map(str::to_owned).collect();
+        let defines: Vec<String> = defines
+            .split(',')
+            .map(str::trim)
+            .filter(|d| !d.is_empty())
+            .map(str::to_owned)
+            .collect();
         if path.ends_with(".cu") || Path::new(&path).extension().is_some_and(|e| e == "cuh") {
             let inside = catalog.tree.text(&format!("kernels/{path}")).is_some();
             return Ok(match inside && !Path::new(&path).exists() {
@@ -126,9 +133,17 @@ impl Builder<'_> {
             }
             Operand::Case(id) => {
                 let catalog = self.catalog;
-                let entry = catalog.find(id).ok_or_else(|| Failure::usage(format!("there is no case `{id}`")))?;
+                let entry = catalog
+                    .find(id)
+                    .ok_or_else(|| Failure::usage(format!("there is no case `{id}`")))?;
                 let defines = entry.case.define_flags();
-                self.kernel(entry.id.clone(), &entry.case.kernel, defines, variant, launched(entry))
+                self.kernel(
+                    entry.id.clone(),
+                    &entry.case.kernel,
+                    defines,
+                    variant,
+                    launched(entry),
+                )
             }
         }
     }
@@ -143,7 +158,12 @@ impl Builder<'_> {
         self.finish(shown, text, Vec::new(), "")
     }
 
-    fn cuda(&mut self, path: &Path, defines: &[String], variant: &Variant) -> Result<Built, Failure> {
+    fn cuda(
+        &mut self,
+        path: &Path,
+        defines: &[String],
+        variant: &Variant,
+    ) -> Result<Built, Failure> {
         let shown = path.display().to_string();
         let bytes = super::super::check::input::read_bytes(path, &shown)?;
         self.sources.add(&shown, &String::from_utf8_lossy(&bytes));
@@ -172,19 +192,34 @@ impl Builder<'_> {
         defines.extend(self.defines.iter().cloned());
         defines.sort();
         let target = variant.target.as_deref().unwrap_or(SIMULATED);
-        let plain = matches!(variant.level, None | Some(3)) && variant.release.is_none() && self.includes.is_empty();
-        let pin = TARGETS.iter().find(|t| **t == target).map(|target| Pin::of(kernel, defines.clone(), target));
+        let plain = matches!(variant.level, None | Some(3))
+            && variant.release.is_none()
+            && self.includes.is_empty();
+        let pin = TARGETS
+            .iter()
+            .find(|t| **t == target)
+            .map(|target| Pin::of(kernel, defines.clone(), target));
         if let Some(text) = pin.filter(|_| plain).and_then(|pin| tree.text(&pin.ptx)) {
             return self.finish(name, text.to_owned(), launched, "pinned");
         }
-        let folder = tempfile::tempdir().map_err(|e| Failure::inconclusive(format!("can't make a temporary folder: {e}")))?;
-        write_kernels(self.catalog, folder.path())?;
-        let variant = Variant { target: Some(target.to_owned()), ..variant.clone() };
-        let own: Vec<String> = defines.iter().filter(|d| !self.defines.contains(d)).cloned().collect();
-        let (text, how) = self.compile(&folder.path().join(&file), &own, &variant, Some(STANDARD))?;
-        let root = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
+        let folder = tempfile::tempdir()
+            .map_err(|e| Failure::inconclusive(format!("can't make a temporary folder: {e}")))?;
+        let root = folder
+            .path()
+            .canonicalize()
+            .unwrap_or_else(|_| folder.path().to_owned());
+        write_kernels(self.catalog, &root)?;
+        let variant = Variant {
+            target: Some(target.to_owned()),
+            ..variant.clone()
+        };
+        let own: Vec<String> = defines
+            .iter()
+            .filter(|d| !self.defines.contains(d))
+            .cloned()
+            .collect();
+        let (text, how) = self.compile(&root.join(&file), &own, &variant, Some(STANDARD))?;
         let text = pinned::with_relative_files(&text, &root.to_string_lossy());
-        let text = pinned::with_relative_files(&text, &folder.path().to_string_lossy());
         self.finish(name, text, launched, &how)
     }
 
@@ -206,14 +241,30 @@ impl Builder<'_> {
             arch: variant.target.clone(),
         };
         let optimisation = variant.optimisation();
-        (self.say)(&format!("compiling {} ({}, {})", path.display(), compiler.name(), optimisation.name()));
-        let text = compiler.compile(path, optimisation, &options).map_err(refused)?;
-        let level = variant.level.map_or(String::new(), |level| format!(", -O{level}"));
+        (self.say)(&format!(
+            "compiling {} ({}, {})",
+            path.display(),
+            compiler.name(),
+            optimisation.name()
+        ));
+        let text = compiler
+            .compile(path, optimisation, &options)
+            .map_err(refused)?;
+        let level = variant
+            .level
+            .map_or(String::new(), |level| format!(", -O{level}"));
         Ok((text, format!("{}{level}", compiler.name())))
     }
 
-    fn finish(&mut self, name: String, text: String, launched: Vec<String>, how: &str) -> Result<Built, Failure> {
-        let version = pinned::compiler_version(&text).map(|v| v.rsplit_once('V').map_or(v, |(_, v)| v).to_owned());
+    fn finish(
+        &mut self,
+        name: String,
+        text: String,
+        launched: Vec<String>,
+        how: &str,
+    ) -> Result<Built, Failure> {
+        let version = pinned::compiler_version(&text)
+            .map(|v| v.rsplit_once('V').map_or(v, |(_, v)| v).to_owned());
         let unit = parse(&name, text)?;
         if unit.entries().next().is_none() {
             return Err(Failure::usage(format!("`{name}` has no kernel"))
@@ -222,7 +273,14 @@ impl Builder<'_> {
         let mut made = vec![unit.module.target.join(", ")];
         made.extend(version.map(|version| format!("CUDA {version}")));
         made.extend(Some(how.to_owned()).filter(|how| !how.is_empty()));
-        Ok(Built { operand: Operands { name, made: made.join(", ") }, unit, launched })
+        Ok(Built {
+            operand: Operands {
+                name,
+                made: made.join(", "),
+            },
+            unit,
+            launched,
+        })
     }
 }
 
@@ -248,8 +306,12 @@ pub fn write_kernels(catalog: &Catalog, root: &Path) -> Result<(), Failure> {
             continue;
         }
         let path = root.join(name);
-        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text.as_bytes()));
-        written.map_err(|e| Failure::inconclusive(format!("can't write {}: {e}", path.display())))?;
+        let written = path
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&path, text.as_bytes()));
+        written
+            .map_err(|e| Failure::inconclusive(format!("can't write {}: {e}", path.display())))?;
     }
     Ok(())
 }
@@ -257,11 +319,20 @@ pub fn write_kernels(catalog: &Catalog, root: &Path) -> Result<(), Failure> {
 fn parse(name: &str, text: String) -> Result<Unit, Failure> {
     Unit::parse(text.clone()).map_err(|error| {
         if error.kind == ParseErrorKind::Empty {
-            return Failure::usage(format!("`{name}` is no PTX: it is empty or has only comments"));
+            return Failure::usage(format!(
+                "`{name}` is no PTX: it is empty or has only comments"
+            ));
         }
         let span = error.span.start as usize..error.span.end as usize;
-        let file = Arc::new(SourceFile { path: name.to_owned(), text });
-        Failure::usage(format!("`{name}` is no PTX that racetrap can read")).at(file, span, error.kind.to_string())
+        let file = Arc::new(SourceFile {
+            path: name.to_owned(),
+            text,
+        });
+        Failure::usage(format!("`{name}` is no PTX that racetrap can read")).at(
+            file,
+            span,
+            error.kind.to_string(),
+        )
     })
 }
 

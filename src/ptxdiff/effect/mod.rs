@@ -75,6 +75,10 @@ effects! {
         "One side has a barrier that the other does not have.";
     BarrierKept, barrier_kept, "barrier-kept", true, "barrier kept", "barriers kept",
         "A barrier is on both sides.";
+    FenceLost, fence_lost, "fence-lost", false, "fence lost", "fences lost",
+        "One side has a memory fence that the other does not have.";
+    FenceKept, fence_kept, "fence-kept", true, "fence kept", "fences kept",
+        "A memory fence is on both sides.";
     VolatileDropped, volatile_dropped, "volatile-dropped", false, "access no longer volatile", "accesses no longer volatile",
         "An access is volatile on one side and not on the other.";
     VolatileKept, volatile_kept, "volatile-kept", true, "access volatile on both sides", "accesses volatile on both sides",
@@ -162,11 +166,21 @@ impl View<'_> {
 
     /// Those of the other side's instructions that I do not have: each of mine without a partner stands for one that is like it, on
     /// the same source line if there is one.
-    pub fn lacking(&self, like: impl Fn(&Instr, &Instr) -> bool, wanted: impl Fn(&Instr) -> bool) -> Vec<usize> {
-        let mut left: Vec<usize> = self.only_other().filter(|(_, i)| wanted(i)).map(|(i, _)| i).collect();
+    pub fn lacking(
+        &self,
+        like: impl Fn(&Instr, &Instr) -> bool,
+        wanted: impl Fn(&Instr) -> bool,
+    ) -> Vec<usize> {
+        let mut left: Vec<usize> = self
+            .only_other()
+            .filter(|(_, i)| wanted(i))
+            .map(|(i, _)| i)
+            .collect();
         for (_, mine) in self.only_mine().filter(|(_, i)| wanted(i)) {
             let fits = |index: &&usize| like(mine, &self.other.instructions[**index]);
-            let near = |index: &&usize| mine.site != 0 && mine.site == self.other.instructions[**index].site;
+            let near = |index: &&usize| {
+                mine.site != 0 && mine.site == self.other.instructions[**index].site
+            };
             let found = left
                 .iter()
                 .filter(fits)
@@ -195,19 +209,42 @@ pub(super) fn observe(
     matching: &Matching,
     values: &Values,
 ) -> Vec<Observed> {
-    let mut explained = [vec![false; a.0.instructions.len()], vec![false; b.0.instructions.len()]];
+    let mut explained = [
+        vec![false; a.0.instructions.len()],
+        vec![false; b.0.instructions.len()],
+    ];
     let mut found = Vec::new();
     let mut add = |effect, side, occurrences: Vec<Occurrence>| {
         if !occurrences.is_empty() {
-            found.push(Observed { effect, side, occurrences });
+            found.push(Observed {
+                effect,
+                side,
+                occurrences,
+            });
         }
     };
     let mut explanations: Vec<(Side, Vec<usize>)> = Vec::new();
     macro_rules! view {
         ($side:expr) => {
             match $side {
-                Side::A => View { side: Side::A, mine: a.0, other: b.0, other_module: b.1, matching, values, explained: &explained[1] },
-                Side::B => View { side: Side::B, mine: b.0, other: a.0, other_module: a.1, matching, values, explained: &explained[0] },
+                Side::A => View {
+                    side: Side::A,
+                    mine: a.0,
+                    other: b.0,
+                    other_module: b.1,
+                    matching,
+                    values,
+                    explained: &explained[1],
+                },
+                Side::B => View {
+                    side: Side::B,
+                    mine: b.0,
+                    other: a.0,
+                    other_module: a.1,
+                    matching,
+                    values,
+                    explained: &explained[0],
+                },
             }
         };
     }
@@ -232,17 +269,39 @@ pub(super) fn observe(
         let view = view!(side);
         add(Effect::StoreElided, Some(side), store_elided::find(&view));
         let loads = load_elided::find(&view);
-        add(Effect::ValueKept, Some(side), value_kept::find(&view, &loads));
+        add(
+            Effect::ValueKept,
+            Some(side),
+            value_kept::find(&view, &loads),
+        );
         add(Effect::LoadElided, Some(side), loads);
         add(Effect::LoadMoved, Some(side), load_moved::find(&view));
-        add(Effect::BranchToSelection, Some(side), branch_to_selection::find(&view));
-        add(Effect::StrengthReduced, Some(side), strength_reduced::find(&view));
-        add(Effect::AtomicToReduction, Some(side), atomic_to_reduction::find(&view));
+        add(
+            Effect::BranchToSelection,
+            Some(side),
+            branch_to_selection::find(&view),
+        );
+        add(
+            Effect::StrengthReduced,
+            Some(side),
+            strength_reduced::find(&view),
+        );
+        add(
+            Effect::AtomicToReduction,
+            Some(side),
+            atomic_to_reduction::find(&view),
+        );
         add(Effect::BarrierLost, Some(side), barrier_lost::find(&view));
-        add(Effect::VolatileDropped, Some(side), volatile_dropped::find(&view));
+        add(Effect::FenceLost, Some(side), fence_lost::find(&view));
+        add(
+            Effect::VolatileDropped,
+            Some(side),
+            volatile_dropped::find(&view),
+        );
     }
     let view = view!(Side::A);
     add(Effect::BarrierKept, None, barrier_kept::find(&view));
+    add(Effect::FenceKept, None, fence_kept::find(&view));
     add(Effect::VolatileKept, None, volatile_kept::find(&view));
     found.sort_by_key(|observed| (observed.effect, observed.side));
     found

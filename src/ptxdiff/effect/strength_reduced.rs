@@ -12,7 +12,7 @@
 //! ## How it is recognised
 //!
 //! A costly operation of one side has no partner. On the other, an arithmetic operation of smaller cost has none either, works on one of the
-//! same values, and its result is used where the costly one's was: by partners, as the same operand, or on the same source position. Costs are
+//! same values (and no other that costs as much does: then the work was only cut up), and its result is used where the costly one's was: by partners, as the same operand, or on the same source position. Costs are
 //! those of the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on
 //! division, in steps: division and remainder, square root and reciprocal, multiplication, the rest.
 //!
@@ -41,17 +41,24 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
         .map(|(index, _)| index)
         .collect();
     let (mine, other) = (uses(view.mine), uses(view.other));
+    let shares = |x: &Instr, y: &Instr| x.sources.iter().any(|v| y.sources.contains(v));
+    let beside = |x: &Instr, y: &Instr| x.site != 0 && x.site == y.site;
     let mut taken = Vec::new();
     let mut found = Vec::new();
     for index in costly {
         let own = &view.other.instructions[index];
+        let still_there = cheap.iter().map(|&index| &view.mine.instructions[index]).any(|i| {
+            cost(i) >= cost(own) && (shares(i, own) || beside(i, own))
+        });
+        if still_there {
+            continue;
+        }
         let replaces = |candidate: &&usize| {
             let cheaper = &view.mine.instructions[**candidate];
-            let beside = cheaper.site != 0 && cheaper.site == own.site;
             cost(cheaper) < cost(own)
                 && !taken.contains(*candidate)
-                && cheaper.sources.iter().any(|v| own.sources.contains(v))
-                && (beside || used_alike(view, &mine, &other, **candidate, index))
+                && shares(cheaper, own)
+                && (beside(cheaper, own) || used_alike(view, &mine, &other, **candidate, index))
         };
         if let Some(&replacement) = cheap.iter().find(replaces) {
             taken.push(replacement);
