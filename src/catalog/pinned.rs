@@ -83,7 +83,7 @@ impl Pin {
     pub fn source_hash(&self, tree: &Tree) -> String {
         let mut hash = Fnv::new();
         hash.add(self.flags().as_bytes());
-        for (name, text) in sources(tree, &self.source) {
+        for (name, text) in source_files(tree, &self.source) {
             hash.add(name.as_bytes());
             hash.add(text.as_bytes());
         }
@@ -205,7 +205,7 @@ pub fn verify(catalog: &Catalog) -> Vec<CatalogError> {
 }
 
 /// A source and the files of the catalogue that it includes by `#include "…"`, directly or not.
-fn sources<'a>(tree: &'a Tree, source: &str) -> Vec<(String, &'a str)> {
+pub fn source_files<'a>(tree: &'a Tree, source: &str) -> Vec<(String, &'a str)> {
     let (mut queue, mut seen, mut found) = (vec![source.to_owned()], BTreeSet::new(), Vec::new());
     while let Some(file) = queue.pop() {
         let Some(text) = tree.text(&file).filter(|_| seen.insert(file.clone())) else {

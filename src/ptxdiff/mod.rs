@@ -17,6 +17,7 @@ pub mod effect;
 pub mod flow;
 pub mod pattern;
 pub mod report;
+pub mod sass;
 pub mod text;
 pub mod value;
 

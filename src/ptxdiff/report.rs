@@ -3,6 +3,7 @@
 use super::code::{Code, Instr, plain_symbol};
 use super::compare::Match;
 use super::effect::Effect;
+use super::sass::MachineReport;
 use super::{FunctionDiff, Side, Unit};
 use crate::ptx::ast::{Function, Item, Operand, StateSpace, Stmt, Variable};
 use crate::ptx::demangle;
@@ -60,6 +61,9 @@ pub struct FunctionReport {
     pub declarations: Vec<Declaration>,
     /// All instructions, partners beside each other.
     pub rows: Vec<Row>,
+    /// Counts of machine code beside those of PTX, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineReport>,
 }
 
 /// An effect and where it shows.
@@ -184,6 +188,7 @@ impl FunctionReport {
             effects: effects.collect(),
             rows: rows(diff, &cells),
             declarations,
+            machine: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Side;
 use super::report::{Cell, DiffReport, EffectReport, FunctionReport, Row, RowKind};
+use super::sass::MachineReport;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
 
@@ -107,6 +108,9 @@ fn render_function(
             "  the same: {} instructions, up to the names of registers and labels and the order of blocks",
             function.instructions_a
         );
+        if let Some(machine) = &function.machine {
+            render_machine(out, machine, styles);
+        }
         return;
     }
     let _ = writeln!(
@@ -132,7 +136,10 @@ fn render_function(
             shown(&declaration.b)
         );
     }
-    if layout.listing {
+    if let Some(machine) = &function.machine {
+        render_machine(out, machine, styles);
+    }
+    if layout.listing && !function.same {
         out.push('\n');
         Listing {
             layout,
@@ -246,6 +253,34 @@ fn render_effect(
     }
     if total > shown {
         let _ = writeln!(out, "    {dim}and {} more{dim:#}", total - shown);
+    }
+}
+
+/// The table of machine code, and what it says.
+fn render_machine(out: &mut String, machine: &MachineReport, styles: &Styles) {
+    let (bold, dim) = (styles.bold, styles.dim);
+    let _ = writeln!(
+        out,
+        "\n{bold}below PTX{bold:#}                     A: PTX  machine    B: PTX  machine"
+    );
+    for row in &machine.rows {
+        let style = if row.sass_a == row.sass_b {
+            dim
+        } else {
+            styles.changed
+        };
+        let _ = writeln!(
+            out,
+            "  {style}{:<24} {:>8} {:>8} {:>9} {:>8}{style:#}",
+            row.kind.name(),
+            row.ptx_a,
+            row.sass_a,
+            row.ptx_b,
+            row.sass_b
+        );
+    }
+    for note in &machine.notes {
+        let _ = writeln!(out, "  {note}");
     }
 }
 

@@ -185,7 +185,9 @@ impl Compiler {
                 "fetching the compiler of CUDA {release} from PyPI into {}",
                 folder.display()
             ));
-            install(release, &cache, &folder)?;
+            install(&release.packages(), &cache, &folder, &|site| {
+                compiler(release, site).map(drop)
+            })?;
         }
         compiler(release, &folder)
     }
@@ -238,14 +240,52 @@ fn compiler(release: Release, folder: &Path) -> Result<Compiler, InstallError> {
 }
 
 /// The user's cache folder (XDG Base Directory Specification).
-fn cache_folder() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     let absolute = |v: std::ffi::OsString| Some(PathBuf::from(v)).filter(|p| p.is_absolute());
     std::env::var_os("XDG_CACHE_HOME")
         .and_then(absolute)
         .or_else(|| Some(std::env::home_dir()?.join(".cache")))
 }
 
-fn install(release: Release, cache: &Path, folder: &Path) -> Result<(), InstallError> {
+/// The folder of `ptxas` and `nvdisasm` of the newest release that is known, from the cache or fetched into it. Newer tools take what
+/// older compilers made.
+pub(super) fn tools(say: &dyn Fn(&str)) -> Result<PathBuf, InstallError> {
+    let newest = RELEASES[RELEASES.len() - 1];
+    let cache = cache_folder()
+        .ok_or(InstallError::NoCache)?
+        .join("racetrap/cuda");
+    let folder = cache.join(format!("tools-{newest}"));
+    let programs = format!("nvidia/cu{}/bin", newest.major);
+    if !folder.join(STAMP).is_file() {
+        say(&format!(
+            "fetching ptxas and nvdisasm {newest} from PyPI into {}",
+            folder.display()
+        ));
+        let packages =
+            ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm"].map(|name| format!("{name}=={newest}.*"));
+        install(&packages, &cache, &folder, &|site| {
+            let missing = ["ptxas", "nvdisasm"]
+                .map(|name| site.join(&programs).join(name))
+                .into_iter()
+                .find(|p| !p.exists());
+            missing.map_or(Ok(()), |expected| {
+                Err(InstallError::Layout {
+                    release: newest,
+                    expected,
+                })
+            })
+        })?;
+    }
+    Ok(folder.join(programs))
+}
+
+/// Installs packages into `folder` of the cache; `sound` says whether they hold what they must.
+fn install(
+    packages: &[String],
+    cache: &Path,
+    folder: &Path,
+    sound: &dyn Fn(&Path) -> Result<(), InstallError>,
+) -> Result<(), InstallError> {
     let failed = |path: &Path, error| InstallError::File {
         path: path.to_owned(),
         error,
@@ -257,7 +297,6 @@ fn install(release: Release, cache: &Path, folder: &Path) -> Result<(), InstallE
         .tempdir_in(cache)
         .map_err(|e| failed(cache, e))?;
     let site = scratch.path().join("site");
-    let packages = release.packages();
     let mut pip = pip(scratch.path())?;
     let output = pip
         .args([
@@ -275,21 +314,23 @@ fn install(release: Release, cache: &Path, folder: &Path) -> Result<(), InstallE
             "--target",
         ])
         .arg(&site)
-        .args(&packages)
+        .args(packages)
         .output()
         .map_err(|_| InstallError::NoPython)?;
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr)
             .trim_end()
             .to_owned();
-        return Err(InstallError::Pip { packages, messages });
+        return Err(InstallError::Pip {
+            packages: packages.to_vec(),
+            messages,
+        });
     }
-    compiler(release, &site)?;
-    if release.major >= 13 {
+    sound(&site)?;
+    for root in ["nvidia/cu13", "nvidia/cu14"].map(|root| site.join(root)) {
         // nvcc looks for lib64.
-        let root = site.join(format!("nvidia/cu{}", release.major));
         #[cfg(unix)]
-        if !root.join("lib64").exists() {
+        if root.join("lib").exists() && !root.join("lib64").exists() {
             let link = root.join("lib64");
             std::os::unix::fs::symlink("lib", &link).map_err(|e| failed(&link, e))?;
         }

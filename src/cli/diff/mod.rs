@@ -1,5 +1,6 @@
 //! `racetrap diff`: what differs between two kernels' PTX, and what the compiler did.
 
+mod across;
 mod operand;
 
 use super::failure::Failure;
@@ -9,10 +10,11 @@ use crate::exit;
 use crate::ptx::ast::Function;
 use crate::ptx::{demangle, matches_entry};
 use crate::ptxdiff::report::{DiffReport, FunctionReport, VERSION};
+use crate::ptxdiff::sass::{self, Counts, SassFunction};
 use crate::ptxdiff::text::{Layout, render};
 use crate::ptxdiff::{FunctionDiff, Unit};
 use crate::report::Sources;
-use crate::toolchain::Release;
+use crate::toolchain::{MachineError, MachineTools, Release};
 use clap::{Args, ValueEnum};
 use operand::{Builder, Built, Operand, Variant};
 use std::path::PathBuf;
@@ -32,6 +34,8 @@ Examples:
   racetrap diff mine.cu:FAST mine.cu                   what does FAST change?
   racetrap diff mine.cu --opt 0,3                      what does the optimiser do?
   racetrap diff scan/warp/volatile --cuda 12.0,13.0    do two compilers agree?
+  racetrap diff scan/warp/plain scan/warp/volatile --sass --effects
+  racetrap diff --across scan --cuda 12.0,13.0         do the cases' claims hold with both?
   racetrap diff old.ptx new.ptx --format json          for programs (docs/diff.schema.json)
   racetrap explain store-elided                        what an effect is and how it is recognised
 
@@ -41,12 +45,9 @@ Exit status, as that of diff(1): 0 the same, 1 different, 2 bad input, 3 a compi
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct DiffArgs {
-    /// The first operand
-    #[arg(value_name = "A")]
-    a: String,
-    /// The second operand [default: the first, compiled in another way]
-    #[arg(value_name = "B")]
-    b: Option<String>,
+    /// One or two operands; with --across, patterns of cases [default: all]
+    #[arg(value_name = "A [B]", required_unless_present = "across")]
+    operands: Vec<String>,
     #[command(flatten)]
     place: Where,
     /// Compare this kernel only; two names with a comma: A's and B's
@@ -87,6 +88,24 @@ pub struct DiffArgs {
     #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
     std: Option<String>,
 
+    /// Count machine code too: what ptxas did below PTX (ptxas and nvdisasm, from PyPI where there are none)
+    #[arg(long, help_heading = "Output")]
+    sass: bool,
+    /// Say which cases' claims about their PTX hold, for every CUDA release (--cuda) and target (--arch)
+    #[arg(long, help_heading = "Across compilers")]
+    across: bool,
+    /// Write the table to across.json and across.md of this folder
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "across",
+        help_heading = "Across compilers"
+    )]
+    write: Option<PathBuf>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Across compilers")]
+    jobs: Option<u32>,
+
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
@@ -120,12 +139,24 @@ enum Format {
 /// An operand that means nothing, a file or compiler that can't be had, kernels that can't be matched.
 pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let first = Operand::parse(&args.a, &catalog)?;
-    let second = match &args.b {
-        Some(word) => Operand::parse(word, &catalog)?,
-        None => first.clone(),
+    if args.across {
+        return across::across(args, &catalog);
+    }
+    let (first, second) = match &args.operands[..] {
+        [one] => (
+            Operand::parse(one, &catalog)?,
+            Operand::parse(one, &catalog)?,
+        ),
+        [a, b] => (Operand::parse(a, &catalog)?, Operand::parse(b, &catalog)?),
+        more => {
+            return Err(Failure::usage(format!(
+                "{} operands: two are compared, or one with itself",
+                more.len()
+            ))
+            .help("`racetrap diff --across` compares many cases with what they say of their PTX"));
+        }
     };
-    let variants = variants(args, args.b.is_some())?;
+    let variants = variants(args, args.operands.len() == 2)?;
     let mut sources = Sources::new();
     let progress = Progress::spinner(true);
     let mut builder = Builder {
@@ -138,8 +169,12 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
     };
     let a = builder.build(&first, &variants[0])?;
     let b = builder.build(&second, &variants[1])?;
+    let tools = match args.sass {
+        true => Some(MachineTools::find(&|text| progress.say(text)).map_err(no_machine_code)?),
+        false => None,
+    };
+    let report = compare(&a, &b, args.entry.as_deref(), tools.as_ref())?;
     progress.end();
-    let report = compare(&a, &b, args.entry.as_deref())?;
     let code = match report.same {
         true => exit::OK,
         false => exit::FINDINGS,
@@ -223,7 +258,12 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
 }
 
 /// Compares the kernels of two modules.
-fn compare(a: &Built, b: &Built, wanted: Option<&str>) -> Result<DiffReport, Failure> {
+fn compare(
+    a: &Built,
+    b: &Built,
+    wanted: Option<&str>,
+    tools: Option<&MachineTools>,
+) -> Result<DiffReport, Failure> {
     let (mine, theirs) = match wanted {
         None => (kernels(a, None)?, kernels(b, None)?),
         Some(names) => {
@@ -264,19 +304,59 @@ fn compare(a: &Built, b: &Built, wanted: Option<&str>) -> Result<DiffReport, Fai
             .text(format!("A: {}\nB: {}", list(&mine), list(&theirs)))
             .help("say which: `--entry NAME_IN_A,NAME_IN_B`"));
     }
+    let machine = match tools {
+        Some(tools) => Some((machine_code(tools, a)?, machine_code(tools, b)?)),
+        None => None,
+    };
     for (x, y) in pairs {
         let diff = FunctionDiff::of((&a.unit, x), (&b.unit, y)).map_err(|error| {
             Failure::usage(error.to_string())
                 .help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
         })?;
-        report
-            .functions
-            .push(FunctionReport::of(&diff, &a.unit, &b.unit));
+        let mut function = FunctionReport::of(&diff, &a.unit, &b.unit);
+        if let Some((first, second)) = &machine {
+            let counts = |all: &[SassFunction], name: &str| {
+                all.iter()
+                    .find(|f| f.name == name)
+                    .map(Counts::of_sass)
+                    .unwrap_or_default()
+            };
+            let (below_a, below_b) = (counts(first, &x.name), counts(second, &y.name));
+            let (above_a, above_b) = (Counts::of_ptx(&diff.a), Counts::of_ptx(&diff.b));
+            let machine = sass::report((&above_a, &below_a), (&above_b, &below_b));
+            function.same &= machine.same;
+            function.machine = Some(machine);
+        }
+        report.functions.push(function);
     }
     report.same = report.only_a.is_empty()
         && report.only_b.is_empty()
         && report.functions.iter().all(|f| f.same);
     Ok(report)
+}
+
+/// The machine code of one side.
+fn machine_code(tools: &MachineTools, built: &Built) -> Result<Vec<SassFunction>, Failure> {
+    let target = built
+        .unit
+        .module
+        .target
+        .first()
+        .map_or("sm_75", String::as_str);
+    let text = tools
+        .disassemble(&built.unit.text, target, &built.operand.name)
+        .map_err(no_machine_code)?;
+    Ok(sass::parse(&text))
+}
+
+fn no_machine_code(error: MachineError) -> Failure {
+    match error {
+        MachineError::Install(error) => operand::not_installed(error),
+        MachineError::Refused { ref messages, .. } => Failure::inconclusive(error.to_string())
+            .text(messages.clone())
+            .help("a newer `ptxas` on the PATH takes newer PTX"),
+        MachineError::Start { .. } => Failure::inconclusive(error.to_string()),
+    }
 }
 
 /// A kernel's name without its parameters.

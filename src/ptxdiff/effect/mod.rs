@@ -19,8 +19,7 @@ macro_rules! effects {
 
         /// Something that one side has undergone, beside the other.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum Effect { $(#[doc = $summary] $variant,)* }
+        pub enum Effect { $(#[doc = $summary] #[serde(rename = $name)] $variant,)* }
 
         impl Effect {
             /// All effects, in the order of the manual.
