@@ -135,6 +135,15 @@ pub struct Finding {
     pub count: u64,
 }
 
+impl Finding {
+    /// The instructions of its first two ends, the lower one first; twice the same where there is one.
+    pub fn sites(&self) -> (Site, Site) {
+        let first = self.ends.first().map_or(Site(u32::MAX), |e| e.site);
+        let second = self.ends.get(1).map_or(first, |e| e.site);
+        (first.min(second), first.max(second))
+    }
+}
+
 /// Findings grouped by rule and sites: memory grows with the program's size, never
 /// with the number of findings.
 #[derive(Clone, Debug, Default)]
@@ -152,9 +161,8 @@ impl Findings {
     }
 
     fn key(finding: &Finding) -> (Rule, Site, Site) {
-        let first = finding.ends.first().map_or(Site(u32::MAX), |e| e.site);
-        let second = finding.ends.get(1).map_or(first, |e| e.site);
-        (finding.rule, first.min(second), first.max(second))
+        let (first, second) = finding.sites();
+        (finding.rule, first, second)
     }
 
     /// Counts one more of a known group, the cheap way; false if the group is new.

@@ -102,7 +102,7 @@ fn the_unchanged_files_are_good() {
 fn keys_and_shapes() {
     assert_snapshot!(right("title: A", "titel: A"), @"cases/scan/small/right.yaml:1:1: unknown key `titel` (did you mean `title`?)");
     assert_snapshot!(right("    grid: blocks", "    gird: blocks"), @"cases/scan/small/right.yaml:12:5: unknown key `gird` (did you mean `grid`?)");
-    assert_snapshot!(right("random}", "random, zzz: 1}"), @"cases/scan/small/right.yaml:8:48: unknown key `zzz` (known: type, length, values)");
+    assert_snapshot!(right("random}", "random, zzz: 1}"), @"cases/scan/small/right.yaml:8:48: unknown key `zzz` (known: type, length, values, memory, symbol)");
     assert_snapshot!(right("inclusive_scan(data)", "{is: sum(data), fist: 1}"), @"cases/scan/small/right.yaml:16:24: unknown key `fist` (did you mean `first`?)");
     assert_snapshot!(right("title: A scan\n", ""), @"cases/scan/small/right.yaml:1:1: missing field `title`");
     assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` can't stand here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
@@ -164,7 +164,7 @@ fn twins_and_verdicts() {
     assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` belongs to a buggy case, one with a `twin`");
     assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: nothing can be missed in a case without a `twin`");
     assert_snapshot!(right("oracle:\n  out: inclusive_scan(data)\n", ""), @"cases/scan/small/right.yaml:1:1: a correct case needs an `oracle` (or `prints`)");
-    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, oracle, prints, wrong-results, perf, limits, expect)");
+    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, plan, oracle, prints, wrong-results, perf, limits, expect)");
     let mut files = Files::new();
     files.set(
         "cases/scan/small/other.yaml",

@@ -66,7 +66,9 @@ fn main() -> ExitCode {
         required,
         tool: variable("RACETRAP_TOOL"),
     });
-    let trials = (0..setting.catalog.cases.len()).map(|index| {
+    let cases = setting.catalog.cases.iter().enumerate();
+    let for_gpus = cases.filter(|(_, entry)| entry.case.is_for_gpus());
+    let trials = for_gpus.map(|(index, _)| {
         let shared = Arc::clone(&setting);
         let name = setting.catalog.cases[index].id.clone();
         Trial::test(name, move || test(&shared, &shared.catalog.cases[index]))

@@ -199,6 +199,59 @@ fn copies_streams_and_events() {
 }
 
 #[test]
+fn the_host_copies_and_variables_are_found() {
+    let mut device = Device::new();
+    let host = |index, offset| Place::Host { index, offset };
+    let variable = |symbol: &str, bytes, data| Buffer {
+        bytes,
+        data,
+        read_bytes: None,
+        symbol: Some(symbol.to_owned()),
+    };
+    let mut job = job(vec![]);
+    job.buffers = vec![variable("table", 12, None)];
+    job.host = vec![buffer(&[7, 8]), Buffer::uninitialized(8)];
+    job.steps = vec![
+        Step::Host {
+            from: host(0, 4),
+            to: host(1, 0),
+            bytes: 4,
+        },
+        Step::Copy {
+            from: host(0, 0),
+            to: Place::Buffer {
+                index: 0,
+                offset: 4,
+            },
+            bytes: 4,
+            stream: 0,
+        },
+    ];
+    job.read = vec![0];
+    job.read_host = vec![1];
+    let done = device.done(&job);
+    assert_eq!(ints(&done.buffers[0]), [10, 7, 30]);
+    assert_eq!(ints(&done.host[0]), [8, 0]);
+    job.buffers[0].bytes = 20;
+    assert_eq!(
+        device.error(&job).to_string(),
+        "the PTX has no variable `table` of 20 bytes or more"
+    );
+    job.steps[0] = Step::Host {
+        from: host(0, 0),
+        to: Place::Buffer {
+            index: 0,
+            offset: 0,
+        },
+        bytes: 4,
+    };
+    assert_eq!(
+        device.error(&job).to_string(),
+        "the job makes no sense: step 0: the host copies host memory alone"
+    );
+}
+
+#[test]
 fn only_what_is_asked_for_is_read() {
     let mut long = buffer(&[1, 2, 3]);
     long.read_bytes = Some(8);

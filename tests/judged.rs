@@ -16,7 +16,7 @@
 //! schedules. Every finding must have its tag, and every tag must be hit by the first check alone.
 
 use clap::Parser;
-use racetrap::catalog::annotation::{Fault, Tag, parse};
+use racetrap::catalog::annotation::{Fault, Home, Tag, parse};
 use racetrap::catalog::machine::{Seen, SeenEnd};
 use racetrap::cli::check::{CheckArgs, Checked, Found, check};
 use racetrap::exit;
@@ -93,6 +93,7 @@ impl Kernel {
     /// A finding's places as lines of this kernel's file.
     fn seen(&self, found: &Found) -> Seen {
         let ends = found.ends.iter().map(|(action, lines)| SeenEnd {
+            home: Home::Kernel,
             action: *action,
             lines: lines
                 .iter()

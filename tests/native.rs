@@ -1,15 +1,15 @@
 //! Judging a case by its results, with the simulator in the GPU's place: jobs are made, done and compared as on a GPU.
 
-use racetrap::backend::{Options, Session};
+use racetrap::backend::{Command, Options, Order, Session};
 use racetrap::catalog::load::{Catalog, Entry};
 use racetrap::catalog::native::{self, Native, Settings, probe};
 use racetrap::device::client::{ClientError, RunJob};
 use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{DeviceInfo, Done, Job, Param, Reply, Step};
+use racetrap::device::job::{Buffer, DeviceInfo, Done, Job, Launch, Param, Place, Reply, Step};
 use racetrap::ptx::parse;
 use racetrap::report::Verdict;
 use racetrap::rules::Rule;
-use racetrap::simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, Stop};
+use racetrap::simt::{Dim3, Limits, Program, ScheduleSpec, Stop};
 use std::time::Duration;
 
 /// Does jobs on the simulator.
@@ -36,51 +36,86 @@ impl RunJob for Simulated {
     fn run(&mut self, job: &Job, limit: Duration) -> Result<Reply, ClientError> {
         assert_eq!(job.problem(), None);
         self.jobs += 1;
-        let mut session = Session::new(Options {
+        let options = Options {
             schedule: self.schedule.clone(),
             limits: Limits {
                 steps: 4_000_000,
                 ..Limits::default()
             },
             ..Options::default()
-        });
-        let mut addresses = Vec::new();
-        for buffer in &job.buffers {
-            let address = session.device().alloc(buffer.bytes, "buffer").unwrap();
-            if let Some(data) = &buffer.data
-                && !data.0.is_empty()
-            {
-                session.device().write(address, &data.0).unwrap();
-            }
-            addresses.push(address);
-        }
+        };
+        let order = Order::new(&job.steps.iter().map(command).collect::<Vec<_>>());
+        let sequence = order.sequence(&self.schedule);
+        let mut session = Session::ordered(options, order, job.steps.len());
         let module = (!job.ptx.is_empty()).then(|| parse(&job.ptx).unwrap());
-        let mut failed = None;
-        for (index, step) in job.steps.iter().enumerate() {
-            let (Step::Launch(launch), Some(module)) = (step, &module) else {
-                panic!("a plan's steps are launches")
+        let programs: Vec<Option<Program>> = job
+            .steps
+            .iter()
+            .map(|step| match (step, &module) {
+                (Step::Launch(l), Some(module)) => {
+                    Some(Program::lower(module, &job.ptx, &l.entry).unwrap())
+                }
+                _ => None,
+            })
+            .collect();
+        for program in programs.iter().flatten() {
+            session.device().load(program).unwrap();
+        }
+        let [addresses, host] = [&job.buffers, &job.host].map(|buffers| {
+            let allocate = |buffer: &Buffer| {
+                let device = session.device();
+                let address = match &buffer.symbol {
+                    Some(symbol) => device.variable(symbol).unwrap(),
+                    None => device.alloc(buffer.bytes, "buffer").unwrap(),
+                };
+                if let Some(data) = &buffer.data
+                    && !data.0.is_empty()
+                {
+                    device.write(address, &data.0).unwrap();
+                }
+                address
             };
-            let program = Program::lower(module, &job.ptx, &launch.entry).unwrap();
+            buffers.iter().map(allocate).collect::<Vec<u64>>()
+        });
+        let at = |place: &Place| match place {
+            Place::Buffer { index, offset } => addresses[*index] + offset,
+            Place::Host { index, offset } => host[*index] + offset,
+        };
+        let mut failed = None;
+        for index in sequence {
+            let launch = match &job.steps[index] {
+                Step::Launch(launch) => launch,
+                Step::Copy {
+                    from, to, bytes, ..
+                }
+                | Step::Host { from, to, bytes } => {
+                    session.copy(index, at(from), at(to), *bytes, 4).unwrap();
+                    continue;
+                }
+                step => panic!("{step:?} does nothing to memory"),
+            };
+            let program = programs[index].as_ref().unwrap();
             assert_eq!(launch.params.len(), program.params.len());
             let mut params = vec![0; program.param_bytes as usize];
             for (given, param) in launch.params.iter().zip(&program.params) {
                 let bytes = match given {
                     Param::Buffer(index) => addresses[*index].to_le_bytes().to_vec(),
+                    Param::Host(index) => host[*index].to_le_bytes().to_vec(),
                     Param::Bytes(bytes) => bytes.0.clone(),
                 };
                 assert_eq!(bytes.len(), param.bytes as usize);
                 params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
             }
             let dim = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-            let how = Launch {
+            let how = racetrap::simt::Launch {
                 grid: dim(launch.grid),
                 block: dim(launch.block),
                 dynamic_shared: launch.shared,
                 params,
                 cooperative: launch.cooperative,
-                number: 0,
+                number: index as u32,
             };
-            if session.launch(&program, &how).is_err() {
+            if session.launch_as_numbered(program, &how).is_err() {
                 failed = Some(index);
                 break;
             }
@@ -105,19 +140,37 @@ impl RunJob for Simulated {
                 printed: String::new(),
             });
         }
-        let read = |device: &Device, index: usize| {
-            let bytes = job.buffers[index]
-                .read_bytes
-                .unwrap_or(job.buffers[index].bytes);
+        let read = |buffers: &[Buffer], addresses: &[u64], index: usize| {
+            let bytes = buffers[index].read_bytes.unwrap_or(buffers[index].bytes);
             device.read(addresses[index], bytes).unwrap().into()
         };
+        let device_memory = |i: &usize| read(&job.buffers, &addresses, *i);
+        let host_memory = |i: &usize| read(&job.host, &host, *i);
         Ok(Reply::Done(Done {
-            buffers: job.read.iter().map(|i| read(&device, *i)).collect(),
-            host: Vec::new(),
+            buffers: job.read.iter().map(device_memory).collect(),
+            host: job.read_host.iter().map(host_memory).collect(),
             printed: outcome.output,
             nanoseconds: vec![1; job.steps.len()],
             device: info(),
         }))
+    }
+}
+
+fn command(step: &Step) -> Command {
+    match step {
+        Step::Launch(Launch { stream, .. }) | Step::Copy { stream, .. } => {
+            Command::Operation { stream: *stream }
+        }
+        Step::Host { .. } => Command::Host,
+        Step::Record { event, stream } => Command::Record {
+            event: *event,
+            stream: *stream,
+        },
+        Step::Wait { event, stream } => Command::Wait {
+            event: *event,
+            stream: *stream,
+        },
+        Step::Synchronize { stream } => Command::Synchronize { stream: *stream },
     }
 }
 
@@ -134,7 +187,7 @@ fn tried(catalog: &Catalog, entry: &Entry, runs: u32, schedule: ScheduleSpec) ->
 fn every_case_becomes_a_job_with_the_right_results() {
     let catalog = Catalog::embedded().unwrap();
     let mut caught = 0;
-    for entry in &catalog.cases {
+    for entry in catalog.cases.iter().filter(|e| e.case.is_for_gpus()) {
         let native = tried(&catalog, entry, 3, ScheduleSpec::LaneByLane);
         let (id, summary) = (&entry.id, &native.summary);
         assert!(native.ok(), "{id}: {:?}: {summary}", native.verdict);

@@ -1,6 +1,9 @@
 //! What executes a plan of launches: the simulator here, a real GPU behind the
 //! same vocabulary of buffers and launches elsewhere.
 
+pub mod concurrent;
+pub mod order;
 pub mod simulator;
 
+pub use order::{Command, Order};
 pub use simulator::{Independence, Options, Outcome, Session};

@@ -1,12 +1,21 @@
-//! A session on the simulator: one device, its detectors, and launches one after another.
+//! A session on the simulator: one device, its detectors, and launches and copies one after another.
+//!
+//! A host program whose operations are not all ordered is executed in one of the sequences that its [`Order`] allows; what its operations
+//! did to memory is compared pair by pair ([`super::concurrent`]), so that a conflict is found whichever ran first.
 
+use super::concurrent::{Concurrent, Unknown};
+use super::order::Order;
 use crate::detect::Detectors;
+use crate::detect::footprint::Footprint;
 use crate::finding::{Action, Detail, End, Finding};
 use crate::rules::Rule;
 use crate::simt::ids::*;
+use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::observer::Party;
 use crate::simt::schedule::Trace;
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop, launch};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// How a session runs.
 #[derive(Clone, Debug)]
@@ -78,6 +87,11 @@ pub struct Session {
     output: String,
     traces: Vec<Trace>,
     steps: u64,
+    /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
+    found: BTreeMap<(Rule, usize, Site, Site), Finding>,
+    kernels: Vec<String>,
+    /// Where not all operations are ordered, and how many steps there are.
+    concurrent: Option<(Concurrent, usize)>,
 }
 
 impl Session {
@@ -94,6 +108,18 @@ impl Session {
             output: String::new(),
             traces: Vec::new(),
             steps: 0,
+            found: BTreeMap::new(),
+            kernels: Vec::new(),
+            concurrent: None,
+        }
+    }
+
+    /// A session with operations that are ordered like this, of a host program of so many steps.
+    pub fn ordered(options: Options, order: Order, steps: usize) -> Session {
+        let concurrent = order.has_concurrency();
+        Session {
+            concurrent: concurrent.then(|| (Concurrent::new(order), steps)),
+            ..Session::new(options)
         }
     }
 
@@ -113,22 +139,38 @@ impl Session {
             number,
             ..how.clone()
         };
+        self.launch_as_numbered(program, &how)
+    }
+
+    /// The same where the host program's steps have numbers.
+    ///
+    /// # Errors
+    /// [`Stop`]. Deadlocks and endless kernels have become findings, too.
+    pub fn launch_as_numbered(&mut self, program: &Program, how: &Launch) -> Result<Stats, Stop> {
+        let kernel = self.kernel(&program.entry);
+        self.detectors.enter(kernel);
+        if self.concurrent.is_some() {
+            self.detectors.record_footprint();
+        }
         let o = &self.options;
         let ended = launch(
             &mut self.device,
             program,
-            &how,
+            how,
             &o.schedule,
             &o.limits,
             o.jobs,
             &mut self.detectors,
         );
+        self.keep_findings(kernel);
         let facts = &program.facts;
         if facts.steered {
             self.independence = Independence::Dependent;
         } else if facts.order_in_results && self.independence == Independence::Independent {
             self.independence = Independence::VerdictOnly;
         }
+        let footprint = self.detectors.take_footprint().unwrap_or_default();
+        let ended = self.judge(how.number as usize, &program.entry, footprint, ended);
         match &ended {
             Ok(stats) => {
                 self.output.push_str(&stats.output);
@@ -136,17 +178,91 @@ impl Session {
                 self.steps += stats.steps;
             }
             Err(stop) => {
-                self.extra.extend(finding(stop, number));
+                self.extra.extend(finding(stop, how.number));
                 self.stopped = Some(stop.clone());
             }
         }
         ended
     }
 
+    /// Copies memory as step `number` of the host program, with what is known of its having been written. Addresses are the device's;
+    /// `element` is the size of what lies there, in bytes, for what is said of it.
+    ///
+    /// # Errors
+    /// [`MemoryError`], where a range lies in no allocation.
+    pub fn copy(
+        &mut self,
+        number: usize,
+        from: u64,
+        to: u64,
+        bytes: u64,
+        element: u32,
+    ) -> Result<(), MemoryError> {
+        self.device.copy(from, to, bytes)?;
+        if let Some((concurrent, _)) = &mut self.concurrent {
+            let range = |address: u64| Some((address - GLOBAL_BASE, bytes));
+            let footprint = Footprint::of_host(range(from), range(to), element);
+            // Two operations of which one is a copy don't synchronise.
+            let _ = concurrent.executed(number, None, footprint);
+        }
+        Ok(())
+    }
+
+    /// What unordered operations have to do with how a launch ended.
+    fn judge(
+        &mut self,
+        number: usize,
+        entry: &str,
+        footprint: Footprint,
+        ended: Result<Stats, Stop>,
+    ) -> Result<Stats, Stop> {
+        let Some((concurrent, steps)) = &mut self.concurrent else {
+            return ended;
+        };
+        let waits = matches!(ended, Err(Stop::NoProgress { .. } | Stop::Deadlock { .. }));
+        if waits && footprint.may_synchronise() && concurrent.is_awaited(number, *steps) {
+            // It may wait for what a kernel does that has yet to run here.
+            let other = "another kernel".to_owned();
+            return Err(Stop::KernelsSynchronise(entry.to_owned(), other));
+        }
+        let stats = ended?;
+        match concurrent.executed(number, Some(entry), footprint) {
+            Ok(()) => Ok(stats),
+            Err(Unknown { kernels: [a, b] }) => Err(Stop::KernelsSynchronise(a, b)),
+        }
+    }
+
+    /// The number of a kernel.
+    fn kernel(&mut self, entry: &str) -> usize {
+        let known = self.kernels.iter().position(|k| k == entry);
+        known.unwrap_or_else(|| {
+            self.kernels.push(entry.to_owned());
+            self.kernels.len() - 1
+        })
+    }
+
+    /// Puts the findings of a launch to those of the same kernel's earlier ones.
+    fn keep_findings(&mut self, kernel: usize) {
+        for finding in self.detectors.take_findings() {
+            let (first, second) = finding.sites();
+            match self.found.entry((finding.rule, kernel, first, second)) {
+                Entry::Vacant(none) => drop(none.insert(finding)),
+                Entry::Occupied(mut known) => known.get_mut().count += finding.count,
+            }
+        }
+    }
+
     /// Ends the session.
     pub fn finish(mut self) -> (Outcome, Device) {
-        let mut findings = self.detectors.take_findings();
+        let mut findings: Vec<_> = self.found.into_values().collect();
+        findings.append(&mut self.detectors.take_notes());
         findings.append(&mut self.extra);
+        if let Some((concurrent, _)) = self.concurrent {
+            if concurrent.meets() {
+                self.independence = Independence::Dependent;
+            }
+            findings.append(&mut concurrent.into_findings());
+        }
         findings.sort_by_key(|f| (f.rule, f.ends.first().map(|e| e.site)));
         let outcome = Outcome {
             findings,

@@ -34,6 +34,15 @@ impl Fault {
     }
 }
 
+/// Where tags stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Home {
+    /// On the lines of a kernel's file.
+    Kernel,
+    /// On the steps of a case's plan.
+    Case,
+}
+
 /// One tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
@@ -43,7 +52,9 @@ pub struct Tag {
     pub number: u32,
     /// What the threads do there; empty where any action will do.
     pub actions: Vec<Action>,
-    /// The line in the kernel's file, from 1.
+    /// The file that it is in.
+    pub home: Home,
+    /// The line in that file, from 1.
     pub line: u32,
     /// The column where the tag starts, from 1.
     pub column: usize,
@@ -72,22 +83,29 @@ pub fn action_name(action: Action) -> &'static str {
         .map_or("", |(name, _)| name)
 }
 
-/// The mark that starts an annotation.
-const MARK: &str = "//~";
-
-/// All tags of a kernel's source. `file` is its name in error messages.
+/// All tags of a kernel's source, `//~ …`. `file` is its name in error messages.
 pub fn parse(file: &str, source: &str) -> Result<Vec<Tag>, Vec<CatalogError>> {
+    read(file, source, "//~", Home::Kernel)
+}
+
+/// All tags of a case's own file, `#~ …`: they apply to this case.
+pub fn parse_case(file: &str, source: &str) -> Result<Vec<Tag>, Vec<CatalogError>> {
+    read(file, source, "#~", Home::Case)
+}
+
+fn read(file: &str, source: &str, mark: &str, home: Home) -> Result<Vec<Tag>, Vec<CatalogError>> {
     let (mut tags, mut errors) = (Vec::new(), Vec::new());
     for (index, line) in source.lines().enumerate() {
-        let starts: Vec<_> = line.match_indices(MARK).map(|(at, _)| at).collect();
+        let starts: Vec<_> = line.match_indices(mark).map(|(at, _)| at).collect();
         for (k, start) in starts.iter().enumerate() {
             let end = starts.get(k + 1).copied().unwrap_or(line.len());
             let mut reader = Reader {
                 file,
                 line,
                 number: index + 1,
-                position: start + MARK.len(),
+                position: start + mark.len(),
                 end,
+                home,
             };
             match reader.annotation() {
                 Ok(read) => tags.extend(read),
@@ -108,6 +126,7 @@ struct Reader<'a> {
     number: usize,
     position: usize,
     end: usize,
+    home: Home,
 }
 
 impl<'a> Reader<'a> {
@@ -231,6 +250,7 @@ impl<'a> Reader<'a> {
             fault,
             number,
             actions,
+            home: self.home,
             line,
             column,
             cases: cases.to_vec(),

@@ -94,6 +94,7 @@ mod tests {
             shared: 0,
             args,
             cooperative: false,
+            stream: 0,
         }
     }
 

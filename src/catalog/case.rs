@@ -5,6 +5,7 @@
 
 use super::compiled::PtxExpectations;
 use super::expression::Expression;
+use super::host::{Memory, Step};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,11 +37,15 @@ pub struct Case {
     /// geometry. Smaller is simpler: a counterexample is shrunk towards the lower end of a range and the first choice.
     #[serde(default)]
     pub sizes: BTreeMap<String, SizeSpec>,
-    /// Global memory, by name.
+    /// Memory, by name: the device's or the host's.
     #[serde(default)]
     pub buffers: BTreeMap<String, Buffer>,
     /// What is launched, in order, on one stream.
+    #[serde(default)]
     pub launches: Vec<Launch>,
+    /// What the host does, step by step, in place of `launches`: with streams, events, copies and memory of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<Step>,
     /// What the buffers must hold at the end, by buffer. Names are those after the last `swap`.
     #[serde(default)]
     pub oracle: BTreeMap<String, Oracle>,
@@ -75,7 +80,7 @@ pub enum DefineValue {
     Word(String),
 }
 
-/// A piece of global memory.
+/// A piece of memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Buffer {
@@ -87,6 +92,12 @@ pub struct Buffer {
     pub length: Option<Expression>,
     /// What it holds at the start.
     pub values: Fill,
+    /// Where it lies.
+    #[serde(default, skip_serializing_if = "Memory::is_usual")]
+    pub memory: Memory,
+    /// The kernel's `__constant__` or `__device__` variable that it is. Without a symbol, it is allocated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
 }
 
 /// One kernel launch, or a loop of them.
@@ -116,6 +127,9 @@ pub struct Launch {
     /// Two buffers whose names change places after every (repetition of the) launch.
     #[serde(default)]
     pub swap: Option<[String; 2]>,
+    /// The stream, in a `plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
 }
 
 /// An argument of a launch.
@@ -302,6 +316,17 @@ impl Case {
     /// Whether something is wrong with the kernel: it has a fixed twin.
     pub fn is_buggy(&self) -> bool {
         self.twin.is_some()
+    }
+
+    /// Whether it is run on GPUs, too: unified memory behaves differently from one system to the next.
+    pub fn is_for_gpus(&self) -> bool {
+        self.buffers.values().all(|b| b.memory != Memory::Managed)
+    }
+
+    /// Everything that is launched, in order.
+    pub fn launched(&self) -> impl Iterator<Item = &Launch> {
+        let planned = self.plan.iter().filter_map(|step| step.launch.as_ref());
+        self.launches.iter().chain(planned)
     }
 
     /// Whether it is buggy or the simulator is expected to find something: a case of which the twin may

@@ -65,12 +65,11 @@ pub fn example(
 ) -> Counterexample {
     let case = &entry.case;
     let largest = plan
-        .launches
-        .iter()
+        .launches()
         .max_by_key(|l| l.grid.count() * l.block.count());
     let (threads, blocks) = largest.map_or((0, 0), |l| (l.block.count(), l.grid.count()));
     let is_geometry = |name: &str| {
-        case.launches.iter().any(|l| {
+        case.launched().any(|l| {
             let is = |e: &Vec<Expression>| e.len() == 1 && e[0].as_name() == Some(name);
             is(&l.grid.0) || is(&l.block.0)
         })

@@ -5,10 +5,13 @@ use super::annotation::{self, Tag};
 use super::case::Case;
 use super::check;
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
+use super::locate::locate;
 use super::pinned;
 use super::tree::Tree;
+use crate::report::SourceFile;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A case, with what belongs to it.
 #[derive(Clone, Debug)]
@@ -22,6 +25,10 @@ pub struct Entry {
     pub case: Case,
     /// The tags that apply to it.
     pub tags: Vec<Tag>,
+    /// The text of its file, which has the steps of its plan.
+    pub source: Arc<SourceFile>,
+    /// The line of each step.
+    steps: Vec<u32>,
 }
 
 impl Entry {
@@ -33,6 +40,11 @@ impl Entry {
     /// The rest of its name: the family.
     pub fn family(&self) -> &str {
         self.id.rsplit_once('/').map_or("", |(family, _)| family)
+    }
+
+    /// The line of its file on which a step of its plan begins; 1 where there is no such step.
+    pub fn step_line(&self, step: usize) -> u32 {
+        self.steps.get(step).copied().unwrap_or(1)
     }
 
     /// The kernel's file: `kernels/scan/warp.cu`. Findings name lines in it.
@@ -83,12 +95,26 @@ impl Catalog {
                 .trim_end_matches(".yaml")
                 .to_owned();
             match from_yaml(file, text) {
-                Ok(case) => cases.push(Entry {
-                    id,
-                    file: file.to_owned(),
-                    case,
-                    tags: Vec::new(),
-                }),
+                Ok(case) => {
+                    let steps = (0..case.plan.len())
+                        .map(|step| locate(text, &["plan".into(), step.into()]).0 as u32)
+                        .collect();
+                    let tags = annotation::parse_case(file, text).unwrap_or_else(|bad| {
+                        errors.extend(bad);
+                        Vec::new()
+                    });
+                    cases.push(Entry {
+                        id,
+                        file: file.to_owned(),
+                        case,
+                        tags,
+                        source: Arc::new(SourceFile {
+                            path: file.to_owned(),
+                            text: text.to_owned(),
+                        }),
+                        steps,
+                    });
+                }
                 Err(error) => errors.push(error),
             }
         }

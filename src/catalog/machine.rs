@@ -1,18 +1,22 @@
 //! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
 
+use super::annotation::Home;
 use super::arguments::{self, Encoded};
 use super::case::Case;
 use super::compare::Left;
+use super::host::{STREAM, Step};
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
-use super::plan::{Plan, PlannedLaunch, Value};
+use super::plan::{Does, Plan, PlannedLaunch, PlannedStep, Value};
 use crate::backend::{Independence, Options, Session};
 use crate::finding::{Action, Finding};
 use crate::ptx::{matches_entry, parse};
-use crate::report::{Diagnostic, KernelView, Scene, SourceFile, Sources, diagnose};
+use crate::report::{
+    Diagnostic, HostView, KernelView, Scene, SourceFile, Sources, View, diagnose, view::HOST,
+};
 use crate::rules::Rule;
-use crate::simt::memory::MemoryError;
+use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::observer::{Blind, Observer};
 use crate::simt::{
     Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
@@ -101,6 +105,22 @@ pub enum MachineError {
     /// The buffers don't fit.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// A symbol that the module does not have.
+    #[error("the kernel's file has no variable `{symbol}` (or no kernel of the case uses it)")]
+    NoSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// A buffer that is longer than the variable that it is.
+    #[error("`{symbol}` has {held} bytes in the kernel's file, and the case says {bytes}")]
+    ShortSymbol {
+        /// The symbol.
+        symbol: String,
+        /// Its size.
+        held: u64,
+        /// The case's.
+        bytes: u64,
+    },
     /// A launch that is only watched did not come to its end.
     #[error("`{entry}` did not end: {stop}")]
     Stopped {
@@ -150,8 +170,10 @@ pub struct Seen {
 pub struct SeenEnd {
     /// What the thread did.
     pub action: Action,
-    /// The lines of the kernel's file on which its instruction lies, from the innermost inlined call
-    /// outwards.
+    /// The file that the lines are in.
+    pub home: Home,
+    /// The lines on which its instruction lies, from the innermost inlined call
+    /// outwards; the line of a step of the host.
     pub lines: Vec<u32>,
 }
 
@@ -213,20 +235,37 @@ impl<'c> Prepared<'c> {
         schedule: &ScheduleSpec,
         wall: Option<Duration>,
     ) -> Result<Ran, MachineError> {
-        let mut session = Session::new(Options {
+        let options = Options {
             schedule: schedule.clone(),
             limits: self.limits(wall),
             jobs: 1,
             // The figures are those of warps that stay together, as on hardware.
             perf: !self.entry.case.perf.is_empty() && *schedule == ScheduleSpec::Lockstep,
             device_bytes: DEVICE_BYTES,
-        });
-        let addresses = load(session.device(), plan)?;
-        for planned in &plan.launches {
-            let program = self.program(planned)?;
-            let how = made(planned, program, &addresses)?;
-            if session.launch(program, &how).is_err() {
-                break;
+        };
+        let order = plan.order();
+        let sequence = order.sequence(schedule);
+        let mut session = Session::ordered(options, order, plan.steps.len());
+        let addresses = self.load(session.device(), plan)?;
+        for number in sequence {
+            match &plan.steps[number].does {
+                Does::Launch(planned) => {
+                    let program = self.program(planned)?;
+                    let how = Launch {
+                        number: number as u32,
+                        ..made(planned, program, &addresses)?
+                    };
+                    if session.launch_as_numbered(program, &how).is_err() {
+                        break;
+                    }
+                }
+                Does::Copy { copy, .. } | Does::Host(copy) => {
+                    let from = addresses[copy.from] + copy.from_offset;
+                    let to = addresses[copy.to] + copy.to_offset;
+                    let element = plan.buffers[copy.to].element.bytes() as u32;
+                    session.copy(number, from, to, copy.bytes, element)?;
+                }
+                Does::Record { .. } | Does::Wait { .. } | Does::Synchronize { .. } => {}
             }
         }
         let (outcome, device) = session.finish();
@@ -252,9 +291,19 @@ impl<'c> Prepared<'c> {
     /// Mistakes of the case, and a launch that does not come to its end.
     pub fn watch<O: Observer>(&self, plan: &Plan, mut observer: O) -> Result<O, MachineError> {
         let mut device = Device::new(DEVICE_BYTES);
-        let addresses = load(&mut device, plan)?;
+        let addresses = self.load(&mut device, plan)?;
         let limits = self.limits(None);
-        for planned in &plan.launches {
+        for step in &plan.steps {
+            let planned = match &step.does {
+                Does::Launch(planned) => planned,
+                Does::Copy { copy, .. } | Does::Host(copy) => {
+                    let from = addresses[copy.from] + copy.from_offset;
+                    let to = addresses[copy.to] + copy.to_offset;
+                    device.copy(from, to, copy.bytes)?;
+                    continue;
+                }
+                Does::Record { .. } | Does::Wait { .. } | Does::Synchronize { .. } => continue,
+            };
             let program = self.program(planned)?;
             let how = made(planned, program, &addresses)?;
             device.load(program)?;
@@ -291,9 +340,10 @@ impl<'c> Prepared<'c> {
             shared: 0,
             args,
             cooperative: false,
+            stream: 0,
         };
         let mut device = Device::new(DEVICE_BYTES);
-        let addresses = load(&mut device, plan)?;
+        let addresses = self.load(&mut device, plan)?;
         let program = self.program(&planned)?;
         let how = made(&planned, program, &addresses)?;
         device.load(program)?;
@@ -340,22 +390,24 @@ impl<'c> Prepared<'c> {
             })
     }
 
-    /// A finding in terms of the kernel's lines.
+    /// A finding in terms of the lines of the kernel and of the case.
     pub fn seen(&self, plan: &Plan, finding: &Finding) -> Seen {
         let file = self.entry.kernel_file();
         let ends = finding.ends.iter().map(|end| {
-            let program = plan
-                .launches
-                .get(end.launch as usize)
-                .and_then(|l| self.programs.get(l.entry.as_str()));
-            let lines = program.map_or(&[][..], |p| &p.site(end.site).lines);
+            let (action, step) = (end.action, &plan.steps[end.launch as usize]);
+            let program = step.launch().map(|l| self.programs.get(l.entry.as_str()));
+            let (home, lines) = match program {
+                None => (Home::Case, vec![self.entry.step_line(step.origin)]),
+                Some(program) => {
+                    let lines = program.map_or(&[][..], |p| &p.site(end.site).lines);
+                    let here = lines.iter().filter(|l| l.file == file);
+                    (Home::Kernel, here.map(|l| l.line).collect())
+                }
+            };
             SeenEnd {
-                action: end.action,
-                lines: lines
-                    .iter()
-                    .filter(|l| l.file == file)
-                    .map(|l| l.line)
-                    .collect(),
+                action,
+                home,
+                lines,
             }
         });
         Seen {
@@ -374,29 +426,48 @@ impl<'c> Prepared<'c> {
         let mut sources = Sources::new();
         sources.add(&self.entry.kernel_file(), self.source);
         let defines = self.entry.case.define_flags();
-        let views: Vec<_> = plan
-            .launches
-            .iter()
-            .filter_map(|l| {
-                let program = self.programs.get(l.entry.as_str())?;
-                let shape = (l.grid, l.block);
-                Some(KernelView::new(
-                    program,
+        let views = plan.steps.iter().map(|step| {
+            let launch = step.launch();
+            let program = launch.and_then(|l| self.programs.get(l.entry.as_str()));
+            match (launch, program) {
+                (Some(l), Some(program)) => {
+                    let shape = (l.grid, l.block);
+                    let device = &ran.device;
+                    let view =
+                        KernelView::new(program, device, shape, &self.ptx, &sources, &defines);
+                    View::Kernel(view)
+                }
+                _ => View::Host(HostView::new(
+                    &self.who(plan, step),
                     &ran.device,
-                    shape,
-                    &self.ptx,
-                    &sources,
-                    &defines,
-                ))
-            })
-            .collect();
+                    &self.entry.source,
+                    self.entry.step_line(step.origin),
+                )),
+            }
+        });
+        let views = views.collect();
         let mut scene = Scene {
-            launches: views,
+            steps: views,
             sources: &mut sources,
         };
         findings
             .map(|finding| diagnose(finding, &mut scene))
             .collect()
+    }
+
+    /// Who does a step that is no launch, for people.
+    fn who(&self, plan: &Plan, step: &PlannedStep) -> String {
+        let name = |index: usize| &plan.buffers[index].name;
+        let given = self.entry.case.plan.get(step.origin);
+        let stream = given.and_then(Step::stream).unwrap_or(STREAM);
+        match &step.does {
+            Does::Copy { copy, .. } => format!(
+                "the copy from `{}` to `{}` on stream `{stream}`",
+                name(copy.from),
+                name(copy.to)
+            ),
+            _ => HOST.to_owned(),
+        }
     }
 
     /// Where in the source an instruction lies that stopped a run.
@@ -406,12 +477,53 @@ impl<'c> Prepared<'c> {
         else {
             return None;
         };
-        plan.launches.iter().find_map(|l| {
+        plan.launches().find_map(|l| {
             let program = self.programs.get(l.entry.as_str())?;
             let line = program.sites.get(site.0 as usize)?.lines.last()?;
             Some(format!("{}:{}", line.file, line.line))
         })
     }
+
+    /// Puts a plan's buffers into memory.
+    fn load(&self, device: &mut Device, plan: &Plan) -> Result<Vec<u64>, MachineError> {
+        let mut addresses = Vec::new();
+        for buffer in &plan.buffers {
+            let bytes = buffer.length * buffer.element.bytes() as u64;
+            let address = match &buffer.symbol {
+                Some(symbol) => {
+                    for program in self.programs.values() {
+                        device.load(program)?;
+                    }
+                    variable(device, symbol, bytes)?
+                }
+                None if buffer.memory.is_of_host() => device.alloc_host(bytes, &buffer.name)?,
+                None => device.alloc(bytes, &buffer.name)?,
+            };
+            if let Some(data) = buffer.data.as_ref().filter(|data| !data.is_empty()) {
+                device.write(address, &data.to_bytes(buffer.element))?;
+            }
+            addresses.push(address);
+        }
+        Ok(addresses)
+    }
+}
+
+/// The address of a module's variable of at least so many bytes.
+fn variable(device: &Device, symbol: &str, bytes: u64) -> Result<u64, MachineError> {
+    let address = device.variable(symbol).ok_or_else(|| {
+        let symbol = symbol.to_owned();
+        MachineError::NoSymbol { symbol }
+    })?;
+    let held = device.allocation_at(address - GLOBAL_BASE);
+    let held = held.map_or(0, |allocation| allocation.bytes);
+    if held < bytes {
+        return Err(MachineError::ShortSymbol {
+            symbol: symbol.to_owned(),
+            held,
+            bytes,
+        });
+    }
+    Ok(address)
 }
 
 /// Warp-instructions of a launch, where the case sets no budget.
@@ -438,21 +550,9 @@ impl Left for Ran {
 
 /// The kernels that a case names.
 fn kernels(case: &Case) -> BTreeSet<&str> {
-    let launched = case.launches.iter().map(|l| l.entry.as_str());
+    let launched = case.launched().map(|l| l.entry.as_str());
     let oracles = case.oracle.values().filter_map(|o| o.kernel.as_deref());
     launched.chain(oracles).collect()
-}
-
-fn load(device: &mut Device, plan: &Plan) -> Result<Vec<u64>, MachineError> {
-    let mut addresses = Vec::new();
-    for buffer in &plan.buffers {
-        let address = device.alloc(buffer.length * buffer.element.bytes() as u64, &buffer.name)?;
-        if let Some(data) = buffer.data.as_ref().filter(|data| !data.is_empty()) {
-            device.write(address, &data.to_bytes(buffer.element))?;
-        }
-        addresses.push(address);
-    }
-    Ok(addresses)
 }
 
 fn made(

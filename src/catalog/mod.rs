@@ -20,6 +20,7 @@ pub mod error;
 pub mod example;
 pub mod expression;
 pub mod gpu;
+pub mod host;
 pub mod load;
 pub mod locate;
 pub mod machine;

@@ -316,7 +316,7 @@ impl Tester<'_> {
         let limit = seconds.map_or(self.settings.limit, |s| Duration::from_secs(s.into()));
         let ending = match self.client.run(&job, limit) {
             Ok(Reply::Done(done)) => {
-                let ran = GpuRan::new(&job, done);
+                let ran = GpuRan::new(&plan, &job, done);
                 match compare(self.prepared, &plan, &ran).map_err(|e| e.to_string())? {
                     None => Ending::Right,
                     Some(mismatch) => Ending::Wrong(mismatch),

@@ -1,11 +1,13 @@
 //! A run made concrete: which bytes lie in which buffer, what is launched with which
-//! arguments. A backend needs nothing else.
+//! arguments, what is copied, and which stream waits for what. A backend needs nothing else.
 
 use super::case::{Argument, Case, Launch};
 use super::draw::{Inputs, SizeError, Sizes};
 use super::expression::{EvaluationError, Expression};
+use super::host::{ALL, Copy, Memory, STREAM, Step};
 use super::oracle::Elements;
 use super::values::{ElementType, Extent, Fill};
+use crate::backend::{Command, Order};
 use crate::simt::Dim3;
 use std::collections::BTreeMap;
 
@@ -19,12 +21,107 @@ const LAUNCHES: usize = 10_000;
 pub struct Plan {
     /// The sizes.
     pub sizes: Sizes,
-    /// Global memory.
+    /// Memory.
     pub buffers: Vec<PlannedBuffer>,
-    /// The launches in order, on one stream.
-    pub launches: Vec<PlannedLaunch>,
+    /// What the host does, in order.
+    pub steps: Vec<PlannedStep>,
     /// Which buffer each name stands for after the last launch.
     pub names: BTreeMap<String, usize>,
+}
+
+/// A step of the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedStep {
+    /// The index of the step in the case's `launches` or `plan`.
+    pub origin: usize,
+    /// What it does.
+    pub does: Does,
+}
+
+/// What a step does. Streams and events are numbered as they are first named.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Does {
+    /// Launches a kernel.
+    Launch(PlannedLaunch),
+    /// Copies on a stream.
+    Copy {
+        /// What to where.
+        copy: PlannedCopy,
+        /// The stream.
+        stream: usize,
+    },
+    /// The host copies.
+    Host(PlannedCopy),
+    /// Records an event.
+    Record {
+        /// The event.
+        event: usize,
+        /// The stream.
+        stream: usize,
+    },
+    /// A stream waits for an event.
+    Wait {
+        /// The event.
+        event: usize,
+        /// The stream.
+        stream: usize,
+    },
+    /// The host waits for a stream.
+    Synchronize {
+        /// The stream.
+        stream: usize,
+    },
+}
+
+impl PlannedStep {
+    /// What is launched, if it is a launch.
+    pub fn launch(&self) -> Option<&PlannedLaunch> {
+        match &self.does {
+            Does::Launch(launch) => Some(launch),
+            _ => None,
+        }
+    }
+
+    /// As the order of the host program sees it.
+    pub fn command(&self) -> Command {
+        match self.does {
+            Does::Launch(PlannedLaunch { stream, .. }) | Does::Copy { stream, .. } => {
+                Command::Operation { stream }
+            }
+            Does::Host(_) => Command::Host,
+            Does::Record { event, stream } => Command::Record { event, stream },
+            Does::Wait { event, stream } => Command::Wait { event, stream },
+            Does::Synchronize { stream } => Command::Synchronize { stream },
+        }
+    }
+}
+
+impl Plan {
+    /// Everything that is launched, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &PlannedLaunch> {
+        self.steps.iter().filter_map(PlannedStep::launch)
+    }
+
+    /// What orders the steps.
+    pub fn order(&self) -> Order {
+        let commands: Vec<_> = self.steps.iter().map(PlannedStep::command).collect();
+        Order::new(&commands)
+    }
+}
+
+/// Bytes from one buffer to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedCopy {
+    /// The buffer that is read, by its index.
+    pub from: usize,
+    /// Its first byte that is read.
+    pub from_offset: u64,
+    /// The buffer that is written.
+    pub to: usize,
+    /// Its first byte that is written.
+    pub to_offset: u64,
+    /// How many.
+    pub bytes: u64,
 }
 
 /// A buffer.
@@ -38,6 +135,10 @@ pub struct PlannedBuffer {
     pub length: u64,
     /// What it holds at the start; `None`: nothing was written.
     pub data: Option<Elements>,
+    /// Where it lies.
+    pub memory: Memory,
+    /// The module's variable that it is.
+    pub symbol: Option<String>,
 }
 
 /// A launch.
@@ -55,6 +156,8 @@ pub struct PlannedLaunch {
     pub args: Vec<Value>,
     /// Whether all blocks are resident together.
     pub cooperative: bool,
+    /// The stream.
+    pub stream: usize,
 }
 
 /// The value of an argument.
@@ -106,6 +209,28 @@ pub enum PlanError {
         /// That one's length.
         available: u64,
     },
+    /// A copy beyond the end of a buffer.
+    #[error(
+        "the copy from `{from}` to `{to}` is of {bytes} bytes, and `{name}` has {left} from there on"
+    )]
+    LongCopy {
+        /// What it reads.
+        from: String,
+        /// What it writes.
+        to: String,
+        /// How many bytes.
+        bytes: u64,
+        /// The buffer that is too short.
+        name: String,
+        /// What it has.
+        left: u64,
+    },
+    /// A copy onto itself.
+    #[error("the copy inside of `{name}` overlaps itself")]
+    Overlap {
+        /// The buffer.
+        name: String,
+    },
     /// A loop of launches that does not end.
     #[error("`{entry}` is launched more than {LAUNCHES} times: its `repeat` does not end")]
     EndlessRepeat {
@@ -128,15 +253,23 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
         plan: Plan {
             sizes,
             buffers: Vec::new(),
-            launches: Vec::new(),
+            steps: Vec::new(),
             names: BTreeMap::new(),
         },
+        origin: 0,
+        streams: Vec::new(),
+        events: Vec::new(),
     };
     for name in case.buffers.keys() {
         planner.buffer(name)?;
     }
-    for launch in &case.launches {
+    for (origin, launch) in case.launches.iter().enumerate() {
+        planner.origin = origin;
         planner.launches(launch)?;
+    }
+    for (origin, step) in case.plan.iter().enumerate() {
+        planner.origin = origin;
+        planner.step(step)?;
     }
     Ok(planner.plan)
 }
@@ -145,9 +278,22 @@ struct Planner<'a> {
     case: &'a Case,
     inputs: Inputs,
     plan: Plan,
+    /// The step that is being planned.
+    origin: usize,
+    /// Streams and events by their numbers.
+    streams: Vec<&'a str>,
+    events: Vec<&'a str>,
 }
 
-impl Planner<'_> {
+/// The number of a name; a new one for a new name.
+fn number<'a>(names: &mut Vec<&'a str>, name: &'a str) -> usize {
+    names.iter().position(|n| *n == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
+}
+
+impl<'a> Planner<'a> {
     fn buffer(&mut self, name: &str) -> Result<usize, PlanError> {
         if let Some(index) = self.plan.names.get(name) {
             return Ok(*index);
@@ -187,6 +333,8 @@ impl Planner<'_> {
             element: spec.element,
             length,
             data,
+            memory: spec.memory,
+            symbol: spec.symbol.clone(),
         });
         let index = self.plan.buffers.len() - 1;
         self.plan.names.insert(name.to_owned(), index);
@@ -267,7 +415,93 @@ impl Planner<'_> {
         }
     }
 
-    fn launches(&mut self, launch: &Launch) -> Result<(), PlanError> {
+    fn step(&mut self, step: &'a Step) -> Result<(), PlanError> {
+        let stream = step.stream().map(|name| number(&mut self.streams, name));
+        let stream = stream.unwrap_or_default();
+        let does = if let Some(launch) = &step.launch {
+            return self.launches(launch);
+        } else if let Some(copy) = &step.copy {
+            let copy = self.copied(copy)?;
+            Does::Copy { copy, stream }
+        } else if let Some(copy) = &step.host {
+            Does::Host(self.copied(copy)?)
+        } else if let Some(mark) = &step.record {
+            let event = number(&mut self.events, &mark.event);
+            Does::Record { event, stream }
+        } else if let Some(mark) = &step.wait {
+            let event = number(&mut self.events, &mark.event);
+            Does::Wait { event, stream }
+        } else {
+            let name = step.synchronize.as_deref().unwrap_or(ALL);
+            let streams = match name {
+                ALL => 0..self.streams.len(),
+                name => {
+                    let stream = number(&mut self.streams, name);
+                    stream..stream + 1
+                }
+            };
+            streams.for_each(|stream| self.add(Does::Synchronize { stream }));
+            return Ok(());
+        };
+        self.add(does);
+        Ok(())
+    }
+
+    fn add(&mut self, does: Does) {
+        let origin = self.origin;
+        self.plan.steps.push(PlannedStep { origin, does });
+    }
+
+    fn copied(&self, copy: &Copy) -> Result<PlannedCopy, PlanError> {
+        let buffer = |name: &String| {
+            let index = self.plan.names.get(name).copied();
+            index.ok_or_else(|| PlanError::NoBuffer { name: name.clone() })
+        };
+        let (from, to) = (buffer(&copy.from)?, buffer(&copy.to)?);
+        let number = |what: &str, value: &Option<Expression>, otherwise: u64| {
+            let what = format!("{what} of the copy from `{}` to `{}`", copy.from, copy.to);
+            let Some(value) = value else {
+                return Ok(otherwise);
+            };
+            natural(&what, evaluate(&what, value, &self.plan.sizes)?)
+        };
+        let width = |index: usize| self.plan.buffers[index].element.bytes() as u64;
+        let length = |index: usize| self.plan.buffers[index].length;
+        let first = number("`from-element`", &copy.from_element, 0)?;
+        let count = number("`count`", &copy.count, length(from).saturating_sub(first))?;
+        let to_first = number("`to-element`", &copy.to_element, 0)?;
+        let planned = PlannedCopy {
+            from,
+            from_offset: first.saturating_mul(width(from)),
+            to,
+            to_offset: to_first.saturating_mul(width(to)),
+            bytes: count.saturating_mul(width(from)),
+        };
+        let ends = [
+            (&copy.from, planned.from_offset, length(from) * width(from)),
+            (&copy.to, planned.to_offset, length(to) * width(to)),
+        ];
+        for (name, start, all) in ends {
+            if start.saturating_add(planned.bytes) > all {
+                return Err(PlanError::LongCopy {
+                    from: copy.from.clone(),
+                    to: copy.to.clone(),
+                    bytes: planned.bytes,
+                    name: name.clone(),
+                    left: all.saturating_sub(start),
+                });
+            }
+        }
+        let (a, b) = (planned.from_offset, planned.to_offset);
+        if from == to && a < b + planned.bytes && b < a + planned.bytes {
+            return Err(PlanError::Overlap {
+                name: copy.from.clone(),
+            });
+        }
+        Ok(planned)
+    }
+
+    fn launches(&mut self, launch: &'a Launch) -> Result<(), PlanError> {
         let mut sizes = self.plan.sizes.clone();
         let Some((variable, repeat)) = launch.repeat.iter().next() else {
             return self.launch(launch, &sizes);
@@ -287,8 +521,8 @@ impl Planner<'_> {
         })
     }
 
-    fn launch(&mut self, launch: &Launch, sizes: &Sizes) -> Result<(), PlanError> {
-        if self.plan.launches.len() >= LAUNCHES {
+    fn launch(&mut self, launch: &'a Launch, sizes: &Sizes) -> Result<(), PlanError> {
+        if self.plan.steps.len() >= LAUNCHES {
             return Err(PlanError::EndlessRepeat {
                 entry: launch.entry.clone(),
             });
@@ -336,8 +570,12 @@ impl Planner<'_> {
             shared,
             args: values(&launch.args, sizes, &self.plan.names)?,
             cooperative: launch.cooperative,
+            stream: number(
+                &mut self.streams,
+                launch.stream.as_deref().unwrap_or(STREAM),
+            ),
         };
-        self.plan.launches.push(planned);
+        self.add(Does::Launch(planned));
         if let Some([a, b]) = &launch.swap {
             let index = |name: &String| self.plan.names.get(name).copied();
             if let (Some(first), Some(second)) = (index(a), index(b)) {
@@ -407,10 +645,11 @@ launches:
   - {entry: end, args: [a]}",
         )
         .unwrap();
-        assert_eq!(plan.launches.len(), 5);
-        let shared: Vec<_> = plan.launches.iter().map(|l| l.shared).collect();
+        let launches: Vec<_> = plan.launches().collect();
+        assert_eq!(launches.len(), 5);
+        let shared: Vec<_> = launches.iter().map(|l| l.shared).collect();
         assert_eq!(shared, [4, 8, 16, 32, 0]);
-        let second = &plan.launches[1];
+        let second = launches[1];
         assert_eq!(second.grid, Dim3::linear(3));
         assert_eq!(second.block, Dim3 { x: 4, y: 2, z: 1 });
         use Value::*;
@@ -419,7 +658,7 @@ launches:
             [Buffer(1), Buffer(0), Integer(9), Integer(3), Float(0.5)]
         );
         assert_eq!(plan.names["a"], 0);
-        assert_eq!(plan.launches[4].args, [Buffer(0)]);
+        assert_eq!(launches[4].args, [Buffer(0)]);
         assert_eq!(plan.buffers[1].data, Some(Elements::Integers(vec![1; 9])));
     }
 

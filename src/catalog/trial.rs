@@ -395,7 +395,9 @@ impl<'a> Trier<'a> {
                 let token = token(&self.prepared.entry.id, case, &plan.sizes, draw);
                 let text = format!("{place}{stop} (racetrap replay {token})");
                 return Err(match stop {
-                    Stop::Unsupported { .. } => Trouble::Unsupported(text),
+                    Stop::Unsupported { .. } | Stop::KernelsSynchronise(..) => {
+                        Trouble::Unsupported(text)
+                    }
                     _ => Trouble::Inconclusive(text),
                 });
             }

@@ -7,6 +7,7 @@ pub mod banks;
 pub mod barrier;
 pub mod branches;
 pub mod coalescing;
+pub mod footprint;
 pub mod memory;
 pub mod perf;
 pub mod race;
@@ -21,6 +22,7 @@ use crate::finding::Finding;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
 use race::block::lanes;
+use std::collections::BTreeMap;
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -31,6 +33,11 @@ pub struct Detectors {
     memory: memory::Detector,
     launch: u32,
     perf: Option<Box<perf::Perf>>,
+    /// The kernel that runs, by its number in the session, and what was counted in the others.
+    kernel: usize,
+    others: BTreeMap<usize, Box<perf::Perf>>,
+    /// Where operations of the host program may run at the same time.
+    footprint: Option<Box<footprint::Recorder>>,
 }
 
 impl Detectors {
@@ -42,16 +49,41 @@ impl Detectors {
         }
     }
 
-    /// What was found since the last call, in a stable order.
+    /// Keeps what the next launch does to memory, for [`Detectors::take_footprint`].
+    pub fn record_footprint(&mut self) {
+        self.footprint = Some(Box::default());
+    }
+
+    /// What the last launch did to memory, if that was asked for.
+    pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
+        Some(self.footprint.take()?.finish())
+    }
+
+    /// The next launches are of this kernel: an instruction's number means something in its own program only.
+    pub fn enter(&mut self, kernel: usize) {
+        if kernel != self.kernel && self.perf.is_some() {
+            let other = self.others.remove(&kernel).unwrap_or_default();
+            if let Some(left) = self.perf.replace(other) {
+                self.others.insert(self.kernel, left);
+            }
+        }
+        self.kernel = kernel;
+    }
+
+    /// What was found wrong in this kernel since the last call, in a stable order.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         let mut all = self.races.take_findings();
         all.merge(self.barriers.take_findings());
         all.merge(self.warps.take_findings());
         all.merge(self.memory.take_findings());
-        if let Some(perf) = &mut self.perf {
-            perf.take_findings().into_iter().for_each(|f| all.add(f));
-        }
         all.into_sorted()
+    }
+
+    /// What was counted in all kernels: notes on performance.
+    pub fn take_notes(&mut self) -> Vec<Finding> {
+        let others = std::mem::take(&mut self.others).into_values();
+        let all = others.chain(self.perf.as_mut().map(std::mem::take));
+        all.flat_map(|mut perf| perf.take_findings()).collect()
     }
 }
 
@@ -62,6 +94,9 @@ impl Observer for Detectors {
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
+        if let Some(footprint) = &mut self.footprint {
+            **footprint = footprint::Recorder::new(shape);
+        }
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
@@ -71,6 +106,7 @@ impl Observer for Detectors {
             races: self.races.fork(),
             launch: self.launch,
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
+            footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
             ..Detectors::default()
         }
     }
@@ -80,11 +116,18 @@ impl Observer for Detectors {
         if !forks.iter().all(clean) {
             return Joined::Conflict;
         }
-        let (races, counts): (Vec<_>, Vec<_>) =
-            forks.into_iter().map(|f| (f.races, f.perf)).unzip();
+        let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
+        for fork in forks {
+            races.push(fork.races);
+            counts.extend(fork.perf);
+            footprints.extend(fork.footprint);
+        }
         let joined = self.races.join(races);
         if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
-            counts.into_iter().flatten().for_each(|p| perf.merge(*p));
+            counts.into_iter().for_each(|p| perf.merge(*p));
+        }
+        if let (Joined::Clean, Some(footprint)) = (joined, &mut self.footprint) {
+            footprints.into_iter().for_each(|f| footprint.merge(*f));
         }
         joined
     }
@@ -99,6 +142,9 @@ impl Observer for Detectors {
         self.races.access(access);
         if let Some(perf) = &mut self.perf {
             perf.access(access);
+        }
+        if let Some(footprint) = &mut self.footprint {
+            footprint.access(access);
         }
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {

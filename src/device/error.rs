@@ -48,6 +48,14 @@ pub enum DeviceError {
         /// Its name.
         entry: String,
     },
+    /// A variable that the PTX does not have, or that is too short.
+    #[error("the PTX has no variable `{symbol}` of {bytes} bytes or more")]
+    NoVariable {
+        /// Its name.
+        symbol: String,
+        /// The bytes asked for.
+        bytes: u64,
+    },
     /// A call of the driver that failed.
     #[error("{name} {at} ({call}): {}", meaning(name))]
     Call {
@@ -104,7 +112,9 @@ impl DeviceError {
             | DeviceError::OldDriver { name, .. }
             | DeviceError::Jit { name, .. }
             | DeviceError::Call { name, .. } => Some(name),
-            DeviceError::BadJob { .. } | DeviceError::NoEntry { .. } => None,
+            DeviceError::BadJob { .. }
+            | DeviceError::NoEntry { .. }
+            | DeviceError::NoVariable { .. } => None,
         }
     }
 

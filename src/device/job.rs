@@ -71,6 +71,10 @@ pub struct Buffer {
     /// memory that was never written takes this reading for a use of it.
     #[serde(default)]
     pub read_bytes: Option<u64>,
+    /// The module's variable that it is, in place of an allocation of its own; not of host memory. What holds no data keeps the
+    /// variable's initial value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
 }
 
 impl Buffer {
@@ -80,6 +84,7 @@ impl Buffer {
             bytes: data.len() as u64,
             data: Some(Bytes(data)),
             read_bytes: None,
+            symbol: None,
         }
     }
 
@@ -89,6 +94,7 @@ impl Buffer {
             bytes,
             data: None,
             read_bytes: None,
+            symbol: None,
         }
     }
 }
@@ -128,6 +134,16 @@ pub enum Step {
         #[serde(default)]
         stream: usize,
     },
+    /// The host itself copies, at once, from host memory to host memory (`memcpy`): how it fills memory and looks at it
+    /// while streams go on.
+    Host {
+        /// From where.
+        from: Place,
+        /// To where.
+        to: Place,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// Lets the host wait until a stream has nothing left to do (`cuStreamSynchronize`).
     Synchronize {
         /// The stream.
@@ -137,14 +153,15 @@ pub enum Step {
 }
 
 impl Step {
-    /// The stream that it is about.
-    pub fn stream(&self) -> usize {
+    /// The stream that it is about; `None` for what the host does itself.
+    pub fn stream(&self) -> Option<usize> {
         match self {
-            Step::Launch(launch) => launch.stream,
+            Step::Launch(launch) => Some(launch.stream),
             Step::Record { stream, .. }
             | Step::Wait { stream, .. }
             | Step::Copy { stream, .. }
-            | Step::Synchronize { stream } => *stream,
+            | Step::Synchronize { stream } => Some(*stream),
+            Step::Host { .. } => None,
         }
     }
 }
@@ -179,6 +196,8 @@ pub struct Launch {
 pub enum Param {
     /// The address of a buffer, by its index.
     Buffer(usize),
+    /// The address of host memory, by its index: it is the same for the device (CUDA Driver API, "Unified Addressing").
+    Host(usize),
     /// A value as it lies in memory, as wide as the parameter.
     Bytes(Bytes),
 }
@@ -238,6 +257,9 @@ impl Job {
                 if given > buffer.bytes || buffer.read_bytes > Some(buffer.bytes) {
                     return Some(format!("more than all bytes of {what} {index}"));
                 }
+                if let (Some(symbol), true) = (&buffer.symbol, self.ptx.is_empty()) {
+                    return Some(format!("the variable `{symbol}` of no module"));
+                }
             }
         }
         let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
@@ -254,7 +276,7 @@ impl Job {
     }
 
     fn step_problem(&self, step: &Step) -> Option<String> {
-        if step.stream() >= STREAMS {
+        if step.stream() >= Some(STREAMS) {
             return Some(format!("streams are numbered below {STREAMS}"));
         }
         match step {
@@ -263,14 +285,26 @@ impl Job {
                 Param::Buffer(index) if *index >= self.buffers.len() => {
                     Some(format!("there is no buffer {index}"))
                 }
+                Param::Host(index) if *index >= self.host.len() => {
+                    Some(format!("there is no host memory {index}"))
+                }
                 _ => None,
             }),
+            Step::Host {
+                from: Place::Buffer { .. },
+                ..
+            }
+            | Step::Host {
+                to: Place::Buffer { .. },
+                ..
+            } => Some("the host copies host memory alone".to_owned()),
             Step::Record { event, .. } | Step::Wait { event, .. } => {
                 (*event >= EVENTS).then(|| format!("events are numbered below {EVENTS}"))
             }
             Step::Copy {
                 from, to, bytes, ..
-            } => [from, to].into_iter().find_map(|place| {
+            }
+            | Step::Host { from, to, bytes } => [from, to].into_iter().find_map(|place| {
                 let (what, buffers, index, offset) = match place {
                     Place::Buffer { index, offset } => ("buffer", &self.buffers, index, offset),
                     Place::Host { index, offset } => ("host memory", &self.host, index, offset),
@@ -287,11 +321,14 @@ impl Job {
         }
     }
 
-    /// Whether all steps are on one stream, so that each can be waited for and what goes wrong is known to be its doing.
+    /// Whether all steps are on one stream and the host does nothing meanwhile, so that each can be waited for and what goes wrong
+    /// is known to be its doing.
     pub fn is_sequential(&self) -> bool {
         let mut streams = self.steps.iter().map(Step::stream);
-        let first = streams.next();
-        streams.all(|stream| Some(stream) == first)
+        let Some(first) = streams.next() else {
+            return true;
+        };
+        first.is_some() && streams.all(|stream| stream == first)
     }
 }
 
@@ -311,14 +348,15 @@ const PARAM_BYTES: usize = 32_764;
 const MORE: usize = 1024;
 
 impl ParamBlock {
-    /// Lays parameters out; `addresses` are those of the buffers.
-    pub fn new(params: &[Param], addresses: &[u64]) -> ParamBlock {
+    /// Lays parameters out; `addresses` are those of the buffers, `host` those of host memory.
+    pub fn new(params: &[Param], addresses: &[u64], host: &[u64]) -> ParamBlock {
         let mut units: Vec<u128> = Vec::new();
         let mut offsets = Vec::new();
         for param in params {
             offsets.push(units.len());
             let bytes = match param {
                 Param::Buffer(index) => &addresses[*index].to_le_bytes()[..],
+                Param::Host(index) => &host[*index].to_le_bytes(),
                 Param::Bytes(bytes) => &bytes.0,
             };
             units.extend(bytes.chunks(16).map(|chunk| {
@@ -450,7 +488,7 @@ mod tests {
             Param::Buffer(1),
             Param::Bytes((0..20).collect::<Vec<u8>>().into()),
         ];
-        let block = ParamBlock::new(&params, &[0x10, 0x7f00_0000_0200]);
+        let block = ParamBlock::new(&params, &[0x10, 0x7f00_0000_0200], &[]);
         let values: Vec<_> = block.values().copied().collect();
         assert_eq!(values[0], 0x0403_0201);
         assert_eq!(values[1], 0x7f00_0000_0200);
@@ -458,7 +496,7 @@ mod tests {
         // Structs go on behind; what is not given is zero.
         assert_eq!(block.units[block.offsets[2] + 1], 0x1312_1110);
         assert!(values[3..].iter().all(|v| *v == 0) && values.len() > MORE);
-        assert_eq!(ParamBlock::new(&[], &[]).values().next(), Some(&0));
+        assert_eq!(ParamBlock::new(&[], &[], &[]).values().next(), Some(&0));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! A line of a finding is any line of the kernel's file that its instruction was inlined
 //! through, so that a tag may stand in a helper or at its call.
 
-use crate::catalog::annotation::{Fault, Tag, action_name};
+use crate::catalog::annotation::{Fault, Home, Tag, action_name};
 use crate::catalog::machine::{Seen, SeenEnd};
 use crate::rules::Rule;
 use std::collections::BTreeMap;
@@ -62,13 +62,13 @@ pub struct Expected<'t> {
 impl<'t> Expected<'t> {
     /// From the tags that apply to a case.
     pub fn new(tags: &'t [Tag]) -> Expected<'t> {
-        let mut groups: BTreeMap<(Fault, u32, u32), Vec<&Tag>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Fault, u32, Option<(Home, u32)>), Vec<&Tag>> = BTreeMap::new();
         for tag in tags {
             let apart = match tag.fault {
                 Fault::Rule(rule) => sides(rule) == Sides::One,
                 Fault::WrongResult => false,
             };
-            let line = if apart { tag.line } else { 0 };
+            let line = apart.then_some((tag.home, tag.line));
             groups
                 .entry((tag.fault, tag.number, line))
                 .or_default()
@@ -130,7 +130,7 @@ pub struct Missing {
     /// Its name as in the tags: `data-race#1`.
     pub name: String,
     /// The lines that were not hit, with the actions asked for.
-    pub lines: Vec<(u32, String)>,
+    pub lines: Vec<(Home, u32, String)>,
 }
 
 impl fmt::Display for Missing {
@@ -138,9 +138,15 @@ impl fmt::Display for Missing {
         let lines: Vec<_> = self
             .lines
             .iter()
-            .map(|(line, actions)| match actions.is_empty() {
-                true => format!("line {line}"),
-                false => format!("line {line} ({actions})"),
+            .map(|(home, line, actions)| {
+                let of = match home {
+                    Home::Kernel => "",
+                    Home::Case => " of the case",
+                };
+                match actions.is_empty() {
+                    true => format!("line {line}{of}"),
+                    false => format!("line {line}{of} ({actions})"),
+                }
             })
             .collect();
         write!(f, "{} at {}", self.name, lines.join(" and "))
@@ -176,7 +182,10 @@ impl Group<'_> {
             })
             .collect();
         let fits = |end: &SeenEnd, (at, action): &(usize, Option<crate::finding::Action>)| {
-            end.lines.contains(&self.tags[*at].line) && action.is_none_or(|a| a == end.action)
+            let tag = self.tags[*at];
+            end.home == tag.home
+                && end.lines.contains(&tag.line)
+                && action.is_none_or(|a| a == end.action)
         };
         let at_tags = |end: &SeenEnd| -> Vec<usize> {
             ends.iter()
@@ -220,7 +229,7 @@ impl Group<'_> {
             .filter(|(_, hit)| !**hit)
             .map(|(tag, _)| {
                 let actions: Vec<_> = tag.actions.iter().map(|a| action_name(*a)).collect();
-                (tag.line, actions.join(" "))
+                (tag.home, tag.line, actions.join(" "))
             })
             .collect();
         (!lines.is_empty()).then(|| Missing {
@@ -239,6 +248,7 @@ mod tests {
     fn seen(rule: Rule, ends: &[(Action, &[u32])]) -> Seen {
         let ends = ends.iter().map(|(action, lines)| SeenEnd {
             action: *action,
+            home: Home::Kernel,
             lines: lines.to_vec(),
         });
         Seen {

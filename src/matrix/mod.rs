@@ -3,7 +3,7 @@
 //! A verdict counts if it is about the present kernel, PTX and case; older ones are stale, shown as such and counted for
 //! nothing. Cases that are not wrong on the GPUs of the evidence are left out, so that nobody misses a bug there: those that
 //! are slow and nothing else (all their annotations are notes about performance), and those whose barriers only count on exited threads
-//! not being waited for (`barrier-after-exit`), which is so since Volta.
+//! not being waited for (`barrier-after-exit`), which is so since Volta. So are cases that are run on the simulator alone.
 
 mod markdown;
 mod terminal;
@@ -99,7 +99,7 @@ impl Matrix {
             .trials
             .iter()
             .filter_map(|trial| Some((catalog.find(&trial.id)?, trial)))
-            .filter(|(entry, _)| !is_right(entry))
+            .filter(|(entry, _)| !is_right(entry) && entry.case.is_for_gpus())
             .map(|(entry, trial)| Row {
                 case: entry.id.clone(),
                 title: entry.case.title.clone(),

@@ -2,8 +2,9 @@
 //! inlined calls, names the memory, words it.
 
 use super::help::{self, Frame, Guilty};
-use super::memory::{MemoryNames, space_name};
+use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources, element, statement};
+use super::view::View;
 use super::{Diagnostic, Label, Who};
 use crate::finding::{Action, Detail, End, Finding, Place};
 use crate::rules::Rule;
@@ -32,8 +33,8 @@ pub struct KernelView<'a> {
 /// Everything that findings of one session refer to.
 #[derive(Debug)]
 pub struct Scene<'a> {
-    /// The launches, by their number.
-    pub launches: Vec<KernelView<'a>>,
+    /// The launches and the host program's other steps, by their number.
+    pub steps: Vec<View<'a>>,
     /// The source texts.
     pub sources: &'a mut Sources,
 }
@@ -49,29 +50,28 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         .iter()
         .map(|end| locate(end, finding, scene))
         .collect();
-    let many = scene.launches.len() > 1;
     let first = finding.ends.first().map_or(0, |end| end.launch as usize);
-    let view = scene.launches.get(first);
-    let mut labels = Vec::new();
-    for (end, one) in finding.ends.iter().zip(&guilty) {
-        labels.push(label(
-            end,
-            one,
-            finding,
-            &scene.launches[end.launch as usize],
-            many,
-        ));
-    }
+    let views = scene.steps.get(first).into_iter();
+    let ends = finding.ends.iter().map(|end| end.launch as usize);
+    let kernel = ends
+        .filter_map(|step| scene.steps.get(step)?.kernel())
+        .next();
+    // A kernel's view has its declarations, too.
+    let names = kernel.map(|k| &k.memory).or(views.map(View::memory).next());
+    let labels = finding.ends.iter().zip(&guilty);
+    let mut labels: Vec<_> = labels
+        .map(|(end, one)| label(end, one, finding, &scene.steps))
+        .collect();
     for one in &guilty {
         labels.extend(callers(one, &labels));
     }
     Diagnostic {
         rule: finding.rule,
         level: finding.rule.level(),
-        title: title(finding, view),
+        title: title(finding, names),
         labels,
-        notes: notes(finding, view, &guilty),
-        help: help::help(finding, &guilty, view),
+        notes: notes(finding, names, &guilty),
+        help: help::help(finding, &guilty, kernel, &scene.steps),
         replay: None,
         count: finding.count,
         builds: Vec::new(),
@@ -81,7 +81,25 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
 
 /// The source frames of an end, innermost first; the PTX line where there is none.
 fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
-    let view = &scene.launches[end.launch as usize];
+    let view = match &scene.steps[end.launch as usize] {
+        View::Kernel(view) => view,
+        View::Host(view) => {
+            let columns = view.columns();
+            let text = view.source.line(view.line).unwrap_or_default();
+            let text = text.get(columns.start as usize..columns.end as usize);
+            return Guilty {
+                instruction: text.unwrap_or_default().to_owned(),
+                frames: vec![Frame {
+                    file: view.source.clone(),
+                    line: view.line,
+                    columns,
+                    function: None,
+                }],
+                in_source: true,
+                unread: None,
+            };
+        }
+    };
     let site = &view.sites[end.site.0 as usize];
     let name = finding
         .place
@@ -152,29 +170,38 @@ fn instruction(line: &str) -> std::ops::Range<u32> {
     start as u32..line.trim_end().trim_end_matches(';').len().max(start) as u32
 }
 
-fn label(end: &End, one: &Guilty, finding: &Finding, view: &KernelView<'_>, many: bool) -> Label {
-    let who = Who {
-        thread: view.block.coordinates(end.thread.0),
-        block: view.grid.coordinates(end.block.0),
-        threads: end.threads,
+fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Label {
+    let step = end.launch as usize;
+    let place = finding.place.as_ref();
+    let (who, mut text) = match &steps[step] {
+        View::Host(view) => (None, view.who.clone()),
+        View::Kernel(view) => {
+            let who = Who {
+                thread: view.block.coordinates(end.thread.0),
+                block: view.grid.coordinates(end.block.0),
+                threads: end.threads,
+            };
+            let mut text = match end.threads {
+                0 | 1 => format!("thread {}", triple(who.thread)),
+                more => format!("{more} threads ({} the first)", triple(who.thread)),
+            };
+            text += &format!(" of block {}", triple(who.block));
+            let launches = |steps: &[View<'_>]| steps.iter().filter_map(View::kernel).count();
+            if launches(steps) > 1 {
+                let number = launches(&steps[..step]);
+                text += &format!(" in launch {number} (`{}`)", view.name);
+            }
+            (Some(who), text)
+        }
     };
-    let mut text = match end.threads {
-        0 | 1 => format!("thread {}", triple(who.thread)),
-        more => format!("{more} threads ({} the first)", triple(who.thread)),
-    };
-    text += &format!(" of block {}", triple(who.block));
-    if many {
-        text += &format!(" in launch {} (`{}`)", end.launch, view.name);
-    }
-    let plural = end.threads > 1;
     text += " ";
-    text += &action(end, finding.place.as_ref(), view, plural);
+    text += &action(end, place, steps[step].memory(), end.threads > 1);
     Label {
         source: one.frames[0].file.clone(),
         line: one.frames[0].line,
         columns: one.frames[0].columns.clone(),
         text,
-        who: Some(who),
+        who,
         instruction: Some(one.instruction.clone()),
     }
 }
@@ -213,9 +240,9 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")
 }
 
-fn action(end: &End, place: Option<&Place>, view: &KernelView<'_>, plural: bool) -> String {
+fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -> String {
     let s = if plural { "" } else { "s" };
-    let what = place.map(|p| view.memory.describe(p)).unwrap_or_default();
+    let what = place.map(|p| names.describe(p)).unwrap_or_default();
     let how = match end.order {
         Some((Order::Weak, _)) | None => String::new(),
         Some((Order::Volatile, _)) => " (volatile)".to_string(),
@@ -255,12 +282,12 @@ fn verb(action: Action) -> &'static str {
     }
 }
 
-fn title(finding: &Finding, view: Option<&KernelView<'_>>) -> String {
-    let what = |space: bool| match (&finding.place, view) {
-        (Some(place), Some(view)) => {
-            let name = view.memory.describe(place);
-            match space && view.memory.region(place).is_some() {
-                true => format!("{name} in {}", space_name(place.space)),
+fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
+    let what = |space: bool| match (&finding.place, names) {
+        (Some(place), Some(names)) => {
+            let name = names.describe(place);
+            match space && names.region(place).is_some() {
+                true => format!("{name} in {}", names.kind(place)),
                 false => name,
             }
         }
@@ -330,7 +357,7 @@ fn title(finding: &Finding, view: Option<&KernelView<'_>>) -> String {
     }
 }
 
-fn notes(finding: &Finding, view: Option<&KernelView<'_>>, guilty: &[Guilty]) -> Vec<String> {
+fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
         Detail::None | Detail::Steps(_) => {}
@@ -351,8 +378,8 @@ fn notes(finding: &Finding, view: Option<&KernelView<'_>>, guilty: &[Guilty]) ->
         )),
         Detail::Text(text) => notes.push(text.clone()),
     }
-    if let (Some(place), Some(view)) = (&finding.place, view) {
-        notes.extend(about(finding, place, view));
+    if let (Some(place), Some(names)) = (&finding.place, names) {
+        notes.extend(about(finding, place, names));
     }
     for one in guilty {
         if let Some(unread) = &one.unread {
@@ -367,8 +394,8 @@ fn notes(finding: &Finding, view: Option<&KernelView<'_>>, guilty: &[Guilty]) ->
 }
 
 /// Where an access outside lies, and what the memory was declared as.
-fn about(finding: &Finding, place: &Place, view: &KernelView<'_>) -> Option<String> {
-    if let Some(region) = view.memory.region(place) {
+fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
+    if let Some(region) = names.region(place) {
         let declaration = region.declaration.as_ref()?;
         return Some(format!("`{}` is declared `{declaration}`", region.name));
     }
@@ -376,7 +403,7 @@ fn about(finding: &Finding, place: &Place, view: &KernelView<'_>) -> Option<Stri
     if !outside {
         return None;
     }
-    let nearest = view.memory.nearest(place);
+    let nearest = names.nearest(place);
     let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {
         return Some(format!("the address is {:#x}", place.address));
     };

@@ -1,7 +1,7 @@
 //! The remedy of each rule: which barrier, scope or mask, and between which lines.
 
-use super::KernelView;
 use super::source::SourceFile;
+use super::{KernelView, View};
 use crate::finding::{Action, End, Finding};
 use crate::rules::Rule;
 use crate::simt::observer::{Scope, Space};
@@ -57,7 +57,13 @@ pub(super) fn help(
     finding: &Finding,
     guilty: &[Guilty],
     view: Option<&KernelView<'_>>,
+    steps: &[View<'_>],
 ) -> Option<String> {
+    if let [later, earlier, ..] = finding.ends.as_slice()
+        && later.launch != earlier.launch
+    {
+        return unordered(earlier, later, guilty, steps);
+    }
     let at = |index: usize| {
         guilty
             .get(index)
@@ -138,6 +144,37 @@ pub(super) fn help(
     })
 }
 
+/// Two operations of the host program that nothing orders.
+fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) -> Option<String> {
+    let ([b, a, ..], Some(first), Some(second)) = (
+        guilty,
+        steps.get(earlier.launch as usize),
+        steps.get(later.launch as usize),
+    ) else {
+        return None;
+    };
+    let is_host = |view: &View<'_>| matches!(view, View::Host(view) if view.is_host_itself());
+    let name = |view: &View<'_>, one: &Guilty| match view {
+        View::Kernel(kernel) => format!(
+            "the launch of `{}`",
+            kernel.name.split('(').next().unwrap_or_default()
+        ),
+        View::Host(_) => format!("the step at {}", one.place()),
+    };
+    let (first_name, second_name) = (name(first, a), name(second, b));
+    Some(if is_host(second) {
+        format!(
+            "let the host wait for {first_name} before {second_name}: `cudaStreamSynchronize` of its stream, or `cudaEventSynchronize` of an event recorded after it"
+        )
+    } else if is_host(first) {
+        format!("let the host do {first_name} before it issues {second_name}")
+    } else {
+        format!(
+            "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"
+        )
+    })
+}
+
 /// `hist[bin]++`, `x += 1`: one memory operand that is read and written back.
 fn updates_one(statement: &str, region: Option<&str>) -> bool {
     let places = |name: &str| statement.matches(&format!("{name}[")).count();
@@ -169,9 +206,6 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
         .map(|r| r.name.as_str());
     let same_line =
         a.frames[0].line == b.frames[0].line && a.frames[0].file.path == b.frames[0].file.path;
-    if earlier.launch != later.launch {
-        return Some("put both launches on one stream, or let the second wait for an event that the first records".into());
-    }
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
         let place = end.place();

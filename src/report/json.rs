@@ -184,9 +184,9 @@ impl From<&super::Diagnostic> for Finding {
                         column,
                         end_column,
                         text: label.text.clone(),
-                        role: match label.who {
-                            Some(_) => Role::Guilty,
-                            None => Role::LeadsThere,
+                        role: match label.is_guilty() {
+                            true => Role::Guilty,
+                            false => Role::LeadsThere,
                         },
                         who: label.who.map(Thread::from),
                         instruction: label.instruction.clone(),

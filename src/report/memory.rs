@@ -20,6 +20,8 @@ pub struct Region {
     pub dims: Vec<u64>,
     /// Its declaration for the reader: `float tile[32][33]`, `int[64]`.
     pub declaration: Option<String>,
+    /// Whether it is host memory that the device can address.
+    pub host: bool,
 }
 
 impl Region {
@@ -32,6 +34,7 @@ impl Region {
             element: None,
             dims: Vec::new(),
             declaration: None,
+            host: false,
         }
     }
 
@@ -145,6 +148,14 @@ impl MemoryNames {
             .iter()
             .filter(|r| r.start <= place.address && !r.name.is_empty())
             .max_by_key(|r| r.start)
+    }
+
+    /// What kind of memory a place lies in: `shared memory`.
+    pub fn kind(&self, place: &Place) -> &'static str {
+        match self.region(place) {
+            Some(region) if region.host => "host memory",
+            _ => space_name(place.space),
+        }
     }
 
     /// A place by name, in backticks where it has one.

@@ -14,10 +14,12 @@ pub mod sarif;
 pub mod scene;
 pub mod source;
 pub mod terminal;
+pub mod view;
 
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use merge::merge;
 pub use source::{SourceFile, Sources};
+pub use view::{HostView, View};
 
 use crate::rules::{Level, Rule};
 use std::ops::Range;
@@ -46,10 +48,17 @@ pub struct Label {
     pub columns: Range<u32>,
     /// What happened there, for the reader.
     pub text: String,
-    /// Who did it; `None` for lines that only lead there (the call that was inlined).
+    /// Which thread did it; `None` for what the host did, and for lines that only lead there (the call that was inlined).
     pub who: Option<Who>,
-    /// The instruction, as the PTX has it; `None` for lines that only lead there.
+    /// The instruction, as the PTX has it, or the host's step; `None` for lines that only lead there.
     pub instruction: Option<String>,
+}
+
+impl Label {
+    /// Whether it is an end of the finding, not a line that only leads there.
+    pub fn is_guilty(&self) -> bool {
+        self.who.is_some() || self.instruction.is_some()
+    }
 }
 
 /// One finding, worded.
@@ -85,7 +94,7 @@ impl Diagnostic {
         let mut lines: Vec<_> = self
             .labels
             .iter()
-            .filter(|l| l.who.is_some())
+            .filter(|l| l.is_guilty())
             .map(|l| (l.source.path.clone(), l.line))
             .collect();
         lines.sort();

@@ -42,11 +42,7 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
             bytes,
         )
     });
-    let global: Vec<Region> = device
-        .allocations()
-        .iter()
-        .map(|a| Region::new(&variable_name(&a.name), a.offset, Some(a.bytes)))
-        .collect();
+    let global = variables(device);
     let param = program
         .params
         .iter()
@@ -57,6 +53,15 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
         global,
         param: param.collect(),
     }
+}
+
+/// Everything that is allocated.
+pub(super) fn variables(device: &Device) -> Vec<Region> {
+    let regions = device.allocations().iter().map(|a| Region {
+        host: a.host,
+        ..Region::new(&variable_name(&a.name), a.offset, Some(a.bytes))
+    });
+    regions.collect()
 }
 
 /// A variable's name as its scope knows it: `tile` for `_ZZ4scanPiE4tile`.

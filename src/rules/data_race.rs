@@ -35,6 +35,10 @@
 //! barriers: what it wrote since the last one stays unordered. Two lanes of one instruction that write the same byte race, even
 //! with equal values.
 //!
+//! Between launches, copies and the host: streams, events that a stream or the host waits for, and `cudaStreamSynchronize`. Streams are
+//! not ordered with each other, and an asynchronous copy has only begun when its call returns: a host that reads the
+//! destination, or overwrites the source, before it has waited races with the copy. Copies and the host count as ordinary accesses.
+//!
 //! ## What is seen, and what is not
 //!
 //! The order is judged by the memory model, not by what happened in this run: a race is reported although the values came out right.
@@ -43,4 +47,5 @@
 //!
 //! ## Reference
 //!
-//! PTX ISA, "Memory Consistency Model": "Conflict and Data-races", "Causality Order", "Release and Acquire Patterns".
+//! PTX ISA, "Memory Consistency Model": "Conflict and Data-races", "Causality Order", "Release and Acquire Patterns"; CUDA C++
+//! Programming Guide, "Streams", "Events", "Concurrent Data Transfers".

@@ -9,7 +9,7 @@ use super::record::{End, Kind, Record, Severity};
 use super::recording::Recording;
 use super::trouble::Trouble;
 use super::{Tool, xml};
-use crate::catalog::annotation::Fault;
+use crate::catalog::annotation::{Fault, Home};
 use crate::catalog::case::{Case, Expectation, ExpectedVerdict};
 use crate::catalog::load::Entry;
 use crate::catalog::machine::{Seen, SeenEnd};
@@ -394,6 +394,7 @@ fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) 
                     .iter()
                     .zip(actions)
                     .map(|(end, action)| SeenEnd {
+                        home: Home::Kernel,
                         action,
                         lines: end.lines_in(file),
                     })

@@ -67,6 +67,8 @@ pub struct Allocation {
     pub bytes: u64,
     /// Freed: no access is valid any more.
     pub freed: bool,
+    /// Whether it is the host's memory, mapped into the device's addresses.
+    pub host: bool,
 }
 
 impl Allocation {
@@ -189,6 +191,11 @@ impl Arena {
         self.wide
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Forgets that a byte was written.
+    fn forget(&mut self, at: u64) {
+        *self.valid[(at >> 2) as usize].get_mut() &= !(1 << (at & 3));
     }
 
     fn resize(&mut self, bytes: u64) {
@@ -325,6 +332,7 @@ impl Heap {
             offset: next,
             bytes,
             freed: false,
+            host: false,
         });
         self.next = (next + bytes + 16).next_multiple_of(16);
         GLOBAL_BASE + next
@@ -377,8 +385,21 @@ impl Device {
             offset,
             bytes,
             freed: false,
+            host: false,
         });
         Ok(GLOBAL_BASE + offset)
+    }
+
+    /// Allocates host memory that the device can address (`cudaMallocHost`, "unified virtual addressing").
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`]
+    pub fn alloc_host(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
+        let address = self.alloc(bytes, name)?;
+        if let Some(allocation) = self.allocations.last_mut() {
+            allocation.host = true;
+        }
+        Ok(address)
     }
 
     /// Frees an allocation (`cudaFree`): later accesses are errors.
@@ -413,10 +434,27 @@ impl Device {
     /// [`MemoryError::NotAllocated`]
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let offset = self.range(address, bytes.len() as u64)?;
-        for (i, b) in bytes.iter().enumerate() {
-            self.arena.write(offset + i as u64, 1, 0, u64::from(*b));
-        }
+        self.put(offset, bytes);
         Ok(())
+    }
+
+    /// Writes at an offset of the arena, by words where it can.
+    fn put(&self, offset: u64, bytes: &[u8]) {
+        let by_bytes = |at: u64, bytes: &[u8]| {
+            for (at, byte) in (at..).zip(bytes) {
+                self.arena.write(at, 1, 0, u64::from(*byte));
+            }
+        };
+        let head = (offset.next_multiple_of(4) - offset).min(bytes.len() as u64) as usize;
+        by_bytes(offset, &bytes[..head]);
+        let (words, tail) = bytes[head..].as_chunks::<4>();
+        let mut at = offset + head as u64;
+        for word in words {
+            self.arena
+                .write(at, 4, 0, u64::from(u32::from_le_bytes(*word)));
+            at += 4;
+        }
+        by_bytes(at, tail);
     }
 
     /// Reads to the host; bytes never written read as they happen to be.
@@ -425,9 +463,36 @@ impl Device {
     /// [`MemoryError::NotAllocated`]
     pub fn read(&self, address: u64, bytes: u64) -> Result<Vec<u8>, MemoryError> {
         let offset = self.range(address, bytes)?;
-        Ok((0..bytes)
-            .map(|i| self.arena.read(offset + i, 1, 0) as u8)
-            .collect())
+        let (first, last) = (offset / 4, (offset + bytes).div_ceil(4));
+        let words = first..last.max(first);
+        let all = words.flat_map(|w| self.arena.get(w as usize, 0).to_le_bytes());
+        let head = (offset - first * 4) as usize;
+        Ok(all.skip(head).take(bytes as usize).collect())
+    }
+
+    /// Copies bytes, and whether they were ever written.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<(), MemoryError> {
+        let start = self.range(from, bytes)?;
+        if (start | bytes).is_multiple_of(4) && to.is_multiple_of(4) {
+            let (from, to) = ((start / 4) as usize, (self.range(to, bytes)? / 4) as usize);
+            for word in 0..(bytes / 4) as usize {
+                self.arena.set(to + word, 0, self.arena.get(from + word, 0));
+                *self.arena.valid[to + word].get_mut() = self.arena.valid(from + word, 0);
+            }
+            return Ok(());
+        }
+        let (data, written) = (self.read(from, bytes)?, self.written(from, bytes)?);
+        let to = self.range(to, bytes)?;
+        self.put(to, &data);
+        for (at, written) in (to..).zip(written) {
+            if !written {
+                self.arena.forget(at);
+            }
+        }
+        Ok(())
     }
 
     /// Which bytes something has written, for [`Device::read`]'s range.

@@ -52,7 +52,7 @@ pub enum Space {
     Shared,
     /// Local memory: byte offsets into the lane's own local memory.
     Local,
-    /// Constant memory: byte offsets into the module's constant bank.
+    /// Constant memory: byte offsets into the device's arena, as for global memory. No kernel writes it; the host may.
     Const,
     /// Kernel parameters: byte offsets.
     Param,

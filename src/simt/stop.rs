@@ -105,6 +105,11 @@ pub enum Stop {
         /// Function.
         function: String,
     },
+    /// Kernels that run at the same time, with accesses that only their own synchronisation could order.
+    #[error(
+        "`{0}` and `{1}` may run at the same time and synchronise with each other, which racetrap does not follow"
+    )]
+    KernelsSynchronise(String, String),
     /// The launch configuration is impossible.
     #[error("{0}")]
     InvalidLaunch(String),

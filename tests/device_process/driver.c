@@ -103,6 +103,15 @@ unsigned cuModuleGetFunction(void **f, void *m, const char *name)
         }
     return NOT_FOUND;
 }
+static int table[4] = {10, 20, 30, 40};
+unsigned cuModuleGetGlobal_v2(unsigned long long *address, size_t *bytes, void *m, const char *name)
+{
+    if (strcmp(name, "table"))
+        return NOT_FOUND;
+    *address = (unsigned long long)table;
+    *bytes = sizeof table;
+    return broken;
+}
 unsigned cuFuncSetAttribute(void *f, int attribute, int value)
 {
     if (attribute != 8 || value > 227 << 10)

@@ -39,6 +39,12 @@ unsafe extern "C" {
         module: CUmodule,
         name: *const c_char,
     ) -> Code;
+    pub fn cuModuleGetGlobal_v2(
+        address: *mut CUdeviceptr,
+        bytes: *mut usize,
+        module: CUmodule,
+        name: *const c_char,
+    ) -> Code;
     pub fn cuFuncSetAttribute(function: CUfunction, attribute: c_int, value: c_int) -> Code;
     pub fn cuLaunchKernel(
         function: CUfunction,

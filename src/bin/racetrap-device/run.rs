@@ -15,12 +15,6 @@ const LOG_BYTES: usize = 16 << 10;
 
 /// Does a job that makes sense.
 pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
-    let buffers = job
-        .buffers
-        .iter()
-        .enumerate()
-        .map(|(index, buffer)| DeviceMemory::new(buffer, At::Buffer(index)))
-        .collect::<Result<Vec<_>, _>>()?;
     let host = job
         .host
         .iter()
@@ -31,6 +25,12 @@ pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
         "" => None,
         ptx => Some(Module::load(ptx, gpu)?),
     };
+    let buffers = job
+        .buffers
+        .iter()
+        .enumerate()
+        .map(|(index, buffer)| DeviceMemory::new(buffer, module.as_ref(), At::Buffer(index)))
+        .collect::<Result<Vec<_>, _>>()?;
     // A copy of ordinary memory may still be under way when its call has returned.
     // SAFETY: takes nothing.
     check("cuCtxSynchronize", At::Start, unsafe { cuCtxSynchronize() })?;
@@ -38,6 +38,7 @@ pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
         job,
         module,
         addresses: buffers.iter().map(|b| b.address).collect(),
+        host_addresses: host.iter().map(|h| h.pointer as u64).collect(),
         buffers,
         host,
         streams: BTreeMap::new(),
@@ -55,6 +56,7 @@ struct Runner<'a> {
     job: &'a Job,
     module: Option<Module>,
     addresses: Vec<u64>,
+    host_addresses: Vec<u64>,
     buffers: Vec<DeviceMemory>,
     host: Vec<HostMemory>,
     streams: BTreeMap<usize, Stream>,
@@ -68,7 +70,10 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn step(&mut self, index: usize, step: &Step) -> Result<(), DeviceError> {
         let at = self.at(index);
-        let stream = self.stream(step.stream(), at)?;
+        let stream = match step.stream() {
+            Some(stream) => self.stream(stream, at)?,
+            None => null_mut(),
+        };
         match step {
             Step::Launch(launch) => self.launch(index, launch, stream)?,
             Step::Record { event, .. } => {
@@ -92,7 +97,13 @@ impl Runner<'_> {
                 let code = unsafe { cuMemcpyAsync(to, from, *bytes as usize, stream) };
                 check("cuMemcpyAsync", at, code)?;
             }
-            Step::Copy { .. } | Step::Synchronize { .. } => {}
+            Step::Host { from, to, bytes } if *bytes > 0 => {
+                let (from, to) = (self.place(*from), self.place(*to));
+                // SAFETY: the job was checked: both ranges are of host memory and lie inside of it. A stream may touch it
+                // meanwhile, which is what some jobs are about: nothing here relies on what is read.
+                unsafe { std::ptr::copy(from as *const u8, to as *mut u8, *bytes as usize) };
+            }
+            Step::Host { .. } | Step::Copy { .. } | Step::Synchronize { .. } => {}
         }
         if self.wait || matches!(step, Step::Synchronize { .. }) {
             // SAFETY: the stream lives as long as the runner.
@@ -129,7 +140,7 @@ impl Runner<'_> {
             let code = unsafe { cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED, shared) };
             check("cuFuncSetAttribute", at, code)?;
         }
-        let block = ParamBlock::new(&launch.params, &self.addresses);
+        let block = ParamBlock::new(&launch.params, &self.addresses, &self.host_addresses);
         let mut params: Vec<*mut c_void> = block
             .values()
             .map(|v| from_ref(v).cast_mut().cast())
@@ -286,6 +297,28 @@ impl Module {
         })
     }
 
+    /// The address of a variable that has at least so many bytes.
+    fn variable(&self, symbol: &str, bytes: usize, at: At) -> Result<CUdeviceptr, DeviceError> {
+        let text = CString::new(symbol).unwrap_or_default();
+        let (mut address, mut held) = (0, 0);
+        // SAFETY: the module is loaded, the name ends with a NUL, and an address and a size are written.
+        let code = unsafe {
+            cuModuleGetGlobal_v2(&raw mut address, &raw mut held, self.handle, text.as_ptr())
+        };
+        let none = || DeviceError::NoVariable {
+            symbol: symbol.to_owned(),
+            bytes: bytes as u64,
+        };
+        if name(code) == "CUDA_ERROR_NOT_FOUND" {
+            return Err(none());
+        }
+        check("cuModuleGetGlobal", at, code)?;
+        if held < bytes {
+            return Err(none());
+        }
+        Ok(address)
+    }
+
     fn function(&mut self, step: usize, entry: &str) -> Result<CUfunction, DeviceError> {
         if let Some(function) = self.functions.get(entry) {
             return Ok(*function);
@@ -318,19 +351,31 @@ impl Drop for Module {
 struct DeviceMemory {
     address: CUdeviceptr,
     bytes: usize,
+    /// Whether it is a module's.
+    borrowed: bool,
 }
 
 impl DeviceMemory {
-    fn new(buffer: &Buffer, at: At) -> Result<DeviceMemory, DeviceError> {
+    fn new(buffer: &Buffer, module: Option<&Module>, at: At) -> Result<DeviceMemory, DeviceError> {
         let bytes = usize::try_from(buffer.bytes).unwrap_or(usize::MAX);
-        let mut memory = DeviceMemory { address: 0, bytes };
+        let mut memory = DeviceMemory {
+            address: 0,
+            bytes,
+            borrowed: false,
+        };
         if bytes == 0 {
             return Ok(memory);
         }
-        // SAFETY: writes one address.
-        check("cuMemAlloc", at, unsafe {
-            cuMemAlloc_v2(&raw mut memory.address, bytes)
-        })?;
+        match (&buffer.symbol, module) {
+            (Some(symbol), Some(module)) => {
+                memory.address = module.variable(symbol, bytes, at)?;
+                memory.borrowed = true;
+            }
+            // SAFETY: writes one address.
+            _ => check("cuMemAlloc", at, unsafe {
+                cuMemAlloc_v2(&raw mut memory.address, bytes)
+            })?,
+        }
         if let Some(Bytes(data)) = buffer.data.as_ref().filter(|data| !data.0.is_empty()) {
             // SAFETY: a job whose data is longer than its buffer was refused.
             let code = unsafe { cuMemcpyHtoD_v2(memory.address, data.as_ptr().cast(), data.len()) };
@@ -354,7 +399,7 @@ impl DeviceMemory {
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        if self.address != 0 {
+        if self.address != 0 && !self.borrowed {
             // SAFETY: it was allocated, and is given back once.
             unsafe { cuMemFree_v2(self.address) };
         }

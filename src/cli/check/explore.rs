@@ -7,7 +7,7 @@ use crate::backend::{Independence, Options, Outcome, Session};
 use crate::cli::failure::Failure;
 use crate::finding::{Action, End, Finding};
 use crate::ptx::source::SourceLine;
-use crate::report::{Diagnostic, KernelView, Scene, Sources, diagnose, merge};
+use crate::report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use crate::rules::{Level, Rule};
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
@@ -130,7 +130,7 @@ impl Exploration<'_> {
                 self.defines,
             );
             let mut scene = Scene {
-                launches: vec![view],
+                steps: vec![View::Kernel(view)],
                 sources,
             };
             let worded: Vec<Diagnostic> = outcome

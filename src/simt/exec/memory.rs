@@ -243,7 +243,7 @@ impl<O: Observer> Core<'_, O> {
                 let padded = op.copies.then_some(u32::from(op.element));
                 self.uninitialized(block, w, space, good, bytes, padded, site);
             }
-            if matches!(space, Space::Global | Space::Shared) {
+            if matches!(space, Space::Global | Space::Shared | Space::Const) {
                 self.observer.access(&Access {
                     site,
                     who,
