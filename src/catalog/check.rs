@@ -85,18 +85,9 @@ impl<'a> Check<'a> {
             return;
         };
         if let Some(name) = &claims.entry
-            && !self
-                .case()
-                .launches
-                .iter()
-                .any(|launch| launch.entry == *name)
+            && !self.case().launched().any(|launch| launch.entry == *name)
         {
-            let names: Vec<&str> = self
-                .case()
-                .launches
-                .iter()
-                .map(|l| l.entry.as_str())
-                .collect();
+            let names: Vec<&str> = self.case().launched().map(|l| l.entry.as_str()).collect();
             let hint = Hint::new(name, names.into_iter());
             self.inconsistent(
                 &["ptx".into(), "entry".into()],

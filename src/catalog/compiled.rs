@@ -23,8 +23,8 @@ use std::rc::Rc;
 use std::str::FromStr;
 
 /// What the compiler must have made of the kernel. Instructions are named by patterns: the opcode, then qualifiers in any order that
-/// must all be there, so that `st.shared` counts `st.volatile.shared.u32`; `!volatile` demands absence, `*` leaves the rest of a word
-/// open. It is checked on the pinned PTX of every target.
+/// must all be there, so that `st.shared` counts `st.volatile.shared.u32`; `!volatile` demands absence (`bar.sync.!warp`: block
+/// barriers, without `bar.warp.sync`), `*` leaves the rest of a word open (`bar*`, `*.volatile`). It is checked on the pinned PTX of every target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PtxExpectations {
@@ -335,7 +335,7 @@ fn functions<'u>(
         return Ok(vec![find(name)?]);
     }
     let mut functions: Vec<&Function> = Vec::new();
-    for launch in &entry.case.launches {
+    for launch in entry.case.launched() {
         let function = find(&launch.entry)?;
         if !functions.iter().any(|known| known.name == function.name) {
             functions.push(function);

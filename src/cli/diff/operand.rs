@@ -287,7 +287,7 @@ impl Builder<'_> {
 /// The kernels that a case launches, each once.
 pub fn launched(entry: &Entry) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for launch in &entry.case.launches {
+    for launch in entry.case.launched() {
         if !names.contains(&launch.entry) {
             names.push(launch.entry.clone());
         }
