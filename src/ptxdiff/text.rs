@@ -164,7 +164,7 @@ fn render_effect(
 ) {
     let (bold, dim) = (styles.bold, styles.dim);
     let factor = effect.occurrences.iter().find_map(|o| o.factor);
-    let factor = factor.map_or(String::new(), |f| format!(", {f} times"));
+    let factor = factor.map_or(String::new(), |f| format!(" ({f} copies of its body)"));
     let _ = writeln!(
         out,
         "\n{bold}{}{factor}{bold:#}  {dim}[{}]{dim:#}",

@@ -172,6 +172,14 @@ impl Builder<'_> {
             false => format!("{shown}:{}", defines.join(",")),
         };
         let (text, how) = self.compile(path, defines, variant, None)?;
+        // The compiler writes whole paths; the user wrote one from here.
+        let here = std::env::current_dir().and_then(|here| here.canonicalize());
+        let text = match here {
+            Ok(here) if path.is_relative() => {
+                pinned::with_relative_files(&text, &here.to_string_lossy())
+            }
+            _ => text,
+        };
         self.finish(name, text, Vec::new(), &how)
     }
 
@@ -250,9 +258,11 @@ impl Builder<'_> {
         let text = compiler
             .compile(path, optimisation, &options)
             .map_err(refused)?;
-        let level = variant
-            .level
-            .map_or(String::new(), |level| format!(", -O{level}"));
+        let level = match variant.level {
+            None => String::new(),
+            Some(0) => " -G".to_owned(),
+            Some(level) => format!(" -O{level}"),
+        };
         Ok((text, format!("{}{level}", compiler.name())))
     }
 

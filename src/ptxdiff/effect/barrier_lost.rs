@@ -19,10 +19,12 @@
 //!
 //! Barriers made of atomics. Whether the barrier was needed: `racetrap run` and `racetrap check` answer that.
 
-use super::{Occurrence, View};
+use super::{Instr, Occurrence, View};
+use crate::ptxdiff::class::Class;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    view.lacking(|mine, other| mine.class == other.class, |i| i.class.is_barrier())
+    let kind: fn(&Instr) -> Option<Class> = |i| Some(i.class);
+    view.lacking(|i| i.class.is_barrier(), &[(kind, kind)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))

@@ -19,11 +19,12 @@
 //!
 //! Orderings that moved from a fence into an access (`st.release`), and whether the fence was needed: `racetrap run` and `racetrap check` answer that.
 
-use super::{Occurrence, View};
+use super::{Instr, Occurrence, View};
 use crate::ptxdiff::class::Class;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    view.lacking(|_, _| true, |i| i.class == Class::Fence)
+    let any: fn(&Instr) -> Option<()> = |_| Some(());
+    view.lacking(|i| i.class == Class::Fence, &[(any, any)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))

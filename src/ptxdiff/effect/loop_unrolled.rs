@@ -68,7 +68,13 @@ pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
         let here = all_of(&mine, &unrolled);
         copies.extend(here.iter().copied().filter(|&index| view.partner(index).is_none()));
         let header = view.other.flow.blocks[body.header].instructions.first().copied();
-        let mut occurrence = view.occurrence(here, header.into_iter().chain(all_of(&theirs, &unrolled)).collect());
+        let mut there = all_of(&theirs, &unrolled);
+        if let Some(header) = header
+            && !there.contains(&header)
+        {
+            there.insert(0, header);
+        }
+        let mut occurrence = view.occurrence(here, there);
         occurrence.factor = Some(ratios[ratios.len() / 2] as u32);
         found.push(occurrence);
     }

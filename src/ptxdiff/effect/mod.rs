@@ -6,12 +6,15 @@
 //! their values ([`super::code`], [`super::compare`]) of both sides, and say what is so in the PTX, never why.
 
 use super::Side;
-use super::code::{Code, Instr};
+use super::class::Class;
+use super::code::{Code, Instr, Place};
 use super::compare::Matching;
 use super::value::Values;
 use crate::ptx::ast::Module;
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::Hash;
 
 macro_rules! effects {
     ($($variant:ident, $module:ident, $name:literal, $kept:literal, $one:literal, $many:literal, $summary:literal;)*) => {
@@ -123,6 +126,8 @@ pub(super) struct View<'v> {
     pub values: &'v Values,
     /// Instructions of the other side that another effect has explained: copies of a loop's body, an inlined function.
     pub explained: &'v [bool],
+    /// The other side's instructions that access one place, or are one kind of barrier.
+    pub alike: &'v Alike,
 }
 
 impl View<'_> {
@@ -163,42 +168,94 @@ impl View<'_> {
         all.filter(|(index, _)| self.back(*index).is_none() && !self.explained[*index])
     }
 
-    /// Those of the other side's instructions that I do not have: each of mine without a partner stands for one that is like it, on
-    /// the same source line if there is one.
-    pub fn lacking(
+    /// Those of the other side's wanted instructions that I do not have: each of mine without a partner stands for one of the same
+    /// key, on the same source line if there is one. The passes, keys of mine and of the other's, come one after the other.
+    pub fn lacking<K: Copy + Eq + Hash>(
         &self,
-        like: impl Fn(&Instr, &Instr) -> bool,
         wanted: impl Fn(&Instr) -> bool,
+        passes: &[(fn(&Instr) -> Option<K>, fn(&Instr) -> Option<K>)],
     ) -> Vec<usize> {
         let mut left: Vec<usize> = self
             .only_other()
             .filter(|(_, i)| wanted(i))
             .map(|(i, _)| i)
             .collect();
-        for (_, mine) in self.only_mine().filter(|(_, i)| wanted(i)) {
-            let fits = |index: &&usize| like(mine, &self.other.instructions[**index]);
-            let near = |index: &&usize| {
-                mine.site != 0 && mine.site == self.other.instructions[**index].site
-            };
-            let found = left
-                .iter()
-                .filter(fits)
-                .find(near)
-                .or_else(|| left.iter().find(fits))
-                .copied();
-            left.retain(|index| Some(*index) != found);
+        let mut mine: Vec<usize> = self
+            .only_mine()
+            .filter(|(_, i)| wanted(i))
+            .map(|(i, _)| i)
+            .collect();
+        for (my_key, their_key) in passes {
+            for same_line in [true, false] {
+                // The last of each bucket is the first in order.
+                let mut buckets: HashMap<(K, u32), Vec<usize>> = HashMap::new();
+                let site = |instr: &Instr| if same_line { instr.site } else { 0 };
+                for &index in left.iter().rev() {
+                    let instr = &self.other.instructions[index];
+                    if let Some(key) = their_key(instr) {
+                        buckets.entry((key, site(instr))).or_default().push(index);
+                    }
+                }
+                let mut found = HashSet::new();
+                mine.retain(|&index| {
+                    let instr = &self.mine.instructions[index];
+                    let known = !same_line || instr.site != 0;
+                    let bucket = my_key(instr)
+                        .filter(|_| known)
+                        .and_then(|key| buckets.get_mut(&(key, site(instr))));
+                    match bucket.and_then(Vec::pop) {
+                        Some(other) => {
+                            found.insert(other);
+                            false
+                        }
+                        None => true,
+                    }
+                });
+                left.retain(|index| !found.contains(index));
+            }
         }
         left
     }
 
-    /// Whether the other side makes this access on another way too, where I have it: then it is one access, written twice.
+    /// Whether the other side makes this access, or has this barrier, on another way too, where I have it: then it is one, written twice.
     pub fn is_copy(&self, index: usize) -> bool {
         let own = &self.other.instructions[index];
-        let partners = self.other.instructions.iter().enumerate();
-        partners
-            .filter(|(_, i)| i.class == own.class && i.place == own.place)
-            .any(|(i, _)| self.back(i).is_some() && self.other.exclusive(i, index))
+        let mut blocks: Vec<usize> = Vec::new();
+        let alike = self
+            .alike
+            .get(&(own.class, own.place))
+            .into_iter()
+            .flatten();
+        for &partner in alike.filter(|&&i| self.back(i).is_some()) {
+            let block = self.other.instructions[partner].block;
+            if blocks.len() < WAYS && !blocks.contains(&block) {
+                blocks.push(block);
+                if self.other.exclusive(partner, index) {
+                    return true;
+                }
+            }
+        }
+        false
     }
+}
+
+/// Blocks in which a copy is looked for.
+const WAYS: usize = 32;
+
+/// Accesses of one class and place, barriers of one class.
+type Alike = HashMap<(Class, Option<Place>), Vec<usize>>;
+
+fn alike(code: &Code) -> Alike {
+    let mut alike = Alike::new();
+    for (index, instr) in code.instructions.iter().enumerate() {
+        if instr.place.is_some() || instr.class.is_barrier() || instr.class == Class::Fence {
+            alike
+                .entry((instr.class, instr.place))
+                .or_default()
+                .push(index);
+        }
+    }
+    alike
 }
 
 /// All effects of two functions.
@@ -212,6 +269,7 @@ pub(super) fn observe(
         vec![false; a.0.instructions.len()],
         vec![false; b.0.instructions.len()],
     ];
+    let alike = [alike(a.0), alike(b.0)];
     let mut found = Vec::new();
     let mut add = |effect, side, occurrences: Vec<Occurrence>| {
         if !occurrences.is_empty() {
@@ -234,6 +292,7 @@ pub(super) fn observe(
                     matching,
                     values,
                     explained: &explained[1],
+                    alike: &alike[1],
                 },
                 Side::B => View {
                     side: Side::B,
@@ -243,6 +302,7 @@ pub(super) fn observe(
                     matching,
                     values,
                     explained: &explained[0],
+                    alike: &alike[0],
                 },
             }
         };

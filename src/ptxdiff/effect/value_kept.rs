@@ -22,6 +22,7 @@
 
 use super::{Occurrence, View};
 use crate::ptxdiff::Side;
+use crate::ptxdiff::class::Class;
 
 pub(super) fn find(view: &View, elided: &[Occurrence]) -> Vec<Occurrence> {
     let code = view.other;
@@ -30,11 +31,14 @@ pub(super) fn find(view: &View, elided: &[Occurrence]) -> Vec<Occurrence> {
             Side::A => occurrence.b[0],
             Side::B => occurrence.a[0],
         };
-        let place = code.instructions[load].place;
-        place.is_some()
-            && code.instructions.iter().enumerate().any(|(index, earlier)| {
-                earlier.place == place && index != load && code.dominates(index, load)
-            })
+        let own = &code.instructions[load];
+        let Some(place) = own.place else { return false };
+        let mut classes = vec![Class::Load(place.space), Class::Store(place.space)];
+        classes.extend([Class::Atomic(place.space), Class::Reduction(place.space)]);
+        classes.iter().any(|class| {
+            let alike = view.alike.get(&(*class, Some(place))).into_iter().flatten();
+            alike.into_iter().any(|&earlier| earlier != load && code.dominates(earlier, load))
+        })
     };
     elided.iter().filter(kept).cloned().collect()
 }
