@@ -72,6 +72,7 @@ pub mod exit;
 pub mod expect;
 pub mod finding;
 pub mod matrix;
+pub mod mutate;
 pub mod ptx;
 pub mod ptxdiff;
 pub mod report;

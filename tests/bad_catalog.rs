@@ -164,7 +164,7 @@ fn twins_and_verdicts() {
     assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` belongs to a buggy case, one with a `twin`");
     assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: nothing can be missed in a case without a `twin`");
     assert_snapshot!(right("oracle:\n  out: inclusive_scan(data)\n", ""), @"cases/scan/small/right.yaml:1:1: a correct case needs an `oracle` (or `prints`)");
-    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, plan, oracle, prints, wrong-results, perf, limits, expect)");
+    assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, plan, oracle, prints, wrong-results, perf, equivalent, limits, expect)");
     let mut files = Files::new();
     files.set(
         "cases/scan/small/other.yaml",
@@ -174,6 +174,19 @@ fn twins_and_verdicts() {
 cases/scan/small/other.yaml:4:7: the twin `wrong` is itself buggy: its own twin is `right`
 cases/scan/small/other.yaml: a buggy case needs its guilty lines annotated in `kernels/scan/small.cu` (`//~[other] data-race#1 write`), or `wrong-results: true`
 ");
+}
+
+#[test]
+fn explanations_of_mutants() {
+    let one = |body: &str| format!("equivalent:\n  - {{mutation: {body}}}\nexpect:");
+    let nowhere = one("remove-barrier, line: sync(), why: x");
+    assert_snapshot!(right("expect:", &nowhere), @"cases/scan/small/right.yaml:18:38: `sync()` stands nowhere in `scan/small.cu`");
+    let silent = one("remove-barrier, line: out, why: ' '");
+    assert_snapshot!(right("expect:", &silent), @"cases/scan/small/right.yaml:18:48: an explanation that says nothing");
+    let misspelt = one("remove-barier, line: out, why: x");
+    assert_snapshot!(right("expect:", &misspelt), @"cases/scan/small/right.yaml:18:16: `remove-barier` can't stand here (did you mean `remove-barrier`?)");
+    let of_bug = one("remove-barrier, line: out, why: x");
+    assert_snapshot!(wrong("expect:", &of_bug), @"cases/scan/small/wrong.yaml:8:3: only correct cases have mutants to explain, those without a `twin`");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::compiled::PtxExpectations;
 use super::expression::Expression;
 use super::host::{Memory, Step};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
+use crate::mutate::explain::Equivalent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,6 +64,10 @@ pub struct Case {
     /// What the compiler must have made of the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptx: Option<PtxExpectations>,
+    /// Of a correct case: the mutants (`racetrap mutate`) of which nothing can be noticed, because they behave like the
+    /// kernel. Every other one must be noticed.
+    #[serde(default)]
+    pub equivalent: Vec<Equivalent>,
     /// Budgets, where the usual ones don't fit.
     #[serde(default)]
     pub limits: CaseLimits,

@@ -12,6 +12,7 @@ use super::oracle::{self, Takes};
 use super::pinned::TARGETS;
 use super::tree::Tree;
 use super::values::{Fill, SizeSpec};
+use crate::mutate::explain::lines;
 use crate::rules::{Level, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +50,7 @@ pub fn entry(
     check.names();
     check.oracles();
     check.compiled(all, doubt.cases);
+    check.equivalent(tree);
 }
 
 struct Check<'a> {
@@ -279,6 +281,27 @@ impl<'a> Check<'a> {
         }
         if case.launched().next().is_none() {
             self.inconsistent(&["launches".into()], "nothing is launched");
+        }
+    }
+
+    fn equivalent(&mut self, tree: &Tree) {
+        let source = tree.text(&self.entry.kernel_file());
+        let case = self.case();
+        if case.is_buggy() && !case.equivalent.is_empty() {
+            self.inconsistent(
+                &["equivalent".into()],
+                "only correct cases have mutants to explain, those without a `twin`",
+            );
+        }
+        for (index, one) in case.equivalent.iter().enumerate() {
+            let at = |key| [Step::Key("equivalent"), Step::Index(index), Step::Key(key)];
+            if source.is_some_and(|source| lines(source, &one.line).is_empty()) {
+                let problem = format!("`{}` stands nowhere in `{}`", one.line.trim(), case.kernel);
+                self.inconsistent(&at("line"), problem);
+            }
+            if one.why.trim().is_empty() {
+                self.inconsistent(&at("why"), "an explanation that says nothing");
+            }
         }
     }
 

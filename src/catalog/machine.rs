@@ -2,7 +2,6 @@
 
 use super::annotation::Home;
 use super::arguments::{self, Encoded};
-use super::case::Case;
 use super::compare::Left;
 use super::host::{STREAM, Step};
 use super::load::{Catalog, Entry};
@@ -11,6 +10,7 @@ use super::pinned::{Pin, SIMULATED};
 use super::plan::{Does, Plan, PlannedLaunch, PlannedStep, Value};
 use crate::backend::{Independence, Options, Session};
 use crate::finding::{Action, Finding};
+use crate::ptx::ast::Module;
 use crate::ptx::{matches_entry, parse};
 use crate::report::{
     Diagnostic, HostView, KernelView, Scene, SourceFile, Sources, View, diagnose, view::HOST,
@@ -33,7 +33,12 @@ const DEVICE_BYTES: u64 = 1 << 30;
 pub struct Prepared<'c> {
     /// The case.
     pub entry: &'c Entry,
+    /// The kernels' syntax tree.
+    pub module: Module,
+    /// The kernels that are launched.
     programs: BTreeMap<&'c str, Program>,
+    /// The sequential kernels that serve as oracles.
+    oracles: Arc<BTreeMap<&'c str, Program>>,
     ptx: Arc<SourceFile>,
     source: &'c str,
 }
@@ -189,8 +194,7 @@ impl<'c> Prepared<'c> {
             message: e.to_string(),
         })?;
         let known = entries(&module);
-        let mut programs = BTreeMap::new();
-        for name in kernels(&entry.case) {
+        let lowered = |name: &str| {
             let found: Vec<_> = known
                 .iter()
                 .filter(|mangled| matches_entry(mangled, name))
@@ -198,7 +202,7 @@ impl<'c> Prepared<'c> {
             let [mangled] = found[..] else {
                 let plain: Vec<_> = known.iter().map(|m| crate::ptx::demangle(m)).collect();
                 return Err(PrepareError::Entry {
-                    file,
+                    file: file.clone(),
                     entry: name.to_owned(),
                     found: if found.is_empty() {
                         "none".to_owned()
@@ -208,13 +212,23 @@ impl<'c> Prepared<'c> {
                     entries: plain.join(", "),
                 });
             };
-            let program =
-                Program::lower(&module, text, mangled).map_err(|error| PrepareError::Lower {
-                    file: file.clone(),
-                    error,
-                })?;
-            programs.insert(name, program);
-        }
+            Program::lower(&module, text, mangled).map_err(|error| PrepareError::Lower {
+                file: file.clone(),
+                error,
+            })
+        };
+        let launched = entry.case.launched().map(|l| l.entry.as_str());
+        let sequential = entry
+            .case
+            .oracle
+            .values()
+            .filter_map(|o| o.kernel.as_deref());
+        let all = |names: BTreeSet<&'c str>| -> Result<BTreeMap<_, _>, PrepareError> {
+            let programs = names.iter().map(|name| Ok((*name, lowered(name)?)));
+            programs.collect()
+        };
+        let programs = all(launched.collect())?;
+        let oracles = Arc::new(all(sequential.collect())?);
         let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
         let ptx = Arc::new(SourceFile {
             path: file,
@@ -222,10 +236,47 @@ impl<'c> Prepared<'c> {
         });
         Ok(Prepared {
             entry,
+            module,
             programs,
+            oracles,
             ptx,
             source,
         })
+    }
+
+    /// The same case with other code: `module` is this one's with some instructions changed, each in its place in the
+    /// text. The oracles stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// A module that can't be lowered, which none is whose declarations are the same.
+    pub fn with_module(&self, module: Module) -> Result<Prepared<'c>, LowerError> {
+        let lowered = |program: &Program| Program::lower(&module, &self.ptx.text, &program.entry);
+        let programs = self
+            .programs
+            .iter()
+            .map(|(name, p)| Ok((*name, lowered(p)?)));
+        Ok(Prepared {
+            entry: self.entry,
+            programs: programs.collect::<Result<_, LowerError>>()?,
+            oracles: Arc::clone(&self.oracles),
+            ptx: Arc::clone(&self.ptx),
+            source: self.source,
+            module,
+        })
+    }
+
+    /// The functions of the PTX that the launched kernels are made of, by their names there.
+    pub fn functions(&self) -> BTreeSet<&str> {
+        let functions = self.programs.values().flat_map(|p| &p.functions);
+        functions.map(|f| f.name.as_str()).collect()
+    }
+
+    /// The kernel's source, and its PTX.
+    pub fn texts(&self) -> (Sources, Arc<SourceFile>) {
+        let mut sources = Sources::new();
+        sources.add(&self.entry.kernel_file(), self.source);
+        (sources, Arc::clone(&self.ptx))
     }
 
     /// Runs a plan from fresh memory.
@@ -344,7 +395,7 @@ impl<'c> Prepared<'c> {
         };
         let mut device = Device::new(DEVICE_BYTES);
         let addresses = self.load(&mut device, plan)?;
-        let program = self.program(&planned)?;
+        let program = find(&self.oracles, &planned)?;
         let how = made(&planned, program, &addresses)?;
         device.load(program)?;
         let limits = Limits::default();
@@ -380,14 +431,7 @@ impl<'c> Prepared<'c> {
 
     /// The program of a launch.
     pub fn program(&self, planned: &PlannedLaunch) -> Result<&Program, MachineError> {
-        // All kernels that a case names were lowered.
-        self.programs
-            .get(planned.entry.as_str())
-            .ok_or_else(|| MachineError::ArgumentCount {
-                entry: planned.entry.clone(),
-                wanted: 0,
-                given: planned.args.len(),
-            })
+        find(&self.programs, planned)
     }
 
     /// A finding in terms of the lines of the kernel and of the case.
@@ -423,8 +467,7 @@ impl<'c> Prepared<'c> {
         ran: &Ran,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Vec<Diagnostic> {
-        let mut sources = Sources::new();
-        sources.add(&self.entry.kernel_file(), self.source);
+        let (mut sources, _) = self.texts();
         let defines = self.entry.case.define_flags();
         let views = plan.steps.iter().map(|step| {
             let launch = step.launch();
@@ -548,11 +591,18 @@ impl Left for Ran {
     }
 }
 
-/// The kernels that a case names.
-fn kernels(case: &Case) -> BTreeSet<&str> {
-    let launched = case.launched().map(|l| l.entry.as_str());
-    let oracles = case.oracle.values().filter_map(|o| o.kernel.as_deref());
-    launched.chain(oracles).collect()
+fn find<'p>(
+    programs: &'p BTreeMap<&str, Program>,
+    planned: &PlannedLaunch,
+) -> Result<&'p Program, MachineError> {
+    // All kernels that a case names were lowered.
+    programs
+        .get(planned.entry.as_str())
+        .ok_or_else(|| MachineError::ArgumentCount {
+            entry: planned.entry.clone(),
+            wanted: 0,
+            given: planned.args.len(),
+        })
 }
 
 fn made(

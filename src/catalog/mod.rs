@@ -28,6 +28,7 @@ pub mod native;
 pub mod oracle;
 pub mod pinned;
 pub mod plan;
+pub mod probe;
 pub mod renew;
 pub mod runner;
 pub mod shrink;

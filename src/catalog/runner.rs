@@ -48,37 +48,48 @@ pub fn run(
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Trials {
     let started = Instant::now();
-    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let finished: Mutex<Vec<(usize, Trial)>> = Mutex::default();
+    let done = AtomicUsize::new(0);
+    let trials = parallel(cases.len(), jobs, &|index| {
+        let entry = cases[index];
+        progress(Progress::Started { id: &entry.id });
+        let trial = one(catalog, entry, settings);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress(Progress::Finished {
+            trial: &trial,
+            done,
+            total: cases.len(),
+        });
+        trial
+    });
+    Trials {
+        trials,
+        seed: settings.seed,
+        time: started.elapsed(),
+    }
+}
+
+/// The values of `each` for 0 to below `count`, in order, made on `jobs` threads.
+pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let made: Mutex<Vec<(usize, T)>> = Mutex::default();
     std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, cases.len().max(1)) {
+        for _ in 0..jobs.clamp(1, count.max(1)) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(entry) = cases.get(index) else { break };
-                    progress(Progress::Started { id: &entry.id });
-                    let trial = one(catalog, entry, settings);
-                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    progress(Progress::Finished {
-                        trial: &trial,
-                        done,
-                        total: cases.len(),
-                    });
-                    finished
-                        .lock()
-                        .unwrap_or_else(|e| e.into_inner())
-                        .push((index, trial));
+                    if index >= count {
+                        break;
+                    }
+                    let value = each(index);
+                    let mut made = made.lock().unwrap_or_else(|e| e.into_inner());
+                    made.push((index, value));
                 }
             });
         }
     });
-    let mut finished = finished.into_inner().unwrap_or_else(|e| e.into_inner());
-    finished.sort_by_key(|(index, _)| *index);
-    Trials {
-        trials: finished.into_iter().map(|(_, trial)| trial).collect(),
-        seed: settings.seed,
-        time: started.elapsed(),
-    }
+    let mut made = made.into_inner().unwrap_or_else(|e| e.into_inner());
+    made.sort_by_key(|(index, _)| *index);
+    made.into_iter().map(|(_, value)| value).collect()
 }
 
 /// A mistake of racetrap in one case must not take the others down.

@@ -123,9 +123,9 @@ impl Trial {
 }
 
 /// One run, judged.
-struct Observation {
-    plan: Plan,
-    ran: Ran,
+pub(super) struct Observation {
+    pub(super) plan: Plan,
+    pub(super) ran: Ran,
     /// The groups of tags that each finding belongs to; none: unexpected.
     matched: Vec<(Finding, Seen, Vec<usize>)>,
     mismatch: Option<Mismatch>,
@@ -135,7 +135,7 @@ struct Observation {
 
 /// What a counterexample is to show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Aim {
+pub(super) enum Aim {
     WrongResult,
     Group(usize),
     Unexpected(Rule, Vec<Vec<u32>>),
@@ -143,7 +143,7 @@ enum Aim {
 }
 
 impl Observation {
-    fn aims(&self) -> Vec<Aim> {
+    pub(super) fn aims(&self) -> Vec<Aim> {
         let mut aims = Vec::new();
         if self.mismatch.is_some() {
             aims.push(Aim::WrongResult);
@@ -183,9 +183,11 @@ impl Observation {
 }
 
 /// A run that says nothing about the case.
-enum Trouble {
+pub(super) enum Trouble {
     Unsupported(String),
     Inconclusive(String),
+    /// The kernel itself gave up, by a trap or a failed assertion: why, and the same with its place.
+    Gave(String, String),
 }
 
 /// Tries one case.
@@ -270,17 +272,17 @@ pub fn broken(entry: &Entry, message: &str) -> Trial {
     }
 }
 
-struct Trier<'a> {
+pub(super) struct Trier<'a> {
     prepared: &'a Prepared<'a>,
     settings: &'a Settings,
     expected: Expected<'a>,
     /// For each aim, the lightest run that showed it.
-    evidence: BTreeMap<Aim, (u64, Draw)>,
+    pub(super) evidence: BTreeMap<Aim, (u64, Draw)>,
     dependent: bool,
 }
 
 impl<'a> Trier<'a> {
-    fn new(prepared: &'a Prepared<'a>, settings: &'a Settings) -> Trier<'a> {
+    pub(super) fn new(prepared: &'a Prepared<'a>, settings: &'a Settings) -> Trier<'a> {
         Trier {
             prepared,
             settings,
@@ -374,7 +376,7 @@ impl<'a> Trier<'a> {
     }
 
     /// One run.
-    fn observe(&mut self, draw: &Draw) -> Result<Observation, Trouble> {
+    pub(super) fn observe(&mut self, draw: &Draw) -> Result<Observation, Trouble> {
         let case = self.case();
         let inconclusive = |e: &dyn fmt::Display| Trouble::Inconclusive(e.to_string());
         let sizes = draw.sizes(case).map_err(|e| inconclusive(&e))?;
@@ -397,6 +399,9 @@ impl<'a> Trier<'a> {
                 return Err(match stop {
                     Stop::Unsupported { .. } | Stop::KernelsSynchronise(..) => {
                         Trouble::Unsupported(text)
+                    }
+                    Stop::Trap { .. } | Stop::Assert { .. } => {
+                        Trouble::Gave(stop.to_string(), text)
                     }
                     _ => Trouble::Inconclusive(text),
                 });
@@ -492,7 +497,7 @@ impl<'a> Trier<'a> {
     }
 
     /// The smallest run that still shows it.
-    fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
+    pub(super) fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
         let (_, start) = self.evidence.get(aim)?.clone();
         let first = self.observe(&start).ok()?;
         let fixed = self.settings.schedule.is_some();
@@ -507,7 +512,7 @@ impl<'a> Trier<'a> {
         }))
     }
 
-    fn shows(&self, observation: &Observation, aim: &Aim) -> String {
+    pub(super) fn shows(&self, observation: &Observation, aim: &Aim) -> String {
         match aim {
             Aim::WrongResult => observation
                 .mismatch
@@ -529,12 +534,17 @@ impl<'a> Trier<'a> {
         }
     }
 
-    fn example(&self, plan: &Plan, draw: &Draw, shows: String) -> Counterexample {
+    pub(super) fn example(&self, plan: &Plan, draw: &Draw, shows: String) -> Counterexample {
         let schedule = Some(draw.schedule.clone());
         example(self.prepared.entry, plan, draw, schedule, shows)
     }
 
-    fn worded(&self, observation: &Observation, aim: &Aim, draw: &Draw) -> Option<Diagnostic> {
+    pub(super) fn worded(
+        &self,
+        observation: &Observation,
+        aim: &Aim,
+        draw: &Draw,
+    ) -> Option<Diagnostic> {
         let finding = observation.finding(aim)?;
         let plan = &observation.plan;
         let mut worded = self
@@ -551,7 +561,7 @@ impl<'a> Trier<'a> {
 fn trouble(trial: &mut Trial, trouble: Trouble) {
     (trial.verdict, trial.summary) = match trouble {
         Trouble::Unsupported(text) => (Verdict::Unsupported, text),
-        Trouble::Inconclusive(text) => (Verdict::Inconclusive, text),
+        Trouble::Inconclusive(text) | Trouble::Gave(_, text) => (Verdict::Inconclusive, text),
     };
 }
 

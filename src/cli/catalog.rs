@@ -7,6 +7,7 @@ use crate::catalog::load::Catalog;
 use crate::catalog::renew::{RenewError, renew};
 use crate::exit;
 use crate::matrix::{markdown, totals_markdown};
+use crate::mutate::render::json as mutants;
 use crate::report::json;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
@@ -33,10 +34,11 @@ enum CatalogCommand {
 }
 
 /// Files that are generated from the program itself, and their text.
-pub fn generated() -> [(&'static str, String); 3] {
+pub fn generated() -> [(&'static str, String); 4] {
     [
         ("docs/report.schema.json", json::schema()),
         ("docs/diff.schema.json", crate::ptxdiff::report::schema()),
+        ("docs/mutate.schema.json", mutants::schema()),
         ("docs/cli.md", super::reference()),
     ]
 }

@@ -14,6 +14,7 @@ mod explain;
 mod failure;
 mod judge;
 mod matrix;
+mod mutate;
 mod progress;
 mod run;
 
@@ -37,6 +38,7 @@ Examples:
   racetrap run                   run the catalogue of correct and buggy kernels
   racetrap run scan -v           its scans, with the findings
   racetrap diff A B              what differs between two kernels, and what the compiler did
+  racetrap mutate kernel.cu      which of its barriers, fences and atomics are needed
   racetrap explain data-race     what a finding means and how to fix it
   racetrap doctor                which optional tools are here, and how to get the others
 
@@ -82,6 +84,9 @@ enum Command {
         /// The rule or effect, such as data-race or store-elided
         rule: Option<String>,
     },
+    /// Tell which barriers, fences, scopes and atomics of a kernel are needed, and which are redundant
+    #[command(long_about = mutate::ABOUT)]
+    Mutate(Box<mutate::MutateArgs>),
     /// Compare the simulator with hardware, value for value
     Conform(conform::ConformArgs),
     /// Compare what the simulator counts with hardware counters: wavefronts and sectors
@@ -142,6 +147,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
         Command::Diff(args) => diff::diff(args, color),
+        Command::Mutate(args) => mutate::mutate(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
         Command::Counters(args) => counters::counters(args),
         Command::Evidence(args) => evidence::evidence(args),

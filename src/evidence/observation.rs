@@ -187,6 +187,7 @@ fn how(case: &Case) -> String {
             "wrong-results",
             "perf",
             "ptx",
+            "equivalent",
             "limits",
         ] {
             keys.remove(words);

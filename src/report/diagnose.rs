@@ -149,7 +149,7 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
 }
 
 /// Whether a path is that of a header of the CUDA toolkit.
-fn of_toolkit(path: &str) -> bool {
+pub(crate) fn of_toolkit(path: &str) -> bool {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let include = folder

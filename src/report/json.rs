@@ -28,11 +28,21 @@ pub struct Document {
 
 /// The program that wrote the document.
 #[derive(Serialize, JsonSchema)]
-struct Tool {
+pub(crate) struct Tool {
     /// `racetrap`
     name: &'static str,
     /// Its version.
     version: &'static str,
+}
+
+impl Default for Tool {
+    /// This one.
+    fn default() -> Tool {
+        Tool {
+            name: "racetrap",
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
 }
 
 /// Sums over the checks.
@@ -77,7 +87,7 @@ struct Check {
 
 /// One finding.
 #[derive(Serialize, JsonSchema)]
-struct Finding {
+pub(crate) struct Finding {
     /// The rule it breaks; `racetrap explain RULE` prints its page.
     rule: Rule,
     /// How bad it is.
@@ -157,7 +167,7 @@ impl From<Who> for Thread {
 }
 
 /// Characters (not bytes) of a label's columns, from 1, and one past the last.
-pub(super) fn columns(label: &super::Label) -> (usize, usize) {
+pub(crate) fn columns(label: &super::Label) -> (usize, usize) {
     let line = label.source.line(label.line).unwrap_or_default();
     let count = |bytes: u32| {
         line.char_indices()
@@ -208,10 +218,7 @@ pub fn document(report: &Report) -> Document {
     let count = |level| report.checks.iter().map(|c| c.count(level)).sum();
     Document {
         version: VERSION,
-        tool: Tool {
-            name: "racetrap",
-            version: env!("CARGO_PKG_VERSION"),
-        },
+        tool: Tool::default(),
         totals: Totals {
             checks: report.checks.len(),
             ok: report.checks.iter().filter(|c| c.ok).count(),

@@ -16,6 +16,7 @@ pub mod source;
 pub mod terminal;
 pub mod view;
 
+pub(crate) use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use merge::merge;
 pub use source::{SourceFile, Sources};

@@ -82,7 +82,7 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// One snippet for each file; the first label is the primary one.
-fn snippets(labels: &[Label]) -> Vec<a::Snippet<'_, a::Annotation<'_>>> {
+pub(crate) fn snippets(labels: &[Label]) -> Vec<a::Snippet<'_, a::Annotation<'_>>> {
     let mut files: Vec<&Label> = Vec::new();
     for label in labels {
         if !files.iter().any(|l| l.source.path == label.source.path) {

@@ -11,6 +11,7 @@ use crate::report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merg
 use crate::rules::{Level, Rule};
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 /// Global memory of the simulated device, bytes.
@@ -43,6 +44,8 @@ pub struct Exploration<'a> {
     pub perf: bool,
     /// `-D`, for reading declarations.
     pub defines: &'a [String],
+    /// Whether to remember what each schedule leaves in memory.
+    pub remember: bool,
 }
 
 /// A finding before it is worded: its rule and its guilty places.
@@ -84,6 +87,10 @@ pub struct Explored {
     pub output: String,
     /// Buffers that had to grow.
     pub grown: Vec<usize>,
+    /// What each schedule left in global memory, as a hash; where it was to be remembered.
+    pub left: Vec<u64>,
+    /// Warp-instructions of the longest schedule.
+    pub steps: u64,
 }
 
 impl Exploration<'_> {
@@ -118,6 +125,10 @@ impl Exploration<'_> {
             let (outcome, device) = self.run(program, plan, schedule, left, &mut out.grown)?;
             if index == 0 {
                 out.output = outcome.output.clone();
+            }
+            out.steps = out.steps.max(outcome.steps);
+            if self.remember {
+                out.left.push(left_in(&device));
             }
             let found = outcome.findings.iter().map(|f| Found::of(f, program));
             out.findings.extend(found);
@@ -229,6 +240,18 @@ impl Exploration<'_> {
             }
         }
     }
+}
+
+/// A hash of what lies in global memory.
+fn left_in(device: &Device) -> u64 {
+    let mut hash = DefaultHasher::new();
+    for allocation in device.allocations().iter().filter(|a| !a.freed) {
+        let at = GLOBAL_BASE + allocation.offset;
+        if let Ok(bytes) = device.read(at, allocation.bytes) {
+            (allocation.offset, bytes).hash(&mut hash);
+        }
+    }
+    hash.finish()
 }
 
 /// The source line of the instruction that a stop names.

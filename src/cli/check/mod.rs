@@ -5,6 +5,7 @@ pub(super) mod entry;
 mod explore;
 mod geometry;
 pub(super) mod input;
+mod mutants;
 mod parameters;
 mod plan;
 mod verdict;
@@ -19,6 +20,7 @@ use clap::Args;
 pub use explore::Found;
 use explore::{Exploration, Explored};
 pub(super) use input::refused;
+pub(super) use mutants::mutants;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -49,6 +51,23 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE.{cu,ptx}")]
     file: PathBuf,
 
+    #[command(flatten)]
+    kernel: KernelArgs,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+    /// Exit with 1 for findings of this level too
+    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
+    deny: Option<Deny>,
+    /// Judge performance too: bank conflicts, coalescing, divergent branches
+    #[arg(long, help_heading = "Output")]
+    perf: bool,
+}
+
+/// Which kernel of a file, how it is launched, run and compiled.
+#[derive(Args, Clone, Debug)]
+pub struct KernelArgs {
     /// The kernel's name, plain or mangled; needless where there is one
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
@@ -83,19 +102,19 @@ pub struct CheckArgs {
         default_value_t = 1,
         help_heading = "Schedules"
     )]
-    seed: u64,
+    pub(super) seed: u64,
     /// Try one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, replay:TRACE
     #[arg(long, value_name = "SPEC", help_heading = "Schedules")]
-    schedule: Option<ScheduleSpec>,
+    pub(super) schedule: Option<ScheduleSpec>,
     /// Budget of a launch, in warp-instructions
     #[arg(long, value_name = "STEPS", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Schedules")]
     max_steps: u64,
     /// Budget of everything, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = seconds, help_heading = "Schedules")]
-    timeout: f64,
+    pub(super) timeout: f64,
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Schedules")]
-    jobs: Option<u32>,
+    pub(super) jobs: Option<u32>,
 
     /// Define a macro for the compiler
     #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
@@ -109,16 +128,44 @@ pub struct CheckArgs {
     /// GPU architecture to compile for [default: sm_75]
     #[arg(long, value_name = "sm_NN", help_heading = "Compiler")]
     arch: Option<String>,
+}
 
-    /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
-    format: Format,
-    /// Exit with 1 for findings of this level too
-    #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
-    deny: Option<Deny>,
-    /// Judge performance too: bank conflicts, coalescing, divergent branches
-    #[arg(long, help_heading = "Output")]
-    perf: bool,
+impl KernelArgs {
+    /// What the compiler is told.
+    fn compiler(&self) -> CompileOptions {
+        CompileOptions {
+            defines: self.defines.clone(),
+            includes: self.includes.clone(),
+            std: self.std.clone(),
+            arch: self.arch.clone(),
+        }
+    }
+
+    /// What the user gave of the launch's shape.
+    fn given(&self) -> geometry::Given {
+        geometry::Given {
+            grid: self.grid,
+            block: self.block,
+            shared: self.shared,
+        }
+    }
+
+    /// The first option that says how a kernel is launched or compiled, which a case of the catalogue says itself.
+    pub(super) fn of_one_kernel(&self) -> Option<&'static str> {
+        let given = [
+            ("--entry", self.entry.is_some()),
+            ("--grid", self.grid.is_some()),
+            ("--block", self.block.is_some()),
+            ("--shared", self.shared.is_some()),
+            ("--cooperative", self.cooperative),
+            ("--arg", !self.arguments.is_empty()),
+            ("-D", !self.defines.is_empty()),
+            ("-I", !self.includes.is_empty()),
+            ("--std", self.std.is_some()),
+            ("--arch", self.arch.is_some()),
+        ];
+        given.iter().find(|(_, is)| *is).map(|(name, _)| *name)
+    }
 }
 
 /// What `--deny` makes fail.
@@ -155,45 +202,45 @@ pub struct Checked {
 pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
     let started = Instant::now();
     let progress = Progress::spinner(true);
-    let options = CompileOptions {
-        defines: args.defines.clone(),
-        includes: args.includes.clone(),
-        std: args.std.clone(),
-        arch: args.arch.clone(),
-    };
+    let options = args.kernel.compiler();
     let mut sources = Sources::new();
     let input = input::read(&args.file, &options, &mut sources, |text| {
         progress.say(text)
     })?;
-    let entry =
-        entry::choose(&input.builds[0].module, args.entry.as_deref(), &input.path)?.to_string();
+    let entry = entry::choose(
+        &input.builds[0].module,
+        args.kernel.entry.as_deref(),
+        &input.path,
+    )?
+    .to_string();
     let programs = programs(&input, &entry)?;
 
-    let given = geometry::Given {
-        grid: args.grid,
-        block: args.block,
-        shared: args.shared,
-    };
-    let geometry = geometry::complete(given, &input, &entry)?;
-    affordable(&geometry, args.max_steps)?;
+    let geometry = geometry::complete(args.kernel.given(), &input, &entry)?;
+    affordable(&geometry, args.kernel.max_steps)?;
     let threads = geometry.grid.count() * geometry.block.count();
     let parameters =
         parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-    let mut plan = plan::Plan::new(parameters, &args.arguments, threads, args.seed)?;
+    let mut plan = plan::Plan::new(
+        parameters,
+        &args.kernel.arguments,
+        threads,
+        args.kernel.seed,
+    )?;
 
-    let schedules = schedules(args);
+    let schedules = schedules(&args.kernel);
     let exploration = Exploration {
         geometry: &geometry,
-        cooperative: args.cooperative,
+        cooperative: args.kernel.cooperative,
         schedules: &schedules,
         limits: Limits {
-            steps: args.max_steps,
+            steps: args.kernel.max_steps,
             ..Limits::default()
         },
-        until: Some(started + Duration::from_secs_f64(args.timeout)),
-        jobs: jobs(args.jobs),
+        until: Some(started + Duration::from_secs_f64(args.kernel.timeout)),
+        jobs: jobs(args.kernel.jobs),
         perf: args.perf,
-        defines: &args.defines,
+        defines: &args.kernel.defines,
+        remember: false,
     };
     let mut explored: Vec<Explored> = Vec::new();
     for (build, program) in input.builds.iter().zip(&programs) {
@@ -261,22 +308,23 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
 }
 
 fn programs(input: &input::Input, entry: &str) -> Result<Vec<Program>, Failure> {
-    let lower = |build: &input::Build| {
-        Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
-            let failure = Failure::usage(format!("`{}` can't be run: {error}", build.ptx.path));
-            match error {
-                LowerError::NoSuchEntry { .. } => {
-                    failure.help("the two builds have different kernels: name one with `--entry`")
-                }
-                LowerError::AddressSize => failure,
-                LowerError::Declaration { line, .. } => {
-                    let span = build.ptx.range(line, &(0..u32::MAX));
-                    failure.at(build.ptx.clone(), span, "here")
-                }
+    input.builds.iter().map(|b| program(b, entry)).collect()
+}
+
+fn program(build: &input::Build, entry: &str) -> Result<Program, Failure> {
+    Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
+        let failure = Failure::usage(format!("`{}` can't be run: {error}", build.ptx.path));
+        match error {
+            LowerError::NoSuchEntry { .. } => {
+                failure.help("the two builds have different kernels: name one with `--entry`")
             }
-        })
-    };
-    input.builds.iter().map(lower).collect()
+            LowerError::AddressSize => failure,
+            LowerError::Declaration { line, .. } => {
+                let span = build.ptx.range(line, &(0..u32::MAX));
+                failure.at(build.ptx.clone(), span, "here")
+            }
+        }
+    })
 }
 
 /// Refuses launches that can't end within the step budget: every warp takes some steps.
@@ -299,7 +347,7 @@ fn affordable(geometry: &geometry::Geometry, steps: u64) -> Result<(), Failure> 
     .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
 }
 
-fn schedules(args: &CheckArgs) -> Vec<ScheduleSpec> {
+fn schedules(args: &KernelArgs) -> Vec<ScheduleSpec> {
     if let Some(one) = &args.schedule {
         return vec![one.clone()];
     }

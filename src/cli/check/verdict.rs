@@ -36,7 +36,7 @@ pub fn setting(
         grid: three(geometry.grid),
         block: three(geometry.block),
         dynamic_shared: geometry.shared,
-        cooperative: args.cooperative,
+        cooperative: args.kernel.cooperative,
         arguments: plan
             .values
             .iter()
@@ -54,15 +54,37 @@ pub fn setting(
             .map(str::to_string)
             .collect(),
         schedules,
-        seed: args.seed,
+        seed: args.kernel.seed,
     }
+}
+
+/// The options that launch the kernel so again.
+pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String> {
+    let mut words = vec![
+        format!("--grid {}", geometry.grid),
+        format!("--block {}", geometry.block),
+    ];
+    if geometry.shared > 0 {
+        words.push(format!("--shared {}", geometry.shared));
+    }
+    if cooperative {
+        words.push("--cooperative".into());
+    }
+    for (index, planned) in plan.values.iter().enumerate() {
+        let label = plan.parameters.label(index);
+        words.push(format!(
+            "--arg {}",
+            quote(&format!("{label}={}", planned.value))
+        ));
+    }
+    words
 }
 
 /// The command that shows one finding again.
 pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str) -> String {
     let mut words = vec!["racetrap".to_string(), "check".into(), quote(&input.path)];
     let mut flag = |name: &str, value: String| words.push(format!("{name} {}", quote(&value)));
-    if let Some(entry) = &args.entry {
+    if let Some(entry) = &args.kernel.entry {
         flag("--entry", entry.clone());
     }
     flag("--grid", dims(setting.grid));
@@ -77,21 +99,21 @@ pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str
         flag("--seed", setting.seed.to_string());
     }
     flag("--schedule", schedule.to_string());
-    if args.max_steps != Limits::default().steps {
-        flag("--max-steps", args.max_steps.to_string());
+    if args.kernel.max_steps != Limits::default().steps {
+        flag("--max-steps", args.kernel.max_steps.to_string());
     }
-    for define in &args.defines {
+    for define in &args.kernel.defines {
         flag("-D", define.clone());
     }
-    for include in &args.includes {
+    for include in &args.kernel.includes {
         flag("-I", include.display().to_string());
     }
-    for (name, value) in [("--std", &args.std), ("--arch", &args.arch)] {
+    for (name, value) in [("--std", &args.kernel.std), ("--arch", &args.kernel.arch)] {
         if let Some(value) = value {
             flag(name, value.clone());
         }
     }
-    if args.cooperative {
+    if args.kernel.cooperative {
         words.push("--cooperative".into());
     }
     if args.perf {
@@ -146,7 +168,7 @@ pub fn judge(
             let what = match stop {
                 Stop::WallClock(_) => format!(
                     "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
-                    args.timeout
+                    args.kernel.timeout
                 ),
                 other => other.to_string(),
             };
@@ -232,7 +254,7 @@ fn tried(
             "schedule-independent: every schedule has this verdict for this input, though results may differ with the order of atomics".into()
         }
         (Verdict::Clean, _) => {
-            let cut = match args.schedule.is_none() && setting.schedules.len() < args.schedules as usize {
+            let cut = match args.kernel.schedule.is_none() && setting.schedules.len() < args.kernel.schedules as usize {
                 true => " before the time was up",
                 false => "",
             };

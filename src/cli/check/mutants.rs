@@ -1,0 +1,248 @@
+//! The mutants of somebody's own kernel, each run as `racetrap check` runs the kernel.
+//!
+//! There is no oracle. Where the kernel's results don't depend on the order of threads, its own results are one: a
+//! mutant that leaves something else in memory does something else. A guessed buffer that has to grow for a mutant says the
+//! same.
+
+use super::explore::{Exploration, Explored};
+use super::input::Build;
+use super::plan::Plan;
+use super::{KernelArgs, affordable, entry, geometry, input, jobs, parameters, plan, schedules};
+use crate::backend::Independence;
+use crate::catalog::probe::Sign;
+use crate::cli::failure::Failure;
+use crate::exit;
+use crate::mutate::case::{place, ptx_lines};
+use crate::mutate::judged::{Judged, Outcome, Subject};
+use crate::mutate::{Kind, Mutant, Unit, mutants as all_mutants, mutated};
+use crate::ptx::demangle;
+use crate::report::{Diagnostic, Sources, Verdict};
+use crate::rules::Level;
+use crate::simt::{Limits, Program, Stop};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A mutant that takes so many times the steps of the kernel, and so many more, does not end.
+const ENDLESS: (u64, u64) = (8, 200_000);
+
+/// A kernel with its mutants, and how it was run.
+pub struct Tried {
+    /// What came of them.
+    pub subject: Subject,
+    /// The launch and the arguments, in the notation of the command line.
+    pub launch: Vec<String>,
+}
+
+/// Judges the mutants of the kernel in a file.
+///
+/// # Errors
+///
+/// What stops it before anything runs.
+pub fn mutants(
+    args: &KernelArgs,
+    file: &Path,
+    unit: Unit,
+    only: &[Kind],
+    mut progress: impl FnMut(&str),
+) -> Result<Tried, Failure> {
+    let until = Instant::now() + Duration::from_secs_f64(args.timeout);
+    let mut sources = Sources::new();
+    let input = input::read(file, &args.compiler(), &mut sources, &mut progress)?;
+    // The optimised build is the one that people run.
+    let build = &input.builds[0];
+    let name = entry::choose(&build.module, args.entry.as_deref(), &input.path)?.to_string();
+    let program = super::program(build, &name)?;
+    let geometry = geometry::complete(args.given(), &input, &name)?;
+    affordable(&geometry, args.max_steps)?;
+    let threads = geometry.grid.count() * geometry.block.count();
+    let parameters = parameters::Parameters::of(&build.module, &name, input.source.as_ref());
+    let mut plan = plan::Plan::new(parameters, &args.arguments, threads, args.seed)?;
+    let schedules = schedules(args);
+    let mut exploration = Exploration {
+        geometry: &geometry,
+        cooperative: args.cooperative,
+        schedules: &schedules,
+        limits: Limits {
+            steps: args.max_steps,
+            ..Limits::default()
+        },
+        until: Some(until),
+        jobs: jobs(args.jobs),
+        perf: false,
+        defines: &args.defines,
+        remember: true,
+    };
+    let own = exploration.explore(build, &program, &mut plan, &mut sources, &mut progress)?;
+    let shown = demangle(&name);
+    let shown = shown.split('(').next().unwrap_or_default();
+    let mut subject = Subject {
+        name: format!("{}: {shown}", input.path),
+        refused: refusal(&own),
+        mutants: Vec::new(),
+        unused: Vec::new(),
+        strict: false,
+    };
+    if subject.refused.is_none() {
+        let (times, more) = ENDLESS;
+        let steps = own.steps.saturating_mul(times).saturating_add(more);
+        exploration.limits.steps = steps.min(args.max_steps);
+        let functions = program.functions.iter().map(|f| f.name.as_str()).collect();
+        let all = all_mutants(&build.module, &functions, unit, only);
+        for (number, mutant) in all.iter().enumerate() {
+            let place = place(mutant, &mut sources, &build.ptx);
+            progress(&format!(
+                "{} of {}: line {}: {}",
+                number + 1,
+                all.len(),
+                place.line,
+                mutant.change
+            ));
+            let one = One {
+                exploration: &exploration,
+                build,
+                own: &own,
+                plan: &plan,
+            };
+            let outcome = match Instant::now() < until {
+                true => one.outcome(mutant, &name, &mut sources)?,
+                false => Outcome::Unknown(
+                    Verdict::Inconclusive,
+                    "the time was up (`--timeout`)".into(),
+                ),
+            };
+            subject.mutants.push(Judged {
+                change: mutant.change.clone(),
+                place,
+                ptx_lines: ptx_lines(mutant, &build.ptx),
+                outcome,
+                explained: None,
+            });
+        }
+    }
+    let launch = super::verdict::launch(&geometry, args.cooperative, &plan);
+    Ok(Tried { subject, launch })
+}
+
+/// Why nothing follows from this kernel's mutants.
+fn refusal(own: &Explored) -> Option<(u8, String)> {
+    if let Some(worst) = worst(&own.diagnostics) {
+        let why = format!(
+            "the kernel itself is not clean, and mutants tell what a clean one needs ({}: {})",
+            worst.rule, worst.title
+        );
+        return Some((exit::FINDINGS, why));
+    }
+    let stop = own.stopped.as_ref()?;
+    let at = own.stopped_at.as_ref().map(|line| format!(" at {line}"));
+    let why = format!("{stop}{}", at.unwrap_or_default());
+    Some(match stop {
+        Stop::Trap { .. } | Stop::Assert { .. } => (
+            exit::FINDINGS,
+            format!("the kernel itself does not end well: {why}"),
+        ),
+        _ => (exit::INCONCLUSIVE, why),
+    })
+}
+
+fn worst(diagnostics: &[Diagnostic]) -> Option<&Diagnostic> {
+    let more_than_notes = diagnostics.iter().filter(|d| d.level > Level::Note);
+    more_than_notes.min_by_key(|d| (std::cmp::Reverse(d.level), d.rule))
+}
+
+/// What trying one mutant needs.
+struct One<'a> {
+    exploration: &'a Exploration<'a>,
+    build: &'a Build,
+    own: &'a Explored,
+    plan: &'a Plan,
+}
+
+impl One<'_> {
+    /// Runs a mutant under one schedule after the other, until something is wrong.
+    fn outcome(
+        &self,
+        mutant: &Mutant,
+        entry: &str,
+        sources: &mut Sources,
+    ) -> Result<Outcome, Failure> {
+        let module = mutated(&self.build.module, mutant);
+        let program = match Program::lower(&module, &self.build.ptx.text, entry) {
+            Ok(program) => program,
+            Err(error) => return Ok(Outcome::Unknown(Verdict::Unsupported, error.to_string())),
+        };
+        let mut runs = 0;
+        for schedule in self.exploration.schedules {
+            let mut plan = self.plan.clone();
+            let under = Exploration {
+                schedules: std::slice::from_ref(schedule),
+                ..self.exploration.clone()
+            };
+            let ran = under.explore(self.build, &program, &mut plan, sources, |_| {})?;
+            runs += 1;
+            if let Some(sign) = self.sign(&ran, &plan) {
+                return Ok(Outcome::Needed(Box::new(sign)));
+            }
+            if let Some(stop) = &ran.stopped {
+                let verdict = match stop {
+                    Stop::Unsupported { .. } => Verdict::Unsupported,
+                    _ => Verdict::Inconclusive,
+                };
+                return Ok(Outcome::Unknown(verdict, stop.to_string()));
+            }
+            let independent = Some(Independence::Independent);
+            if ran.independence == independent
+                || ran.independence == Some(Independence::VerdictOnly)
+            {
+                return Ok(Outcome::Redundant {
+                    runs,
+                    every_schedule: ran.independence == independent
+                        && self.own.independence == independent,
+                });
+            }
+        }
+        Ok(Outcome::Redundant {
+            runs,
+            every_schedule: false,
+        })
+    }
+
+    fn sign(&self, ran: &Explored, plan: &Plan) -> Option<Sign> {
+        let plain = |what: String| Sign {
+            rule: None,
+            what,
+            diagnostic: None,
+            example: None,
+        };
+        if let Some(worst) = worst(&ran.diagnostics) {
+            return Some(Sign {
+                rule: Some(worst.rule),
+                what: format!("{}: {}", worst.rule, worst.title),
+                diagnostic: Some(Diagnostic {
+                    replay: None,
+                    builds: Vec::new(),
+                    ..worst.clone()
+                }),
+                example: None,
+            });
+        }
+        if let Some(stop @ (Stop::Trap { .. } | Stop::Assert { .. })) = &ran.stopped {
+            return Some(plain(stop.to_string()));
+        }
+        if let Some(index) = ran.grown.first() {
+            let name = plan.parameters.label(*index);
+            return Some(plain(format!("it reaches beyond the end of `{name}`")));
+        }
+        // What the kernel leaves is only known where the order of threads has no part in it.
+        if self.own.independence != Some(Independence::Independent) || ran.stopped.is_some() {
+            return None;
+        }
+        let other = ran.left.first() != self.own.left.first();
+        let printed = ran.output != self.own.output;
+        (other || printed).then(|| {
+            plain(match other {
+                true => "it leaves other results in memory".into(),
+                false => "it prints something else".into(),
+            })
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! The key `equivalent` of a case: which of its mutants change nothing, and why.
+//!
+//! A mutant's line is named by words of the source, not by a number that the next edit makes wrong. The words may go over
+//! several lines, where one says too little (`__syncthreads();` stands in many); what matters is that the mutant's line is
+//! one of those that they cover.
+
+use super::operator::{Change, Kind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// Mutants of a correct kernel that behave like the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Equivalent {
+    /// The kind of mutation.
+    pub mutation: Kind,
+    /// What a scope or an order becomes, where a line has several such mutants: `cta`, `relaxed`.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Words of the kernel's source that stand on the mutant's line. They may go over several lines; white space does not matter.
+    pub line: String,
+    /// Why nothing can go wrong without it, in a sentence that a student understands.
+    pub why: String,
+}
+
+/// What the explanations of a case say of its mutants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explained {
+    /// For each mutant, why it is equivalent.
+    pub mutants: Vec<Option<String>>,
+    /// The explanations that fit none of them, one line each.
+    pub unused: Vec<String>,
+}
+
+/// Matches explanations with mutants: what each changes, and its line in the kernel's source.
+pub fn explain(
+    equivalent: &[Equivalent],
+    source: &str,
+    mutants: &[(&Change, Option<u32>)],
+) -> Explained {
+    let mut out = Explained {
+        mutants: vec![None; mutants.len()],
+        unused: Vec::new(),
+    };
+    for one in equivalent {
+        let lines = lines(source, &one.line);
+        let mut used = false;
+        for ((change, line), why) in mutants.iter().zip(&mut out.mutants) {
+            let there = line.is_some_and(|line| lines.iter().any(|l| l.contains(&line)));
+            let same = one.mutation == change.kind
+                && one.to.as_ref().is_none_or(|to| change.to == Some(to));
+            if there && same {
+                used = true;
+                *why = Some(one.why.clone());
+            }
+        }
+        if !used {
+            let to = one.to.as_ref().map(|to| format!(" to {to}"));
+            out.unused.push(format!(
+                "no mutant is a `{}`{} at a line with `{}`, which the case explains",
+                one.mutation,
+                to.unwrap_or_default(),
+                one.line.trim()
+            ));
+        }
+    }
+    out
+}
+
+/// The lines (from 1) that each occurrence of `words` covers; white space matters neither here nor there.
+pub fn lines(source: &str, words: &str) -> Vec<RangeInclusive<u32>> {
+    let wanted: String = words.split_whitespace().collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut text = String::new();
+    let mut line_of = Vec::new();
+    for (index, line) in source.lines().enumerate() {
+        for word in line.split_whitespace() {
+            text.push_str(word);
+            line_of.resize(text.len(), index as u32 + 1);
+        }
+    }
+    let found = text.match_indices(&wanted);
+    found
+        .map(|(at, found)| line_of[at]..=line_of[at + found.len() - 1])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "a;\n  sync();\nb = 1;\n\nsync( );\n}\n";
+
+    #[test]
+    fn words_cover_lines() {
+        assert_eq!(lines(SOURCE, "sync();"), [2..=2, 5..=5]);
+        assert_eq!(lines(SOURCE, "sync(); }"), [5..=6]);
+        assert_eq!(lines(SOURCE, "a;\nsync"), [1..=2]);
+        assert!(lines(SOURCE, "d").is_empty() && lines(SOURCE, " ").is_empty());
+    }
+
+    #[test]
+    fn explanations_and_mutants_are_matched_both_ways() {
+        let change = |kind, to| Change {
+            kind,
+            what: "fence",
+            from: None,
+            to,
+        };
+        let remove = change(Kind::RemoveFence, None);
+        let narrow = change(Kind::NarrowScope, Some("cta"));
+        let mutants = [(&remove, Some(2)), (&narrow, Some(2)), (&remove, Some(5))];
+        let one = |mutation, to: Option<&str>, line: &str| Equivalent {
+            mutation,
+            to: to.map(str::to_owned),
+            line: line.to_owned(),
+            why: format!("{line}!"),
+        };
+        let explained = explain(
+            &[
+                one(Kind::RemoveFence, None, "sync(); }"),
+                one(Kind::NarrowScope, Some("gpu"), "sync()"),
+                one(Kind::NarrowScope, Some("cta"), "a; sync()"),
+                one(Kind::RemoveFence, None, "b = 1"),
+            ],
+            SOURCE,
+            &mutants,
+        );
+        let why = |w: &str| Some(w.to_owned());
+        assert_eq!(
+            explained.mutants,
+            [None, why("a; sync()!"), why("sync(); }!")]
+        );
+        assert_eq!(
+            explained.unused,
+            [
+                "no mutant is a `narrow-scope` to gpu at a line with `sync()`, which the case explains",
+                "no mutant is a `remove-fence` at a line with `b = 1`, which the case explains",
+            ]
+        );
+    }
+}
