@@ -6,7 +6,8 @@ pub const OK: u8 = 0;
 /// Findings, or verdicts that differ from the expected ones.
 ///
 /// `check`: at least one error (or warning, with `--deny warning`). `run` and
-/// `replay`: at least one case has a verdict other than its expected one.
+/// `replay`: at least one case has a verdict other than its expected one, or PTX that is not what it says.
+/// `diff`, as diff(1): the two differ; with `--across`, a case's claim about its PTX does not hold somewhere.
 pub const FINDINGS: u8 = 1;
 
 /// The command line or an input is wrong: unknown flag, missing file, text that

@@ -15,6 +15,9 @@
 //! 6. **Verdict**: [`expect`] matches findings with the tags on the kernel's lines; [`report`] words and
 //!    renders them; [`exit`] has the exit codes.
 //!
+//! Beside this way, [`ptxdiff`] compares two kernels' PTX and names what the compiler did, for [`cli`]'s `diff` and for what cases say
+//! of their PTX ([`catalog::compiled`]).
+//!
 //! On a GPU, [`catalog::gpu`] makes a job of the same plan, [`device`] has it done by a process of its own, and
 //! [`catalog::native`] compares the results with the same oracle.
 //!
@@ -72,6 +75,7 @@ pub mod finding;
 pub mod matrix;
 pub mod mutate;
 pub mod ptx;
+pub mod ptxdiff;
 pub mod report;
 pub mod rules;
 pub mod sanitizer;

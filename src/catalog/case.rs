@@ -3,6 +3,7 @@
 //! The types here are the file format: unknown keys are refused, and the doc
 //! comments become the descriptions of the JSON schema (`cases/schema.json`).
 
+use super::compiled::PtxExpectations;
 use super::expression::Expression;
 use super::host::{Memory, Step};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
@@ -60,6 +61,9 @@ pub struct Case {
     /// looked for.
     #[serde(default)]
     pub perf: BTreeMap<PerfRule, PerfCounts>,
+    /// What the compiler must have made of the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<PtxExpectations>,
     /// Of a correct case: the mutants (`racetrap mutate`) of which nothing can be noticed, because they behave like the
     /// kernel. Every other one must be noticed.
     #[serde(default)]

@@ -185,6 +185,60 @@ impl Catalog {
     }
 }
 
+impl Catalog {
+    /// The one case that a name means: the case of that name, else the only one whose name starts so.
+    ///
+    /// # Errors
+    ///
+    /// None, or more than one: they are listed.
+    pub fn resolve(&self, name: &str) -> Result<&Entry, Unresolved> {
+        if let Some(entry) = self.find(name) {
+            return Ok(entry);
+        }
+        let starting: Vec<&Entry> = self
+            .cases
+            .iter()
+            .filter(|e| e.id.starts_with(name))
+            .collect();
+        match starting[..] {
+            [only] => Ok(only),
+            [] => {
+                let names = self.cases.iter().map(|e| e.id.as_str());
+                let near = super::nearest(name, names).map(str::to_owned);
+                Err(Unresolved::None {
+                    name: name.to_owned(),
+                    near,
+                })
+            }
+            _ => Err(Unresolved::Several {
+                name: name.to_owned(),
+                cases: starting.iter().map(|e| e.id.clone()).collect(),
+            }),
+        }
+    }
+}
+
+/// A name that does not mean one case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// No case's name starts so.
+    #[error("there is no case `{name}`{}", .near.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default())]
+    None {
+        /// The name.
+        name: String,
+        /// The name that comes nearest.
+        near: Option<String>,
+    },
+    /// Several do.
+    #[error("`{name}` may be {} cases: {}", .cases.len(), .cases.join(", "))]
+    Several {
+        /// The name.
+        name: String,
+        /// The cases.
+        cases: Vec<String>,
+    },
+}
+
 /// A pattern that selects no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no case's name contains `{pattern}`{}; `racetrap list` shows them all",

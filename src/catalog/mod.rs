@@ -7,11 +7,13 @@
 //! its findings are matched with the annotations of the kernel's lines and its
 //! outputs with the oracle's.
 
+pub mod across;
 pub mod annotation;
 pub mod arguments;
 pub mod case;
 pub mod check;
 pub mod compare;
+pub mod compiled;
 pub mod condition;
 pub mod draw;
 pub mod error;

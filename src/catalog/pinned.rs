@@ -39,8 +39,12 @@ pub const STANDARD: &str = "c++17";
 impl Pin {
     /// What a case needs for a target.
     pub fn new(case: &Case, target: &'static str) -> Pin {
-        let defines = case.define_flags();
-        let stem = case.kernel.trim_end_matches(".cu");
+        Pin::of(&case.kernel, case.define_flags(), target)
+    }
+
+    /// What a kernel needs for a target, with these defines, sorted.
+    pub fn of(kernel: &str, defines: Vec<String>, target: &'static str) -> Pin {
+        let stem = kernel.trim_end_matches(".cu");
         let word = |define: &String| -> String {
             define
                 .chars()
@@ -60,7 +64,7 @@ impl Pin {
             format!(".{key}")
         };
         Pin {
-            source: format!("kernels/{}", case.kernel),
+            source: format!("kernels/{kernel}"),
             ptx: format!("kernels/{stem}{key}.{target}.ptx"),
             defines,
             target,
@@ -80,7 +84,7 @@ impl Pin {
     pub fn source_hash(&self, tree: &Tree) -> String {
         let mut hash = Fnv::new();
         hash.add(self.flags().as_bytes());
-        for (name, text) in sources(tree, &self.source) {
+        for (name, text) in source_files(tree, &self.source) {
             hash.add(name.as_bytes());
             hash.add(text.as_bytes());
         }
@@ -223,7 +227,7 @@ pub fn pinned(tree: &Tree) -> impl Iterator<Item = &str> {
 }
 
 /// A source and the files of the catalogue that it includes by `#include "…"`, directly or not.
-fn sources<'a>(tree: &'a Tree, source: &str) -> Vec<(String, &'a str)> {
+pub fn source_files<'a>(tree: &'a Tree, source: &str) -> Vec<(String, &'a str)> {
     let (mut queue, mut seen, mut found) = (vec![source.to_owned()], BTreeSet::new(), Vec::new());
     while let Some(file) = queue.pop() {
         let Some(text) = tree.text(&file).filter(|_| seen.insert(file.clone())) else {
@@ -262,7 +266,7 @@ fn joined(folder: &str, name: &str) -> String {
 
 /// Rewrites the names in `.file` directives: those below `root` relative to it, the toolkit's headers as
 /// `cuda/include/…`.
-fn with_relative_files(ptx: &str, root: &str) -> String {
+pub(crate) fn with_relative_files(ptx: &str, root: &str) -> String {
     let root = format!("{}/", root.trim_end_matches('/'));
     let mut text = String::with_capacity(ptx.len());
     for line in ptx.split_inclusive('\n') {

@@ -5,10 +5,12 @@
 
 use super::case::{Case, ExpectedVerdict, PerfCounts, PerfRule};
 use super::compare::{Mismatch, compare};
+use super::compiled;
 use super::draw::{Draw, Draws, runner};
 use super::example::{Counterexample, example};
 use super::load::{Catalog, Entry};
 use super::machine::{PrepareError, Prepared, Ran, Seen};
+use super::pinned::TARGETS;
 use super::plan::{Plan, evaluate, plan};
 use super::refused;
 use super::shrink::{Tried, shrink};
@@ -85,13 +87,20 @@ pub struct Trial {
     pub schedule_independent: Option<bool>,
     /// What the first run printed.
     pub output: String,
+    /// What the case says of its PTX and is not so, each in a few lines.
+    pub ptx: Vec<String>,
     /// How long it took.
     pub time: Duration,
 }
 
 impl Trial {
-    /// Whether the verdict is the expected one.
+    /// Whether the verdict is the expected one, and the PTX what the case says of it.
     pub fn ok(&self) -> bool {
+        self.verdict_ok() && self.ptx.is_empty()
+    }
+
+    /// Whether the verdict is the expected one.
+    pub fn verdict_ok(&self) -> bool {
         let expected = match self.expected {
             ExpectedVerdict::Caught => Verdict::Caught,
             ExpectedVerdict::Clean => Verdict::Clean,
@@ -205,8 +214,34 @@ pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
             trial.summary = error.to_string();
         }
     }
+    trial.ptx = against_ptx(catalog, entry);
+    if trial.verdict_ok()
+        && let Some(first) = trial.ptx.first()
+    {
+        trial.summary = format!(
+            "its PTX is another: {}",
+            first.lines().next().unwrap_or_default()
+        );
+    }
     trial.time = started.elapsed();
     trial
+}
+
+/// What the case says of its PTX and is not so, for every pinned target.
+fn against_ptx(catalog: &Catalog, entry: &Entry) -> Vec<String> {
+    let mut failed = Vec::new();
+    for target in TARGETS {
+        match compiled::checks(catalog, entry, target) {
+            Ok(checks) => failed.extend(
+                checks
+                    .iter()
+                    .filter(|check| !check.holds)
+                    .map(|check| format!("{target}: {}", check.message())),
+            ),
+            Err(error) => failed.push(format!("{target}: {error}")),
+        }
+    }
+    failed
 }
 
 /// Does one run again, as its token says.
@@ -235,6 +270,7 @@ fn blank(entry: &Entry) -> Trial {
         runs: 0,
         schedule_independent: None,
         output: String::new(),
+        ptx: Vec::new(),
         time: Duration::ZERO,
     }
 }

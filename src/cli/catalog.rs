@@ -35,10 +35,11 @@ enum CatalogCommand {
 }
 
 /// Files that are generated from the program itself, and their text.
-pub fn generated() -> [(&'static str, String); 4] {
+pub fn generated() -> [(&'static str, String); 5] {
     [
         ("cases/claims/schema.json", claim::schema()),
         ("docs/report.schema.json", json::schema()),
+        ("docs/diff.schema.json", crate::ptxdiff::report::schema()),
         ("docs/mutate.schema.json", mutants::schema()),
         ("docs/cli.md", super::reference()),
     ]

@@ -55,8 +55,20 @@ fn tools() -> Vec<Tool> {
         Tool {
             name: "ptxas",
             found: program("ptxas"),
-            purpose: "tests that printed PTX assembles",
-            remedy: "it comes with the CUDA compiler",
+            purpose: "tests that printed PTX assembles, `racetrap diff --sass`",
+            remedy: "it comes with the CUDA compiler; `racetrap diff --sass` fetches its own where there is none",
+        },
+        Tool {
+            name: "nvdisasm",
+            found: program("nvdisasm"),
+            purpose: "`racetrap diff --sass`",
+            remedy: "`racetrap diff --sass` fetches its own where there is none",
+        },
+        Tool {
+            name: "python3",
+            found: output("python3", &["--version"]).map(|text| text.trim().to_owned()),
+            purpose: "`racetrap diff --cuda` and `--across`: compilers of other releases from PyPI",
+            remedy: "install python3 with pip or venv",
         },
         Tool {
             name: "NVIDIA driver",

@@ -1,6 +1,7 @@
-//! `racetrap explain [RULE]`: the manual.
+//! `racetrap explain [RULE or EFFECT]`: the manual.
 
 use super::failure::{Failure, suggest};
+use crate::ptxdiff::effect::Effect;
 use crate::rules::{Level, Rule};
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
@@ -15,14 +16,20 @@ pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
         return Ok(list(color));
     };
     let wanted = name.trim().replace('_', "-").to_lowercase();
+    if let Some(effect) = Effect::ALL.iter().find(|e| e.name() == wanted) {
+        return Ok(page(&effect.page(), effect_style(color), color));
+    }
     match Rule::ALL.iter().find(|r| r.name() == wanted) {
-        Some(rule) => Ok(page(*rule, color)),
+        Some(rule) => Ok(page(&rule.page(), style(rule.level(), color), color)),
         None => {
-            let failure = Failure::usage(format!("there is no rule `{name}`"));
-            Err(match suggest(&wanted, Rule::ALL.iter().map(|r| r.name())) {
-                Some(near) => failure.help(near),
-                None => failure.help("`racetrap explain` lists the rules"),
-            })
+            let failure = Failure::usage(format!("there is no rule or effect `{name}`"));
+            let names = Rule::ALL.iter().map(|r| r.name());
+            Err(
+                match suggest(&wanted, names.chain(Effect::ALL.iter().map(|e| e.name()))) {
+                    Some(near) => failure.help(near),
+                    None => failure.help("`racetrap explain` lists the rules"),
+                },
+            )
         }
     }
 }
@@ -42,8 +49,17 @@ fn list(color: bool) -> String {
         }
         out.push('\n');
     }
+    let style = effect_style(color);
+    let _ = writeln!(
+        out,
+        "{style}effects: what a compiler did (with `racetrap diff`){style:#}"
+    );
+    for effect in Effect::ALL {
+        let _ = writeln!(out, "  {:<26} {}", effect.name(), effect.summary());
+    }
+    out.push('\n');
     out.push_str(
-        "`racetrap explain RULE` tells what a rule finds, why it matters and how to fix it.\n",
+        "`racetrap explain NAME` tells what a rule finds, why it matters and how to fix it, or how an effect is recognised.\n",
     );
     out
 }
@@ -60,13 +76,18 @@ fn style(level: Level, color: bool) -> Style {
     }
 }
 
-/// The page as it is in the rule's file, with headings and code set off in colour.
-fn page(rule: Rule, color: bool) -> String {
-    let text = rule.page();
-    if !color {
-        return text + "\n";
+fn effect_style(color: bool) -> Style {
+    match color {
+        true => Style::new().bold().fg_color(Some(AnsiColor::Cyan.into())),
+        false => Style::new(),
     }
-    let heading = style(rule.level(), true);
+}
+
+/// The page as it is in the rule's file, with headings and code set off in colour.
+fn page(text: &str, heading: Style, color: bool) -> String {
+    if !color {
+        return format!("{text}\n");
+    }
     let code = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
     let mut fenced = false;
     let mut out = String::new();
@@ -97,10 +118,11 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_page() {
-        for rule in Rule::ALL {
-            let plain = explain(Some(rule.name()), false).unwrap();
-            assert!(plain.starts_with(&format!("# {rule}")), "{plain}");
-            let colour = explain(Some(rule.name()), true).unwrap();
+        let rules = Rule::ALL.iter().map(|r| r.name());
+        for name in rules.chain(Effect::ALL.iter().map(|e| e.name())) {
+            let plain = explain(Some(name), false).unwrap();
+            assert!(plain.starts_with(&format!("# {name}")), "{plain}");
+            let colour = explain(Some(name), true).unwrap();
             assert!(colour.contains('\u{1b}'));
         }
     }

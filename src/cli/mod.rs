@@ -8,6 +8,7 @@ pub mod check;
 mod claims;
 mod conform;
 mod counters;
+mod diff;
 mod doctor;
 mod evidence;
 mod explain;
@@ -37,6 +38,7 @@ Examples:
   racetrap check kernel.cu       check a kernel of your own
   racetrap run                   run the catalogue of correct and buggy kernels
   racetrap run scan -v           its scans, with the findings
+  racetrap diff A B              what differs between two kernels, and what the compiler did
   racetrap mutate kernel.cu      which of its barriers, fences and atomics are needed
   racetrap explain data-race     what a finding means and how to fix it
   racetrap doctor                which optional tools are here, and how to get the others
@@ -76,9 +78,11 @@ enum Command {
     List(run::ListArgs),
     /// Do one run of a case again
     Replay(run::ReplayArgs),
-    /// Explain a kind of finding; without a name, list them
+    /// Compare two kernels' PTX: which instructions differ, and what the compiler did
+    Diff(Box<diff::DiffArgs>),
+    /// Explain a kind of finding, or an effect of `diff`; without a name, list them
     Explain {
-        /// The rule, such as data-race
+        /// The rule or effect, such as data-race or store-elided
         rule: Option<String>,
     },
     /// Decide what documents on CUDA claim: confirmed, refuted, or on what it depends
@@ -146,6 +150,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
         Command::Claims(args) => claims::claims(args, color),
+        Command::Diff(args) => diff::diff(args, color),
         Command::Mutate(args) => mutate::mutate(args, color),
         Command::Matrix(args) => matrix::matrix(args, color),
         Command::Counters(args) => counters::counters(args),

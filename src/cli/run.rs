@@ -271,6 +271,9 @@ fn details(trial: &Trial, color: bool) -> String {
         out.push('\n');
         out += &terminal::diagnostic(diagnostic, color);
     }
+    for failed in &trial.ptx {
+        let _ = writeln!(out, "\n  {}", failed.replace('\n', "\n  "));
+    }
     if let Some(smallest) = &trial.counterexample {
         let _ = writeln!(out, "\n  {smallest}\n  racetrap replay {}", smallest.token);
     }

@@ -186,6 +186,7 @@ fn how(case: &Case) -> String {
             "expect",
             "wrong-results",
             "perf",
+            "ptx",
             "equivalent",
             "limits",
         ] {

@@ -11,6 +11,8 @@ pub enum Optimisation {
     Optimised,
     /// `-G`: device code as written, every variable in memory.
     Unoptimised,
+    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: levels between the two.
+    Level(u8),
 }
 
 impl Optimisation {
@@ -19,6 +21,8 @@ impl Optimisation {
         match self {
             Optimisation::Optimised => "optimised",
             Optimisation::Unoptimised => "unoptimised",
+            Optimisation::Level(1) => "level 1",
+            Optimisation::Level(_) => "level 2",
         }
     }
 }
@@ -38,7 +42,7 @@ pub struct CompileOptions {
 
 /// The architecture that PTX is made for where the user names none: the oldest one with independent
 /// thread scheduling that compilers since 12.0 all take.
-const ARCH: &str = "sm_75";
+pub(super) const ARCH: &str = "sm_75";
 
 /// Why there is no PTX.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +120,9 @@ impl Nvcc {
         match optimisation {
             Optimisation::Optimised => command.args(["-O3", "-lineinfo"]),
             Optimisation::Unoptimised => command.arg("-G"),
+            Optimisation::Level(level) => command
+                .args(["-lineinfo", "-Xcicc"])
+                .arg(format!("-O{level}")),
         };
         command.arg(format!("-arch={}", options.arch.as_deref().unwrap_or(ARCH)));
         if let Some(std) = &options.std {

@@ -97,7 +97,12 @@ fn is_cuda(path: &Path) -> bool {
     ["cu", "cuh", "cc", "cpp", "cxx", "c"].contains(&extension.to_ascii_lowercase().as_str())
 }
 
-fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
+/// The file's bytes.
+///
+/// # Errors
+///
+/// It is not there, no regular file, or too large.
+pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
     let fail = |error: std::io::Error| {
         let failure = Failure::usage(format!("can't read `{shown}`: {}", reason(&error)));
         match error.kind() {
@@ -149,7 +154,12 @@ fn neighbour(path: &Path) -> Option<String> {
     Some(folder.map_or(near.to_string(), |f| f.join(near).display().to_string()))
 }
 
-fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Failure> {
+/// The file's text.
+///
+/// # Errors
+///
+/// It is no text.
+pub fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Failure> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.contains(&0) => Ok(text.to_string()),
         _ => Err(match ptx::parse_bytes(bytes).map_err(|error| error.kind) {

@@ -1,10 +1,10 @@
 //! `racetrap check`: somebody's own kernel, from its file to a verdict.
 
 mod argument;
-mod entry;
+pub(super) mod entry;
 mod explore;
 mod geometry;
-mod input;
+pub(super) mod input;
 mod mutants;
 mod parameters;
 mod plan;

@@ -1,0 +1,413 @@
+//! `racetrap diff`: what differs between two kernels' PTX, and what the compiler did.
+
+mod across;
+mod operand;
+
+use super::failure::Failure;
+use super::progress::Progress;
+use super::run::Where;
+use crate::exit;
+use crate::ptx::ast::Function;
+use crate::ptx::{demangle, matches_entry};
+use crate::ptxdiff::report::{DiffReport, FunctionReport, VERSION};
+use crate::ptxdiff::sass::{self, Counts, SassFunction};
+use crate::ptxdiff::text::{Layout, render};
+use crate::ptxdiff::{FunctionDiff, Unit};
+use crate::report::Sources;
+use crate::toolchain::{MachineError, MachineTools, Release};
+use clap::{Args, ValueEnum};
+use operand::{Builder, Built, Operand, Variant};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+An operand is a case of the catalogue (the start of its name is enough where no other starts so), a kernel with the
+macros that it is compiled with (`scan/warp.cu:BUG_PLAIN_POINTER`, `mine.cu:N=4,FAST`), a `.cu` file or a `.ptx` file.
+One operand alone is compared with itself, compiled in two ways: `--opt 0,3`, `--arch sm_75,sm_90` or `--cuda 12.0,13.0`.
+
+Registers and labels have no names here, blocks no order, and addresses are sums of symbols, parameters and special
+registers. Cases use the PTX beside them, so they need no compiler; releases of `--cuda` are fetched from PyPI and kept
+in $XDG_CACHE_HOME/racetrap.
+
+Examples:
+  racetrap diff scan/warp/plain scan/warp/volatile     which accesses does volatile keep?
+  racetrap diff reduce/last_warp/plain-pointer reduce/last_warp/syncwarp
+  racetrap diff mine.cu:FAST mine.cu                   what does FAST change?
+  racetrap diff mine.cu --opt 0,3                      what does the optimiser do?
+  racetrap diff scan/warp/volatile --cuda 12.0,13.0    do two compilers agree?
+  racetrap diff scan/warp/plain scan/warp/volatile --sass --effects
+  racetrap diff --across scan --cuda 12.0,13.0         do the cases' claims hold with both?
+  racetrap diff old.ptx new.ptx --format json          for programs (docs/diff.schema.json)
+  racetrap explain store-elided                        what an effect is and how it is recognised
+
+Exit status, as that of diff(1): 0 the same, 1 different, 2 bad input, 3 a compiler or tool could not be had.";
+
+/// Options of `racetrap diff`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct DiffArgs {
+    /// One or two operands; with --across, patterns of cases [default: all]
+    #[arg(value_name = "A [B]", required_unless_present = "across")]
+    operands: Vec<String>,
+    #[command(flatten)]
+    place: Where,
+    /// Compare this kernel only; two names with a comma: A's and B's
+    #[arg(long, value_name = "NAME[,NAME]")]
+    entry: Option<String>,
+
+    /// Optimisation level, 0 (nvcc -G) to 3; two with a comma: A's and B's
+    #[arg(
+        long,
+        value_name = "0..3",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
+    opt: Vec<u8>,
+    /// GPU architecture; two with a comma: A's and B's
+    #[arg(
+        long,
+        value_name = "sm_NN",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
+    arch: Vec<String>,
+    /// CUDA release, from PyPI on demand; two with a comma: A's and B's
+    #[arg(
+        long,
+        value_name = "12.0",
+        value_delimiter = ',',
+        help_heading = "Compiler"
+    )]
+    cuda: Vec<Release>,
+    /// Define a macro for both
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
+    defines: Vec<String>,
+    /// Add a folder of headers
+    #[arg(short = 'I', value_name = "FOLDER", help_heading = "Compiler")]
+    includes: Vec<PathBuf>,
+    /// C++ standard: c++17, c++20
+    #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
+    std: Option<String>,
+
+    /// Count machine code too: what ptxas did below PTX (ptxas and nvdisasm, from PyPI where there are none)
+    #[arg(long, help_heading = "Output")]
+    sass: bool,
+    /// Say which cases' claims about their PTX hold, for every CUDA release (--cuda) and target (--arch)
+    #[arg(long, help_heading = "Across compilers")]
+    across: bool,
+    /// Write the table to across.json and across.md of this folder
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "across",
+        help_heading = "Across compilers"
+    )]
+    write: Option<PathBuf>,
+    /// Cores to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Across compilers")]
+    jobs: Option<u32>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+    /// Show all instructions, not only those near a difference
+    #[arg(long, help_heading = "Output")]
+    all: bool,
+    /// Instructions to show around a difference
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Output")]
+    context: usize,
+    /// Show the effects alone, without the instructions
+    #[arg(long, help_heading = "Output", conflicts_with = "all")]
+    effects: bool,
+    /// Columns to fill; from 100 on the sides stand beside each other [default: the terminal's, or 120]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Output", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    width: Option<u16>,
+}
+
+/// How a diff is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// One JSON document (docs/diff.schema.json).
+    Json,
+}
+
+/// Compares two operands.
+///
+/// # Errors
+///
+/// An operand that means nothing, a file or compiler that can't be had, kernels that can't be matched.
+pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    if args.across {
+        return across::across(args, &catalog);
+    }
+    let (first, second) = match &args.operands[..] {
+        [one] => (
+            Operand::parse(one, &catalog)?,
+            Operand::parse(one, &catalog)?,
+        ),
+        [a, b] => (Operand::parse(a, &catalog)?, Operand::parse(b, &catalog)?),
+        more => {
+            return Err(Failure::usage(format!(
+                "{} operands: two are compared, or one with itself",
+                more.len()
+            ))
+            .help("`racetrap diff --across` compares many cases with what they say of their PTX"));
+        }
+    };
+    let variants = variants(args, args.operands.len() == 2)?;
+    let mut sources = Sources::new();
+    let progress = Progress::spinner(true);
+    let mut builder = Builder {
+        catalog: &catalog,
+        defines: &args.defines,
+        includes: &args.includes,
+        std: args.std.as_deref(),
+        say: &|text| progress.say(text),
+        sources: &mut sources,
+    };
+    let a = builder.build(&first, &variants[0])?;
+    let b = builder.build(&second, &variants[1])?;
+    let tools = match args.sass {
+        true => Some(MachineTools::find(&|text| progress.say(text)).map_err(no_machine_code)?),
+        false => None,
+    };
+    let report = compare(&a, &b, args.entry.as_deref(), tools.as_ref())?;
+    progress.end();
+    let code = match report.same {
+        true => exit::OK,
+        false => exit::FINDINGS,
+    };
+    let text = match args.format {
+        Format::Json => {
+            let mut text = serde_json::to_string_pretty(&report)
+                .map_err(|e| Failure::inconclusive(format!("can't write JSON: {e}")))?;
+            text.push('\n');
+            text
+        }
+        Format::Text => {
+            let layout = Layout {
+                width: args.width.map_or_else(width, usize::from),
+                context: (!args.all).then_some(args.context),
+                color,
+                listing: !args.effects,
+            };
+            render(&report, &layout, &mut |file, line| {
+                sources.find(file)?.line(line).map(str::to_owned)
+            })
+        }
+    };
+    Ok((text, code))
+}
+
+/// The terminal's columns.
+fn width() -> usize {
+    terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0).max(40))
+}
+
+/// How each side is compiled.
+fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
+    fn pick<T: Clone>(given: &[T], option: &str) -> Result<[Option<T>; 2], Failure> {
+        match given {
+            [] => Ok([None, None]),
+            [both] => Ok([Some(both.clone()), Some(both.clone())]),
+            [a, b] => Ok([Some(a.clone()), Some(b.clone())]),
+            more => Err(
+                Failure::usage(format!("`{option}` has {} values", more.len())).help(
+                    "one for both sides, or A's and B's; `racetrap diff --across` compares many",
+                ),
+            ),
+        }
+    }
+    if let Some(level) = args.opt.iter().find(|level| **level > 3) {
+        return Err(
+            Failure::usage(format!("there is no optimisation level {level}"))
+                .help("levels are 0 to 3"),
+        );
+    }
+    for arch in &args.arch {
+        let digits = arch
+            .strip_prefix("sm_")
+            .is_some_and(|d| d.starts_with(|c: char| c.is_ascii_digit()));
+        if !digits {
+            return Err(Failure::usage(format!("`{arch}` is no GPU architecture"))
+                .help("for example `--arch sm_75,sm_90`"));
+        }
+    }
+    let [level_a, level_b] = pick(&args.opt, "--opt")?;
+    let [target_a, target_b] = pick(&args.arch, "--arch")?;
+    let [release_a, release_b] = pick(&args.cuda, "--cuda")?;
+    let variants = [
+        Variant {
+            level: level_a,
+            target: target_a,
+            release: release_a,
+        },
+        Variant {
+            level: level_b,
+            target: target_b,
+            release: release_b,
+        },
+    ];
+    if !two && variants[0] == variants[1] {
+        return Err(Failure::usage("there is nothing to compare with: one operand, compiled in one way")
+            .help("name a second operand, or two levels, targets or releases: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`"));
+    }
+    Ok(variants)
+}
+
+/// Compares the kernels of two modules.
+fn compare(
+    a: &Built,
+    b: &Built,
+    wanted: Option<&str>,
+    tools: Option<&MachineTools>,
+) -> Result<DiffReport, Failure> {
+    let (mine, theirs) = match wanted {
+        None => (kernels(a, None)?, kernels(b, None)?),
+        Some(names) => {
+            let (first, second) = names.split_once(',').unwrap_or((names, names));
+            (kernels(a, Some(first))?, kernels(b, Some(second))?)
+        }
+    };
+    let mut report = DiffReport {
+        version: VERSION,
+        same: false,
+        a: a.operand.clone(),
+        b: b.operand.clone(),
+        functions: Vec::new(),
+        only_a: Vec::new(),
+        only_b: Vec::new(),
+    };
+    let mut left: Vec<&Function> = theirs.clone();
+    let mut pairs = Vec::new();
+    if let ([x], [y]) = (&mine[..], &theirs[..]) {
+        pairs.push((*x, *y));
+        left.clear();
+    } else {
+        for x in &mine {
+            match left
+                .iter()
+                .position(|y| y.name == x.name || plain(y) == plain(x))
+            {
+                Some(at) => pairs.push((*x, left.remove(at))),
+                None => report.only_a.push(demangle(&x.name)),
+            }
+        }
+    }
+    report.only_b = left.iter().map(|y| demangle(&y.name)).collect();
+    if pairs.is_empty() {
+        let list =
+            |unit: &[&Function]| unit.iter().map(|f| plain(f)).collect::<Vec<_>>().join(", ");
+        return Err(Failure::usage("no kernel of A has the name of one of B")
+            .text(format!("A: {}\nB: {}", list(&mine), list(&theirs)))
+            .help("say which: `--entry NAME_IN_A,NAME_IN_B`"));
+    }
+    let machine = match tools {
+        Some(tools) => Some((machine_code(tools, a)?, machine_code(tools, b)?)),
+        None => None,
+    };
+    for (x, y) in pairs {
+        let diff = FunctionDiff::of((&a.unit, x), (&b.unit, y)).map_err(|error| {
+            Failure::usage(error.to_string())
+                .help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
+        })?;
+        let mut function = FunctionReport::of(&diff, &a.unit, &b.unit);
+        if let Some((first, second)) = &machine {
+            let counts = |all: &[SassFunction], name: &str| {
+                all.iter()
+                    .find(|f| f.name == name)
+                    .map(Counts::of_sass)
+                    .unwrap_or_default()
+            };
+            let (below_a, below_b) = (counts(first, &x.name), counts(second, &y.name));
+            let (above_a, above_b) = (Counts::of_ptx(&diff.a), Counts::of_ptx(&diff.b));
+            let machine = sass::report((&above_a, &below_a), (&above_b, &below_b));
+            function.same &= machine.same;
+            function.machine = Some(machine);
+        }
+        report.functions.push(function);
+    }
+    report.same = report.only_a.is_empty()
+        && report.only_b.is_empty()
+        && report.functions.iter().all(|f| f.same);
+    Ok(report)
+}
+
+/// The machine code of one side.
+fn machine_code(tools: &MachineTools, built: &Built) -> Result<Vec<SassFunction>, Failure> {
+    let target = built
+        .unit
+        .module
+        .target
+        .first()
+        .map_or("sm_75", String::as_str);
+    let text = tools
+        .disassemble(&built.unit.text, target, &built.operand.name)
+        .map_err(no_machine_code)?;
+    Ok(sass::parse(&text))
+}
+
+fn no_machine_code(error: MachineError) -> Failure {
+    match error {
+        MachineError::Install(error) => operand::not_installed(error),
+        MachineError::Refused { ref messages, .. } => Failure::inconclusive(error.to_string())
+            .text(messages.clone())
+            .help("a newer `ptxas` on the PATH takes newer PTX"),
+        MachineError::Start { .. } => Failure::inconclusive(error.to_string()),
+    }
+}
+
+/// A kernel's name without its parameters.
+fn plain(function: &Function) -> String {
+    super::check::entry::plain(&function.name)
+}
+
+/// The kernels that are compared: the named one, those that a case launches, or all.
+fn kernels<'b>(built: &'b Built, wanted: Option<&str>) -> Result<Vec<&'b Function>, Failure> {
+    let unit: &Unit = &built.unit;
+    let named = |name: &str| -> Vec<&Function> {
+        unit.entries()
+            .filter(|f| f.name == name || matches_entry(&f.name, name))
+            .collect()
+    };
+    let all = || unit.entries().map(plain).collect::<Vec<_>>().join("\n");
+    match wanted {
+        Some(name) => match named(name)[..] {
+            [] => Err(
+                Failure::usage(format!("`{}` has no kernel `{name}`", built.operand.name))
+                    .text(all()),
+            ),
+            [one] => Ok(vec![one]),
+            ref several => Err(Failure::usage(format!(
+                "`{name}` names {} kernels of `{}`",
+                several.len(),
+                built.operand.name
+            ))
+            .text(
+                several
+                    .iter()
+                    .map(|f| demangle(&f.name))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            )),
+        },
+        None if built.launched.is_empty() => Ok(unit.entries().collect()),
+        None => {
+            let found: Vec<&Function> = built
+                .launched
+                .iter()
+                .filter_map(|name| unit.entry(name))
+                .collect();
+            match found.is_empty() {
+                true => Err(Failure::usage(format!(
+                    "`{}` has none of the kernels that it launches",
+                    built.operand.name
+                ))
+                .text(all())),
+                false => Ok(found),
+            }
+        }
+    }
+}

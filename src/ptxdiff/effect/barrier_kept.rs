@@ -1,0 +1,20 @@
+//! # barrier-kept
+//!
+//! A barrier is on both sides. This is no difference; it says that what the barrier orders, it still orders.
+//!
+//! ## How it is recognised
+//!
+//! Two `bar`, `barrier` or `bar.warp.sync` that are partners.
+//!
+//! ## What it cannot see
+//!
+//! Whether the same accesses stand in front of it and behind it: `load-moved-across-barrier` says where loads do not.
+
+use super::{Occurrence, View};
+
+pub(super) fn find(view: &View) -> Vec<Occurrence> {
+    let mine = view.mine.instructions.iter().enumerate();
+    mine.filter(|(_, instr)| instr.class.is_barrier())
+        .filter_map(|(index, _)| Some(view.occurrence(vec![index], vec![view.partner(index)?])))
+        .collect()
+}

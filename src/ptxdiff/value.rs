@@ -1,0 +1,265 @@
+//! Values by what they are computed from, with registers named away.
+//!
+//! A value is a node of one table that both sides of a diff share, so that equal expressions have equal numbers
+//! (value numbering by hashing, as in B. K. Rosen, M. N. Wegman, F. K. Zadeck, "Global Value Numbers and Redundant
+//! Computations", POPL 1988, without the congruence of loops). Integer sums are kept as `constant + Σ factor · value`, which is what
+//! turns `%rd4` into `data + 4·tid.x`.
+//!
+//! What it cannot see: widths and overflow (an address form says what the sum is where nothing wraps), values that differ from
+//! way to way (a [`Node::Merge`] is told from others by what its definitions look like, not by what they are), and what memory
+//! holds (two loads of one place are one value here). So numbers find partners and name addresses; that two sides are *the same* is
+//! decided by their registers, in [`super::compare`].
+
+use std::collections::HashMap;
+
+/// Number of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(u32);
+
+impl Value {
+    /// As a number: equal for equal values.
+    pub(super) fn number(self) -> i64 {
+        i64::from(self.0)
+    }
+}
+
+/// How a value comes about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// An integer.
+    Int(i64),
+    /// A literal of another kind, as PTX writes it.
+    Literal(String),
+    /// The address of a variable, by its plain name.
+    Symbol(String),
+    /// What the kernel's parameter of this index holds, some bytes in.
+    Parameter(u32, i64),
+    /// A special register: `%tid.x`.
+    Special(String),
+    /// `constant + Σ factor · value`: at least two parts, or a factor other than 1.
+    Sum(Vec<(Value, i64)>, i64),
+    /// An instruction, with its modifiers, and what it works on.
+    Operation(String, Vec<Value>),
+    /// What a place in memory holds.
+    Load(String, Value),
+    /// One of several definitions, known by the looks of each.
+    Merge(Vec<u32>),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// Terms beyond which a sum is no longer spelled out: addresses have few.
+const TERMS: usize = 8;
+
+/// All values of both sides, and all words.
+#[derive(Debug, Default)]
+pub struct Values {
+    nodes: Vec<Node>,
+    numbers: HashMap<Node, Value>,
+    words: HashMap<String, u32>,
+}
+
+impl Values {
+    /// The number of a node.
+    pub fn intern(&mut self, node: Node) -> Value {
+        if let Some(&value) = self.numbers.get(&node) {
+            return value;
+        }
+        let value = Value(self.nodes.len() as u32);
+        self.nodes.push(node.clone());
+        self.numbers.insert(node, value);
+        value
+    }
+
+    /// The number of a text.
+    pub fn word(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.words.get(text) {
+            return number;
+        }
+        let number = self.words.len() as u32;
+        self.words.insert(text.to_owned(), number);
+        number
+    }
+
+    /// How a value comes about.
+    pub fn node(&self, value: Value) -> &Node {
+        &self.nodes[value.0 as usize]
+    }
+
+    /// An integer.
+    pub fn int(&mut self, value: i64) -> Value {
+        self.intern(Node::Int(value))
+    }
+
+    /// The integer that a value is.
+    pub fn constant(&self, value: Value) -> Option<i64> {
+        match self.node(value) {
+            Node::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A value as a sum.
+    fn parts(&self, value: Value) -> (Vec<(Value, i64)>, i64) {
+        match self.node(value) {
+            Node::Int(constant) => (Vec::new(), *constant),
+            Node::Sum(terms, constant) => (terms.clone(), *constant),
+            _ => (vec![(value, 1)], 0),
+        }
+    }
+
+    fn sum(&mut self, mut terms: Vec<(Value, i64)>, constant: i64) -> Value {
+        terms.sort_unstable();
+        terms.dedup_by(|next, kept| {
+            let equal = next.0 == kept.0;
+            if equal {
+                kept.1 = kept.1.wrapping_add(next.1);
+            }
+            equal
+        });
+        terms.retain(|(_, factor)| *factor != 0);
+        match (terms.as_slice(), constant) {
+            ([], constant) => self.int(constant),
+            ([(only, 1)], 0) => *only,
+            _ => self.intern(Node::Sum(terms, constant)),
+        }
+    }
+
+    /// `a + factor · b`.
+    pub fn add(&mut self, a: Value, b: Value, factor: i64) -> Value {
+        let (mut terms, constant) = self.parts(a);
+        let (more, other) = self.parts(b);
+        if terms.len() + more.len() > TERMS {
+            let b = self.scale(b, factor);
+            return self.intern(Node::Operation("add".into(), vec![a.min(b), a.max(b)]));
+        }
+        terms.extend(more.iter().map(|&(v, f)| (v, f.wrapping_mul(factor))));
+        self.sum(terms, constant.wrapping_add(other.wrapping_mul(factor)))
+    }
+
+    /// `factor · a`.
+    pub fn scale(&mut self, a: Value, factor: i64) -> Value {
+        let (mut terms, constant) = self.parts(a);
+        for (_, own) in &mut terms {
+            *own = own.wrapping_mul(factor);
+        }
+        self.sum(terms, constant.wrapping_mul(factor))
+    }
+
+    /// `a · b`.
+    pub fn multiply(&mut self, a: Value, b: Value) -> Value {
+        match (self.constant(a), self.constant(b)) {
+            (Some(factor), _) => self.scale(b, factor),
+            (_, Some(factor)) => self.scale(a, factor),
+            _ => self.intern(Node::Operation("mul".into(), vec![a.min(b), a.max(b)])),
+        }
+    }
+
+    /// A value without its constant, and the constant: two addresses with one base are a known distance apart.
+    pub fn split(&mut self, value: Value) -> (Value, i64) {
+        let (terms, constant) = self.parts(value);
+        (self.sum(terms, 0), constant)
+    }
+
+    /// A value in words: `scratch + 4*tid.x + 128`; what is nested deeper than `depth` is `…`.
+    pub fn show(&self, value: Value, depth: u32) -> String {
+        match self.node(value) {
+            Node::Int(value) => value.to_string(),
+            Node::Literal(text) | Node::Symbol(text) => text.clone(),
+            Node::Parameter(index, 0) => format!("param{index}"),
+            Node::Parameter(index, offset) => format!("param{index}.{offset}"),
+            Node::Special(name) => name.trim_start_matches('%').to_owned(),
+            Node::Merge(_) | Node::Unknown => "…".to_owned(),
+            _ if depth == 0 => "…".to_owned(),
+            Node::Sum(terms, constant) => self.show_sum(terms, *constant, depth),
+            Node::Load(_, address) => format!("*({})", self.show(*address, depth - 1)),
+            Node::Operation(name, operands) => {
+                let shown = |v: &Value| self.show(*v, depth - 1);
+                let opcode = name.split('.').next().unwrap_or(name);
+                match (infix(opcode), operands.as_slice()) {
+                    (Some(symbol), [a, b]) => format!("({} {symbol} {})", shown(a), shown(b)),
+                    _ => {
+                        let shown: Vec<String> = operands.iter().map(shown).collect();
+                        format!("{opcode}({})", shown.join(", "))
+                    }
+                }
+            }
+        }
+    }
+
+    fn show_sum(&self, terms: &[(Value, i64)], constant: i64, depth: u32) -> String {
+        // What the memory belongs to comes first.
+        let rank = |value: Value| match self.node(value) {
+            Node::Symbol(_) => 0,
+            Node::Parameter(..) => 1,
+            _ => 2,
+        };
+        let mut terms: Vec<_> = terms.iter().collect();
+        terms.sort_by_key(|(value, _)| rank(*value));
+        let mut text = String::new();
+        for (value, factor) in terms {
+            let shown = self.show(*value, depth - 1);
+            let sign = if *factor < 0 { "-" } else { "+" };
+            match (text.is_empty(), factor.unsigned_abs()) {
+                (true, 1) if *factor > 0 => text = shown,
+                (true, _) => text = format!("{factor}*{shown}"),
+                (false, 1) => text += &format!(" {sign} {shown}"),
+                (false, size) => text += &format!(" {sign} {size}*{shown}"),
+            }
+        }
+        match constant {
+            0 => text,
+            constant if constant < 0 => format!("{text} - {}", constant.unsigned_abs()),
+            constant => format!("{text} + {constant}"),
+        }
+    }
+}
+
+fn infix(opcode: &str) -> Option<&'static str> {
+    Some(match opcode {
+        "add" => "+",
+        "mul" => "*",
+        "and" => "&",
+        "or" => "|",
+        "xor" => "^",
+        "shl" => "<<",
+        "shr" => ">>",
+        "rem" => "%",
+        "div" => "/",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_spelled_one_way() {
+        let mut values = Values::default();
+        let tid = values.intern(Node::Special("%tid.x".into()));
+        let base = values.intern(Node::Symbol("tile".into()));
+        let four = values.int(4);
+        let scaled = values.multiply(tid, four);
+        let left = values.add(base, scaled, 1);
+        let right = values.add(scaled, base, 1);
+        assert_eq!(left, right);
+        let one = values.int(-31);
+        let far = values.add(left, one, -4);
+        assert_eq!(values.show(far, 4), "tile + 4*tid.x + 124");
+        assert_eq!(values.split(far), (left, 124));
+        let nothing = values.add(far, far, -1);
+        assert_eq!(values.constant(nothing), Some(0));
+    }
+
+    #[test]
+    fn long_sums_stay_short() {
+        let mut values = Values::default();
+        let mut sum = values.int(0);
+        for i in 0..1000 {
+            let term = values.intern(Node::Special(format!("%r{i}")));
+            sum = values.add(sum, term, 1);
+        }
+        assert!(values.show(sum, 3).len() < 300);
+    }
+}

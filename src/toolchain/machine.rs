@@ -1,0 +1,105 @@
+//! Machine code of PTX, as text: `ptxas`, then `nvdisasm`.
+
+use super::find::find_program;
+use super::release::{InstallError, tools};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why there is no machine code.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// The tools are not there and could not be fetched.
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    /// A tool could not be started, or its files not be written.
+    #[error("can't run {}: {error}", program.display())]
+    Start {
+        /// Which.
+        program: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A tool refused.
+    #[error("{} refuses the PTX of {what}", program.display())]
+    Refused {
+        /// Which.
+        program: PathBuf,
+        /// Whose PTX.
+        what: String,
+        /// What it said.
+        messages: String,
+    },
+}
+
+/// `ptxas` and `nvdisasm`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineTools {
+    assembler: PathBuf,
+    disassembler: PathBuf,
+}
+
+impl MachineTools {
+    /// Those of the toolkit that is found; where one is missing, both from PyPI, kept in the cache. `say` is told before that.
+    ///
+    /// # Errors
+    ///
+    /// See [`InstallError`].
+    pub fn find(say: &dyn Fn(&str)) -> Result<MachineTools, MachineError> {
+        if let (Ok(assembler), Ok(disassembler)) = (find_program("ptxas"), find_program("nvdisasm"))
+        {
+            return Ok(MachineTools {
+                assembler: assembler.path,
+                disassembler: disassembler.path,
+            });
+        }
+        let folder = tools(say)?;
+        Ok(MachineTools {
+            assembler: folder.join("ptxas"),
+            disassembler: folder.join("nvdisasm"),
+        })
+    }
+
+    /// What `nvdisasm -g -c` prints of `ptx`, assembled for `target` with line numbers.
+    ///
+    /// # Errors
+    ///
+    /// A tool that can't run, or refuses.
+    pub fn disassemble(&self, ptx: &str, target: &str, what: &str) -> Result<String, MachineError> {
+        let start = |program: &Path| {
+            let program = program.to_owned();
+            move |error| MachineError::Start { program, error }
+        };
+        let folder = tempfile::tempdir().map_err(start(&self.assembler))?;
+        let (source, code) = (
+            folder.path().join("in.ptx"),
+            folder.path().join("out.cubin"),
+        );
+        std::fs::write(&source, ptx).map_err(start(&self.assembler))?;
+        let run = |program: &Path, command: &mut Command| {
+            let output = command.output().map_err(start(program))?;
+            match output.status.success() {
+                true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+                false => Err(MachineError::Refused {
+                    program: program.to_owned(),
+                    what: what.to_owned(),
+                    messages: String::from_utf8_lossy(&output.stderr)
+                        .trim_end()
+                        .to_owned(),
+                }),
+            }
+        };
+        let mut assemble = Command::new(&self.assembler);
+        assemble
+            .arg(format!("-arch={target}"))
+            .args(["-lineinfo", "-o"])
+            .arg(&code)
+            .arg(&source);
+        run(&self.assembler, &mut assemble)?;
+        run(
+            &self.disassembler,
+            Command::new(&self.disassembler)
+                .args(["-g", "-c"])
+                .arg(&code),
+        )
+    }
+}

@@ -1,0 +1,471 @@
+//! Compilers of other CUDA releases, from PyPI into the user's cache.
+//!
+//! NVIDIA's wheels hold `nvcc` from release 13.0 on. Of the 12.x releases they hold NVRTC: the same front end and optimiser as a
+//! library, which compiles device code alone (NVRTC user guide, "Language"). It is called through `nvrtc.py`, in a process of
+//! its own. Nothing is installed outside of the cache: `$XDG_CACHE_HOME/racetrap/cuda/<release>` (XDG Base Directory Specification), which may be
+//! deleted at any time.
+
+use super::find::Program;
+use super::nvcc::{CompileError, CompileOptions, Nvcc, Optimisation};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+/// A CUDA release: 12.0, 13.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Release {
+    /// 12
+    pub major: u32,
+    /// 0
+    pub minor: u32,
+}
+
+/// The releases that were on PyPI when this was written, oldest first; later ones can be named all the same.
+pub const RELEASES: &[Release] = &[
+    Release::new(12, 0),
+    Release::new(12, 1),
+    Release::new(12, 2),
+    Release::new(12, 3),
+    Release::new(12, 4),
+    Release::new(12, 5),
+    Release::new(12, 6),
+    Release::new(12, 8),
+    Release::new(12, 9),
+    Release::new(13, 0),
+    Release::new(13, 1),
+    Release::new(13, 2),
+    Release::new(13, 3),
+    Release::new(13, 4),
+    Release::new(13, 5),
+];
+
+impl Release {
+    /// A release by its numbers.
+    pub const fn new(major: u32, minor: u32) -> Release {
+        Release { major, minor }
+    }
+
+    /// Whether its compiler makes code for a target: those that were new in some release, by the release notes of CUDA and of PTX.
+    pub fn supports(self, target: &str) -> bool {
+        let digits: String = target
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        let (from, until) = match digits.parse::<u32>() {
+            // CUDA 13.0 dropped what is older than Turing.
+            Ok(50..75) => (Release::new(12, 0), Release::new(12, 9)),
+            Ok(75..100) => (Release::new(12, 0), Release::new(u32::MAX, 0)),
+            Ok(100 | 101 | 120) => (Release::new(12, 8), Release::new(u32::MAX, 0)),
+            Ok(103 | 121) => (Release::new(12, 9), Release::new(u32::MAX, 0)),
+            _ => (Release::new(13, 0), Release::new(u32::MAX, 0)),
+        };
+        from <= self && self <= until
+    }
+
+    /// The packages, with the versions that belong together.
+    fn packages(self) -> Vec<String> {
+        let Release { major, minor } = self;
+        let same = format!("=={major}.{minor}.*");
+        let package = |name: &str| format!("{name}{same}");
+        if major < 13 {
+            return [
+                "nvidia-cuda-nvrtc-cu12",
+                "nvidia-cuda-runtime-cu12",
+                "nvidia-cuda-cccl-cu12",
+            ]
+            .map(package)
+            .into();
+        }
+        let mut packages: Vec<String> = [
+            "nvidia-cuda-nvcc",
+            "nvidia-nvvm",
+            "nvidia-cuda-crt",
+            "nvidia-cuda-runtime",
+        ]
+        .map(package)
+        .into();
+        // From 13.3 on the headers have their own version behind the 13.
+        packages.push(match (major, minor) {
+            (13, 3..) => format!("nvidia-cuda-cccl==13.3.{minor}.*"),
+            _ => package("nvidia-cuda-cccl"),
+        });
+        packages
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A text that is no release.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no CUDA release that can be had from PyPI: 12.0 or later, such as 12.4 or 13.0")]
+pub struct NoRelease(String);
+
+impl FromStr for Release {
+    type Err = NoRelease;
+
+    fn from_str(text: &str) -> Result<Release, NoRelease> {
+        let failed = || NoRelease(text.to_owned());
+        let (major, minor) = text.trim().split_once('.').ok_or_else(failed)?;
+        let number = |text: &str| text.parse::<u32>().ok().filter(|n| *n < 1000);
+        match (number(major), number(minor)) {
+            (Some(major), Some(minor)) if major >= 12 => Ok(Release { major, minor }),
+            _ => Err(failed()),
+        }
+    }
+}
+
+/// Why a release's compiler is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// Neither `$XDG_CACHE_HOME` nor a home folder is known.
+    #[error("there is no folder to keep compilers in: set XDG_CACHE_HOME or HOME")]
+    NoCache,
+    /// `python3` is needed, for pip and for NVRTC.
+    #[error("python3 was not found; it fetches the compiler of another CUDA release from PyPI")]
+    NoPython,
+    /// Neither pip nor venv.
+    #[error(
+        "python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)"
+    )]
+    NoPip,
+    /// pip could not install them: no network, no such release.
+    #[error("pip could not install {}", packages.join(", "))]
+    Pip {
+        /// What was wanted.
+        packages: Vec<String>,
+        /// What pip said.
+        messages: String,
+    },
+    /// The packages are not laid out as expected.
+    #[error("the packages of CUDA {release} hold no compiler where it was expected ({})", expected.display())]
+    Layout {
+        /// The release.
+        release: Release,
+        /// Where it should be.
+        expected: PathBuf,
+    },
+    /// A file of the cache can't be written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+}
+
+/// A compiler that makes PTX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compiler {
+    /// `nvcc`.
+    Nvcc(Nvcc),
+    /// NVRTC below this folder.
+    Nvrtc(PathBuf),
+}
+
+impl Compiler {
+    /// The compiler of a release: from the cache, or fetched into it. `say` is told before something takes long.
+    ///
+    /// # Errors
+    ///
+    /// See [`InstallError`].
+    pub fn of(release: Release, say: &dyn Fn(&str)) -> Result<Compiler, InstallError> {
+        let cache = cache_folder()
+            .ok_or(InstallError::NoCache)?
+            .join("racetrap/cuda");
+        let folder = cache.join(release.to_string());
+        if !folder.join(STAMP).is_file() {
+            say(&format!(
+                "fetching the compiler of CUDA {release} from PyPI into {}",
+                folder.display()
+            ));
+            install(&release.packages(), &cache, &folder, &|site| {
+                compiler(release, site).map(drop)
+            })?;
+        }
+        compiler(release, &folder)
+    }
+
+    /// What it is called: `nvcc`, `NVRTC`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Compiler::Nvcc(_) => "nvcc",
+            Compiler::Nvrtc(_) => "NVRTC",
+        }
+    }
+
+    /// Compiles one file to PTX.
+    ///
+    /// # Errors
+    ///
+    /// As [`Nvcc::compile`].
+    pub fn compile(
+        &self,
+        file: &Path,
+        optimisation: Optimisation,
+        options: &CompileOptions,
+    ) -> Result<String, CompileError> {
+        match self {
+            Compiler::Nvcc(nvcc) => nvcc.compile(file, optimisation, options),
+            Compiler::Nvrtc(root) => nvrtc(root, file, optimisation, options),
+        }
+    }
+}
+
+/// Says that an install came to its end.
+const STAMP: &str = ".racetrap";
+
+fn compiler(release: Release, folder: &Path) -> Result<Compiler, InstallError> {
+    let layout = |expected: PathBuf| match expected.exists() {
+        true => Ok(expected),
+        false => Err(InstallError::Layout { release, expected }),
+    };
+    if release.major < 13 {
+        layout(folder.join("nvidia/cuda_nvrtc/lib"))?;
+        return Ok(Compiler::Nvrtc(folder.to_owned()));
+    }
+    let path = layout(folder.join(format!("nvidia/cu{}/bin/nvcc", release.major)))?;
+    Ok(Compiler::Nvcc(Nvcc {
+        program: Program {
+            path,
+            through: format!("CUDA {release} from PyPI"),
+        },
+    }))
+}
+
+/// The user's cache folder (XDG Base Directory Specification).
+pub fn cache_folder() -> Option<PathBuf> {
+    let absolute = |v: std::ffi::OsString| Some(PathBuf::from(v)).filter(|p| p.is_absolute());
+    std::env::var_os("XDG_CACHE_HOME")
+        .and_then(absolute)
+        .or_else(|| Some(std::env::home_dir()?.join(".cache")))
+}
+
+/// The folder of `ptxas` and `nvdisasm` of the newest release that is known, from the cache or fetched into it. Newer tools take what
+/// older compilers made.
+pub(super) fn tools(say: &dyn Fn(&str)) -> Result<PathBuf, InstallError> {
+    let newest = RELEASES[RELEASES.len() - 1];
+    let cache = cache_folder()
+        .ok_or(InstallError::NoCache)?
+        .join("racetrap/cuda");
+    let folder = cache.join(format!("tools-{newest}"));
+    let programs = format!("nvidia/cu{}/bin", newest.major);
+    if !folder.join(STAMP).is_file() {
+        say(&format!(
+            "fetching ptxas and nvdisasm {newest} from PyPI into {}",
+            folder.display()
+        ));
+        let packages =
+            ["nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm"].map(|name| format!("{name}=={newest}.*"));
+        install(&packages, &cache, &folder, &|site| {
+            let missing = ["ptxas", "nvdisasm"]
+                .map(|name| site.join(&programs).join(name))
+                .into_iter()
+                .find(|p| !p.exists());
+            missing.map_or(Ok(()), |expected| {
+                Err(InstallError::Layout {
+                    release: newest,
+                    expected,
+                })
+            })
+        })?;
+    }
+    Ok(folder.join(programs))
+}
+
+/// Installs packages into `folder` of the cache; `sound` says whether they hold what they must.
+fn install(
+    packages: &[String],
+    cache: &Path,
+    folder: &Path,
+    sound: &dyn Fn(&Path) -> Result<(), InstallError>,
+) -> Result<(), InstallError> {
+    let failed = |path: &Path, error| InstallError::File {
+        path: path.to_owned(),
+        error,
+    };
+    std::fs::create_dir_all(cache).map_err(|e| failed(cache, e))?;
+    // Beside its place, so that what was cut short is never taken for whole.
+    let scratch = tempfile::Builder::new()
+        .prefix(".install-")
+        .tempdir_in(cache)
+        .map_err(|e| failed(cache, e))?;
+    let site = scratch.path().join("site");
+    let mut pip = pip(scratch.path())?;
+    let output = pip
+        .args([
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-input",
+            "--no-deps",
+            "--no-compile",
+        ])
+        .args([
+            "--root-user-action=ignore",
+            "--only-binary",
+            ":all:",
+            "--target",
+        ])
+        .arg(&site)
+        .args(packages)
+        .output()
+        .map_err(|_| InstallError::NoPython)?;
+    if !output.status.success() {
+        let messages = String::from_utf8_lossy(&output.stderr)
+            .trim_end()
+            .to_owned();
+        return Err(InstallError::Pip {
+            packages: packages.to_vec(),
+            messages,
+        });
+    }
+    sound(&site)?;
+    for root in ["nvidia/cu13", "nvidia/cu14"].map(|root| site.join(root)) {
+        // nvcc looks for lib64.
+        #[cfg(unix)]
+        if root.join("lib").exists() && !root.join("lib64").exists() {
+            let link = root.join("lib64");
+            std::os::unix::fs::symlink("lib", &link).map_err(|e| failed(&link, e))?;
+        }
+    }
+    let stamp = site.join(STAMP);
+    std::fs::write(&stamp, packages.join("\n")).map_err(|e| failed(&stamp, e))?;
+    match std::fs::rename(&site, folder) {
+        Ok(()) => Ok(()),
+        // Another process was faster, or an older install was cut short.
+        Err(_) if folder.join(STAMP).is_file() => Ok(()),
+        Err(_) => {
+            let _ = std::fs::remove_dir_all(folder);
+            std::fs::rename(&site, folder).map_err(|e| failed(folder, e))
+        }
+    }
+}
+
+/// pip of the system where there is one, else one of our own.
+fn pip(scratch: &Path) -> Result<Command, InstallError> {
+    let works = |command: &mut Command| command.output().is_ok_and(|o| o.status.success());
+    if !works(Command::new("python3").arg("--version")) {
+        return Err(InstallError::NoPython);
+    }
+    let mut program = PathBuf::from("python3");
+    if !works(Command::new(&program).args(["-m", "pip", "--version"])) {
+        let venv = scratch.join("venv");
+        if !works(Command::new("python3").args(["-m", "venv"]).arg(&venv)) {
+            return Err(InstallError::NoPip);
+        }
+        program = venv.join("bin/python");
+    }
+    let mut command = Command::new(program);
+    command.args(["-m", "pip"]);
+    Ok(command)
+}
+
+const SCRIPT: &str = include_str!("nvrtc.py");
+
+fn nvrtc(
+    root: &Path,
+    file: &Path,
+    optimisation: Optimisation,
+    options: &CompileOptions,
+) -> Result<String, CompileError> {
+    let start = |error| CompileError::Start {
+        program: "python3".into(),
+        error,
+    };
+    let refused = |messages: String| CompileError::Refused {
+        file: file.to_owned(),
+        build: optimisation.name(),
+        messages,
+    };
+    let folder = tempfile::tempdir().map_err(start)?;
+    let (script, ptx) = (
+        folder.path().join("nvrtc.py"),
+        folder.path().join("out.ptx"),
+    );
+    std::fs::write(&script, SCRIPT).map_err(start)?;
+    let mut command = Command::new("python3");
+    command
+        .arg(&script)
+        .arg(root.join("nvidia/cuda_nvrtc/lib"))
+        .arg(file)
+        .arg(&ptx);
+    command.args(match optimisation {
+        Optimisation::Optimised => &["-lineinfo"][..],
+        Optimisation::Unoptimised => &["-G"][..],
+        Optimisation::Level(_) => {
+            return Err(refused(
+                "NVRTC knows the levels 0 and 3 alone; nvcc (CUDA 13.0 and later) has 1 and 2"
+                    .into(),
+            ));
+        }
+    });
+    let target = options.arch.as_deref().unwrap_or(super::nvcc::ARCH);
+    command.arg(format!(
+        "--gpu-architecture={}",
+        target.replacen("sm_", "compute_", 1)
+    ));
+    command.arg(format!(
+        "-std={}",
+        options.std.as_deref().unwrap_or("c++17")
+    ));
+    command.args(options.defines.iter().map(|define| format!("-D{define}")));
+    // What a `.cu` file finds beside itself without being told.
+    let beside = file.parent().map(Path::to_owned);
+    let own =
+        ["nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"].map(|folder| root.join(folder));
+    for include in options.includes.iter().cloned().chain(beside).chain(own) {
+        command.arg(format!("-I{}", include.display()));
+    }
+    let output = command.output().map_err(start)?;
+    if !output.status.success() {
+        return Err(refused(
+            String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+        ));
+    }
+    std::fs::read_to_string(&ptx).map_err(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_read_and_written() {
+        assert_eq!("12.4".parse(), Ok(Release::new(12, 4)));
+        assert_eq!(Release::new(13, 0).to_string(), "13.0");
+        for text in ["", "12", "11.8", "13.x", "latest", "-1.2"] {
+            assert!(text.parse::<Release>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn targets_have_their_first_and_last_release() {
+        let supports = |major, minor, target: &str| Release::new(major, minor).supports(target);
+        assert!(supports(12, 0, "sm_90") && supports(13, 5, "sm_75"));
+        assert!(supports(12, 9, "sm_70") && !supports(13, 0, "sm_70"));
+        assert!(!supports(12, 6, "sm_100") && supports(12, 8, "sm_100"));
+    }
+
+    #[test]
+    fn packages_belong_together() {
+        assert!(
+            Release::new(12, 0)
+                .packages()
+                .contains(&"nvidia-cuda-nvrtc-cu12==12.0.*".to_owned())
+        );
+        assert!(
+            Release::new(13, 4)
+                .packages()
+                .contains(&"nvidia-cuda-cccl==13.3.4.*".to_owned())
+        );
+    }
+}
