@@ -1,6 +1,7 @@
 //! A claim as its YAML file says it: `cases/claims/<id>.yaml`.
 
 use crate::catalog::case::ExpectedVerdict;
+use crate::catalog::compiled::PtxExpectations;
 use crate::catalog::draw::{Inputs, Sizes};
 use crate::catalog::error::CatalogError;
 use crate::catalog::expression::Expression;
@@ -69,6 +70,9 @@ pub struct Prediction {
     /// Whether a case's results are right in all runs on the simulator.
     #[serde(default)]
     pub results: Option<Results>,
+    /// What the compiler makes of a case's kernel, on every target that is pinned.
+    #[serde(default)]
+    pub ptx: Option<Compiled>,
     /// What a GPU showed: a plain run, or a tool of compute-sanitizer.
     #[serde(default)]
     pub gpu: Option<Gpu>,
@@ -101,6 +105,16 @@ pub struct Results {
     pub case: String,
     /// Whether they are right under every schedule that is tried.
     pub right: bool,
+}
+
+/// What the compiler makes of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Compiled {
+    /// The case.
+    pub case: String,
+    /// What there must be in its PTX.
+    pub holds: PtxExpectations,
 }
 
 /// What a GPU showed.
@@ -220,6 +234,7 @@ impl Prediction {
             self.simulator.is_some(),
             self.results.is_some(),
             self.gpu.is_some(),
+            self.ptx.is_some(),
             self.launch.is_some(),
             self.count.is_some(),
             self.time.is_some(),
@@ -244,7 +259,8 @@ impl Prediction {
         let runs = runs.into_iter().map(|r| (r.case.as_str(), Some(&r.with)));
         let gpu = self.gpu.iter().map(|g| (g.case.as_str(), None));
         let tried = self.tried().map(|case| (case, None));
-        runs.chain(gpu).chain(tried).collect()
+        let ptx = self.ptx.iter().map(|p| (p.case.as_str(), None));
+        runs.chain(gpu).chain(tried).chain(ptx).collect()
     }
 }
 
@@ -301,7 +317,7 @@ fn problems(catalog: &Catalog, claim: &Claim) -> Vec<String> {
         let what = &prediction.what;
         if prediction.keys() != 1 {
             problems.push(format!(
-                "`{what}` is to have one of `simulator`, `results`, `gpu`, `launch`, `count`, `time`"
+                "`{what}` is to have one of `simulator`, `results`, `ptx`, `gpu`, `launch`, `count`, `time`"
             ));
         }
         if let Some(time) = &prediction.time

@@ -1,13 +1,15 @@
 //! Decides claims by the facts: trials on the simulator, counts, and what GPUs have left.
 
-use super::claim::{Claim, Count, Gpu, Launches, Prediction, Results, Ruling, Run, Shows, Time, Verdict};
+use super::claim::{Claim, Compiled, Count, Gpu, Launches, Prediction, Results, Ruling, Run, Shows, Time, Verdict};
 use super::count::Counter;
 use super::time::{Times, seconds};
 use crate::catalog::case::ExpectedVerdict;
+use crate::catalog::compiled::{PtxCheck, checks};
 use crate::catalog::draw::given_sizes;
 use crate::catalog::expression::Expression;
 use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::machine::Prepared;
+use crate::catalog::pinned::TARGETS;
 use crate::catalog::plan::{Plan, plan};
 use crate::catalog::trial::Trial;
 use crate::evidence::{Detector, Evidence, Fingerprint};
@@ -122,6 +124,8 @@ impl Facts<'_> {
                 None => format!("right in {} runs", trial.runs),
             };
             Ok((trial.wrong_result.is_none() == *right, figure))
+        } else if let Some(compiled) = &prediction.ptx {
+            self.ptx(compiled)
         } else if let Some(gpu) = &prediction.gpu {
             self.gpu(gpu)
         } else if let Some(Launches { of, accepted }) = &prediction.launch {
@@ -196,6 +200,24 @@ impl Facts<'_> {
         Ok((shows == gpu.shows, figure))
     }
 
+    fn ptx(&self, compiled: &Compiled) -> Result<(bool, String), Unseen> {
+        let mut entry = self.entry(&compiled.case)?.clone();
+        entry.case.ptx = Some(compiled.holds.clone());
+        let (mut holds, mut figures) = (true, Vec::new());
+        for target in TARGETS {
+            let all = checks(self.catalog, &entry, target).map_err(text)?;
+            holds &= all.iter().all(|check| check.holds);
+            let figure: Vec<_> = all.iter().map(counted).collect();
+            figures.push((target, figure.join(", ")));
+        }
+        figures.dedup_by(|(_, a), (_, b)| a == b);
+        let figures: Vec<_> = match &figures[..] {
+            [(_, one)] => vec![one.clone()],
+            several => several.iter().map(|(t, f)| format!("{t}: {f}")).collect(),
+        };
+        Ok((holds, figures.join("; ")))
+    }
+
     fn count(&self, count: &Count) -> Result<(bool, String), Unseen> {
         let (entry, plan) = self.plan(&count.of)?;
         let prepared = Prepared::new(self.catalog, entry).map_err(text)?;
@@ -231,6 +253,15 @@ impl Facts<'_> {
             times.device.name
         );
         Ok((time.allows(ratio), figure))
+    }
+}
+
+/// What was counted, for people: `2 st.shared`.
+fn counted(check: &PtxCheck) -> String {
+    match (&check.problem, check.claim.strip_prefix("counts ")) {
+        (Some(problem), _) => problem.clone(),
+        (None, Some(pattern)) => format!("{} {pattern}", check.counted),
+        (None, None) => format!("{}: {}", check.claim, check.counted),
     }
 }
 

@@ -229,6 +229,9 @@ impl Process {
     ) -> Result<Process, ClientError> {
         let mut child = Command::new(program)
             .args(arguments)
+            // A kernel that is loaded when it is first launched waits for what runs, and so orders what nothing orders
+            // (CUDA C++ Programming Guide, "Lazy Loading").
+            .env("CUDA_MODULE_LOADING", "EAGER")
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
