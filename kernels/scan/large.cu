@@ -38,7 +38,7 @@ __global__ void scan_totals(int *totals)
 {
     int t = threadIdx.x;
     int total = totals[t];
-    totals[t] = scan_block(total) - total;
+    totals[t] = scan_block(total) - total; //~[add-back-elsewhere] data-race write
 }
 
 /// Third launch: adds it to the tile.
@@ -46,7 +46,7 @@ __global__ void add_back(int *out, const int *before, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
-        out[i] += before[blockIdx.x];
+        out[i] += before[blockIdx.x]; //~[add-back-elsewhere] data-race read
 }
 
 // What a tile has published: nothing, its own total, or the sum of all up to its end.
