@@ -290,8 +290,7 @@ fn long(lines: usize, seed: u64) -> String {
             .wrapping_add(1442695040888963407);
         (state >> 33) % below
     };
-    let mut at = 1u64;
-    for line in 0..lines {
+    for (at, line) in (1u64..).zip(0..lines) {
         let back = |n: u64| at.saturating_sub(1 + n % 20);
         let (x, y) = (back(next(20)), back(next(20)));
         text += &match next(12) {
@@ -304,7 +303,6 @@ fn long(lines: usize, seed: u64) -> String {
             8 if line % 50 == 0 => "bar.sync 0;\n".to_owned(),
             _ => format!("add.s32 %r{at}, %r{x}, %r{y};\n"),
         };
-        at += 1;
     }
     text + "ret;\n}\n"
 }

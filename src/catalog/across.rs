@@ -120,7 +120,7 @@ impl Comparison<'_> {
             }
         }
         for entry in self.claiming() {
-            for (release, _) in self.compilers {
+            for release in self.compilers.keys() {
                 for target in self.targets.iter().filter(|t| release.supports(t)) {
                     let found = self.evaluate(entry, *release, target, &made);
                     for (claim, expected, found) in found {

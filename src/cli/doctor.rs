@@ -170,7 +170,7 @@ mod tests {
         ] {
             assert!(text.contains(word), "{text}");
         }
-        assert_eq!(text.matches("for: ").count(), 7);
+        assert_eq!(text.matches("for: ").count(), 9);
         assert_eq!(
             text.matches("missing ").count(),
             text.matches("get: ").count()

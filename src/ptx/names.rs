@@ -11,6 +11,7 @@ use cpp_demangle::{DemangleOptions, Symbol};
 /// # use racetrap::ptx::demangle;
 /// assert_eq!(demangle("_Z4scanPii"), "scan(int*, int)");
 /// assert_eq!(demangle("plain_c"), "plain_c");
+/// assert_eq!(demangle("f"), "f");
 /// ```
 pub fn demangle(name: &str) -> String {
     demangle_with(name, DemangleOptions::new()).unwrap_or_else(|| name.to_owned())
@@ -52,6 +53,10 @@ pub fn matches_entry(mangled: &str, plain: &str) -> bool {
 }
 
 fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
+    // Itanium C++ ABI, "Mangling": without this start a name is none that was mangled, also where it looks like a type.
+    if !name.starts_with("_Z") {
+        return None;
+    }
     let mut text = Bounded(String::new());
     let symbol = Symbol::new(name).ok()?;
     symbol.structured_demangle(&mut text, &options).ok()?;
