@@ -294,6 +294,7 @@ fn trial_figure(trial: &Trial) -> String {
                         s(threads)
                     )
                 }
+                ([], None) => trial.summary.clone(),
                 (rules, None) => rules.join(", "),
             }
         }
