@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use racetrap::catalog::load::Catalog;
 use racetrap::catalog::runner;
-use racetrap::catalog::trial::Settings;
 use racetrap::catalog::tree::Tree;
+use racetrap::catalog::trial::Settings;
 use racetrap::claims::claim::claims;
 use racetrap::claims::decide::to_try;
 use racetrap::claims::time::Times;
@@ -41,7 +41,12 @@ fn without_a_gpu_claims_about_it_are_undecided() {
     for decision in decided(&catalog, None, None) {
         let needs = |p: &racetrap::claims::claim::Prediction| p.gpu.is_some() || p.time.is_some();
         let open = decision.claim.predicts.iter().any(needs);
-        assert_eq!(decision.ruling == Ruling::Undecided, open, "{}", decision.claim.id);
+        assert_eq!(
+            decision.ruling == Ruling::Undecided,
+            open,
+            "{}",
+            decision.claim.id
+        );
     }
 }
 
@@ -101,9 +106,18 @@ fn mistakes_in_claims() {
         ("with: {n: 7}", "with: {m: 7}"),
         ("global_writes == 1", "global_rights == 1"),
         ("global_writes == 1", "global_writes = 1"),
-        ("    count:", "    launch: {of: {case: f/c}, accepted: true}\n    count:"),
-        ("    count: {of: {case: f/c, with: {n: 7}}, holds: global_writes == 1, figures: {writes: global_writes}}\n", ""),
-        ("count: {of: {case: f/c, with: {n: 7}}, holds: global_writes == 1, figures: {writes: global_writes}}", "time: {slow: {case: f/c}, fast: {case: f/c}}"),
+        (
+            "    count:",
+            "    launch: {of: {case: f/c}, accepted: true}\n    count:",
+        ),
+        (
+            "    count: {of: {case: f/c, with: {n: 7}}, holds: global_writes == 1, figures: {writes: global_writes}}\n",
+            "",
+        ),
+        (
+            "count: {of: {case: f/c, with: {n: 7}}, holds: global_writes == 1, figures: {writes: global_writes}}",
+            "time: {slow: {case: f/c}, fast: {case: f/c}}",
+        ),
     ];
     let text: Vec<_> = all
         .iter()

@@ -9,15 +9,33 @@ pub const NAMES: &[(&str, &str)] = &[
     ("blocks", "blocks"),
     ("warps", "warps, those that are not full included"),
     ("barriers", "block barriers, each counted once a block"),
-    ("global_reads", "elements that threads read from global memory"),
-    ("global_writes", "elements that threads write to global memory"),
-    ("shared_reads", "elements that threads read from shared memory"),
-    ("shared_writes", "elements that threads write to shared memory"),
+    (
+        "global_reads",
+        "elements that threads read from global memory",
+    ),
+    (
+        "global_writes",
+        "elements that threads write to global memory",
+    ),
+    (
+        "shared_reads",
+        "elements that threads read from shared memory",
+    ),
+    (
+        "shared_writes",
+        "elements that threads write to shared memory",
+    ),
     ("atomics", "atomic operations of threads"),
     ("shared_requests", "accesses of warps to shared memory"),
-    ("shared_wavefronts", "passes through the banks that these take"),
+    (
+        "shared_wavefronts",
+        "passes through the banks that these take",
+    ),
     ("branches", "conditional branches that warps execute"),
-    ("divergent_branches", "of these, those that split their warp"),
+    (
+        "divergent_branches",
+        "of these, those that split their warp",
+    ),
 ];
 
 /// The sums, in the order of [`NAMES`].

@@ -1,6 +1,8 @@
 //! Decides claims by the facts: trials on the simulator, counts, and what GPUs have left.
 
-use super::claim::{Claim, Compiled, Count, Gpu, Launches, Prediction, Results, Ruling, Run, Shows, Time, Verdict};
+use super::claim::{
+    Claim, Compiled, Count, Gpu, Launches, Prediction, Results, Ruling, Run, Shows, Time, Verdict,
+};
 use super::count::Counter;
 use super::time::{Times, seconds};
 use crate::catalog::case::ExpectedVerdict;
@@ -62,7 +64,12 @@ type Unseen = String;
 
 /// The cases that the simulator has to try for these claims.
 pub fn to_try<'c>(catalog: &'c Catalog, claims: &[Claim]) -> Vec<&'c Entry> {
-    let names = || claims.iter().flat_map(|c| &c.predicts).filter_map(Prediction::tried);
+    let names = || {
+        claims
+            .iter()
+            .flat_map(|c| &c.predicts)
+            .filter_map(Prediction::tried)
+    };
     let wanted = |entry: &&Entry| names().any(|name| name == entry.id);
     catalog.cases.iter().filter(wanted).collect()
 }
@@ -111,13 +118,23 @@ impl Facts<'_> {
             let is = match trial.verdict {
                 report::Verdict::Clean => ExpectedVerdict::Clean,
                 report::Verdict::Caught => ExpectedVerdict::Caught,
-                other => return Err(format!("{} on the simulator: {}", other.name(), trial.summary)),
+                other => {
+                    return Err(format!(
+                        "{} on the simulator: {}",
+                        other.name(),
+                        trial.summary
+                    ));
+                }
             };
             Ok((is == *verdict, trial_figure(trial)))
         } else if let Some(Results { case, right }) = &prediction.results {
             let trial = self.trial(case)?;
             if !trial.ok() {
-                return Err(format!("{} on the simulator: {}", trial.verdict.name(), trial.summary));
+                return Err(format!(
+                    "{} on the simulator: {}",
+                    trial.verdict.name(),
+                    trial.summary
+                ));
             }
             let figure = match &trial.wrong_result {
                 Some(example) => example.to_string(),
@@ -190,7 +207,10 @@ impl Facts<'_> {
             (_, true) => match &seen.error {
                 Some(error) => format!("on an {device}: {error}"),
                 None if seen.wrong == 0 => format!("right in {} runs on an {device}", seen.runs),
-                None => format!("wrong in {} of {} runs on an {device}", seen.wrong, seen.runs),
+                None => format!(
+                    "wrong in {} of {} runs on an {device}",
+                    seen.wrong, seen.runs
+                ),
             },
             (_, false) => {
                 let reports: u64 = seen.reports.iter().map(|r| r.count).sum();

@@ -83,7 +83,13 @@ pub struct Taken {
 
 impl Taken {
     /// Whether it is the time of this run as it is now.
-    pub fn is_of(&self, run: &Run, catalog: &Catalog, entry: &Entry, capability: (u32, u32)) -> bool {
+    pub fn is_of(
+        &self,
+        run: &Run,
+        catalog: &Catalog,
+        entry: &Entry,
+        capability: (u32, u32),
+    ) -> bool {
         (&self.case, &self.with, self.inputs) == (&run.case, &run.with, run.inputs)
             && self.of == Fingerprint::of(catalog, entry, capability)
     }
@@ -120,7 +126,10 @@ impl Times {
         let mut all = Vec::new();
         for file in json {
             let name = file.path().display().to_string();
-            all.push(Times::parse(&name, file.contents_utf8().unwrap_or_default())?);
+            all.push(Times::parse(
+                &name,
+                file.contents_utf8().unwrap_or_default(),
+            )?);
         }
         all.sort_by_key(|t| version(&t.device.driver));
         Ok(all.pop())
@@ -218,8 +227,8 @@ fn both(
         case: run.case.clone(),
         problem,
     };
-    let jobs = runs
-        .map(|run| job(catalog, run, device.compute_capability).map_err(|e| failed(run, e)));
+    let jobs =
+        runs.map(|run| job(catalog, run, device.compute_capability).map_err(|e| failed(run, e)));
     let [slow, fast] = jobs;
     let jobs = [slow?, fast?];
     let mut all = [Vec::new(), Vec::new()];
@@ -255,11 +264,7 @@ fn both(
 }
 
 /// The repetitions of a run as one job, and what it runs.
-fn job(
-    catalog: &Catalog,
-    run: &Run,
-    capability: (u32, u32),
-) -> Result<(Job, Fingerprint), String> {
+fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fingerprint), String> {
     let entry = catalog
         .find(&run.case)
         .ok_or_else(|| "there is no such case".to_owned())?;
@@ -353,7 +358,13 @@ mod tests {
         let record = |event, stream| Step::Record { event, stream };
         let wait = |event, stream| Step::Wait { event, stream };
         let job = Job {
-            steps: vec![copy(3), record(0, 3), host, copy(1), Step::Synchronize { stream: 3 }],
+            steps: vec![
+                copy(3),
+                record(0, 3),
+                host,
+                copy(1),
+                Step::Synchronize { stream: 3 },
+            ],
             read: vec![0],
             ..Job::default()
         };

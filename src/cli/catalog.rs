@@ -66,7 +66,10 @@ fn claims_tables(catalog: &Catalog, readme: &str) -> Result<(String, Option<Stri
          The documents are numbered as in the cases of the catalogue.\n\n{}",
         show::document(&all)
     );
-    Ok((document, between(readme, CLAIMS_BEGIN, CLAIMS_END, &show::table(&all))))
+    Ok((
+        document,
+        between(readme, CLAIMS_BEGIN, CLAIMS_END, &show::table(&all)),
+    ))
 }
 
 /// A text with what stands between two marks replaced.

@@ -5,6 +5,7 @@ use super::matrix::newest;
 use super::progress::Progress;
 use super::run::Where;
 use crate::catalog::load::Catalog;
+use crate::catalog::native::probe;
 use crate::catalog::runner;
 use crate::catalog::trial::Settings;
 use crate::claims::claim::{Claim, claims as all_claims};
@@ -12,7 +13,6 @@ use crate::claims::decide::to_try;
 use crate::claims::time::{Times, measure};
 use crate::claims::{Decided, Facts, Ruling, decide, show};
 use crate::device::client::Client;
-use crate::catalog::native::probe;
 use crate::evidence::Evidence;
 use crate::exit;
 use clap::{Args, ValueEnum};
@@ -100,7 +100,13 @@ pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
         std::fs::write(path, times.text())
             .map_err(|e| Failure::usage(format!("can't write `{}`: {e}", path.display())))?;
     }
-    let decided = decided(&catalog, &claims, evidence.as_ref(), times.as_ref(), args.jobs);
+    let decided = decided(
+        &catalog,
+        &claims,
+        evidence.as_ref(),
+        times.as_ref(),
+        args.jobs,
+    );
     let text = match args.format {
         Format::Text => show::terminal(&decided, color),
         Format::Markdown => show::document(&decided),
@@ -135,9 +141,8 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
             hint.unwrap_or_default()
         )));
     }
-    let selected = |c: &Claim| {
-        patterns.is_empty() || patterns.iter().any(|p| c.id.contains(p.as_str()))
-    };
+    let selected =
+        |c: &Claim| patterns.is_empty() || patterns.iter().any(|p| c.id.contains(p.as_str()));
     Ok(all.into_iter().filter(selected).collect())
 }
 
@@ -150,7 +155,9 @@ fn taken(catalog: &Catalog, claims: &[Claim], program: &PathBuf) -> Result<Times
     let device = probe(&mut client, PROBING)
         .map_err(|why| Failure::inconclusive(format!("no GPU to take times on: {why}")))?;
     let progress = Progress::spinner(true);
-    let times = measure(catalog, claims, &mut client, &device, &|what| progress.say(what));
+    let times = measure(catalog, claims, &mut client, &device, &|what| {
+        progress.say(what)
+    });
     progress.end();
     times.map_err(|e| Failure::inconclusive(e.to_string()))
 }
@@ -163,7 +170,13 @@ fn taken(catalog: &Catalog, claims: &[Claim], program: &PathBuf) -> Result<Times
 pub fn current(catalog: &Catalog) -> Result<Vec<Decided>, Failure> {
     let claims = select(catalog, &[])?;
     let times = Times::newest().map_err(|e| Failure::usage(e.to_string()))?;
-    Ok(decided(catalog, &claims, newest()?.as_ref(), times.as_ref(), None))
+    Ok(decided(
+        catalog,
+        &claims,
+        newest()?.as_ref(),
+        times.as_ref(),
+        None,
+    ))
 }
 
 /// Decides claims by the simulator as it is, and what GPUs have left.

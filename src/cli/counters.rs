@@ -5,7 +5,7 @@ use super::run::Where;
 use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::pinned::stable_hash;
 use crate::counters::{self, EXPLAINED, METRICS, Measured, Recording};
-use crate::device::job::Job;
+use crate::device::job::{Job, Step};
 use crate::exit;
 use crate::report::terminal::thousands;
 use clap::{Args, Subcommand};
@@ -217,7 +217,8 @@ fn gather(folder: &Path, catalog: &Catalog) -> Result<(Recording, Vec<(String, S
             .map_err(|e| e.to_string())
             .and_then(|parsed| {
                 let csv = read(&format!("{stem}.csv")).map_err(|e| e.to_string())?;
-                counters::read_csv(&csv, parsed.steps.len()).map_err(|e| e.to_string())
+                let launches = parsed.steps.iter().filter(|s| matches!(s, Step::Launch(_)));
+                counters::read_csv(&csv, launches.count()).map_err(|e| e.to_string())
             });
         match measured {
             Ok(counts) => {

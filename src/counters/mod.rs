@@ -26,6 +26,7 @@ use proptest::strategy::{Strategy, ValueTree};
 /// Cases whose counts differ for a reason that lies below PTX, and the reason.
 pub const EXPLAINED: &[(&str, &str)] = &[
     ("matmul/tiled/correct", JOINED),
+    ("matmul/tiled/parts", JOINED),
     ("scan/blocked/correct", JOINED),
     (
         "warp/votes-printed",

@@ -271,7 +271,9 @@ impl Job {
             steps.any(|s| matches!(s, Step::Record { event: e, .. } if e == event))
         };
         if let Some(event) = self.intervals.iter().flatten().find(|e| !recorded(e)) {
-            return Some(format!("an interval of event {event}, which nothing records"));
+            return Some(format!(
+                "an interval of event {event}, which nothing records"
+            ));
         }
         let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
         if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
