@@ -7,20 +7,39 @@
 //! * `cvt.rzi` from `.f16` or `.bf16` to an integer loses its rounding where a conversion of a half to a half comes before it: the
 //!   two become one with the first one's rounding, which is none and so to nearest. `cvt.bf16.bf16 x, a; cvt.rzi.s64.bf16 y, x;`
 //!   is `F2I.S64.BF16 R4, R2`, without the `.TRUNC` that the second one has alone. `.rni`, `.rmi` and `.rpi` are kept.
+//! * `cvt.sat` from `.f32` loses its `.sat` where the register is a saturated sum of `.s32`: it counts as saturated.
+//!   `add.sat.s32 x, a, b; cvt.rn.sat.f16.f32 y, x;` ends with `F2FP.F16.F32.PACK_AB R0, RZ, R0`, and the `HADD2.SAT` is gone.
+//! * `max` of a product with `.sat` and of zero, both `.f16`, is a multiplication with `.RELU` and no `.SAT`:
+//!   `mul.sat.f16 x, a, b; max.f16 y, x, z;` is `HFMA2.RELU R0, R0.H0_H0, R7.H0_H0, RZ.H0_H0`; a NaN or 2 stays one.
+//! * `cvt.rn` and `cvt.rz` to `.tf32` of a register that an instruction of two halves made count as readers of its lower half; where
+//!   nobody else reads it, the upper one is lost. `add.bf16x2 x, a, b; cvt.rz.tf32.f32 y, x;` is `HADD2.BF16_V2 R8, R0.H0_H0, R7.H0_H0`
+//!   and a `PRMT` of its lower half.
 //!
-//! [`random`](super::random) lists what one instruction shows.
+//! [`random`](super::random) lists what one instruction shows. Not left out: `sad.u16` of what `set.f16` gives, for which `ptxas` may
+//! take all 32 bits of `HSET2.BF`, which sets both halves (one program in 7,200 had a wrong result).
 
-use crate::conformance::build::Value;
-use std::collections::HashSet;
+use crate::conformance::build::{Source, Value};
+use std::collections::{HashMap, HashSet};
+
+/// What is known of how a register was made, where `ptxas` draws a wrong conclusion from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// As an `.f32` it is never negative.
+    Positive,
+    /// A half that comes from a half.
+    Converted,
+    /// A saturated sum of `.s32`.
+    SaturatedSum,
+    /// A saturated product of `.f16`.
+    SaturatedProduct,
+    /// Two halves in a register that is not stored.
+    Packed,
+}
 
 /// What is known of the registers of a program.
 #[derive(Debug, Default)]
 pub struct Doubts {
-    /// As an `.f32` never negative.
-    positive: HashSet<String>,
-    /// Halves that come from halves.
-    converted: HashSet<String>,
-    /// Results in doubt.
+    made: HashMap<String, Made>,
     doubtful: HashSet<String>,
 }
 
@@ -32,21 +51,30 @@ impl Doubts {
 
     /// Takes note of an instruction; `guarded` if its result may stand as it was.
     pub fn note(&mut self, spelling: &str, guarded: bool, operands: &[Value], register: &str) {
-        let is = |set: &HashSet<String>, n: usize| {
-            operands
-                .get(n)
-                .is_some_and(|value| set.contains(&value.register))
+        let made = |n: usize| {
+            Some((
+                *self.made.get(&operands.get(n)?.register)?,
+                operands[n].source,
+            ))
         };
-        let wrong = match spelling {
-            "abs.f16x2" | "abs.bf16x2" => is(&self.positive, 0),
-            _ => truncates_a_half(spelling) && is(&self.converted, 0),
+        let wrong = |n: usize| {
+            made(n).is_some_and(|(made, source)| match made {
+                Made::Positive => matches!(spelling, "abs.f16x2" | "abs.bf16x2"),
+                Made::Converted => truncates_a_half(spelling),
+                Made::SaturatedSum => spelling.starts_with("cvt.") && saturates_from_f32(spelling),
+                Made::SaturatedProduct => {
+                    spelling.starts_with("max.") && spelling.ends_with(".f16")
+                }
+                Made::Packed => narrows_to_tf32(spelling) && source == Source::Other,
+            })
         };
-        if wrong {
+        if (0..operands.len()).any(wrong) {
             self.doubtful.insert(register.to_owned());
         }
         if guarded {
             return;
         }
+        let is_positive = |n| made(n).is_some_and(|(made, _)| made == Made::Positive);
         let (first, second) = (operands.first(), operands.get(1));
         let square = first.is_some_and(|a| second.is_some_and(|b| a.register == b.register));
         let opcode = spelling.split('.').next().unwrap_or_default();
@@ -54,24 +82,31 @@ impl Doubts {
             || spelling.ends_with(".f32")
                 && match opcode {
                     "mul" => square,
-                    "add" => is(&self.positive, 0) && is(&self.positive, 1),
-                    "fma" | "mad" => square && is(&self.positive, 2),
+                    "add" => is_positive(0) && is_positive(1),
+                    "fma" | "mad" => square && is_positive(2),
                     _ => false,
                 };
-        if never_negative {
-            self.positive.insert(register.to_owned());
-        }
-        if is_of_halves(spelling) {
-            self.converted.insert(register.to_owned());
+        let now = match opcode {
+            _ if never_negative => Some(Made::Positive),
+            "cvt" if is_of_halves(spelling) => Some(Made::Converted),
+            "add" | "sub" | "mad" | "mad24" if spelling.ends_with(".sat.s32") => {
+                Some(Made::SaturatedSum)
+            }
+            "mul" if spelling.ends_with(".sat.f16") => Some(Made::SaturatedProduct),
+            "add" | "sub" | "mul" | "fma" if spelling.ends_with("f16x2") => Some(Made::Packed),
+            "cvt" if spelling.ends_with("f16x2.f32") => Some(Made::Packed),
+            _ => None,
+        };
+        if let Some(now) = now {
+            self.made.insert(register.to_owned(), now);
         }
     }
 
-    /// Takes note that `to` may hold what `from` does.
+    /// Takes note that `to` may hold what `from` does; it is a whole register then.
     pub fn copy(&mut self, from: &str, to: &str) {
-        for set in [&mut self.positive, &mut self.converted] {
-            if set.contains(from) {
-                set.insert(to.to_owned());
-            }
+        let made = self.made.get(from).copied();
+        if let Some(made) = made.filter(|made| *made != Made::Packed) {
+            self.made.insert(to.to_owned(), made);
         }
     }
 }
@@ -89,6 +124,17 @@ fn is_of_halves(spelling: &str) -> bool {
         parts.as_slice(),
         ["cvt", before @ .., "f16" | "bf16", "f16" | "bf16"] if !before.contains(&"sat")
     )
+}
+
+/// `cvt.rn.sat.f16.f32`, `cvt.sat.f32.f32`; not with a rounding to an integer, which is an instruction of its own.
+fn saturates_from_f32(spelling: &str) -> bool {
+    spelling.ends_with(".sat.f16.f32")
+        || matches!(spelling, "cvt.sat.f32.f32" | "cvt.ftz.sat.f32.f32")
+}
+
+/// `cvt.rz.tf32.f32`, `cvt.rn.relu.tf32.f32`; not `cvt.rna`.
+fn narrows_to_tf32(spelling: &str) -> bool {
+    spelling.ends_with(".tf32.f32") && !spelling.starts_with("cvt.rna.")
 }
 
 #[cfg(test)]
@@ -132,6 +178,17 @@ mod tests {
             ("cvt.bf16.bf16", "cvt.rmi.s64.bf16", false),
             ("cvt.bf16.bf16", "cvt.rzi.bf16.bf16", false),
             ("cvt.rn.f16.f32", "cvt.rzi.s32.f16", false),
+            ("mad.hi.sat.s32", "cvt.rn.sat.f16.f32", true),
+            ("sub.sat.s32", "cvt.sat.f32.f32", true),
+            ("sub.sat.s32", "cvt.rn.f16.f32", false),
+            ("sub.sat.s32", "cvt.rzi.sat.f32.f32", false),
+            ("cvt.rni.sat.s32.f32", "cvt.rn.sat.f16.f32", false),
+            ("mul.rn.ftz.sat.f16", "max.ftz.NaN.f16", true),
+            ("mul.rn.ftz.sat.f16", "min.ftz.NaN.f16", false),
+            ("mul.rn.f16", "max.f16", false),
+            ("fma.rn.bf16x2", "cvt.rz.tf32.f32", true),
+            ("cvt.rn.bf16x2.f32", "cvt.rn.relu.tf32.f32", true),
+            ("add.f16x2", "cvt.rna.tf32.f32", false),
         ] {
             let plain = [
                 (first, false, "x", ["a", "b"].as_slice()),
