@@ -13,6 +13,9 @@
 
 set -uo pipefail
 
+# The folder of a run; it is removed when the wrapper ends.
+work=''
+
 # The status that compute-sanitizer returns where it found something; its default is 0, as if nothing were.
 readonly found_something=86
 
@@ -64,7 +67,7 @@ find_racetrap() { # TEST_BINARY
 
 # Runs a test binary under a tool and lets the judge decide.
 run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
-    local tool=$1 case_id sanitizer='' racetrap work status verdict child
+    local tool=$1 case_id sanitizer='' racetrap status verdict child began
     local -a options=() judge=()
     shift
     while [[ $1 != -- ]]; do
@@ -91,12 +94,12 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     fi
 
     work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-$tool.XXXXXX") || return 3
-    # shellcheck disable=SC2064 # the folder of now
-    trap "rm -rf '$work'" EXIT
+    trap 'rm -rf "$work"' EXIT
     local limit=${RACETRAP_TIME_LIMIT:-60}
     status=127
     # Several wrappers may run side by side, and each takes a port for each process that it follows: hence the connections.
     : >"$work/test.txt"
+    began=$SECONDS
     if [[ -n $sanitizer ]]; then
         RACETRAP_TOOL=$tool RACETRAP_RECEIPT=$work/receipt.json \
             timeout --kill-after=10 "$limit" \
@@ -114,9 +117,9 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
         trap - TERM INT HUP
     fi
 
-    local version=''
-    [[ -n $sanitizer ]] && version=$("$sanitizer" --version 2>/dev/null </dev/null)
-    judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --tool-version "$version"
+    local version='' seconds=$((SECONDS - began))
+    [[ -n $sanitizer ]] && version=$(timeout --kill-after=1 20 "$sanitizer" --version 2>/dev/null </dev/null)
+    judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --seconds "$seconds" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
     [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
     "$racetrap" judge "${judge[@]}"

@@ -3,7 +3,10 @@
 use racetrap::catalog::load::Catalog;
 use racetrap::evidence::{Detector, Evidence, Observation};
 use racetrap::report::Verdict;
-use racetrap::sanitizer::{Judgement, Record, Recording, Tool, Trouble, judge, log, xml};
+use racetrap::sanitizer::recording::without_folders;
+use racetrap::sanitizer::{
+    Judgement, Kind, Record, Recording, Severity, Tool, Trouble, judge, log, xml,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -17,20 +20,22 @@ fn folder() -> PathBuf {
         .join(VERSION)
 }
 
-fn cases(tool: Tool) -> Vec<String> {
-    fn search(root: &Path, folder: &Path, found: &mut Vec<String>) {
-        if folder.join("run.json").exists() {
-            let case = folder.strip_prefix(root).unwrap();
-            found.push(case.to_str().unwrap().replace('\\', "/"));
-            return;
-        }
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                search(root, &path, found);
-            }
+/// The folders of recordings below a folder, by their names below `root`.
+fn search(root: &Path, folder: &Path, found: &mut Vec<String>) {
+    if folder.join("run.json").exists() {
+        let case = folder.strip_prefix(root).unwrap();
+        found.push(case.to_str().unwrap().replace('\\', "/"));
+        return;
+    }
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            search(root, &path, found);
         }
     }
+}
+
+fn cases(tool: Tool) -> Vec<String> {
     let root = folder().join(tool.name());
     let mut found = Vec::new();
     search(&root, &root, &mut found);
@@ -86,6 +91,14 @@ fn shown(records: &[Record]) -> String {
         }
         if let Some(address) = first.address {
             let _ = writeln!(out, "    first: address {address:#x}");
+        }
+        if let Some(value) = first.value {
+            let then = first.written.map(|v| format!(", then {v:#x}"));
+            let _ = writeln!(
+                out,
+                "    first: value {value:#x}{}",
+                then.unwrap_or_default()
+            );
         }
     }
     out
@@ -239,4 +252,151 @@ fn recordings_and_evidence_agree() {
         assert_eq!(kinds(&again), kinds(seen), "{tool} {case}");
         assert_ne!(again.verdict, Verdict::Inconclusive, "{tool} {case}");
     }
+}
+
+/// The folders of recordings below a folder of the version's, by their names below it.
+fn below(group: &str) -> Vec<(String, Recording)> {
+    let root = folder().join(group);
+    let mut found = Vec::new();
+    search(&root, &root, &mut found);
+    found.sort();
+    assert!(!found.is_empty(), "no recording in {group}");
+    found
+        .into_iter()
+        .map(|name| (name.clone(), Recording::read(&root.join(name)).unwrap()))
+        .collect()
+}
+
+/// The tool of `racecheck-all/write_after_read`.
+fn tool_of(name: &str) -> Tool {
+    let word = name.split(['-', '/']).next().unwrap();
+    Tool::named(word).unwrap_or_else(|| panic!("{name}"))
+}
+
+/// What no case of the catalogue makes a tool say: `sanitizer/recordings/programs/reports.cu`.
+#[test]
+fn what_the_tools_say_about_other_programs_is_read() {
+    for (name, recording) in below("programs") {
+        let tool = tool_of(&name);
+        let records = xml::parse(recording.records.as_deref().unwrap()).unwrap();
+        let text = recording.log.as_deref().unwrap();
+        let log = match log::parse(tool, text) {
+            Ok(log) => {
+                let total = log.summary.unwrap().total();
+                assert_eq!(total, records.len() as u64 + log.left_out, "{name}");
+                format!(
+                    "{:?}, {} left out, {:?}",
+                    log.summary, log.left_out, log.complaints
+                )
+            }
+            Err(malformed) => format!("malformed: {}", malformed.line),
+        };
+        let text = format!(
+            "exit status {}, {log}\n\n{}",
+            recording.run.status,
+            shown(&records)
+        );
+        insta::assert_snapshot!(format!("program_{}", name.replace('/', "_")), text);
+    }
+}
+
+/// A hazard's record does not say how bad it is, its line in the log does; both are in the same order.
+#[test]
+fn hazards_and_the_lines_of_the_log_are_in_the_same_order() {
+    let (mut errors, mut warnings) = (0, 0);
+    let programs = below("programs").into_iter();
+    let all = programs
+        .chain(below("racecheck-hazard"))
+        .chain(below("racecheck-all"));
+    for (name, recording) in all.filter(|(name, _)| !name.contains("check/")) {
+        let text = recording.log.as_deref().unwrap();
+        let Ok(log) = log::parse(Tool::Racecheck, text) else {
+            continue;
+        };
+        let records = xml::parse(recording.records.as_deref().unwrap()).unwrap();
+        let hazards: Vec<String> = records
+            .iter()
+            .filter_map(|record| match record.kind {
+                Kind::Hazard(order) => Some(format!("{order} {:#x}", record.address?)),
+                _ => None,
+            })
+            .collect();
+        // `========= Error: Potential RAW hazard detected at __shared__ 0x47c in block (0,0,0) :`
+        let lines: Vec<String> = text
+            .lines()
+            .filter_map(|line| {
+                let order = line.split_once("Potential ")?.1.get(..3)?;
+                let address = line.split_once("__shared__ ")?.1.split(' ').next()?;
+                Some(format!("{order} {address}"))
+            })
+            .collect();
+        assert_eq!(hazards, lines, "{name}");
+        assert_eq!(hazards.len(), log.hazards.len(), "{name}");
+        for severity in log.hazards {
+            match severity {
+                Severity::Error => errors += 1,
+                Severity::Warning => warnings += 1,
+            }
+        }
+    }
+    assert!(errors > 50 && warnings > 50, "{errors}, {warnings}");
+}
+
+/// Hazards one by one, alone and beside the analysis, say of a case what the analysis says.
+#[test]
+fn single_hazards_are_judged() {
+    let catalog = Catalog::embedded().unwrap();
+    for report in ["hazard", "all"] {
+        for (case, recording) in below(&format!("racecheck-{report}")) {
+            let entry = catalog.find(&case).unwrap();
+            let judged = judge(Tool::Racecheck, entry, &recording);
+            assert_eq!(judged.as_ref().unwrap().verdict, Verdict::Caught, "{case}");
+            let left_out = judged.as_ref().unwrap().left_out;
+            let text = format!("{}{left_out} left out\n", verdict(&judged));
+            insta::assert_snapshot!(format!("{report}_{}", case.replace('/', "_")), text);
+        }
+    }
+}
+
+/// Tools that were stopped, refused, given nothing to run, or whose program was: real runs, of a program and of cases.
+#[test]
+fn nothing_can_be_said_of_what_did_not_end() {
+    let catalog = Catalog::embedded().unwrap();
+    let mut text = String::new();
+    for (name, recording) in below("nothing") {
+        let case = name.split_once('/').map(|(_, case)| case);
+        let entry = catalog.find(case.unwrap_or("vector/add")).unwrap();
+        // `compute-sanitizer --tool memcheck …`; the cases ran under racecheck.
+        let command = fs::read_to_string(folder().join("nothing").join(&name).join("command.txt"));
+        let tool = match &command {
+            Ok(command) => Tool::named(command.split(' ').nth(2).unwrap()).unwrap(),
+            Err(_) => Tool::Racecheck,
+        };
+        let trouble = judge(tool, entry, &recording).unwrap_err();
+        let _ = writeln!(text, "{name}: {trouble}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// What is kept names no folder of the machine that it was made on.
+#[test]
+fn no_recording_names_a_folder() {
+    fn check(folder: &Path, seen: &mut usize) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                check(&path, seen);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            *seen += 1;
+            if path.ends_with("command.txt") {
+                continue;
+            }
+            assert_eq!(without_folders(&text), text, "{}", path.display());
+        }
+    }
+    let mut seen = 0;
+    check(&folder(), &mut seen);
+    assert!(seen > 100, "{seen}");
 }

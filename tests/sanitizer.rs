@@ -100,7 +100,14 @@ impl Setting {
             .collect();
         assert!(left.is_empty(), "left behind: {left:?}");
         let text = |bytes: &[u8]| {
-            String::from_utf8_lossy(bytes).replace(&folder.display().to_string(), "[FOLDER]")
+            let text = String::from_utf8_lossy(bytes);
+            let text = text.replace(&folder.display().to_string(), "[FOLDER]");
+            // `mktemp` ends the name.
+            let parts: Vec<&str> = text.split("/racetrap-racecheck.").collect();
+            let ends = parts[1..].iter().map(|part| &part[6..]);
+            [&parts[..1], &ends.collect::<Vec<_>>()]
+                .concat()
+                .join("/[WORK]")
         };
         format!(
             "{}{}--- exit status {}\n",
@@ -143,6 +150,20 @@ fn tool(body: &str, case: &str) -> String {
 #[case::leaves_half_a_receipt(r#""$@"; head -c 40 "$RACETRAP_RECEIPT" >x; cat x >"$RACETRAP_RECEIPT"; rm x; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
 #[case::lets_nothing_run(r#""$@"; sed -i 's/"runs":4/"runs":0/; s/"error":null/"error":"CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"/' "$RACETRAP_RECEIPT"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
 #[case::breaks_a_run(r#""$@"; sed -i 's/"error":null/"error":"CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"/' "$RACETRAP_RECEIPT"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::sums_up_twice(r#""$@"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)' 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::leaves_all_records_out(r#""$@"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 5 hazards displayed (5 errors, 0 warnings)' 'RACECHECK SUMMARY: 5 errors were not printed'"#)]
+#[case::counts_beyond_all_numbers(r#""$@"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 18446744073709551615 errors were not printed' 'RACECHECK SUMMARY: 9 errors were not printed' 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::finds_a_race_where_nothing_ran(r#""$@"; sed -i 's/"runs":4/"runs":0/' "$RACETRAP_RECEIPT"; races "$(record Error 19 27)" >"$save"; say 'RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'; exit 86"#)]
+#[case::never_says_its_name(r#""$@"; rm "$log"; printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::makes_a_folder_of_the_records(
+    r#""$@"; mkdir "$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#
+)]
+#[case::makes_a_folder_of_the_log(
+    r#""$@"; rm "$log"; mkdir "$log"; printf '%s' "$clean" >"$save""#
+)]
+#[case::writes_bytes_that_are_no_text(r#""$@"; printf '\xff\xfe<\0' >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::writes_two_documents(r#""$@"; printf '%s%s' "$clean" "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'"#)]
+#[case::ends_before_the_program(r#"( sleep 2; "$@" ) & printf '%s' "$clean" >"$save"; say 'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'; exit 0"#)]
 #[case::watches_a_kernel_hang(r#""$@"; sed -i 's/"hung":false/"hung":true/' "$RACETRAP_RECEIPT"; say "Error: process didn't terminate successfully"; exit 1"#)]
 fn nothing_can_be_said(#[case] body: &str) {
     let shown = tool(body, BUGGY);
@@ -167,6 +188,40 @@ fn the_tool_hangs() {
     let setting = Setting::new(Some("sleep 600"));
     let variables = [("RACETRAP_REQUIRE_GPU", "1"), ("RACETRAP_TIME_LIMIT", "1")];
     insta::assert_snapshot!(setting.wrapper_with("racecheck", BUGGY, &variables));
+}
+
+/// A case whose kernel never ends: a tool that does not end says nothing about it, and is not expected to. One that was killed
+/// or that never began has not tried.
+const ENDLESS: &str = "barrier/named-crossed";
+
+#[rstest::rstest]
+#[case::hangs("sleep 600", 0)]
+#[case::is_killed_at_once("kill -KILL $$", 3)]
+#[case::returns_the_status_of_a_time_out("exit 124", 3)]
+#[case::hangs_and_says_nothing("rm \"$log\"; sleep 600", 3)]
+#[case::is_refused("say 'Error: Device not supported'; sleep 600", 3)]
+fn a_kernel_that_never_ends(#[case] body: &str, #[case] status: i32) {
+    let setting = Setting::new(Some(body));
+    let variables = [("RACETRAP_REQUIRE_GPU", "1"), ("RACETRAP_TIME_LIMIT", "3")];
+    let shown = setting.wrapper_with("racecheck", ENDLESS, &variables);
+    assert!(
+        shown.ends_with(&format!("--- exit status {status}\n")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_temporary_folder_of_any_name_is_cleared() {
+    let setting = Setting::new(Some(CLEAN));
+    let folder = setting.folder.path().join("it's a $(folder)");
+    fs::create_dir(&folder).unwrap();
+    let variables = [
+        ("RACETRAP_REQUIRE_GPU", "1"),
+        ("TMPDIR", folder.to_str().unwrap()),
+    ];
+    let shown = setting.wrapper_with("racecheck", CORRECT, &variables);
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
 const RACE: &str = r#""$@"; races "$(record Error 19 27)" >"$save"; say 'RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'; exit 86"#;

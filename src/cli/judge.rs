@@ -44,6 +44,9 @@ pub struct JudgeArgs {
     /// The time limit that it ran under
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     time_limit: u64,
+    /// How long it ran
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
     /// What `compute-sanitizer --version` printed
     #[arg(long, value_name = "TEXT", default_value = "")]
     tool_version: String,
@@ -100,6 +103,7 @@ fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
         run: Run {
             status: args.status,
             time_limit: args.time_limit,
+            seconds: args.seconds,
             version: log::version(&args.tool_version),
         },
     })

@@ -42,6 +42,7 @@ fn recording(case: &str, records: &str, summary: &str, status: i32) -> Recording
         run: Run {
             status,
             time_limit: 200,
+            seconds: None,
             version: Some("1.2.3".to_owned()),
         },
     }

@@ -108,18 +108,17 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     let status = recording.run.status;
     let receipt = receipt(tool, entry, recording)?;
     started(tool, recording)?;
-    let Some(text) = &recording.log else {
-        return Err(Trouble::NoLog { tool, status });
-    };
-    let log = log::parse(tool, text).map_err(|malformed| Trouble::MalformedSummary {
-        tool,
-        line: malformed.line,
-    })?;
+    let log = log(tool, recording)?;
+    let refused = |line: &&String| line.contains("Device not supported");
+    if let Some(line) = log.complaints.iter().find(refused).cloned() {
+        return Err(Trouble::DeviceRefused { tool, line });
+    }
+    timed(tool, recording)?;
+    if let Some(Receipt { hung: true, .. }) = receipt {
+        return Err(Trouble::Hung { tool });
+    }
     if let Some(line) = log.complaints.first().cloned() {
-        return Err(match line.contains("Device not supported") {
-            true => Trouble::DeviceRefused { tool, line },
-            false => Trouble::Complaint { tool, line },
-        });
+        return Err(Trouble::Complaint { tool, line });
     }
     let summary = log.summary.ok_or(Trouble::NoSummary { tool, status })?;
     let receipt = receipt.ok_or(Trouble::NeverStarted { tool })?;
@@ -127,7 +126,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         .records
         .as_ref()
         .ok_or(Trouble::NoRecords { tool })?;
-    let records = xml::parse(text).map_err(|error| Trouble::BadRecords { tool, error })?;
+    let mut records = xml::parse(text).map_err(|error| Trouble::BadRecords { tool, error })?;
     if let Some(kind) = records.iter().find_map(|record| match &record.kind {
         Kind::Unknown(kind) => Some(kind.clone()),
         _ => None,
@@ -135,11 +134,32 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         return Err(Trouble::UnknownRecord { tool, kind });
     }
     let count = records.len() as u64;
-    if count + log.left_out != summary.total() {
+    let left_out_all = count == 0 && log.left_out > 0;
+    if count.saturating_add(log.left_out) != summary.total() || left_out_all {
         return Err(Trouble::CountDiffers {
             tool,
             summary: summary.total(),
             records: count,
+        });
+    }
+    if let Some(record) = records.iter().find(|r| r.kind == Kind::Stopped) {
+        return Err(Trouble::Stopped {
+            tool,
+            text: record.text.clone(),
+        });
+    }
+    let single = records
+        .iter_mut()
+        .filter(|r| matches!(r.kind, Kind::Hazard(_)));
+    for (record, severity) in single.zip(&log.hazards) {
+        record.severity = *severity;
+    }
+    if receipt.runs == 0 {
+        return Err(Trouble::NoRuns {
+            tool,
+            reason: receipt
+                .error
+                .unwrap_or_else(|| "the receipt tells of no runs".to_owned()),
         });
     }
     let (api, records): (Vec<_>, Vec<_>) = records.into_iter().partition(|r| r.kind == Kind::Api);
@@ -188,20 +208,45 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     })
 }
 
-/// Whether the tool was started and ended by itself.
+/// Whether the tool was started, and was not ended by a signal of others.
 fn started(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
     let silent = recording.log.is_none() && recording.receipt.is_none();
     match recording.run.status {
         127 if silent => Err(Trouble::ToolMissing),
         126 if silent => Err(Trouble::ToolNotStarted { status: 126 }),
-        // As `timeout` returns them: the limit was reached, or reached and the end had to be forced.
-        124 | 137 => Err(Trouble::TimedOut {
-            tool,
-            seconds: recording.run.time_limit,
-        }),
+        137 if recording.run.seconds.is_some() && recording.run.reached_limit() => Ok(()),
         status @ 129..=192 => Err(Trouble::Killed {
             tool,
             signal: status - 128,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The log; it starts with the tool's name.
+fn log(tool: Tool, recording: &Recording) -> Result<log::Log, Trouble> {
+    let status = recording.run.status;
+    let text = recording.log.as_ref();
+    let log = log::parse(tool, text.ok_or(Trouble::NoLog { tool, status })?);
+    match log {
+        Ok(log) if !log.began && log.complaints.is_empty() => {
+            Err(Trouble::NotBegun { tool, status })
+        }
+        Ok(log) => Ok(log),
+        Err(malformed) => Err(Trouble::MalformedSummary {
+            tool,
+            line: malformed.line,
+        }),
+    }
+}
+
+/// Whether it ended by itself. `timeout` returns 124 where the limit was reached, and 137 where the end had to be forced; others may
+/// return these, too.
+fn timed(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
+    match recording.run.status {
+        124 | 137 if recording.run.reached_limit() => Err(Trouble::TimedOut {
+            tool,
+            seconds: recording.run.time_limit,
         }),
         _ => Ok(()),
     }
@@ -229,9 +274,6 @@ fn receipt(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Option<Re
             tool,
             found: receipt.tool.unwrap_or_else(|| "no tool".to_owned()),
         });
-    }
-    if receipt.hung {
-        return Err(Trouble::Hung { tool });
     }
     Ok(Some(receipt))
 }
@@ -263,20 +305,12 @@ fn is_known(error: &str, entry: &Entry) -> bool {
         "CUDA_ERROR_LAUNCH_FAILED",
         "CUDA_ERROR_ILLEGAL_INSTRUCTION",
     ];
-    FAULTS.iter().any(|fault| error.starts_with(fault)) && has(entry, Kind::OutOfBounds.rules())
+    let rules = [Kind::OutOfBounds.rules(), Kind::Misaligned.rules()].concat();
+    FAULTS.iter().any(|fault| error.starts_with(fault)) && has(entry, &rules)
 }
 
-/// A run with no reports of the kernel: it must have run, and ended well, or as its known bug lets it.
+/// A run with no reports of the kernel: it must have ended well, or as its known bug lets it.
 fn explained(tool: Tool, entry: &Entry, receipt: &Receipt, api: &[Record]) -> Result<(), Trouble> {
-    if receipt.runs == 0 {
-        return Err(Trouble::NoRuns {
-            tool,
-            reason: receipt
-                .error
-                .clone()
-                .unwrap_or_else(|| "the receipt tells of no runs".to_owned()),
-        });
-    }
     let error = receipt
         .error
         .clone()
@@ -318,7 +352,7 @@ fn reports(entry: &Entry, records: &[Record], expected: &mut Expected) -> Vec<Re
                 .collect();
             let count = ends.last().and_then(|end| end.count).unwrap_or(1);
             let mut groups = matches(record, &ends, &file, expected);
-            if groups.is_empty() && record.kind == Kind::Race {
+            if groups.is_empty() && record.kind.is_race() {
                 groups = barrier_between(entry, &ends, &file, expected);
             }
             let mut hits: Vec<String> = groups

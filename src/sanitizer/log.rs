@@ -4,15 +4,19 @@
 //! neither belongs to a report nor sums up is taken for a complaint, whatever it says: with such lines the tool tells that it was
 //! refused the GPU, could not start the program, or lost it.
 
-use super::Tool;
+use super::{Severity, Tool};
 
 /// What a log says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
+    /// Whether the tool says its name, as it does first of all.
+    pub began: bool,
     /// What was found; `None` where there is no summary.
     pub summary: Option<Summary>,
     /// Reports that the tool left out, by its own count.
     pub left_out: u64,
+    /// How bad it finds each single hazard, in the order of their records, which do not say so.
+    pub hazards: Vec<Severity>,
     /// Lines that are neither of a report nor a summary: the tool speaks of itself.
     pub complaints: Vec<String>,
 }
@@ -29,11 +33,11 @@ pub struct Summary {
 impl Summary {
     /// All reports.
     pub fn total(&self) -> u64 {
-        self.errors + self.warnings
+        self.errors.saturating_add(self.warnings)
     }
 }
 
-/// A summary that is not of the form it always has.
+/// A summary that is not of the form it always has, or a second one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MalformedSummary {
     /// The line.
@@ -49,7 +53,13 @@ fn reports(tool: Tool) -> &'static [&'static str] {
             "Warning: Race reported between ",
         ],
         Tool::Synccheck => &["Barrier error detected. "],
-        Tool::Memcheck => &["Invalid __global__ ", "Invalid __shared__ ", "Program hit "],
+        Tool::Memcheck => &[
+            "Invalid __global__ ",
+            "Invalid __shared__ ",
+            "Program hit ",
+            "Warp assert",
+            "Malloc/Free Error encountered ",
+        ],
         Tool::Initcheck => &[
             "Uninitialized __global__ memory read ",
             "Host API memory access error ",
@@ -57,11 +67,27 @@ fn reports(tool: Tool) -> &'static [&'static str] {
     }
 }
 
+/// What a report of a kernel that was stopped begins with; any tool makes them.
+const STOPPED: &str = "Stack overflow";
+
+/// How bad the tool finds the hazard that this line begins to report.
+fn hazard(line: &str) -> Option<Severity> {
+    let (severity, rest) = match line.split_once(": ")? {
+        ("Error", rest) => (Severity::Error, rest),
+        ("Warning", rest) => (Severity::Warning, rest),
+        _ => return None,
+    };
+    let rest = rest.trim_start_matches("(Warp Level Programming) ");
+    let order = rest.strip_prefix("Potential ")?.get(..3)?;
+    let known = super::Hazard::named(order).is_some() && rest.contains(" hazard detected ");
+    known.then_some(severity)
+}
+
 /// Reads a log.
 ///
 /// # Errors
 ///
-/// A line that says `SUMMARY:` but not what summaries say.
+/// A line that says `SUMMARY:` but not what summaries say, or says it again: a tool sums up once.
 pub fn parse(tool: Tool, text: &str) -> Result<Log, MalformedSummary> {
     let mut log = Log::default();
     for line in text.lines() {
@@ -70,11 +96,19 @@ pub fn parse(tool: Tool, text: &str) -> Result<Log, MalformedSummary> {
         };
         let indented = line.starts_with("  ");
         let line = line.trim();
-        if indented || line.is_empty() || line == "COMPUTE-SANITIZER" {
+        if indented || line.is_empty() {
+            continue;
+        }
+        if line == "COMPUTE-SANITIZER" {
+            log.began = true;
+            continue;
+        }
+        if let (Tool::Racecheck, Some(severity)) = (tool, hazard(line)) {
+            log.hazards.push(severity);
             continue;
         }
         let Some((which, counts)) = line.split_once("SUMMARY:") else {
-            if !reports(tool).iter().any(|start| line.starts_with(start)) {
+            if line != STOPPED && !reports(tool).iter().any(|start| line.starts_with(start)) {
                 log.complaints.push(line.to_owned());
             }
             continue;
@@ -84,12 +118,17 @@ pub fn parse(tool: Tool, text: &str) -> Result<Log, MalformedSummary> {
         };
         let counts = counts.trim();
         if let Some(count) = left_out(counts) {
-            log.left_out += count;
+            log.left_out = log.left_out.saturating_add(count);
             continue;
+        }
+        if log.summary.is_some() {
+            return Err(malformed());
         }
         match which.trim() {
             "RACECHECK" if tool == Tool::Racecheck => {
-                log.summary = Some(hazards(counts).ok_or_else(malformed)?);
+                let (summary, left_out) = hazards(counts).ok_or_else(malformed)?;
+                log.summary = Some(summary);
+                log.left_out = log.left_out.saturating_add(left_out);
             }
             "ERROR" if tool != Tool::Racecheck => {
                 log.summary = Some(Summary {
@@ -109,15 +148,17 @@ fn left_out(counts: &str) -> Option<u64> {
     rest.contains("not printed").then(|| count.parse().ok())?
 }
 
-/// `2 hazards displayed (1 error, 1 warning)`
-fn hazards(counts: &str) -> Option<Summary> {
+/// `2 hazards displayed (1 error, 1 warning)`, and how many were not displayed: beyond `--print-limit` the numbers of errors
+/// and warnings still grow.
+fn hazards(counts: &str) -> Option<(Summary, u64)> {
     let (total, rest) = counts.split_once(" displayed (")?;
     let (errors, warnings) = rest.strip_suffix(')')?.split_once(", ")?;
     let summary = Summary {
         errors: number(errors, "error")?,
         warnings: number(warnings, "warning")?,
     };
-    (number(total, "hazard")? == summary.total()).then_some(summary)
+    let left_out = summary.total().checked_sub(number(total, "hazard")?)?;
+    Some((summary, left_out))
 }
 
 /// `1 error`, `2 errors`
@@ -188,6 +229,33 @@ mod tests {
     }
 
     #[test]
+    fn a_second_summary_is_malformed() {
+        let lines = "========= ERROR SUMMARY: 1 error\n========= ERROR SUMMARY: 0 errors\n";
+        let error = parse(Tool::Memcheck, lines).unwrap_err();
+        assert_eq!(error.line, "ERROR SUMMARY: 0 errors");
+    }
+
+    #[test]
+    fn numbers_too_large_are_no_panic() {
+        let most = u64::MAX;
+        let line = format!("========= ERROR SUMMARY: {most} errors were not printed\n");
+        let log = parse(Tool::Memcheck, &line.repeat(2)).unwrap();
+        assert_eq!((log.began, log.left_out), (false, most));
+        let line =
+            format!("RACECHECK SUMMARY: {most} hazards displayed ({most} errors, 9 warnings)");
+        assert_eq!(
+            summary(Tool::Racecheck, &line)
+                .unwrap()
+                .summary
+                .unwrap()
+                .total(),
+            most
+        );
+        let line = format!("ERROR SUMMARY: {most}0 errors");
+        assert!(summary(Tool::Memcheck, &line).is_err());
+    }
+
+    #[test]
     fn what_was_not_printed_is_no_summary() {
         let log = parse(
             Tool::Memcheck,
@@ -195,6 +263,41 @@ mod tests {
         )
         .unwrap();
         assert_eq!((log.summary.unwrap().errors, log.left_out), (7, 5));
+    }
+
+    #[test]
+    fn hazards_beyond_the_limit_are_counted() {
+        let line = "RACECHECK SUMMARY: 2000 hazards displayed (1798 errors, 2864 warnings)";
+        let log = summary(Tool::Racecheck, line).unwrap();
+        assert_eq!((log.summary.unwrap().total(), log.left_out), (4662, 2662));
+    }
+
+    #[test]
+    fn hazards_have_their_severity_here() {
+        for (line, severity) in [
+            (
+                "Error: Potential WAW hazard detected at __shared__ 0x400 in block (0,0,0) :",
+                Some(Severity::Error),
+            ),
+            (
+                "Warning: (Warp Level Programming) Potential RAW hazard detected (invalid memcpy_async synchronization) at __shared__ 0x400 in block (0,0,0) :",
+                Some(Severity::Warning),
+            ),
+            (
+                "Error: Potential RAR hazard detected at __shared__ 0x400",
+                None,
+            ),
+            (
+                "Doubt: Potential RAW hazard detected at __shared__ 0x400",
+                None,
+            ),
+            ("Error: Potential", None),
+        ] {
+            let log = summary(Tool::Racecheck, line).unwrap();
+            assert_eq!(log.hazards, Vec::from_iter(severity), "{line}");
+            assert_eq!(log.complaints.is_empty(), severity.is_some(), "{line}");
+            assert_eq!(summary(Tool::Memcheck, line).unwrap().complaints, [line]);
+        }
     }
 
     #[test]

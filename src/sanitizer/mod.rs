@@ -15,7 +15,7 @@ pub mod trouble;
 pub mod xml;
 
 pub use judge::{Judgement, judge};
-pub use record::{End, Kind, Record, Severity};
+pub use record::{End, Hazard, Kind, Record, Severity};
 pub use recording::Recording;
 pub use trouble::Trouble;
 
@@ -62,8 +62,8 @@ impl Tool {
     fn kinds(self) -> &'static [Kind] {
         match self {
             Tool::Racecheck => &[Kind::Race],
-            Tool::Synccheck => &[Kind::DivergentBarrier],
-            Tool::Memcheck => &[Kind::OutOfBounds],
+            Tool::Synccheck => &[Kind::DivergentBarrier, Kind::InvalidBarrier],
+            Tool::Memcheck => &[Kind::OutOfBounds, Kind::Misaligned],
             Tool::Initcheck => &[Kind::Uninitialized, Kind::UnwrittenResult],
         }
     }

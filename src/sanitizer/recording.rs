@@ -29,8 +29,20 @@ pub struct Run {
     pub status: i32,
     /// The time limit, seconds.
     pub time_limit: u64,
+    /// How long it ran, whole seconds; `None` in recordings of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
     /// The tool's version: `2025.3.1`.
     pub version: Option<String>,
+}
+
+impl Run {
+    /// Whether it ran as long as it might, give or take a second.
+    pub fn reached_limit(&self) -> bool {
+        let long =
+            |seconds: u64| self.time_limit > 0 && seconds.saturating_add(1) >= self.time_limit;
+        self.seconds.is_none_or(long)
+    }
 }
 
 const RECORDS: &str = "records.xml";
@@ -165,6 +177,7 @@ mod tests {
             run: Run {
                 status: 86,
                 time_limit: 200,
+                seconds: Some(3),
                 version: Some("2025.3.1".to_owned()),
             },
         };

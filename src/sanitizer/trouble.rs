@@ -40,6 +40,14 @@ pub enum Trouble {
         /// The exit status.
         status: i32,
     },
+    /// There is a log that is none of the tool's.
+    #[error("{tool} did not begin: its log does not start with its name (exit status {status})")]
+    NotBegun {
+        /// The tool.
+        tool: Tool,
+        /// The exit status.
+        status: i32,
+    },
     /// The tool can't work with this GPU.
     #[error("{tool} was refused the GPU: {line}")]
     DeviceRefused {
@@ -141,6 +149,14 @@ pub enum Trouble {
         /// Its kind, and what it says.
         kind: String,
     },
+    /// The kernel was stopped, and so did not do all that it was to be watched doing.
+    #[error("the kernel was stopped under {tool}: {text}")]
+    Stopped {
+        /// The tool.
+        tool: Tool,
+        /// What stopped it, in the tool's words.
+        text: String,
+    },
     /// Records and summary contradict each other.
     #[error("{tool} says that it made {summary} reports, and the file has {records} of them")]
     CountDiffers {
@@ -199,7 +215,10 @@ impl Trouble {
             Trouble::Killed { signal: 9, .. } => {
                 "was the machine short of memory? run the case alone"
             }
-            Trouble::Killed { .. } | Trouble::NoLog { .. } | Trouble::NoSummary { .. } => {
+            Trouble::Killed { .. }
+            | Trouble::NoLog { .. }
+            | Trouble::NotBegun { .. }
+            | Trouble::NoSummary { .. } => {
                 "the tool has crashed or was stopped; what it printed is below"
             }
             Trouble::DeviceRefused { .. } => {
@@ -210,6 +229,9 @@ impl Trouble {
             | Trouble::BadRecords { .. }
             | Trouble::UnknownRecord { .. } => {
                 "is this a new version of the tool? src/sanitizer/ reads what the versions in sanitizer/recordings/ write"
+            }
+            Trouble::Stopped { .. } => {
+                "an assertion, `trap`, a stack too small or a wrong `free`; what it printed is below"
             }
             Trouble::NeverStarted { .. } | Trouble::TestFailed { .. } => {
                 "what the test printed is below"

@@ -7,16 +7,20 @@
 //! | `<kind>` | by | places | also read |
 //! |---|---|---|---|
 //! | `Analysis` | racecheck | `<what>`: one `<source>`, one or more `<destination>`, each with `<direction>` and `<where>` | `<level>`; `<count>` of a destination |
+//! | `Hazard` | racecheck, with `--racecheck-report hazard` or `all` | `<what>`: `<thread0>` and `<thread1>`, each with `<access>`, `<threadIdx>` and `<where>` | `<common>`: `<type>`, `<address>`, `<blockIdx>`, `<current>`, `<write>`, `<isCudaBarrierOp>` |
 //! | `Synccheck` | synccheck | `<where>`, `<who>`, `<deviceStack>` | `<what><type>` |
 //! | `Precise` | memcheck | `<where>`, `<who>`, `<deviceStack>` | `<level>`; `<what>`: `<direction>`, `<error>`, `<address>` |
+//! | `Imprecise` | memcheck | `<where>`, `<who>`, `<deviceStack>` | `<level>`; `<what><exception>` |
+//! | `StackOverflow` | all | `<where>`, `<who>`, `<deviceStack>` | `<level>` |
+//! | `Syscall` | memcheck | `<where>`, `<who>`, `<deviceStack>` | `<level>`; `<what><error>` |
 //! | `Api` | memcheck | none | `<what><text>` |
 //! | `Initcheck` | initcheck | `<where>`, `<who>`, `<deviceStack>` | `<what><address>` |
 //! | `InitcheckApiError` | initcheck | none | `<level>`; `<what><errorAddress>`, in decimal |
 //!
-//! A record of another kind or level, or with another `<type>` or `<error>`, is a [`Kind::Unknown`]: nothing can be concluded from it,
+//! A record of another kind or level, or with another `<type>`, `<error>` or `<exception>`, is a [`Kind::Unknown`]: nothing can be concluded from it,
 //! and it is never left out.
 
-use super::record::{End, Kind, Record, Severity};
+use super::record::{End, Hazard, Kind, Record, Severity};
 use crate::finding::Action;
 use roxmltree::{Document, Node};
 
@@ -59,11 +63,16 @@ fn record(node: Node) -> Record {
     let name = text_of(node, "kind").unwrap_or_default();
     let what = child(node, "what");
     let said = |key| what.and_then(|what| text_of(what, key));
-    let text = said("text").unwrap_or_default();
+    let common = what.and_then(|what| child(what, "common"));
+    let shared = |key| common.and_then(|common| text_of(common, key));
+    let text = said("text")
+        .or_else(|| said("exception"))
+        .unwrap_or_default();
     let (kind, severity) =
         known(node, &name).unwrap_or_else(|unknown| (Kind::Unknown(unknown), Severity::Error));
     let ends = match kind {
         Kind::Race => what.map(sides).unwrap_or_default(),
+        Kind::Hazard(_) => what.map(threads).unwrap_or_default(),
         _ => child(node, "where")
             .map(|place| End {
                 action: said("direction").and_then(|word| action(&word)),
@@ -81,10 +90,15 @@ fn record(node: Node) -> Record {
             Some(more) => format!("{text}: {more}"),
             None => text,
         },
-        block: child(node, "who").and_then(|who| point(who, "blockIdx")),
+        block: child(node, "who")
+            .or(common)
+            .and_then(|who| point(who, "blockIdx")),
         address: said("address")
             .or_else(|| said("errorAddress"))
+            .or_else(|| shared("address"))
             .and_then(|address| number(&address)),
+        value: shared("current").and_then(|value| number(&value)),
+        written: shared("write").and_then(|value| number(&value)),
         ends,
     }
 }
@@ -95,13 +109,27 @@ fn known(record: Node, name: &str) -> Result<(Kind, Severity), String> {
     let said = |key| what.and_then(|what| text_of(what, key)).unwrap_or_default();
     let (kind, has_level) = match name {
         "Analysis" => (Some(Kind::Race), true),
-        "Synccheck" => {
-            let divergent = said("type").starts_with("Divergent thread(s)");
-            (divergent.then_some(Kind::DivergentBarrier), false)
+        "Hazard" => (what.and_then(hazard).map(Kind::Hazard), false),
+        "Synccheck" => match said("type").as_str() {
+            "Invalid arguments" => (Some(Kind::InvalidBarrier), false),
+            other => {
+                let divergent = other.starts_with("Divergent thread(s)");
+                (divergent.then_some(Kind::DivergentBarrier), false)
+            }
+        },
+        "Precise" => match said("error").as_str() {
+            "out of bounds" => (Some(Kind::OutOfBounds), true),
+            "misaligned" => (Some(Kind::Misaligned), true),
+            _ => (None, true),
+        },
+        "StackOverflow" => (Some(Kind::Stopped), true),
+        "Imprecise" => {
+            let known = said("exception") == "Warp assert";
+            (known.then_some(Kind::Stopped), true)
         }
-        "Precise" => {
-            let bounds = said("error") == "out of bounds";
-            (bounds.then_some(Kind::OutOfBounds), true)
+        "Syscall" => {
+            let known = said("error") == "Device-side double free";
+            (known.then_some(Kind::Stopped), true)
         }
         "Api" => (Some(Kind::Api), false),
         "Initcheck" => (Some(Kind::Uninitialized), false),
@@ -109,7 +137,7 @@ fn known(record: Node, name: &str) -> Result<(Kind, Severity), String> {
         _ => (None, false),
     };
     let Some(kind) = kind else {
-        let details = [said("text"), said("type"), said("error")];
+        let details = [said("text"), said("type"), said("error"), said("exception")];
         let details: Vec<_> = details.into_iter().filter(|d| !d.is_empty()).collect();
         return Err(match details.is_empty() {
             true => name.to_owned(),
@@ -129,6 +157,7 @@ fn action(word: &str) -> Option<Action> {
     match word {
         "Read" | "read" => Some(Action::Read),
         "Write" | "write" => Some(Action::Write),
+        "atomic" => Some(Action::Atomic),
         _ => None,
     }
 }
@@ -143,6 +172,29 @@ fn sides(what: Node) -> Vec<End> {
             action: text_of(side, "direction").and_then(|word| action(&word)),
             count: text_of(side, "count").and_then(|count| number(&count)),
             ..child(side, "where").map(end).unwrap_or_default()
+        })
+        .collect()
+}
+
+/// The hazard's order, if its record has both threads and is of plain accesses, not of a barrier's.
+fn hazard(what: Node) -> Option<Hazard> {
+    let common = child(what, "common")?;
+    let order = Hazard::named(&text_of(common, "type")?)?;
+    let known = threads(what)
+        .iter()
+        .all(|end| end.action.is_some() && end.thread.is_some());
+    let plain = text_of(common, "isCudaBarrierOp").as_deref() == Some("false");
+    (known && plain && threads(what).len() == 2).then_some(order)
+}
+
+/// The two threads of a hazard, in the order of their accesses.
+fn threads(what: Node) -> Vec<End> {
+    let both = ["thread0", "thread1"].into_iter();
+    both.filter_map(|name| child(what, name))
+        .map(|thread| End {
+            action: text_of(thread, "access").and_then(|word| action(&word)),
+            thread: point(thread, "threadIdx"),
+            ..child(thread, "where").map(end).unwrap_or_default()
         })
         .collect()
 }
@@ -237,12 +289,47 @@ mod tests {
                 "<kind>Precise</kind><level>Error</level><what><error>something new</error></what>",
                 "Precise: something new",
             ),
+            (
+                "<kind>Imprecise</kind><level>Error</level><what><exception>Something new</exception></what>",
+                "Imprecise: Something new",
+            ),
+            ("<kind>StackOverflow</kind>", "StackOverflow of no level"),
+            ("<kind>Hazard</kind>", "Hazard"),
         ] {
             assert_eq!(
                 kind_of(record),
                 Kind::Unknown(unknown.to_owned()),
                 "{record}"
             );
+        }
+    }
+
+    /// Of a hazard nothing may be missing, and nothing be of another sort than is known.
+    #[test]
+    fn a_hazard_is_whole_or_unknown() {
+        let thread = |number: u32, access: &str| {
+            format!(
+                "<thread{number}><access>{access}</access><threadIdx><x>{number}</x><y>0</y><z>0</z></threadIdx></thread{number}>"
+            )
+        };
+        let hazard = |order: &str, barrier: &str, threads: String| {
+            kind_of(&format!(
+                "<kind>Hazard</kind><what><common><type>{order}</type><isCudaBarrierOp>{barrier}</isCudaBarrierOp></common>{threads}</what>"
+            ))
+        };
+        let both = thread(0, "Write") + &thread(1, "Read");
+        assert_eq!(
+            hazard("RAW", "false", both.clone()),
+            Kind::Hazard(Hazard::Raw)
+        );
+        for unknown in [
+            hazard("RAR", "false", both.clone()),
+            hazard("RAW", "true", both),
+            hazard("RAW", "false", thread(0, "Write")),
+            hazard("RAW", "false", thread(0, "Write") + &thread(1, "Guess")),
+            hazard("RAW", "false", String::new()),
+        ] {
+            assert!(matches!(unknown, Kind::Unknown(_)), "{unknown:?}");
         }
     }
 

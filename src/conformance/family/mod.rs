@@ -6,6 +6,7 @@ pub(super) mod atomic;
 pub(super) mod carry;
 mod compare;
 mod convert;
+mod doubt;
 mod float;
 mod half;
 mod integer;

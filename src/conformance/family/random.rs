@@ -13,9 +13,11 @@
 //!   and `xor.b32 e, b, d` to a `LOP3` with the table of one that reads `b` twice and the operands of one that does
 //!   not: operands of `lop3` are distinct. It forgets `.ftz` where
 //!   `setp.neu.and.ftz.f32` decides a branch, so that a lane may take another side than a vote says: lanes of
-//!   a masked operation go by the vote's bits.
+//!   a masked operation go by the vote's bits. Results of two pairs of instructions are in doubt and no longer used
+//!   ([`Doubts`]).
 
 use super::Family;
+use super::doubt::Doubts;
 use crate::catalog::draw::mix;
 use crate::conformance::build::{Builder, Program, Source, Value};
 use crate::conformance::kind::{Kind, Width};
@@ -88,6 +90,7 @@ struct Writer<'c> {
     random: Random,
     choice: &'c Choice,
     pool: Pool,
+    doubts: Doubts,
 }
 
 /// Writes a program.
@@ -104,6 +107,7 @@ pub fn program(choice: &Choice, number: u32, seed: u64) -> Program {
         random: Random::new(&[own]),
         choice,
         pool: Vec::new(),
+        doubts: Doubts::default(),
     };
     for (kind, count) in [
         (Kind::Int(32), 2),
@@ -143,8 +147,17 @@ impl Writer<'_> {
         }
     }
 
-    /// A value of a width: mostly a recent one.
+    /// A value of a width that is not in doubt: mostly a recent one.
     fn pick(&mut self, width: Width) -> Value {
+        loop {
+            let value = self.pick_any(width);
+            if !self.doubts.about(&value.register) {
+                return value;
+            }
+        }
+    }
+
+    fn pick_any(&mut self, width: Width) -> Value {
         let all: Vec<&Value> = self.pool.iter().filter(|v| v.width == width).collect();
         let recent = all.len().min(4);
         let n = match self.random.percent(60) {
@@ -189,6 +202,10 @@ impl Writer<'_> {
         self.b.line(&text);
         let sources: Vec<Source> = operands.iter().map(|v| v.source).collect();
         for (register, width) in destinations {
+            self.doubts.note(&i.spelling, false, &operands, &register);
+            if self.doubts.about(&register) {
+                continue;
+            }
             self.settle(&i.spelling, &register);
             let value = self
                 .b
@@ -262,6 +279,10 @@ impl Writer<'_> {
         let second = format!("@{not}{} {text}", guard.register);
         self.b.line(&first);
         self.b.line(&second);
+        self.doubts.note(&i.spelling, true, &operands, &to);
+        if self.doubts.about(&to) {
+            return;
+        }
         self.settle(&i.spelling, &to);
         let sources = [&before, &guard]
             .into_iter()
@@ -290,6 +311,7 @@ impl Writer<'_> {
             let operands = self.operands(&i, true);
             let (text, register, width) = self.compose(&i, &operands);
             self.b.line(&text);
+            self.doubts.note(&i.spelling, false, &operands, &register);
             self.settle(&i.spelling, &register);
             self.pool.push(Value {
                 register,
@@ -324,6 +346,7 @@ impl Writer<'_> {
             let known = self.block(depth);
             for m in &merged {
                 let from = self.pick(m.width);
+                self.doubts.copy(&from.register, &m.register);
                 self.b.line(&format!(
                     "mov.{} {}, {};",
                     m.width.untyped(),
