@@ -16,7 +16,7 @@ use crate::device::client::Client;
 use crate::evidence::Evidence;
 use crate::exit;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const WORDS: &str = "\
@@ -146,11 +146,11 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
     Ok(all.into_iter().filter(selected).collect())
 }
 
-fn taken(catalog: &Catalog, claims: &[Claim], program: &PathBuf) -> Result<Times, Failure> {
+fn taken(catalog: &Catalog, claims: &[Claim], program: &Path) -> Result<Times, Failure> {
     let mut client = if program.as_os_str() == "racetrap-device" {
         Client::new().map_err(|e| Failure::inconclusive(e.to_string()))?
     } else {
-        Client::of(program.clone(), [])
+        Client::of(program.to_path_buf(), [])
     };
     let device = probe(&mut client, PROBING)
         .map_err(|why| Failure::inconclusive(format!("no GPU to take times on: {why}")))?;
