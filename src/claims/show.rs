@@ -1,6 +1,6 @@
 //! Decided claims for people: on a terminal, and as Markdown.
 
-use super::claim::Ruling;
+use super::claim::{Prediction, Ruling};
 use super::decide::{Decided, Looked};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -106,8 +106,7 @@ fn paragraph(out: &mut String, indent: &str, text: &str) {
 pub fn table(all: &[Decided]) -> String {
     let mut out = String::from("| claim | of | verdict | seen |\n|---|---|---|---|\n");
     for decided in all {
-        let seen: Vec<_> = decided.looked.iter().map(|l| l.figure.as_str()).collect();
-        let seen = seen.iter().find(|f| !f.is_empty()).copied().unwrap_or("");
+        let seen = telling(decided);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
@@ -119,6 +118,18 @@ pub fn table(all: &[Decided]) -> String {
     }
     let _ = writeln!(out, "\n{}.", sums(all));
     out
+}
+
+/// The figure that tells most: of what does not hold, if anything does not; times and counts before verdicts.
+fn telling(decided: &Decided) -> &str {
+    let both = decided.claim.predicts.iter().zip(&decided.looked);
+    let shown = both.filter(|(_, looked)| !looked.figure.is_empty());
+    let rank = |(prediction, looked): &(&Prediction, &Looked)| {
+        let measured = prediction.time.is_some() || prediction.count.is_some();
+        let against = looked.holds == Some(false);
+        (!against, !(measured || prediction.ptx.is_some()))
+    };
+    shown.min_by_key(rank).map_or("", |(_, l)| &l.figure)
 }
 
 /// Every claim with its predictions and what is true instead.
