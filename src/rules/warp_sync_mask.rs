@@ -12,7 +12,7 @@
 //!
 //! ```cpp
 //! if (lane < 16)
-//!     sum += __shfl_down_sync(0x0000ffff, sum, 8);
+//!     sum += __shfl_down_sync(0x0000ffff, sum, 8, 16);
 //! ```
 //!
 //! `__activemask()` is not the answer: it tells which lanes happen to be together at that moment, not which ones took the branch. Compute the mask

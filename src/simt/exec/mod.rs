@@ -289,7 +289,11 @@ impl<'a, O: Observer> Core<'a, O> {
                             pc += 1;
                         }
                         Op::Call(call) => match self.call(block, w, s, call)? {
-                            Some(to) => pc = to,
+                            Some(to) => {
+                                pc = to;
+                                // Lanes that call another function were left behind.
+                                mask = block.warps[w].splits[s].mask;
+                            }
                             None => {
                                 self.steps += u64::from(turn.fuel - fuel);
                                 return Ok(Ran::Blocked);

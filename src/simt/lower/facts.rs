@@ -276,6 +276,9 @@ fn taint(program: &Program, facts: &mut Facts) {
                             | Special::GlobalTimerLo
                             | Special::GlobalTimerHi
                             | Special::Pm
+                            // Where a block and its warps run is up to the hardware (PTX ISA, "%smid", "%warpid").
+                            | Special::SmId
+                            | Special::WarpId
                     );
                 }
                 Op::System(_) if escapes => facts.order_in_results = true,
