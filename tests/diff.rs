@@ -87,6 +87,7 @@ fn shows(#[case] arguments: &[&str]) {
 #[case::no_such_level(&["scan/warp/volatile", "--opt", "0,4"])]
 #[case::no_such_release(&["scan/warp/volatile", "--cuda", "11.8,13.0"])]
 #[case::no_such_target(&["scan/warp/volatile", "--arch", "75,90"])]
+#[case::ptx_in_two_ways(&["one.ptx", "--opt", "0,3"])]
 #[case::nothing_is_claimed(&["--across", "vector/pitched"])]
 fn bad_input(#[case] arguments: &[&str]) {
     let name = format!(

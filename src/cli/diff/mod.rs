@@ -157,6 +157,13 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
         }
     };
     let variants = variants(args, args.operands.len() == 2)?;
+    if let (Operand::Ptx(path), [_]) = (&first, &args.operands[..]) {
+        return Err(Failure::usage(format!(
+            "`{}` is PTX: it has been compiled, and can't be compiled in two ways",
+            path.display()
+        ))
+        .help("name a second operand, or the CUDA source"));
+    }
     let mut sources = Sources::new();
     let progress = Progress::spinner(true);
     let mut builder = Builder {
