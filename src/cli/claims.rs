@@ -1,13 +1,11 @@
 //! `racetrap claims`: what the documents claim, and whether it is so.
 
 use super::failure::Failure;
-use super::matrix::newest;
+use super::matrix::{newest, tried};
 use super::progress::Progress;
 use super::run::Where;
 use crate::catalog::load::Catalog;
 use crate::catalog::native::probe;
-use crate::catalog::runner;
-use crate::catalog::trial::Settings;
 use crate::claims::claim::{Claim, claims as all_claims};
 use crate::claims::decide::to_try;
 use crate::claims::time::{Times, measure};
@@ -188,18 +186,7 @@ pub fn decided(
     jobs: Option<u32>,
 ) -> Vec<Decided> {
     let cases = to_try(catalog, claims);
-    let bar = Progress::bar(cases.len(), true);
-    let trials = runner::run(
-        catalog,
-        &cases,
-        &Settings::default(),
-        super::check::jobs(jobs),
-        &|progress| match progress {
-            runner::Progress::Started { id } => bar.say(id),
-            runner::Progress::Finished { .. } => bar.step(),
-        },
-    );
-    bar.end();
+    let trials = tried(catalog, &cases, jobs);
     let facts = Facts {
         catalog,
         trials: &trials.trials,

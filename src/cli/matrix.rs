@@ -3,8 +3,8 @@
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
-use crate::catalog::load::Catalog;
-use crate::catalog::runner;
+use crate::catalog::load::{Catalog, Entry};
+use crate::catalog::runner::{self, Trials};
 use crate::catalog::trial::Settings;
 use crate::evidence::Evidence;
 use crate::exit;
@@ -97,10 +97,16 @@ pub fn live(
     jobs: Option<u32>,
 ) -> Result<Matrix, Failure> {
     let cases = super::run::select(catalog, patterns)?;
+    let trials = tried(catalog, &cases, jobs);
+    Ok(Matrix::new(catalog, &trials, evidence))
+}
+
+/// What the simulator says of cases now, with a bar while it runs.
+pub fn tried(catalog: &Catalog, cases: &[&Entry], jobs: Option<u32>) -> Trials {
     let bar = Progress::bar(cases.len(), true);
     let trials = runner::run(
         catalog,
-        &cases,
+        cases,
         &Settings::default(),
         super::check::jobs(jobs),
         &|progress| match progress {
@@ -109,5 +115,5 @@ pub fn live(
         },
     );
     bar.end();
-    Ok(Matrix::new(catalog, &trials, evidence))
+    trials
 }

@@ -16,6 +16,7 @@ pub mod compare;
 pub mod effect;
 pub mod flow;
 pub mod pattern;
+mod reaching;
 pub mod report;
 pub mod sass;
 pub mod text;
