@@ -16,6 +16,7 @@ mod launch;
 pub mod lower;
 pub mod memory;
 pub mod observer;
+mod older;
 pub mod op;
 pub mod program;
 pub mod schedule;
