@@ -348,6 +348,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn access(&mut self, access: &Access<'_>) {
         self.0.access(access);
     }
+    fn older_value(&mut self, site: Site) {
+        self.0.older_value(site);
+    }
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.0.fence(site, who, mask, order, scope);
     }

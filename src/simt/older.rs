@@ -128,8 +128,6 @@ pub(crate) struct OlderValues {
     last_sc: Time,
     global: HashMap<u64, Vec<History>>,
     residents: HashMap<BlockId, Resident>,
-    /// How many loads got an older value.
-    pub given: u64,
 }
 
 impl OlderValues {
@@ -279,7 +277,6 @@ impl OlderValues {
         }
         // Whoever waits for a value gets it in the end: nobody reads an overwritten value twice.
         self.thread(who).seen.insert(place, chosen.number + 1);
-        self.given += 1;
         Some(Older {
             value: chosen.value,
             initial: chosen.number == 0,

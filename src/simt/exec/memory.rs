@@ -244,7 +244,7 @@ impl<O: Observer> Core<'_, O> {
                 self.after_store(block, w, op, space, &before);
                 good
             } else {
-                self.older_values(block, w, op, space, good)
+                self.older_values(block, w, op, space, good, site)
             }
         } else {
             good

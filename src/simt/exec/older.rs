@@ -114,11 +114,13 @@ impl<O: Observer> Core<'_, O> {
         op: &MemoryOp,
         space: Space,
         lanes: Mask,
+        site: Site,
     ) -> Mask {
         let Some(mut older) = self.older.take() else {
             return lanes;
         };
         let mut settled = lanes;
+        let mut given = false;
         if op.order.is_strong() {
             older.tick();
             for l in lanes_of(lanes) {
@@ -138,6 +140,7 @@ impl<O: Observer> Core<'_, O> {
                     if let Some(found) = older.read(who, place, op.order) {
                         store_register(&mut block.warps[w], op, k, l, [found.value, 0]);
                         initial += u8::from(found.initial);
+                        given = true;
                     }
                 }
                 if initial == op.count {
@@ -146,6 +149,9 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         self.older = Some(older);
+        if given && O::WATCHES {
+            self.observer.older_value(site);
+        }
         settled
     }
 
