@@ -348,6 +348,7 @@ mod tests {
                 order: *order,
                 scope: *scope,
                 wrote: 1,
+                dropped: 0,
             });
         }
         recorder.finish()
@@ -432,6 +433,7 @@ mod tests {
                 order: Weak,
                 scope: Sys,
                 wrote: 0b1100,
+                dropped: 0,
             });
         };
         (0..3).for_each(|block| access(&mut forward, block));

@@ -145,6 +145,7 @@ impl<O: Observer> Core<'_, O> {
                 order: op.order,
                 scope: op.scope,
                 wrote,
+                dropped: 0,
             });
         }
     }

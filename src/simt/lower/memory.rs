@@ -214,6 +214,7 @@ impl Lowering<'_> {
             scope,
             private: place.private,
             copies: false,
+            used_if: Slot::TRUE,
         });
         self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));
         Ok(())
