@@ -7,6 +7,7 @@ use racetrap::simt::*;
 struct Run {
     device: Device,
     program: Program,
+    limits: Limits,
 }
 
 impl Run {
@@ -17,6 +18,7 @@ impl Run {
         Run {
             device: Device::new(1 << 28),
             program,
+            limits: Limits::default(),
         }
     }
 
@@ -78,7 +80,7 @@ impl Run {
             &self.program,
             &how,
             &schedule,
-            &Limits::default(),
+            &self.limits,
             2,
             &mut Blind,
         )

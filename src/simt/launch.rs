@@ -136,6 +136,8 @@ pub fn launch<O: Observer>(
         limits,
         started: Instant::now(),
         steps: AtomicU64::new(0),
+        ended: AtomicU32::new(0),
+        ended_at: AtomicU64::new(0),
         apart: schedule.is_apart(),
         weak: schedule.is_weak() && program.facts.older_values,
         state_bytes: state_bytes(program, &geometry),
@@ -168,6 +170,8 @@ pub fn launch<O: Observer>(
                 Ok(())
             } else {
                 grid.steps.store(0, Relaxed);
+                grid.ended.store(0, Relaxed);
+                grid.ended_at.store(0, Relaxed);
                 if let Ok(mut text) = output.lock() {
                     text.clear();
                 }
@@ -321,6 +325,10 @@ struct Grid<'a> {
     limits: &'a Limits,
     started: Instant,
     steps: AtomicU64,
+    /// Blocks that have ended.
+    ended: AtomicU32,
+    /// Steps taken when the last of them did.
+    ended_at: AtomicU64,
     apart: bool,
     /// Whether strong loads may return older values.
     weak: bool,
@@ -436,7 +444,16 @@ impl<'a> Grid<'a> {
             live: threads,
             missed: 0,
             out_of_step: false,
+            steps: 0,
         }
+    }
+
+    /// Notes that a block has ended.
+    fn block_ends<O: Observer>(&self, core: &mut Core<'_, O>, block: BlockId) {
+        self.ended.fetch_add(1, Relaxed);
+        let steps = self.steps.load(Relaxed) + core.steps;
+        self.ended_at.fetch_max(steps, Relaxed);
+        core.block_ends(block);
     }
 
     /// Takes the core's steps into the common count and checks the budgets.
@@ -445,8 +462,17 @@ impl<'a> Grid<'a> {
             .steps
             .fetch_add(std::mem::take(&mut core.steps), Relaxed);
         if steps > self.limits.steps {
+            let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
+            let stuck = blocks.iter().find(|b| b.runnable() && b.steps > steps / 2);
+            if stuck.is_none() && ended > 0 && ended_at > steps / 2 {
+                return Err(Stop::Budget {
+                    steps,
+                    ended,
+                    blocks: self.geometry.grid.count() as u32,
+                });
+            }
             let (mut block, mut running, mut waiting) = (BlockId(0), Vec::new(), Vec::new());
-            if let Some(b) = blocks.iter().find(|b| b.runnable()) {
+            if let Some(b) = stuck.or_else(|| blocks.iter().find(|b| b.runnable())) {
                 block = b.id;
                 (running, waiting) = standing(self.program, b);
             }
@@ -496,9 +522,7 @@ impl<'a> Grid<'a> {
                             break;
                         }
                     }
-                    if O::WATCHES {
-                        core.observer.block_ends(block.id);
-                    }
+                    self.block_ends(&mut core, block.id);
                 }
             }
         };
@@ -588,7 +612,7 @@ impl<'a> Grid<'a> {
             };
             let fuel = if alone { left } else { SPLIT_TURN.min(left) };
             let before = core.steps;
-            if core.run(
+            let ran = core.run(
                 block,
                 w,
                 s,
@@ -597,14 +621,16 @@ impl<'a> Grid<'a> {
                     visible: u32::MAX,
                     limit,
                 },
-            )? == Ran::Tired
-            {
+            )?;
+            let taken = core.steps - before;
+            block.steps += taken;
+            if ran == Ran::Tired {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
                     return Ok(());
                 }
             }
-            left = left.saturating_sub((core.steps - before).max(1) as u32);
+            left = left.saturating_sub(taken.max(1) as u32);
         }
         Ok(())
     }
@@ -667,7 +693,7 @@ impl<'a> Grid<'a> {
                     Ok(()) => moved = true,
                 }
                 if block.live == 0 {
-                    core.block_ends(block.id);
+                    self.block_ends(&mut core, block.id);
                 }
             }
             self.spend(&mut core, &resident)?;
@@ -762,7 +788,7 @@ impl<'a> Grid<'a> {
             tired = (ran == Ran::Tired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {
-                core.block_ends(block.id);
+                self.block_ends(&mut core, block.id);
                 resident.remove(b);
                 tired = None;
             }

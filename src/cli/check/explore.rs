@@ -164,7 +164,9 @@ impl Exploration<'_> {
                     break;
                 }
                 Some(Stop::Deadlock { .. }) => clean = false,
-                Some(Stop::WallClock(_)) if !out.schedules.is_empty() => break,
+                Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
+                    break;
+                }
                 Some(stop) => {
                     out.stopped_at = line_of(&stop, program);
                     out.stopped = Some(stop);
