@@ -364,7 +364,7 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
 fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited => {}
         Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
             None => format!("the mask is {members:#010x}; the lanes {lanes:#010x} execute it and are not in it"),
             Some(Action::Sync) => format!("the lanes {lanes:#010x} name the mask {members:#010x}, the others another one"),

@@ -304,6 +304,8 @@ pub enum Elsewhere {
     AtAnotherCount,
     /// Past a point that every path from the barrier leads through.
     Past,
+    /// Past such a point, and out of the kernel without another whole-block barrier.
+    PastAndExited,
 }
 
 /// A memory access that could not be performed.

@@ -5,12 +5,13 @@ use super::input::Build;
 use super::plan::{Memory, Plan};
 use crate::backend::{Independence, Options, Outcome, Session};
 use crate::cli::failure::Failure;
-use crate::finding::{Action, End, Finding};
+use crate::finding::{Action, Detail, End, Finding};
 use crate::ptx::source::SourceLine;
 use crate::report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use crate::rules::{Level, Rule};
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,9 @@ impl Found {
     }
 }
 
+/// What groups diagnostics.
+pub type Key = (Rule, Vec<(String, u32)>);
+
 /// What came out of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
@@ -85,6 +89,8 @@ pub struct Explored {
     pub stopped_at: Option<String>,
     /// What the first run printed.
     pub output: String,
+    /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
+    pub past_and_exited: HashSet<Key>,
     /// Buffers that had to grow.
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.
@@ -109,6 +115,7 @@ impl Exploration<'_> {
     ) -> Result<Explored, Failure> {
         let mut out = Explored::default();
         let mut clean = true;
+        let mut stayed: HashSet<Key> = HashSet::new();
         for (index, schedule) in self.schedules.iter().enumerate() {
             let left = self
                 .until
@@ -154,6 +161,16 @@ impl Exploration<'_> {
                 })
                 .collect();
             clean &= worded.iter().all(|d| d.level == Level::Note);
+            let exited = outcome.findings.iter().zip(&worded);
+            for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
+                let key = diagnostic.key();
+                if finding.detail == Detail::Exited && !stayed.contains(&key) {
+                    out.past_and_exited.insert(key);
+                } else {
+                    out.past_and_exited.remove(&key);
+                    stayed.insert(key);
+                }
+            }
             merge(&mut out.diagnostics, worded);
             match outcome.stopped {
                 // Without an end there is nothing more to learn from other schedules: each would
