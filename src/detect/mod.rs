@@ -117,10 +117,12 @@ impl Observer for Detectors {
             ..Detectors::default()
         }
     }
+    fn in_vain(&self) -> bool {
+        let clean = self.barriers.is_clean() && self.warps.is_clean() && self.memory.is_clean();
+        !clean || !self.races.is_clean()
+    }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
-        let clean =
-            |f: &Detectors| f.barriers.is_clean() && f.warps.is_clean() && f.memory.is_clean();
-        if !forks.iter().all(clean) {
+        if forks.iter().any(Detectors::in_vain) {
             return Joined::Conflict;
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());

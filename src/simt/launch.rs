@@ -8,7 +8,7 @@
 //! again on one core.
 
 use super::alu::{Row32, Row64};
-use super::exec::{Core, Ran, Range, Turn};
+use super::exec::{Core, IDLE, Ran, Range, Turn};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
@@ -18,7 +18,7 @@ use super::schedule::{Decision, Runnable, ScheduleSpec, Trace};
 use super::state::*;
 use super::stop::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 /// Limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities", "Technical Specifications").
@@ -346,6 +346,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn join(&mut self, _: Vec<Self>) -> Joined {
         Joined::Conflict
     }
+    fn in_vain(&self) -> bool {
+        self.0.in_vain()
+    }
     fn block_begins(&mut self, block: BlockId) {
         self.0.block_begins(block);
     }
@@ -499,6 +502,7 @@ impl<'a> Grid<'a> {
     ) -> bool {
         let snapshot = device.snapshot();
         let next = AtomicU32::new(0);
+        let vain = AtomicBool::new(false);
         let share = (blocks / (jobs as u32 * 8)).max(1);
         let shared: &Device = device;
         let work = |observer: O| -> (O, Result<(), Stop>) {
@@ -509,6 +513,12 @@ impl<'a> Grid<'a> {
                     return (core.observer, Ok(()));
                 }
                 for id in first..blocks.min(first.saturating_add(share)) {
+                    if core.observer.in_vain() {
+                        vain.store(true, Relaxed);
+                    }
+                    if vain.load(Relaxed) {
+                        return (core.observer, Ok(()));
+                    }
                     let mut block = self.block(&mut core, id);
                     loop {
                         let ran = self.pass(&mut core, &mut block, WARP_TURN);
@@ -540,7 +550,7 @@ impl<'a> Grid<'a> {
                 .collect()
         });
         let mut forks = Vec::new();
-        let mut ended = true;
+        let mut ended = !vain.load(Relaxed);
         for (fork, result) in results {
             ended &= result.is_ok();
             forks.push(fork);
@@ -784,7 +794,11 @@ impl<'a> Grid<'a> {
                 older.wanted = decision.older;
             }
             let ran = core.run(block, w, s, turn)?;
-            let long = core.steps - before >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX;
+            let taken = core.steps - before;
+            block.steps += taken;
+            let long = taken >= u64::from(SPLIT_TURN)
+                || decision.visible == u32::MAX
+                || core.idle >= IDLE;
             tired = (ran == Ran::Tired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {

@@ -412,6 +412,10 @@ pub trait Observer: Sized + Send {
     fn launch_ends(&mut self) {}
     /// An observer for one core's share of the blocks.
     fn fork(&self) -> Self;
+    /// Whether [`Observer::join`] will say [`Joined::Conflict`] for what this fork has seen, whatever comes: the cores may stop.
+    fn in_vain(&self) -> bool {
+        false
+    }
     /// Takes the forks back at the end of a launch.
     fn join(&mut self, forks: Vec<Self>) -> Joined;
     /// A block becomes resident; its shared memory is fresh.

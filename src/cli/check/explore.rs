@@ -26,6 +26,10 @@ const GROWN: u64 = 256 << 20;
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
 
+/// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
+/// what races all the time takes long.
+const AFTER_ERRORS: u64 = 2_000_000;
+
 /// How a build is explored.
 #[derive(Clone, Debug)]
 pub struct Exploration<'a> {
@@ -113,6 +117,7 @@ impl Exploration<'_> {
         sources: &mut Sources,
         mut progress: impl FnMut(&str),
     ) -> Result<Explored, Failure> {
+        let mut spent = 0;
         let mut out = Explored::default();
         let mut clean = true;
         let mut stayed: HashSet<Key> = HashSet::new();
@@ -192,6 +197,11 @@ impl Exploration<'_> {
                 None => {}
             }
             out.schedules.push(schedule.to_string());
+            spent += outcome.steps;
+            let errors = out.diagnostics.iter().any(|d| d.level == Level::Error);
+            if errors && spent > AFTER_ERRORS {
+                break;
+            }
             if clean {
                 out.independence = Some(outcome.independence);
                 if outcome.independence != Independence::Dependent {

@@ -38,6 +38,9 @@ pub(crate) enum Ran {
     Tired,
 }
 
+/// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
+pub(super) const IDLE: u32 = 8;
+
 /// How long a split may run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
@@ -78,6 +81,8 @@ pub(crate) struct Core<'a, O: Observer> {
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
+    /// Atomics in a row that have changed nothing, in the turn that runs.
+    pub(super) idle: u32,
 }
 
 impl<'a, O: Observer> Core<'a, O> {
@@ -108,6 +113,7 @@ impl<'a, O: Observer> Core<'a, O> {
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
+            idle: 0,
         }
     }
 
@@ -131,6 +137,7 @@ impl<'a, O: Observer> Core<'a, O> {
         let mut pc = warp.splits[s].pc;
         let mut mask = warp.splits[s].mask;
         let mut dead = !warp.live();
+        self.idle = 0;
         macro_rules! leave {
             ($why:expr) => {{
                 block.warps[w].splits[s].pc = pc;
@@ -233,6 +240,10 @@ impl<'a, O: Observer> Core<'a, O> {
                         visible -= u32::from(visible != u32::MAX);
                         let op = &program.atomic_ops[*index as usize];
                         self.atomic(block, w, s, op, active, i.site);
+                        if self.idle >= IDLE {
+                            pc += 1;
+                            leave!(Ran::Tired);
+                        }
                     }
                     pc += 1;
                 }
