@@ -67,12 +67,17 @@ fn module_with(before: &str, body: &str) -> String {
 
 /// The effects of two modules, those that both sides share apart.
 fn between(a: &str, b: &str) -> Vec<String> {
+    let mut found = diffs(a, b);
+    found.retain(|effect| !effect.contains(" both "));
+    found
+}
+
+/// The effects of two modules.
+fn diffs(a: &str, b: &str) -> Vec<String> {
     let unit = |text: &str| Unit::parse(text.to_owned()).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let (a, b) = (unit(a), unit(b));
     let diff = FunctionDiff::of((&a, a.entry("k").unwrap()), (&b, b.entry("k").unwrap())).unwrap();
-    let mut found = effects(&diff);
-    found.retain(|effect| !effect.contains(" both "));
-    found
+    effects(&diff)
 }
 
 /// An effect is found in A beside B, as B's where the two change places, and not beside what only resembles it.
@@ -111,6 +116,245 @@ fn a_store_in_both_branches_is_no_second_store() {
     assert!(
         !found.iter().any(|e| e.starts_with("store-elided")),
         "{found:?}"
+    );
+}
+
+#[test]
+fn a_store_under_a_predicate_and_its_negation_is_one_store() {
+    let one = "setp.lt.u32 %p1, %r2, %r1; st.shared.u32 [%r5], %r1;";
+    let two =
+        "setp.lt.u32 %p1, %r2, %r1; @%p1 st.shared.u32 [%r5], %r1; @!%p1 st.shared.u32 [%r5], %r1;";
+    assert_eq!(between(&module(one), &module(two)), [""; 0]);
+    assert_eq!(between(&module(two), &module(one)), [""; 0]);
+    // Where one side stores under the predicate alone, the other half is elided.
+    let half = "setp.lt.u32 %p1, %r2, %r1; @%p1 st.shared.u32 [%r5], %r1;";
+    assert_eq!(between(&module(half), &module(two)), ["store-elided A 1"]);
+    // Two stores under one predicate are two.
+    let twice =
+        "setp.lt.u32 %p1, %r2, %r1; @%p1 st.shared.u32 [%r5], %r1; @%p1 st.shared.u32 [%r5], %r1;";
+    assert_eq!(between(&module(one), &module(twice)), ["store-elided A 1"]);
+}
+
+#[test]
+fn a_store_in_one_arm_is_none_in_the_other() {
+    let both = "setp.lt.u32 %p1, %r2, %r1; @%p1 bra A; st.shared.u32 [%r5], 1; bra B; A: st.shared.u32 [%r5], 2; B:";
+    let one = "setp.lt.u32 %p1, %r2, %r1; @%p1 bra A; st.shared.u32 [%r5], 1; bra B; A: mov.u32 %r6, 2; B:";
+    let found = between(&module(one), &module(both));
+    assert!(found.contains(&"store-elided A 1".to_owned()), "{found:?}");
+    // In front of the branch it is for both.
+    let before = "setp.lt.u32 %p1, %r2, %r1; st.shared.u32 [%r5], 1; @%p1 bra A; mov.u32 %r6, 1; bra B; A: mov.u32 %r6, 2; B:";
+    let found = between(&module(before), &module(both));
+    assert!(!found.iter().any(|e| e.contains("elided")), "{found:?}");
+}
+
+#[test]
+fn accesses_are_vectorised_or_merged() {
+    let four = "ld.global.f32 %r6, [%rd1]; ld.global.f32 %r7, [%rd1+4]; ld.global.f32 %r8, [%rd1+8]; ld.global.f32 %r9, [%rd1+12];";
+    let vector = "ld.global.v4.f32 {%r6, %r7, %r8, %r9}, [%rd1];";
+    // The vector of the words behind them.
+    let near = "ld.global.v4.f32 {%r6, %r7, %r8, %r9}, [%rd1+16];";
+    shows("accesses-vectorised", vector, four, near);
+    assert_eq!(
+        between(&module(vector), &module(four)),
+        ["accesses-vectorised A 1"]
+    );
+    let pairs = "ld.global.v2.f32 {%r6, %r7}, [%rd1]; ld.global.v2.f32 {%r8, %r9}, [%rd1+8];";
+    assert_eq!(
+        between(&module(pairs), &module(four)),
+        ["accesses-vectorised A 2"]
+    );
+    assert_eq!(
+        between(&module(vector), &module(pairs)),
+        ["accesses-vectorised A 1"]
+    );
+    let halves = "st.global.u16 [%rd1], %r1; st.global.u16 [%rd1+2], %r1;";
+    let word = "st.global.u32 [%rd1], %r1;";
+    shows(
+        "accesses-merged",
+        word,
+        halves,
+        "st.global.u16 [%rd1], %r1;",
+    );
+    assert_eq!(
+        between(&module(word), &module(halves)),
+        ["accesses-merged A 1"]
+    );
+    // A vector does not reach across a barrier.
+    let apart = "st.shared.u32 [%r5], 1; bar.sync 0; st.shared.u32 [%r5+4], 1;";
+    let before = "st.shared.v2.u32 [%r5], {1, 1}; bar.sync 0;";
+    assert_eq!(
+        between(&module(before), &module(apart)),
+        ["store-elided A 1"]
+    );
+}
+
+#[test]
+fn what_is_not_covered_is_elided_all_the_same() {
+    // A vector covers what it touches, once.
+    let three = "st.global.u32 [%rd1], 1; st.global.u32 [%rd1+4], 1; st.global.u32 [%rd1+8], 1;";
+    let vector = "st.global.v2.u32 [%rd1], {1, 1};";
+    assert_eq!(
+        between(&module(vector), &module(three)),
+        ["store-elided A 1", "accesses-vectorised A 1"]
+    );
+    let again = "st.global.u32 [%rd1], 1; st.global.u32 [%rd1], 2; st.global.u32 [%rd1+4], 1;";
+    assert_eq!(
+        between(&module(vector), &module(again)),
+        ["store-elided A 1", "accesses-vectorised A 1"]
+    );
+    // Different parameters are different places.
+    let (p, q) = (
+        "st.global.u32 [%rd1], 1;",
+        "ld.param.u64 %rd2, [q]; st.global.u32 [%rd2], 1;",
+    );
+    let two = |body: &str| module(body).replace(".param .u32 n", ".param .u32 n, .param .u64 q");
+    assert_eq!(
+        between(&two(p), &two(q)),
+        ["store-elided A 1", "store-elided B 1"]
+    );
+    // What depends on the way may be anywhere.
+    let walked = "mov.u64 %rd2, %rd1; setp.lt.u32 %p1, %r2, %r1; @%p1 add.s64 %rd2, %rd1, 8; st.global.v2.u32 [%rd2], {1, 1};";
+    let found = between(
+        &module(walked),
+        &module("st.global.u32 [%rd1], 1; st.global.u32 [%rd1+4], 1;"),
+    );
+    assert!(!found.iter().any(|e| e.contains("elided")), "{found:?}");
+}
+
+#[test]
+fn an_access_is_made_atomic() {
+    let plain = "st.global.u32 [%rd1], 1;";
+    shows(
+        "access-made-atomic",
+        "atom.global.exch.b32 %r6, [%rd1], 1;",
+        plain,
+        "atom.global.exch.b32 %r6, [%rd1+4], 1;",
+    );
+    let increment = "ld.global.u32 %r6, [%rd1]; add.s32 %r6, %r6, 1; st.global.u32 [%rd1], %r6;";
+    assert_eq!(
+        between(&module("red.global.add.u32 [%rd1], 1;"), &module(increment)),
+        ["access-made-atomic A 1"]
+    );
+    // An atomic operation on both sides is none that was made.
+    let add = "atom.global.add.u32 %r6, [%rd1], 1;";
+    assert_eq!(
+        between(&module(add), &module("atom.global.max.u32 %r6, [%rd1], 1;")),
+        [""; 0]
+    );
+    shows("atomic-elided", "mov.u32 %r6, 1;", add, increment);
+}
+
+#[test]
+fn a_copy_is_made_asynchronous() {
+    let copy = "cp.async.ca.shared.global [%r5], [%rd1], 4; cp.async.wait_all;";
+    let plain = "ld.global.u32 %r6, [%rd1]; st.shared.u32 [%r5], %r6;";
+    let near = "cp.async.ca.shared.global [%r5+8], [%rd1+8], 4; cp.async.wait_all;";
+    shows("copy-made-asynchronous", copy, plain, near);
+    assert_eq!(
+        between(&module(copy), &module(plain)),
+        ["copy-made-asynchronous A 1"]
+    );
+    let found = between(&module("mov.u32 %r6, 1;"), &module(copy));
+    assert_eq!(found, ["store-elided A 1"]);
+    // A bulk copy of a size that is known when it runs.
+    let bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], %r1, [%r5];";
+    let each = "ld.global.u32 %r6, [%rd1]; st.shared.u32 [tile], %r6;";
+    let found = between(&module(bulk), &module(each));
+    assert_eq!(found, ["copy-made-asynchronous A 1"]);
+}
+
+#[test]
+fn synchronisation_is_weakened() {
+    let around =
+        |fence: &str| format!("st.global.u32 [%rd1], 1; {fence} st.global.u32 [%rd1+4], 1;");
+    let access = |access: &str| format!("{access} st.shared.u32 [%r5], %r6;");
+    let effect = "synchronisation-weakened";
+    // The weaker one, the stronger one, and one that is as strong as the stronger one.
+    for (weak, strong, same) in [
+        ("fence.acq_rel.gpu;", "membar.gl;", "fence.sc.gpu;"),
+        ("fence.sc.cta;", "fence.sc.gpu;", "membar.gl;"),
+        ("membar.cta;", "membar.sys;", "fence.sc.sys;"),
+        ("bar.sync 0, 64;", "bar.sync 0;", "barrier.sync.aligned 0;"),
+        (
+            "bar.warp.sync -1;",
+            "bar.sync 0;",
+            "barrier.cta.sync.aligned 0;",
+        ),
+        (
+            "bar.warp.sync 0xffff;",
+            "bar.warp.sync 0xffffffff;",
+            "bar.warp.sync -1;",
+        ),
+        (
+            "bar.arrive 1, 64;",
+            "bar.sync 1, 64;",
+            "barrier.sync.aligned 1, 64;",
+        ),
+        (
+            "barrier.cluster.arrive.relaxed;",
+            "barrier.cluster.arrive;",
+            "barrier.cluster.arrive.release;",
+        ),
+    ] {
+        shows(effect, &around(weak), &around(strong), &around(same));
+        let kept = diffs(&module(&around(same)), &module(&around(strong)));
+        assert!(
+            kept.iter().any(|e| e.ends_with("-kept both 1")),
+            "{same} {strong}: {kept:?}"
+        );
+        let kept = diffs(&module(&around(weak)), &module(&around(strong)));
+        assert!(
+            !kept.iter().any(|e| e.contains("-kept")),
+            "{weak} {strong}: {kept:?}"
+        );
+    }
+    for (weak, strong, same) in [
+        (
+            "ld.relaxed.gpu.global.u32 %r6, [%rd1];",
+            "ld.acquire.gpu.global.u32 %r6, [%rd1];",
+            "ld.acquire.gpu.global.b32 %r6, [%rd1];",
+        ),
+        (
+            "ld.global.u32 %r6, [%rd1];",
+            "ld.relaxed.sys.global.u32 %r6, [%rd1];",
+            "ld.volatile.global.u32 %r6, [%rd1];",
+        ),
+        (
+            "atom.cta.global.add.u32 %r6, [%rd1], 1;",
+            "atom.global.add.u32 %r6, [%rd1], 1;",
+            "atom.relaxed.gpu.global.add.u32 %r6, [%rd1], 1;",
+        ),
+        (
+            "atom.release.gpu.global.add.u32 %r6, [%rd1], 1;",
+            "atom.acq_rel.gpu.global.add.u32 %r6, [%rd1], 1;",
+            "atom.acq_rel.gpu.global.add.s32 %r6, [%rd1], 1;",
+        ),
+    ] {
+        shows(effect, &access(weak), &access(strong), &access(same));
+    }
+    // The block's own memory is seen by no wider scope.
+    let (cta, gpu) = (
+        "atom.cta.shared.add.u32 %r6, [%r5], 1;",
+        "atom.shared.add.u32 %r6, [%r5], 1;",
+    );
+    assert_eq!(between(&module(cta), &module(gpu)), [""; 0]);
+    // Each is weaker in something.
+    let (order, scope) = (
+        "ld.relaxed.sys.global.u32 %r6, [%rd1];",
+        "ld.acquire.cta.global.u32 %r6, [%rd1];",
+    );
+    assert_eq!(
+        between(&module(order), &module(scope)),
+        [
+            "synchronisation-weakened A 1",
+            "synchronisation-weakened B 1"
+        ]
+    );
+    // A fence of a proxy is none of memory.
+    let proxy = around("fence.proxy.async;");
+    assert_eq!(
+        between(&module(&proxy), &module(&around("fence.acq_rel.gpu;"))),
+        ["fence-lost A 1", "fence-lost B 1"]
     );
 }
 
@@ -192,6 +436,64 @@ fn a_remainder_becomes_a_mask() {
     let cut_up = "mul.lo.s32 %r6, %r2, %r1; add.s32 %r7, %r6, %r3; st.shared.u32 [%r5], %r7;";
     let whole = "mad.lo.s32 %r7, %r2, %r1, %r3; st.shared.u32 [%r5], %r7;";
     assert_eq!(between(&module(cut_up), &module(whole)), [""; 0]);
+}
+
+#[test]
+fn a_cheaper_operation_computes_the_same_from_the_same_operand() {
+    let reduced = "strength-reduced";
+    let with = |operation: &str| format!("{operation} st.shared.u32 [%r5], %r6;");
+    for (cheap, costly, near) in [
+        // Another shift is another product.
+        (
+            "shl.b32 %r6, %r2, 3;",
+            "mul.lo.u32 %r6, %r2, 8;",
+            "shl.b32 %r6, %r2, 2;",
+        ),
+        (
+            "shl.b32 %r7, %r2, 1; add.s32 %r6, %r7, %r2;",
+            "mul.lo.s32 %r6, %r2, 3;",
+            "shl.b32 %r7, %r1, 1; add.s32 %r6, %r7, %r2;",
+        ),
+        (
+            "shl.b32 %r7, %r2, 2; add.s32 %r6, %r7, %r1;",
+            "mad.lo.s32 %r6, %r2, 4, %r1;",
+            "add.s32 %r6, %r2, %r1;",
+        ),
+        (
+            "shr.u32 %r6, %r2, 3;",
+            "div.u32 %r6, %r2, 8;",
+            "shr.u32 %r6, %r2, 4;",
+        ),
+        (
+            "mul.hi.u32 %r7, %r2, -1840700269; shr.u32 %r6, %r7, 2;",
+            "div.u32 %r6, %r2, 7;",
+            "mul.hi.u32 %r7, %r1, -1840700269; shr.u32 %r6, %r7, 2;",
+        ),
+        (
+            "mul.hi.u32 %r7, %r2, 613566757; mul.lo.s32 %r8, %r7, 7; sub.s32 %r6, %r2, %r8;",
+            "rem.u32 %r6, %r2, 7;",
+            "sub.s32 %r6, %r2, 7;",
+        ),
+        (
+            "add.s32 %r7, %r1, -1; and.b32 %r6, %r2, %r7;",
+            "rem.u32 %r6, %r2, %r1;",
+            "and.b32 %r6, %r2, %r1;",
+        ),
+        (
+            "mul.f32 %r6, %r2, 0f3E000000;",
+            "div.rn.f32 %r6, %r2, 0f41000000;",
+            "mul.f32 %r6, %r2, 0f3F000000;",
+        ),
+    ] {
+        shows(reduced, &with(cheap), &with(costly), &with(near));
+    }
+    // A conversion that stands in a product's place is no product.
+    let (widened, product) = (
+        "cvt.s64.s32 %rd2, %r2; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",
+        "mul.wide.s32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",
+    );
+    let found = between(&module(widened), &module(product));
+    assert!(!found.iter().any(|e| e.starts_with(reduced)), "{found:?}");
 }
 
 #[test]

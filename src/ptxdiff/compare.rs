@@ -7,9 +7,10 @@
 //! renaming of registers for the whole function; values only found the partners.
 
 use super::align::{Sequences, align};
-use super::class::{Class, Space, atomic_operation};
+use super::class::{Class, atomic_operation};
 use super::code::{Code, Instr, Token};
 use super::flow::is_conditional;
+use super::strength::comparable;
 use std::collections::HashMap;
 
 /// How two partners compare.
@@ -44,6 +45,8 @@ pub struct Matching {
     pub of_a: Vec<Option<usize>>,
     /// The pair of each of B's instructions.
     pub of_b: Vec<Option<usize>>,
+    /// A's instructions in the order in which they were aligned.
+    pub order_a: Vec<usize>,
     /// B's instructions in the order in which they were aligned.
     pub order_b: Vec<usize>,
     /// B's registers by A's definitions: what B's definition is called in A.
@@ -51,8 +54,40 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// The partners of the instructions of `a` and `b`.
+    /// The partners of the instructions of `a` and `b`. One side gives the order that the other's blocks are brought into; which one does not hang on
+    /// what they are called, so that `b` and `a` have the same partners.
     pub fn of(a: &Code, b: &Code) -> Matching {
+        match is_after(a, b) {
+            false => Matching::directed(a, b),
+            true => Matching::directed(b, a).mirrored(),
+        }
+    }
+
+    /// The same with A for B.
+    fn mirrored(self) -> Matching {
+        let mut order: Vec<usize> = (0..self.pairs.len()).collect();
+        order.sort_by_key(|&pair| self.pairs[pair].b);
+        let mut mirrored = Matching {
+            pairs: Vec::new(),
+            of_a: vec![None; self.of_b.len()],
+            of_b: vec![None; self.of_a.len()],
+            order_a: self.order_b,
+            order_b: self.order_a,
+            renamed: self.renamed.iter().map(|(b, a)| (*a, *b)).collect(),
+        };
+        let pairs: Vec<Pair> = order
+            .into_iter()
+            .map(|pair| {
+                let Pair { a, b, kind } = self.pairs[pair];
+                Pair { a: b, b: a, kind }
+            })
+            .collect();
+        mirrored.note(&pairs);
+        mirrored.pairs = pairs;
+        mirrored
+    }
+
+    fn directed(a: &Code, b: &Code) -> Matching {
         let order_b = order(a, b);
         let sequences = Aligned {
             a,
@@ -72,6 +107,7 @@ impl Matching {
             of_a: vec![None; a.instructions.len()],
             of_b: vec![None; b.instructions.len()],
             pairs: Vec::new(),
+            order_a: (0..a.instructions.len()).collect(),
             order_b,
             renamed: HashMap::new(),
         };
@@ -160,6 +196,19 @@ impl Matching {
         self.of_a.iter().chain(&self.of_b).all(Option::is_some)
             && self.pairs.iter().all(|pair| pair.kind == Match::Same)
     }
+}
+
+/// Whether the first function's text comes after the second's.
+fn is_after(a: &Code, b: &Code) -> bool {
+    fn name<'i>(i: &Instr<'i>) -> (&'i str, &'i [String]) {
+        (&i.instr.opcode, &i.instr.modifiers)
+    }
+    let (a, b) = (&a.instructions, &b.instructions);
+    let text = |i: &Instr| i.instr.to_string();
+    (a.len().cmp(&b.len()))
+        .then_with(|| a.iter().map(name).cmp(b.iter().map(name)))
+        .then_with(|| a.iter().map(text).cmp(b.iter().map(text)))
+        .is_gt()
 }
 
 /// The first instruction of each block.
@@ -438,6 +487,14 @@ fn similarity(a: &Instr, b: &Instr) -> u32 {
     if a.class.is_access() || b.class.is_access() {
         return accesses(a, b) * weight + near * u32::from(accesses(a, b) > 0);
     }
+    let synchronises = |i: &Instr| i.class.is_barrier() || i.class == Class::Fence;
+    if (synchronises(a) || synchronises(b)) && !comparable(a.instr, b.instr) {
+        return 0;
+    }
+    if synchronises(a) && a.name != b.name {
+        // The same by another name, or a weaker one; rather of one class.
+        return (3 + u32::from(a.class == b.class)) * weight + 2 * near;
+    }
     match (a.opcode == b.opcode, a.name == b.name, a.weak == b.weak) {
         (_, true, true) => 6 * weight + 2 * near,
         (_, true, false) => 5 * weight + 2 * near,
@@ -457,10 +514,10 @@ fn accesses(a: &Instr, b: &Instr) -> u32 {
         (Class::Atomic(_) | Class::Reduction(_), Class::Atomic(_) | Class::Reduction(_)) => {
             atomic_operation(a.instr) == atomic_operation(b.instr)
         }
+        (Class::AsyncCopy(_), Class::AsyncCopy(_)) => true,
         _ => false,
     };
-    let spaces = x.space == y.space || x.space == Space::Generic || y.space == Space::Generic;
-    if !alike || !spaces {
+    if !alike || !x.may_share_space(&y) || x.is_apart(&y) {
         return 0;
     }
     match (x.base == y.base, x.offset == y.offset, x.width == y.width) {
