@@ -9,8 +9,8 @@
 //! 3. to a partner whose address can't be compared, or is another one;
 //! 4. to a byte that is taken already, where the access that took it and this one are never both executed (two arms of a branch, `@p` and
 //!    `@!p`) and the other side's is executed for both;
-//! 5. one for one to what is still left of the same direction, width and space, where the addresses may be the same: computed
-//!    in another way.
+//! 5. to what is still left of the same direction and space, where the addresses may be the same: computed in another way, or of the
+//!    same width.
 //!
 //! What no byte of is given away, the other side does not do: it is elided. Effects read the rest off the pairs of instructions that 1, 2 and 4 found.
 //!
@@ -355,11 +355,10 @@ impl Covering<'_> {
             || ![x.place.root, y.place.root].contains(&Root::Unknown)
                 && x.place.root != y.place.root
                 && (named[1].contains(&x.place.root) || named[0].contains(&y.place.root));
-        let unknown =
-            |touch: &Touch| touch.whole == u64::MAX || !self.values.is_known(touch.place.base, 6);
-        !apart
-            && x.place.may_share_space(&y.place)
-            && (x.whole == y.whole || unknown(x) || unknown(y))
+        // One form of address, which can be compared: other widths are other places.
+        let comparable = x.place.base == y.place.base && self.values.is_known(x.place.base, 6);
+        let bulk = [x.whole, y.whole].contains(&u64::MAX);
+        !apart && x.place.may_share_space(&y.place) && (x.whole == y.whole || bulk || !comparable)
     }
 
     /// The variables and parameters that a side accesses.

@@ -242,7 +242,7 @@ impl Values {
             Node::Merge(_) | Node::Unknown => "…".to_owned(),
             _ if depth == 0 => "…".to_owned(),
             Node::Sum(terms, constant) => self.show_sum(terms, *constant, depth, parameters),
-            Node::Load(_, address) => format!("*({})", self.show(*address, depth - 1, parameters)),
+            Node::Load(_, address) => format!("[{}]", self.show(*address, depth - 1, parameters)),
             Node::Operation(name, operands) => {
                 let shown = |v: &Value| self.show(*v, depth - 1, parameters);
                 let opcode = name.split('.').next().unwrap_or(name);
