@@ -212,6 +212,10 @@ fn what_is_not_covered_is_elided_all_the_same() {
         between(&two(p), &two(q)),
         ["store-elided A 1", "store-elided B 1"]
     );
+    // Elements of another size lie elsewhere, and are the same elements.
+    let words = "ld.global.u32 %r6, [%rd1]; ld.global.u32 %r7, [%rd1+4]; st.shared.u32 [%r5], %r6;";
+    let strided = "mul.wide.u32 %rd2, %r2, 8; add.s64 %rd3, %rd1, %rd2; ld.global.u64 %rd4, [%rd3]; ld.global.u64 %rd5, [%rd3+8]; st.shared.u32 [%r5], %rd4;";
+    assert_eq!(between(&module(words), &module(strided)), [""; 0]);
     // What depends on the way may be anywhere.
     let walked = "mov.u64 %rd2, %rd1; setp.lt.u32 %p1, %r2, %r1; @%p1 add.s64 %rd2, %rd1, 8; st.global.v2.u32 [%rd2], {1, 1};";
     let found = between(
@@ -390,6 +394,24 @@ fn a_load_moves_across_a_barrier() {
 }
 
 #[test]
+fn a_load_is_hoisted_out_of_a_loop() {
+    let a = "ld.global.u32 %r6, [%rd1]; L: add.s32 %r7, %r7, %r6; add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra L; st.shared.u32 [%r5], %r7;";
+    let b = "L: ld.global.u32 %r6, [%rd1]; add.s32 %r7, %r7, %r6; add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra L; st.shared.u32 [%r5], %r7;";
+    shows("load-hoisted", a, b, b);
+    // Without a loop nothing was moved out of one.
+    let none = "ld.global.u32 %r6, [%rd1]; add.s32 %r7, %r7, %r6; st.shared.u32 [%r5], %r7;";
+    let found = between(&module(none), &module(b));
+    assert!(
+        !found.iter().any(|e| e.starts_with("load-hoisted")),
+        "{found:?}"
+    );
+    // A wait that has nothing left to wait for.
+    let waits = "L: ld.volatile.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0; @%p1 bra L; st.shared.u32 [%r5], 1;";
+    let endless = "ld.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0; @!%p1 bra E; L: bra L; E: st.shared.u32 [%r5], 1;";
+    shows("load-hoisted", endless, waits, waits);
+}
+
+#[test]
 fn a_loop_is_unrolled_where_its_body_stands_in_a_row() {
     let body = |at: u32| {
         format!(
@@ -487,6 +509,12 @@ fn a_cheaper_operation_computes_the_same_from_the_same_operand() {
     ] {
         shows(reduced, &with(cheap), &with(costly), &with(near));
     }
+    // The same product of another operand is computed for something else.
+    let (of_r7, of_r2) = (
+        "shl.b32 %r8, %r2, 4; mul.lo.s32 %r6, %r8, 4; st.shared.u32 [%r5], %r6;",
+        "shl.b32 %r6, %r2, 6; st.shared.u32 [%r5], %r6;",
+    );
+    assert_eq!(between(&module(of_r2), &module(of_r7)), [""; 0]);
     // A conversion that stands in a product's place is no product.
     let (widened, product) = (
         "cvt.s64.s32 %rd2, %r2; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",

@@ -218,6 +218,7 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
             format!("{other} reads again what its thread has accessed before, {side} does not")
         }
         Effect::LoadMoved => format!("in front of the barrier in {side}, behind it in {other}"),
+        Effect::LoadHoisted => format!("in each round in {other}"),
         Effect::LoopUnrolled => format!("a loop in {other}"),
         Effect::BranchToSelection => format!("a branch in {other}"),
         Effect::StrengthReduced => format!("the costlier one is in {other}"),

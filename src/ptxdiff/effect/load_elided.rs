@@ -6,7 +6,8 @@
 //! ## Example
 //!
 //! ```cpp
-//! while (flag == 0) { }                   // a plain flag is loaded once, in front of the loop
+//! data[32] = value;
+//! value = data[32] + data[31];            // a plain data[32] is still in a register
 //! ```
 //!
 //! ## How it is recognised
@@ -15,7 +16,7 @@
 //!
 //! ## What it cannot see
 //!
-//! A load that moved out of a loop is still there and counts as kept. Loads of parameters are not counted.
+//! A load that moved out of a loop is still there: that is `load-hoisted`. Loads of parameters are not counted.
 
 use super::{Occurrence, View};
 use crate::ptxdiff::class::Class;

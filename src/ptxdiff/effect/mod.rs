@@ -75,6 +75,8 @@ effects! {
         "One side copies with cp.async where the other loads and stores.";
     LoadMoved, load_moved, "load-moved-across-barrier", false, "load moved across a barrier", "loads moved across a barrier",
         "A load stands in front of a barrier on one side and behind it on the other.";
+    LoadHoisted, load_hoisted, "load-hoisted", false, "load hoisted out of a loop", "loads hoisted out of loops",
+        "One side loads once what the other loads in each round of a loop.";
     LoopUnrolled, loop_unrolled, "loop-unrolled", false, "loop unrolled", "loops unrolled",
         "One side repeats in the text what the other repeats in a loop.";
     BranchToSelection, branch_to_selection, "branch-to-selection", false, "branch turned into a selection", "branches turned into selections",
@@ -408,6 +410,7 @@ pub(super) fn observe(
             synchronisation_weakened::find(&view),
         );
         add(Effect::LoadMoved, Some(side), load_moved::find(&view));
+        add(Effect::LoadHoisted, Some(side), load_hoisted::find(&view));
         add(
             Effect::BranchToSelection,
             Some(side),

@@ -92,13 +92,15 @@ fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
             let twice = |v: &Value| operands(cheap) == [*v, *v];
             let two = |v: &Value| values.node(*v) == &Node::Literal("0f40000000".into());
             match step {
-                "shl" | "add" | "sub" if result == wanted => true,
+                "shl" if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
+                "add" | "sub" if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
                 "add" => two(y) && twice(x) || two(x) && twice(y),
                 _ => false,
             }
         }
-        ("mad" | "mad24", [_, _, z]) => {
-            matches!(step, "shl" | "add" | "sub") && (result == wanted || values.is_sum(wanted, result, *z))
+        ("mad" | "mad24", [x, y, z]) => {
+            let of_one = [x, y].iter().any(|v| operands(cheap).first() == Some(v));
+            step == "shl" && of_one && values.is_sum(wanted, result, *z)
         }
         ("rem", [x, y]) => is_remainder(values, cheap, *x, *y),
         ("div", [x, y]) => match values.constant(*y) {

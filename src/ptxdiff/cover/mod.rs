@@ -17,22 +17,18 @@
 //! What it cannot see: aliases. Two address forms of different parameters or variables are different places here, as they are for a
 //! compiler that is promised so; and copies of tensors, whose source is no address.
 
+mod touch;
+
 use super::Side;
 use super::class::Class;
-use super::code::{Code, Place, Root};
-use super::compare::{Match, Matching};
+use super::code::{Code, Root};
+use super::compare::Matching;
 use super::exclusive::{covers_both, exclusive};
-use super::value::{Value, Values};
+use super::value::Values;
 use std::collections::{HashMap, HashSet};
+use touch::{Touch, around, bins, by_instruction, regions, shift, touches};
 
-/// Whether memory is read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// Memory is read.
-    Read,
-    /// Memory is written.
-    Write,
-}
+pub use touch::Direction;
 
 /// Two accesses that touch common bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,55 +53,6 @@ pub struct Cover {
     /// The pairs of each instruction of A and of B.
     of: [HashMap<usize, Vec<usize>>; 2],
 }
-
-/// One direction of one access.
-struct Touch {
-    instruction: usize,
-    direction: Direction,
-    place: Place,
-    /// The barriers and fences in front of it that both sides have.
-    region: usize,
-    /// Its bytes that are not given away, the lowest first.
-    left: u64,
-    whole: u64,
-    /// The other side's instructions that have its bytes.
-    takers: Vec<usize>,
-}
-
-impl Touch {
-    /// The bytes of this touch that another one has too, counted from this one's start.
-    fn common(&self, other: &Touch) -> u64 {
-        let known = self.place.base == other.place.base
-            && self.place.may_share_space(&other.place)
-            && self.direction == other.direction;
-        if !known {
-            return 0;
-        }
-        shift(
-            other.whole,
-            other.place.offset.wrapping_sub(self.place.offset),
-        ) & self.whole
-    }
-
-    fn is_whole(&self) -> bool {
-        self.left == self.whole && self.takers.is_empty()
-    }
-}
-
-/// A mask of bytes, moved by some bytes.
-fn shift(mask: u64, by: i64) -> u64 {
-    match by {
-        0..64 => mask << by,
-        -63..0 => mask >> -by,
-        _ => 0,
-    }
-}
-
-/// Bytes that one mask holds; a wider touch is known by its first ones.
-const BYTES: u32 = 64;
-
-/// Bytes of a bin of addresses.
-const BIN: i64 = 16;
 
 struct Covering<'c> {
     code: [&'c Code<'c>; 2],
@@ -283,33 +230,39 @@ impl Covering<'_> {
         }
     }
 
-    /// Lets what is left on both sides stand for each other, where the addresses may be the same.
+    /// Lets what is left on both sides stand for each other, where the addresses may be the same: one for one, then wide ones for several.
     fn elsewhere(&mut self) {
         let named = [self.roots(0), self.roots(1)];
-        for same_line in [true, false] {
+        for (several, same_line) in [(false, true), (false, false), (true, true), (true, false)] {
+            let free = |touch: &Touch| match several {
+                true => touch.left != 0,
+                false => touch.is_whole(),
+            };
             // The last of each bucket is the first in order.
             let mut buckets: HashMap<(Direction, u32), Vec<usize>> = HashMap::new();
-            for y in (0..self.touches[1].len()).rev() {
-                let touch = &self.touches[1][y];
-                let site = self.code[1].instructions[touch.instruction].site;
-                if touch.is_whole() && self.is_alone(1, touch.instruction) {
-                    let key = (touch.direction, if same_line { site } else { 0 });
+            for (y, touch) in self.touches[1].iter().enumerate().rev() {
+                if free(touch)
+                    && self.is_alone(1, touch.instruction)
+                    && let Some(key) = self.key(1, touch, same_line)
+                {
                     buckets.entry(key).or_default().push(y);
                 }
             }
             for x in 0..self.touches[0].len() {
                 let own = &self.touches[0][x];
-                let site = self.code[0].instructions[own.instruction].site;
-                if !own.is_whole() || !self.is_alone(0, own.instruction) || (same_line && site == 0)
-                {
+                if !free(own) || !self.is_alone(0, own.instruction) {
                     continue;
                 }
-                let key = (own.direction, if same_line { site } else { 0 });
-                let Some(bucket) = buckets.get_mut(&key) else {
+                let key = self.key(0, own, same_line);
+                let Some(bucket) = key.and_then(|key| buckets.get_mut(&key)) else {
                     continue;
                 };
                 while self.touches[0][x].left != 0 {
-                    let fits = |y: &usize| self.may_be(x, *y, &named);
+                    let fits = |&y: &usize| {
+                        let untouched =
+                            [&self.touches[0][x], &self.touches[1][y]].map(Touch::is_whole);
+                        untouched.contains(&true) && self.may_be(x, y, &named)
+                    };
                     // The first ones: a bucket of thousands that don't fit is not searched again and again.
                     let from = bucket.len().saturating_sub(SEARCHED);
                     let Some(at) = bucket[from..].iter().rposition(fits) else {
@@ -317,11 +270,23 @@ impl Covering<'_> {
                     };
                     let y = bucket[from + at];
                     self.stand_in(x, y);
-                    if self.touches[1][y].left == 0 {
+                    if !several || self.touches[1][y].left == 0 {
                         bucket.remove(from + at);
+                    }
+                    if !several {
+                        break;
                     }
                 }
             }
+        }
+    }
+
+    /// What touches must have in common to stand for each other: direction and, if asked for, source line.
+    fn key(&self, side: usize, touch: &Touch, same_line: bool) -> Option<(Direction, u32)> {
+        let site = self.code[side].instructions[touch.instruction].site;
+        match same_line {
+            true => (site != 0).then_some((touch.direction, site)),
+            false => Some((touch.direction, 0)),
         }
     }
 
@@ -386,91 +351,6 @@ impl Covering<'_> {
         elided.sort_unstable();
         elided
     }
-}
-
-/// The touches of a function, in order.
-fn touches(code: &Code, regions: &[usize]) -> Vec<Touch> {
-    let mut touches = Vec::new();
-    for (instruction, instr) in code.instructions.iter().enumerate() {
-        let (read, written) = match instr.class {
-            Class::Load(_) => (instr.place, None),
-            Class::Store(_) => (None, instr.place),
-            Class::Atomic(_) | Class::Reduction(_) => (instr.place, instr.place),
-            Class::AsyncCopy(_) => (instr.source_place, instr.place),
-            _ => (None, None),
-        };
-        let both = [(Direction::Read, read), (Direction::Write, written)];
-        for (direction, place) in both {
-            let Some(place) = place else { continue };
-            let whole = match (instr.class, place.width) {
-                // A size that is known when it runs.
-                (Class::AsyncCopy(_), 0) | (_, BYTES..) => u64::MAX,
-                (_, width) => (1 << width.max(1)) - 1,
-            };
-            touches.push(Touch {
-                instruction,
-                direction,
-                place,
-                region: regions[instruction],
-                left: whole,
-                whole,
-                takers: Vec::new(),
-            });
-        }
-    }
-    touches
-}
-
-/// How many barriers and fences that both sides have stand in front of each instruction, in the order of alignment.
-fn regions(code: [&Code; 2], matching: &Matching) -> [Vec<usize>; 2] {
-    let parts = |class: Class| class.is_barrier() || class == Class::Fence;
-    let divides = |pair: Option<usize>| {
-        pair.map(|pair| &matching.pairs[pair]).is_some_and(|pair| {
-            pair.kind != Match::Moved
-                && parts(code[0].instructions[pair.a].class)
-                && parts(code[1].instructions[pair.b].class)
-        })
-    };
-    let mut regions = [0, 1].map(|side: usize| vec![0; code[side].instructions.len()]);
-    let mut passed = 0;
-    for &index in &matching.order_a {
-        passed += usize::from(divides(matching.of_a[index]));
-        regions[0][index] = passed;
-    }
-    passed = 0;
-    for &index in &matching.order_b {
-        passed += usize::from(divides(matching.of_b[index]));
-        regions[1][index] = passed;
-    }
-    regions
-}
-
-fn by_instruction(touches: &[Touch]) -> HashMap<usize, Vec<usize>> {
-    let mut of: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (number, touch) in touches.iter().enumerate() {
-        of.entry(touch.instruction).or_default().push(number);
-    }
-    of
-}
-
-type Bin = (Direction, Value, i64);
-
-/// The bins that a touch has bytes in.
-fn around(touch: &Touch) -> impl Iterator<Item = Bin> {
-    let first = touch.place.offset;
-    let last = first.saturating_add(i64::from(touch.whole.count_ones()) - 1);
-    let key = (touch.direction, touch.place.base);
-    (first.div_euclid(BIN)..=last.div_euclid(BIN)).map(move |bin| (key.0, key.1, bin))
-}
-
-fn bins(touches: &[Touch], wanted: impl Fn(&Touch) -> bool) -> HashMap<Bin, Vec<usize>> {
-    let mut bins: HashMap<Bin, Vec<usize>> = HashMap::new();
-    for (number, touch) in touches.iter().enumerate().filter(|(_, t)| wanted(t)) {
-        for bin in around(touch) {
-            bins.entry(bin).or_default().push(number);
-        }
-    }
-    bins
 }
 
 /// How many accesses that have a byte are compared with another one.
