@@ -3,7 +3,7 @@
 use super::annotation::Home;
 use super::arguments::{self, Encoded};
 use super::compare::Left;
-use super::host::{STREAM, Step};
+use super::host::{DEFAULT, Step};
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
@@ -305,6 +305,9 @@ impl<'c> Prepared<'c> {
         let mut session = Session::ordered(options, order, plan.steps.len());
         let addresses = self.load(session.device(), plan)?;
         for number in sequence {
+            if !session.may_run(number) {
+                continue;
+            }
             match &plan.steps[number].does {
                 Does::Launch(planned) => {
                     let program = self.program(planned)?;
@@ -312,9 +315,8 @@ impl<'c> Prepared<'c> {
                         number: number as u32,
                         ..made(planned, program, &addresses)?
                     };
-                    if session.launch_as_numbered(program, &how).is_err() {
-                        break;
-                    }
+                    // Why it did not end is in the outcome.
+                    let _ = session.launch_as_numbered(program, &how);
                 }
                 Does::Copy { copy, .. } | Does::Host(copy) => {
                     let from = addresses[copy.from] + copy.from_offset;
@@ -508,10 +510,13 @@ impl<'c> Prepared<'c> {
     fn who(&self, plan: &Plan, step: &PlannedStep) -> String {
         let name = |index: usize| &plan.buffers[index].name;
         let given = self.entry.case.plan.get(step.origin);
-        let stream = given.and_then(Step::stream).unwrap_or(STREAM);
+        let stream = match given.and_then(Step::stream).unwrap_or(DEFAULT) {
+            DEFAULT => "the default stream".to_owned(),
+            stream => format!("stream `{stream}`"),
+        };
         match &step.does {
             Does::Copy { copy, .. } => format!(
-                "the copy from `{}` to `{}` on stream `{stream}`",
+                "the copy from `{}` to `{}` on {stream}",
                 name(copy.from),
                 name(copy.to)
             ),

@@ -4,10 +4,10 @@
 use super::case::{Argument, Case, Launch};
 use super::draw::{Inputs, SizeError, Sizes};
 use super::expression::{EvaluationError, Expression};
-use super::host::{ALL, Copy, Memory, STREAM, Step};
+use super::host::{self, ALL, Copy, DEFAULT, Memory, Step};
 use super::oracle::Elements;
 use super::values::{ElementType, Extent, Fill};
-use crate::backend::{Command, Order};
+use crate::backend::{Command, Order, StreamKind};
 use crate::simt::Dim3;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub struct Plan {
     pub buffers: Vec<PlannedBuffer>,
     /// What the host does, in order.
     pub steps: Vec<PlannedStep>,
+    /// Of which kind each stream is.
+    pub streams: Vec<StreamKind>,
     /// Which buffer each name stands for after the last launch.
     pub names: BTreeMap<String, usize>,
 }
@@ -105,7 +107,7 @@ impl Plan {
     /// What orders the steps.
     pub fn order(&self) -> Order {
         let commands: Vec<_> = self.steps.iter().map(PlannedStep::command).collect();
-        Order::new(&commands)
+        Order::new(&commands, &self.streams)
     }
 }
 
@@ -254,6 +256,7 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
             sizes,
             buffers: Vec::new(),
             steps: Vec::new(),
+            streams: Vec::new(),
             names: BTreeMap::new(),
         },
         origin: 0,
@@ -416,7 +419,7 @@ impl<'a> Planner<'a> {
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), PlanError> {
-        let stream = step.stream().map(|name| number(&mut self.streams, name));
+        let stream = step.stream().map(|name| self.stream(name));
         let stream = stream.unwrap_or_default();
         let does = if let Some(launch) = &step.launch {
             return self.launches(launch);
@@ -432,11 +435,11 @@ impl<'a> Planner<'a> {
             let event = number(&mut self.events, &mark.event);
             Does::Wait { event, stream }
         } else {
-            let name = step.synchronize.as_deref().unwrap_or(ALL);
-            let streams = match name {
-                ALL => 0..self.streams.len(),
-                name => {
-                    let stream = number(&mut self.streams, name);
+            let streams = match step.synchronize.as_deref() {
+                None => 0..0,
+                Some(ALL) => 0..self.streams.len(),
+                Some(name) => {
+                    let stream = self.stream(name);
                     stream..stream + 1
                 }
             };
@@ -445,6 +448,22 @@ impl<'a> Planner<'a> {
         };
         self.add(does);
         Ok(())
+    }
+
+    /// The number of a stream.
+    fn stream(&mut self, name: &'a str) -> usize {
+        let stream = number(&mut self.streams, name);
+        if stream == self.plan.streams.len() {
+            let kind = match (name, self.case.streams.get(name)) {
+                // `launches` are on one stream, and there is no other one.
+                (DEFAULT, _) if self.case.plan.is_empty() => StreamKind::NonBlocking,
+                (DEFAULT, _) => StreamKind::Legacy,
+                (_, Some(host::StreamKind::Blocking)) => StreamKind::Blocking,
+                (_, Some(host::StreamKind::NonBlocking) | None) => StreamKind::NonBlocking,
+            };
+            self.plan.streams.push(kind);
+        }
+        stream
     }
 
     fn add(&mut self, does: Does) {
@@ -570,10 +589,7 @@ impl<'a> Planner<'a> {
             shared,
             args: values(&launch.args, sizes, &self.plan.names)?,
             cooperative: launch.cooperative,
-            stream: number(
-                &mut self.streams,
-                launch.stream.as_deref().unwrap_or(STREAM),
-            ),
+            stream: self.stream(launch.stream.as_deref().unwrap_or(DEFAULT)),
         };
         self.add(Does::Launch(planned));
         if let Some([a, b]) = &launch.swap {
