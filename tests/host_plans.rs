@@ -330,7 +330,10 @@ fn mistakes_in_plans() {
         (steps, "  - synchronise: work\n"),
         (steps, "  - synchronize: wrok\n"),
         (steps, "  - synchronize: default\n"),
-        ("args: [data, n], stream: work", "args: [data, n], stream: all"),
+        (
+            "args: [data, n], stream: work",
+            "args: [data, n], stream: all",
+        ),
         ("plan:\n", "streams: {wrk: blocking}\nplan:\n"),
         ("plan:\n", "streams: {work: bloking}\nplan:\n"),
         ("plan:\n", "streams: {default: blocking}\nplan:\n"),

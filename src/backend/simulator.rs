@@ -234,11 +234,12 @@ impl Session {
         let Some((concurrent, steps)) = &mut self.concurrent else {
             return ended;
         };
-        let unknown = |Unknown { kernels: [a, b] }| {
-            Stop::KernelsSynchronise(demangle(&a), demangle(&b))
-        };
+        let unknown =
+            |Unknown { kernels: [a, b] }| Stop::KernelsSynchronise(demangle(&a), demangle(&b));
         if let Err(stop @ (Stop::NoProgress { .. } | Stop::Deadlock { .. })) = ended {
-            concurrent.waits(number, entry, footprint).map_err(unknown)?;
+            concurrent
+                .waits(number, entry, footprint)
+                .map_err(unknown)?;
             if concurrent.is_awaited(number, *steps) {
                 self.waiting.push((number as u32, stop.clone()));
             }

@@ -14,6 +14,7 @@ use super::pinned::TARGETS;
 use super::tree::Tree;
 use super::values::{Fill, SizeSpec};
 use crate::mutate::explain::lines;
+use crate::mutate::step;
 use crate::rules::{Level, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -366,8 +367,21 @@ impl<'a> Check<'a> {
         }
         for (index, one) in case.equivalent.iter().enumerate() {
             let at = |key| [Step::Key("equivalent"), Step::Index(index), Step::Key(key)];
-            if source.is_some_and(|source| lines(source, &one.line).is_empty()) {
-                let problem = format!("`{}` stands nowhere in `{}`", one.line.trim(), case.kernel);
+            let (found, place) = match one.mutation.is_of_plan() {
+                true => {
+                    let text = &self.entry.source.text;
+                    (
+                        step::lines(text, &one.line),
+                        "the case's `plan` and `streams`".to_owned(),
+                    )
+                }
+                false => {
+                    let Some(source) = source else { continue };
+                    (lines(source, &one.line), format!("`{}`", case.kernel))
+                }
+            };
+            if found.is_empty() {
+                let problem = format!("`{}` stands nowhere in {place}", one.line.trim());
                 self.inconsistent(&at("line"), problem);
             }
             if one.why.trim().is_empty() {

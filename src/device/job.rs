@@ -459,6 +459,7 @@ mod tests {
             ptx: ".version 8.0\n.target sm_75\n".to_owned(),
             buffers: vec![Buffer::of(vec![0, 255, 10]), Buffer::uninitialized(64)],
             host: vec![Buffer::of(vec![1; 5])],
+            streams: BTreeMap::from([(1, StreamKind::Blocking), (2, StreamKind::Legacy)]),
             steps: vec![
                 Step::Launch(Launch {
                     entry: "_Z1kPi".to_owned(),

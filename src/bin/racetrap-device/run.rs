@@ -4,7 +4,9 @@ use crate::driver::*;
 use crate::gpu::Gpu;
 use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step, StreamKind};
+use racetrap::device::job::{
+    Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step, StreamKind,
+};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
@@ -240,7 +242,10 @@ impl Runner<'_> {
     fn stream(&mut self, index: usize, at: At) -> Result<CUstream, DeviceError> {
         Ok(match self.streams.entry(index) {
             Entry::Occupied(made) => made.get().0,
-            Entry::Vacant(none) => none.insert(Stream::new(self.job.streams.get(&index), at)?).0,
+            Entry::Vacant(none) => {
+                none.insert(Stream::new(self.job.streams.get(&index), at)?)
+                    .0
+            }
         })
     }
 

@@ -74,7 +74,8 @@ impl<'a> Check<'a> {
                 }
             }
             if step.stream() == Some(host::ALL) {
-                let problem = "`all` is what `synchronize` calls all streams: name this one otherwise";
+                let problem =
+                    "`all` is what `synchronize` calls all streams: name this one otherwise";
                 self.inconsistent(&path, problem);
             }
             if let Some(mark) = &step.wait {
