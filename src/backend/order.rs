@@ -8,9 +8,9 @@
 //!
 //! The legacy default stream orders more: what is issued to it follows all that was issued to blocking streams before, and all
 //! that is issued to blocking streams afterwards follows it (CUDA Driver API, "Stream synchronization behavior"; CUDA C++
-//! Programming Guide, "Default Stream", "Implicit Synchronization"). Non-blocking streams have no part in that. A host that waits for the
-//! default stream waits for what was issued there, and by that for what blocking streams had been given before, but not for what they
-//! were given since: the manual promises no more.
+//! Programming Guide, "Default Stream", "Implicit Synchronization"). Non-blocking streams have no part in that. A host that waits for a stream waits for
+//! what was issued there, and for what that had to wait for, but not for what the default stream, or blocking ones, were
+//! given since: the manual promises no more.
 //!
 //! Each operation has a vector clock (Mattern 1989) over the host and the streams. [`Order::sequence`] gives one
 //! sequence that a machine could execute, chosen by a schedule: any linear extension of the order is one.
@@ -99,9 +99,15 @@ impl Order {
             HOST => StreamKind::NonBlocking,
             stream => kinds.get(stream - 1).copied().unwrap_or_default(),
         };
-        let blocking: Vec<usize> = (0..agents)
-            .filter(|agent| kind(*agent) == StreamKind::Blocking)
-            .collect();
+        // Whom an action on an agent waits for, without its being said.
+        let implied = |agent: usize| -> Vec<usize> {
+            let other = match kind(agent) {
+                StreamKind::NonBlocking => return Vec::new(),
+                StreamKind::Blocking => StreamKind::Legacy,
+                StreamKind::Legacy => StreamKind::Blocking,
+            };
+            (0..agents).filter(|a| kind(*a) == other).collect()
+        };
         let mut clocks = vec![vec![0u32; agents]; agents];
         let mut events: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         let mut stamps = Vec::new();
@@ -115,9 +121,8 @@ impl Order {
             // What is issued comes after what the host knows.
             let host = clocks[HOST].clone();
             join(&mut clocks[agent], &host);
-            let legacy = kind(agent) == StreamKind::Legacy;
-            for stream in blocking.iter().filter(|_| legacy) {
-                let stream = clocks[*stream].clone();
+            for stream in implied(agent) {
+                let stream = clocks[stream].clone();
                 join(&mut clocks[agent], &stream);
             }
             let mut stamp = None;
@@ -142,10 +147,6 @@ impl Order {
                     let stream = clocks[stream + 1].clone();
                     join(&mut clocks[HOST], &stream);
                 }
-            }
-            for stream in blocking.iter().filter(|_| legacy) {
-                let action = clocks[agent].clone();
-                join(&mut clocks[*stream], &action);
             }
             stamps.push(stamp);
         }

@@ -278,7 +278,9 @@ impl Session {
         findings.append(&mut self.detectors.take_notes());
         findings.append(&mut self.extra);
         if let Some((concurrent, _)) = self.concurrent {
-            for (launch, stop) in self.waiting {
+            // What stopped the session leaves open what the others wait for.
+            let known = self.stopped.is_none();
+            for (launch, stop) in self.waiting.into_iter().filter(|_| known) {
                 if !concurrent.is_raced(launch as usize) {
                     findings.extend(finding(&stop, launch));
                 }
