@@ -3,9 +3,9 @@
 use super::failure::Failure;
 use super::progress::Progress as Live;
 use crate::catalog::error::RENEW;
-use crate::catalog::load::{Catalog, Entry, NoSuchCase};
+use crate::catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use crate::catalog::runner::{self, Progress, Trials};
-use crate::catalog::token;
+use crate::catalog::token::{self, TokenError};
 use crate::catalog::trial::{self, Settings, Trial};
 use crate::exit;
 use crate::report::{Format, Report, render, terminal};
@@ -208,7 +208,11 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
 pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let (entry, draw) = token::follow(&catalog, &args.token).map_err(|error| {
-        Failure::usage(error.to_string()).help("`racetrap run CASE -v` prints tokens")
+        let help = match error {
+            TokenError::Case(Unresolved::Several { .. }) => "write more of the case's name",
+            _ => "`racetrap run CASE -v` prints tokens",
+        };
+        Failure::usage(error.to_string()).help(help)
     })?;
     let settings = Settings {
         wall: Duration::from_secs(60),
