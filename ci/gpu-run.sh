@@ -11,7 +11,7 @@
 # a part (`--partition`, a few cases) take a folder each.
 #
 # Environment, all optional:
-#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and verdicts go (default FOLDER/results)
+#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and recordings go (default FOLDER/results)
 #   RACETRAP_PROFILE_LIMIT=SECONDS   for each profile (default 900)
 #   RACETRAP_REQUIRE_GPU=0           let the simulator judge where there is no GPU, instead of failing
 set -uo pipefail
