@@ -70,7 +70,7 @@ pub enum PlanError {
         /// The kernel.
         entry: String,
     },
-    /// A name that stands for nothing; [`super::check`] refuses such cases first.
+    /// A name that stands for nothing; [`crate::catalog::check`] refuses such cases first.
     #[error("no buffer `{name}`")]
     NoBuffer {
         /// The name.
