@@ -318,6 +318,11 @@ impl<'c> Prepared<'c> {
         find(&self.programs, planned)
     }
 
+    /// Whether strong loads of its kernels may return older values than the last.
+    pub fn reads_older_values(&self) -> bool {
+        self.programs.values().any(|p| p.facts.older_values)
+    }
+
     /// Puts a plan's buffers into memory.
     fn load(&self, device: &mut Device, plan: &Plan) -> Result<Vec<u64>, MachineError> {
         let mut addresses = Vec::new();

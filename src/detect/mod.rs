@@ -22,7 +22,7 @@ use crate::finding::Finding;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
 use race::block::lanes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -38,6 +38,8 @@ pub struct Detectors {
     others: BTreeMap<usize, Box<perf::Perf>>,
     /// Where operations of the host program may run at the same time.
     footprint: Option<Box<footprint::Recorder>>,
+    /// Loads that returned older values than the last, in the launch that runs.
+    older: BTreeSet<Site>,
 }
 
 impl Detectors {
@@ -76,7 +78,11 @@ impl Detectors {
         all.merge(self.barriers.take_findings());
         all.merge(self.warps.take_findings());
         all.merge(self.memory.take_findings());
-        all.into_sorted()
+        let mut all = all.into_sorted();
+        for finding in &mut all {
+            finding.older = self.older.iter().copied().collect();
+        }
+        all
     }
 
     /// What was counted in all kernels: notes on performance.
@@ -90,6 +96,7 @@ impl Detectors {
 impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
+        self.older.clear();
         self.races.launch_begins(shape);
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
@@ -146,6 +153,9 @@ impl Observer for Detectors {
         if let Some(footprint) = &mut self.footprint {
             footprint.access(access);
         }
+    }
+    fn older_value(&mut self, site: Site) {
+        self.older.insert(site);
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);
