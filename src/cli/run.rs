@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::progress::Progress as Live;
-use crate::catalog::load::{Catalog, Entry};
+use crate::catalog::error::RENEW;
+use crate::catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use crate::catalog::runner::{self, Progress, Trials};
-use crate::catalog::token;
+use crate::catalog::token::{self, TokenError};
 use crate::catalog::trial::{self, Settings, Trial};
 use crate::exit;
 use crate::report::{Format, Report, render, terminal};
@@ -43,11 +44,18 @@ impl Where {
         };
         catalog.map_err(|errors| {
             let count = errors.0.len();
-            Failure::usage(match count {
+            let failure = Failure::usage(match count {
                 1 => "the catalogue has a mistake".to_string(),
                 n => format!("the catalogue has {n} mistakes"),
             })
-            .text(errors.to_string())
+            .text(errors.to_string());
+            match &self.catalog {
+                Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
+                    "`racetrap catalog renew {}` makes what is generated there, with the CUDA compiler",
+                    folder.display()
+                )),
+                _ => failure,
+            }
         })
     }
 }
@@ -200,7 +208,11 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
 pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let (entry, draw) = token::follow(&catalog, &args.token).map_err(|error| {
-        Failure::usage(error.to_string()).help("`racetrap run CASE -v` prints tokens")
+        let help = match error {
+            TokenError::Case(Unresolved::Several { .. }) => "write more of the case's name",
+            _ => "`racetrap run CASE -v` prints tokens",
+        };
+        Failure::usage(error.to_string()).help(help)
     })?;
     let settings = Settings {
         wall: Duration::from_secs(60),
@@ -224,13 +236,16 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
 
 /// The cases that patterns select; one that selects none is the error.
 pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
-    catalog.select(patterns).map_err(|none| {
-        let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
-        match none.near {
-            Some(near) => failure.help(format!("did you mean `{near}`?")),
-            None => failure.help("`racetrap list` shows them all"),
-        }
-    })
+    catalog.select(patterns).map_err(none)
+}
+
+/// A pattern that selects no case, and what to do about it.
+pub fn none(none: NoSuchCase) -> Failure {
+    let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
+    match none.near {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help("`racetrap list` shows them all"),
+    }
 }
 
 fn styles(color: bool) -> (Style, Style) {
