@@ -2,6 +2,7 @@
 
 use super::claim::{Prediction, Ruling};
 use super::decide::{Decided, Looked};
+use crate::report::terminal::counted;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -63,8 +64,8 @@ pub fn sums(all: &[Decided]) -> String {
         n => format!(", {n} undecided"),
     };
     format!(
-        "{} claims: {} confirmed, {} refuted, {} depend on something{undecided}",
-        all.len(),
+        "{}: {} confirmed, {} refuted, {} depend on something{undecided}",
+        counted(all.len() as u64, "claim"),
         count(Ruling::Confirmed),
         count(Ruling::Refuted),
         count(Ruling::Depends)
