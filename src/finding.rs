@@ -148,6 +148,10 @@ pub struct Finding {
     pub detail: Detail,
     /// How often it happened.
     pub count: u64,
+    /// The loads that returned older values than the last in that run, by instruction ([`Observer::older_value`]).
+    ///
+    /// [`Observer::older_value`]: crate::simt::observer::Observer::older_value
+    pub older: Vec<Site>,
 }
 
 impl Finding {

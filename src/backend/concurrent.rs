@@ -108,6 +108,7 @@ impl Concurrent {
                     }),
                     detail: Detail::None,
                     count: 0,
+                    older: Vec::new(),
                 };
                 self.found.entry(key).or_insert_with(finding).count += 1;
             }

@@ -258,6 +258,8 @@ pub struct Draws<'a> {
     pub case: &'a Case,
     /// The schedule of all runs, where it is given.
     pub schedule: Option<ScheduleSpec>,
+    /// Whether a kernel of the case may read older values than the last: then some runs are not sequentially consistent.
+    pub weak: bool,
     /// Which run of the case this is, from 0.
     pub run: u32,
 }
@@ -301,8 +303,10 @@ impl Strategy for Draws<'_> {
                 seed,
                 depth: 1 + below(3) as u32,
             },
+            (None, 2) if self.weak => ScheduleSpec::Weak { seed: None },
             (None, 2) if self.run % 8 == 6 => ScheduleSpec::Lockstep,
             (None, 2) => ScheduleSpec::LaneByLane,
+            (None, _) if self.weak => ScheduleSpec::Weak { seed: Some(seed) },
             (None, _) => ScheduleSpec::Random { seed },
         };
         let draw = Draw {
@@ -347,6 +351,11 @@ impl DrawTree {
             _ if fixed => &[],
             ScheduleSpec::Lockstep => &[],
             ScheduleSpec::LaneByLane => &[ScheduleSpec::Lockstep],
+            ScheduleSpec::Weak { seed: Some(_) } => &[
+                ScheduleSpec::Lockstep,
+                ScheduleSpec::LaneByLane,
+                ScheduleSpec::Weak { seed: None },
+            ],
             _ => &[ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane],
         };
         let inputs: &[Inputs] = match draw.inputs {
@@ -501,6 +510,7 @@ mod tests {
             let draws = Draws {
                 case: &case,
                 schedule: None,
+                weak: false,
                 run,
             };
             let draw = draws.new_tree(&mut runner).unwrap().current();
@@ -538,6 +548,7 @@ mod tests {
             let draws = Draws {
                 case: &case,
                 schedule: None,
+                weak: false,
                 run,
             };
             let mut tree = draws.new_tree(&mut runner).unwrap();

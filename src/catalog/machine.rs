@@ -440,6 +440,11 @@ impl<'c> Prepared<'c> {
         find(&self.programs, planned)
     }
 
+    /// Whether strong loads of its kernels may return older values than the last.
+    pub fn reads_older_values(&self) -> bool {
+        self.programs.values().any(|p| p.facts.older_values)
+    }
+
     /// A finding in terms of the lines of the kernel and of the case.
     pub fn seen(&self, plan: &Plan, finding: &Finding) -> Seen {
         let file = self.entry.kernel_file();

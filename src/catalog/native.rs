@@ -205,6 +205,7 @@ impl Tester<'_> {
                 case: self.case(),
                 // A GPU has its own.
                 schedule: Some(ScheduleSpec::Lockstep),
+                weak: false,
                 run,
             };
             let draw = match draws.new_tree(&mut random) {

@@ -52,6 +52,7 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
         let draws = Draws {
             case,
             schedule,
+            weak: prepared.reads_older_values(),
             run,
         };
         let draw = match draws.new_tree(&mut runner) {

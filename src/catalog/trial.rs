@@ -335,6 +335,7 @@ impl<'a> Trier<'a> {
             let draws = Draws {
                 case: self.case(),
                 schedule,
+                weak: self.prepared.reads_older_values(),
                 run,
             };
             let draw = match draws.new_tree(&mut runner) {

@@ -76,7 +76,7 @@ pub struct RunArgs {
     /// Runs of each case [default: as the case says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
-    /// Run under one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH
+    /// Run under one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED
     #[arg(long, value_name = "SPEC")]
     schedule: Option<ScheduleSpec>,
 }

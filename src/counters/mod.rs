@@ -54,6 +54,7 @@ fn planned(entry: &Entry) -> Result<Plan, Uncounted> {
     let draws = Draws {
         case,
         schedule: Some(ScheduleSpec::Lockstep),
+        weak: false,
         run: 0,
     };
     let draw = draws

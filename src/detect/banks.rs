@@ -123,6 +123,7 @@ impl Banks {
                     degree: c.degree,
                 },
                 count: c.wavefronts - c.requests,
+                older: Vec::new(),
             })
     }
 }

@@ -81,6 +81,7 @@ impl Detector {
             place: None,
             detail,
             count: 1,
+            older: Vec::new(),
         });
     }
 

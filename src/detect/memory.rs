@@ -54,6 +54,7 @@ impl Detector {
             }),
             detail: Detail::None,
             count: u64::from(fault.mask.count_ones()),
+            older: Vec::new(),
         });
     }
 

@@ -24,7 +24,7 @@ use crate::finding::{Finding, Findings};
 use crate::simt::ids::*;
 use crate::simt::observer::*;
 use race::block::lanes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -45,6 +45,8 @@ pub struct Detectors {
     others: BTreeMap<usize, Box<perf::Perf>>,
     /// Where operations of the host program may run at the same time.
     footprint: Option<Box<footprint::Recorder>>,
+    /// Loads that returned older values than the last, in the launch that runs.
+    older: BTreeSet<Site>,
 }
 
 impl Detectors {
@@ -88,7 +90,11 @@ impl Detectors {
         if let Some(non_coherent) = &mut self.non_coherent {
             all.merge(non_coherent.take_findings());
         }
-        all.into_sorted()
+        let mut all = all.into_sorted();
+        for finding in &mut all {
+            finding.older = self.older.iter().copied().collect();
+        }
+        all
     }
 
     /// What was counted in all kernels: notes on performance.
@@ -102,6 +108,7 @@ impl Detectors {
 impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
+        self.older.clear();
         self.races.launch_begins(shape);
         self.non_coherent = shape
             .non_coherent
@@ -173,6 +180,9 @@ impl Observer for Detectors {
         if let Some(footprint) = &mut self.footprint {
             footprint.access(access);
         }
+    }
+    fn older_value(&mut self, site: Site) {
+        self.older.insert(site);
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);

@@ -155,6 +155,7 @@ impl Detector {
             }),
             detail: Detail::None,
             count: 1,
+            older: Vec::new(),
         });
     }
 

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 const BLOCKS: u32 = 2;
-const WARPS: u32 = 2;
-const THREADS: u32 = 40;
+const WARPS: u32 = 3;
+const THREADS: u32 = 72;
 
 /// One step of a random program, before it is made to fit who is still there.
 #[derive(Clone, Debug)]
@@ -156,9 +156,9 @@ fn step(kinds: Kinds) -> impl Strategy<Value = Step> {
             .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
         2 => (0..BLOCKS).prop_map(Step::Barrier),
         fine => (0..BLOCKS, prop_oneof![Just(ALL), mask()], prop_oneof![Just(ALL), Just(0), mask()])
-            .prop_map(|(b, m, n)| Step::Part(b, [m, n])),
+            .prop_map(|(b, m, n)| Step::Part(b, [m, n, 0])),
         fine => (who.clone(), mask()).prop_map(|((b, w), m)| Step::Arrive(b, w, m)),
-        fine => (who, mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+        1 => (who, mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
     ]
 }
 

@@ -30,6 +30,7 @@ impl Detector {
                 place: None,
                 detail: Detail::Masks { members, lanes },
                 count: 1,
+                older: Vec::new(),
             });
         };
         match misuse {

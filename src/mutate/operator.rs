@@ -3,8 +3,8 @@
 //! What counts as weaker follows the PTX ISA, "Memory Consistency Model" (strong operations, scope) and
 //! "Parallel Synchronization and Communication Instructions". Some weakenings are left out on purpose:
 //!
-//! - `fence.sc` to `fence.acq_rel`: they differ in executions that are not sequentially consistent, of which the simulator
-//!   has none, so every such mutant would survive and nothing would follow from it.
+//! - `fence.sc` to `fence.acq_rel`: nearly every `__threadfence()` is part of a release or acquire pattern, for which the weaker
+//!   fence does as well; those that are there for more are found when they are removed.
 //! - proxy fences, and the fence of mbarriers: they order asynchronous and texture accesses, which the simulator does not have.
 //!
 //! - operations on shared memory to `.cta` scope: without clusters no thread of another block can reach them, so both are the same.
@@ -108,8 +108,8 @@ impl Change {
             _ => false,
         };
         ordering.then_some(
-            "atomics and volatile accesses are no race, but hardware may let others see them in another order: \
-             whether it is needed for that is not told",
+            "atomics and volatile accesses are no race, but others may see them in another order: some of the orders that the memory \
+             model allows were tried, not all",
         )
     }
 }

@@ -13,6 +13,7 @@ use crate::rules::Rule;
 use crate::simt::ids::Dim3;
 use crate::simt::observer::{BarrierFault, NoValue, Order, Scope};
 use crate::simt::program::SiteInfo;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One launch, as a diagnostic needs it.
@@ -72,7 +73,10 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         level: finding.rule.level(),
         title: title(finding, names),
         labels,
-        notes: notes(finding, names, &guilty),
+        notes: notes(finding, names, &guilty)
+            .into_iter()
+            .chain(kernel.and_then(|k| older(finding, k)))
+            .collect(),
         help: help::help(finding, &guilty, kernel, &scene.steps),
         replay: None,
         count: finding.count,
@@ -469,6 +473,30 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
     }
     notes.dedup();
     notes
+}
+
+/// Which loads returned older values than the last: without that it may never be seen.
+fn older(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
+    let lines = finding.older.iter().filter_map(|site| {
+        let lines = &view.sites.get(site.0 as usize)?.lines;
+        let own = lines
+            .iter()
+            .find(|l| !of_toolkit(&l.file))
+            .or(lines.first())?;
+        Some(own.line)
+    });
+    let lines: BTreeSet<u32> = lines.filter(|line| *line > 0).collect();
+    let at = match &lines.iter().map(u32::to_string).collect::<Vec<_>>()[..] {
+        _ if finding.older.is_empty() => return None,
+        [] => "a strong load".to_owned(),
+        [one] => format!("the load at line {one}"),
+        [most @ .., last] => format!("a load at lines {} or {last}", most.join(", ")),
+    };
+    Some(format!(
+        "in this run {at} returned a value that had been overwritten, as the memory model lets it: \
+         `__threadfence()` (`fence.sc`) between a thread's write and its read of what another one writes forbids that on both \
+         sides, and so does an acquire that reads what was released after the write"
+    ))
 }
 
 /// Where an access outside lies, and what the memory was declared as.

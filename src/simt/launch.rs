@@ -12,6 +12,7 @@ use super::exec::{Core, Ran, Range, Turn};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
+use super::older::OlderValues;
 use super::program::Program;
 use super::schedule::{Decision, Runnable, ScheduleSpec, Trace};
 use super::state::*;
@@ -136,7 +137,8 @@ pub fn launch<O: Observer>(
         limits,
         started: Instant::now(),
         steps: AtomicU64::new(0),
-        apart: *schedule == ScheduleSpec::LaneByLane,
+        apart: schedule.is_apart(),
+        weak: schedule.is_weak() && program.facts.older_values,
         state_bytes: state_bytes(program, &geometry),
     };
     let blocks = launch.grid.count() as u32;
@@ -157,8 +159,11 @@ pub fn launch<O: Observer>(
             )
         }
         None => {
-            let several =
-                jobs > 1 && blocks > 1 && program.facts.blocks_commute && !launch.cooperative;
+            let several = jobs > 1
+                && blocks > 1
+                && program.facts.blocks_commute
+                && !launch.cooperative
+                && !grid.weak;
             if several && grid.in_parallel(device, blocks, jobs, observer) {
                 stats.parallel = true;
                 Ok(())
@@ -322,6 +327,8 @@ struct Grid<'a> {
     started: Instant,
     steps: AtomicU64,
     apart: bool,
+    /// Whether strong loads may return older values.
+    weak: bool,
     state_bytes: u64,
 }
 
@@ -345,6 +352,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
         self.0.access(access);
+    }
+    fn older_value(&mut self, site: Site) {
+        self.0.older_value(site);
     }
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.0.fence(site, who, mask, order, scope);
@@ -396,7 +406,7 @@ impl<'a> Grid<'a> {
         parallel: bool,
     ) -> Core<'c, O> {
         let pool = (&self.program.const_w[..], self.const_d);
-        Core::new(
+        let mut core = Core::new(
             self.program,
             device,
             self.geometry,
@@ -405,7 +415,10 @@ impl<'a> Grid<'a> {
             observer,
             self.output,
             parallel,
-        )
+        );
+        // A sweep reads the oldest values everywhere; schedules that decide say where.
+        core.older = self.weak.then(|| Box::new(OlderValues::new()));
+        core
     }
 
     fn block<O: Observer>(&self, core: &mut Core<'_, O>, id: u32) -> Block {
@@ -662,8 +675,8 @@ impl<'a> Grid<'a> {
                     }
                     Ok(()) => moved = true,
                 }
-                if block.live == 0 && O::WATCHES {
-                    core.observer.block_ends(block.id);
+                if block.live == 0 {
+                    core.block_ends(block.id);
                 }
             }
             self.spend(&mut core, &resident)?;
@@ -750,14 +763,15 @@ impl<'a> Grid<'a> {
                 limit: u32::MAX,
             };
             let before = core.steps;
+            if let Some(older) = &mut core.older {
+                older.wanted = decision.older;
+            }
             let ran = core.run(block, w, s, turn)?;
             let long = core.steps - before >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX;
             tired = (ran == Ran::Tired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {
-                if O::WATCHES {
-                    core.observer.block_ends(block.id);
-                }
+                core.block_ends(block.id);
                 resident.remove(b);
                 tired = None;
             }

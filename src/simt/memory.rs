@@ -27,7 +27,7 @@ pub const WINDOW: u64 = 1 << 24;
 /// `cudaMalloc` aligns to 256 bytes at least (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALIGN: u64 = 256;
 /// Bytes between allocations that belong to nobody.
-const GAP: u64 = 256;
+const GAP: u64 = 4096;
 /// The device heap's default size (CUDA C++ Programming Guide, "Heap Memory Allocation").
 const HEAP: u64 = 8 << 20;
 
@@ -368,7 +368,7 @@ impl Device {
         let end = self
             .allocations
             .last()
-            .map_or(0, |a| a.offset + a.bytes + GAP);
+            .map_or(GAP, |a| a.offset + a.bytes + GAP);
         let offset = end.next_multiple_of(ALIGN);
         let left = self.limit.saturating_sub(offset);
         if bytes > left {

@@ -6,8 +6,10 @@
 //! A warp is a set of *splits*, lanes that share a program counter; lanes may be
 //! scheduled apart, as they have been since Volta (CUDA C++ Programming Guide,
 //! "Independent Thread Scheduling"), and come together again where their paths do.
-//! Memory is sequentially consistent: weak behaviour is found by the detectors
-//! from what orders accesses, not by luck from what values they return.
+//! Memory is sequentially consistent under most schedules: what is missing is found by the detectors
+//! from what orders accesses, not by luck from what values they return. Where threads
+//! decide by the values of strong loads that is not enough; under the `weak` schedules such loads
+//! return older values too, where the memory model lets them (`older.rs`).
 
 pub mod alu;
 mod exec;
@@ -16,6 +18,7 @@ mod launch;
 pub mod lower;
 pub mod memory;
 pub mod observer;
+mod older;
 pub mod op;
 pub mod program;
 pub mod schedule;

@@ -505,6 +505,12 @@ pub trait Observer: Sized + Send {
     fn access(&mut self, access: &Access<'_>) {
         let _ = access;
     }
+    /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
+    /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
+    /// [`Observer::access`] follows for the lane: the load orders nothing.
+    fn older_value(&mut self, site: Site) {
+        let _ = site;
+    }
     /// A fence was executed by the lanes of `mask`.
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         let _ = (site, who, mask, order, scope);

@@ -321,14 +321,14 @@ fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<(usize, 
     (bytes * 2 <= GROWN).then_some((index, bytes))
 }
 
-/// Buffers in a device's memory, guessed ones with room behind them.
+/// Buffers in a device's memory, each with room behind it: what reaches far outside must not land in another one.
 struct Buffers<'a>(&'a mut Device);
 
 impl Memory for Buffers<'_> {
     fn buffer(
         &mut self,
         name: &str,
-        guessed: bool,
+        _: bool,
         length: u64,
         bytes: Option<Vec<u8>>,
     ) -> Result<u64, Failure> {
@@ -341,10 +341,8 @@ impl Memory for Buffers<'_> {
         if let Some(bytes) = bytes {
             self.0.write(address, &bytes).map_err(full)?;
         }
-        if guessed {
-            let gap = self.0.alloc(GAP, "").map_err(full)?;
-            self.0.free(gap).map_err(full)?;
-        }
+        let gap = self.0.alloc(GAP, "").map_err(full)?;
+        self.0.free(gap).map_err(full)?;
         Ok(address)
     }
 }

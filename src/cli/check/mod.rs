@@ -103,7 +103,7 @@ pub struct KernelArgs {
         help_heading = "Schedules"
     )]
     pub(super) seed: u64,
-    /// Try one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, replay:TRACE
+    /// Try one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, replay:TRACE
     #[arg(long, value_name = "SPEC", help_heading = "Schedules")]
     pub(super) schedule: Option<ScheduleSpec>,
     /// Budget of a launch, in warp-instructions
@@ -227,7 +227,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
         args.kernel.seed,
     )?;
 
-    let schedules = schedules(&args.kernel);
+    let schedules = schedules(&args.kernel, &programs);
     let exploration = Exploration {
         geometry: &geometry,
         cooperative: args.kernel.cooperative,
@@ -347,21 +347,12 @@ fn affordable(geometry: &geometry::Geometry, steps: u64) -> Result<(), Failure> 
     .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
 }
 
-fn schedules(args: &KernelArgs) -> Vec<ScheduleSpec> {
+fn schedules(args: &KernelArgs, programs: &[Program]) -> Vec<ScheduleSpec> {
     if let Some(one) = &args.schedule {
         return vec![one.clone()];
     }
-    let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
-    let chances = (0..).flat_map(|k| {
-        let seed = args.seed.wrapping_add(k);
-        [
-            ScheduleSpec::Random { seed },
-            ScheduleSpec::Pct { seed, depth: 3 },
-        ]
-    });
-    sweeps
-        .into_iter()
-        .chain(chances)
+    let weak = programs.iter().any(|p| p.facts.older_values);
+    ScheduleSpec::all(args.seed, weak)
         .take(args.schedules as usize)
         .collect()
 }

@@ -57,7 +57,7 @@ pub fn mutants(
     let threads = geometry.grid.count() * geometry.block.count();
     let parameters = parameters::Parameters::of(&build.module, &name, input.source.as_ref());
     let mut plan = plan::Plan::new(parameters, &args.arguments, threads, args.seed)?;
-    let schedules = schedules(args);
+    let schedules = schedules(args, std::slice::from_ref(&program));
     let mut exploration = Exploration {
         geometry: &geometry,
         cooperative: args.cooperative,

@@ -268,7 +268,7 @@ pub struct View<'a> {
     pub warp_floor: Stamp,
     /// Whether the shadow is one of global memory.
     pub global: bool,
-    /// Whether threads may be ordered other than by whole-block barriers and within warps.
+    /// Whether threads may be ordered other than by the block's floor and within warps.
     pub fine_sync: bool,
 }
 

@@ -16,8 +16,8 @@
 //! | far pair | warps of two or more blocks; two of different blocks are kept | [`PAIR`]; `r_stamp` [`FAR`] |
 //! | list | everybody, exactly | `r_stamp` [`LIST`], `r_mask` 0, `r_tag` the index |
 //!
-//! Pairs are used where threads of different warps can only be ordered by a barrier of the
-//! whole block ([`View::fine_sync`] is false): then whoever writes later, one of the two is
+//! Pairs are used where threads of different warps can only be ordered by the floor that a barrier of the
+//! whole block raises ([`View::fine_sync`] is false): then whoever writes later, one of the two is
 //! in another warp and as unordered as all those that were forgotten.
 
 use super::block::View;
@@ -305,7 +305,7 @@ impl Cells {
             let replace = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
             let room = u32::from(rt[i] & TWIN == 0) | u32::from(rt2[i] == tag);
             let fits = current & (first | room);
-            let pair = u32::from(rt[i] & PAIR != 0) & floor.pair_stays(rs[i], rw[i]);
+            let pair = regular & u32::from(rt[i] & PAIR != 0) & floor.pair_stays(rs[i], rw[i]);
             let other = u32::from(rm[i] != 0) & u32::from(rt[i] & (PAIR | TWIN) == 0) & (mine ^ 1);
             let meets = regular & other & floor.in_block(rw[i]) & (dead ^ 1);
             bad |= (dead | replace | fits | pair | meets) ^ 1;
@@ -591,7 +591,7 @@ impl Cells {
             return self.set_pair(at, old[0], e, v);
         }
         let pair = stamp != LIST && !single;
-        if pair && v.in_block(e.warp) {
+        if pair && !v.fine_sync && v.in_block(e.warp) {
             // The pair stands for it: whoever is unordered with it is so with one of the two.
             return;
         }

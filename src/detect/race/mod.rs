@@ -151,7 +151,8 @@ impl Shape {
             block_floor: block.floor,
             warp_floor: w.floor,
             global,
-            fine_sync: self.fine_sync,
+            // Once threads have exited that a barrier did not order, floors don't tell the whole.
+            fine_sync: self.fine_sync || !block.base.is_empty(),
         }
     }
 }

@@ -203,6 +203,7 @@ impl Reporter {
             }),
             detail: Detail::None,
             count: 1,
+            older: Vec::new(),
         });
     }
 }

@@ -286,11 +286,15 @@ impl Location {
     }
 }
 
-/// Whether a thread's operation on a location leaves something there that others can learn.
+/// Whether a thread's operation on a location that carries nothing leaves something there that others can learn, or completes an
+/// acquire pattern that an earlier read of the thread began.
 pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
     op.writes && op.releases
         || block.thread(op.warp, op.lane).is_some_and(|t| {
-            !t.sc.is_empty() || op.writes && !(t.release.is_empty() && t.releases.is_empty())
+            let pending = || t.pending.iter().any(|(name, _)| *name == op.name);
+            !t.sc.is_empty()
+                || op.writes && !(t.release.is_empty() && t.releases.is_empty())
+                || op.acquires && pending()
         })
 }
 

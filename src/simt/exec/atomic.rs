@@ -2,10 +2,12 @@
 
 use super::Core;
 use super::memory::belongs;
+use super::older::place;
 use crate::simt::alu::{Mask, float};
 use crate::simt::ids::*;
 use crate::simt::memory::*;
 use crate::simt::observer::*;
+use crate::simt::older::Who;
 use crate::simt::op::*;
 use crate::simt::state::*;
 
@@ -78,6 +80,9 @@ impl<O: Observer> Core<'_, O> {
         if O::WATCHES && reads && !self.is_written(block, space, good, bytes) {
             self.uninitialized(block, w, space, good, bytes, None, site);
         }
+        if let Some(older) = &mut self.older {
+            older.tick();
+        }
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;
         for l in lanes_of(good) {
@@ -98,6 +103,18 @@ impl<O: Observer> Core<'_, O> {
                         &mut wrote,
                     )
                 };
+                if let Some(older) = &mut self.older {
+                    let who = Who {
+                        block: block.id,
+                        warp: w,
+                        lane: LaneId(l as u8),
+                    };
+                    let new = (wrote >> l & 1 != 0).then(|| match space {
+                        Space::Shared => shared.read(at, u32::from(op.element).min(8), l),
+                        _ => self.device.arena.read(at, u32::from(op.element).min(8), l),
+                    });
+                    older.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
+                }
                 let d = op.d[k];
                 if d != Slot::NONE {
                     match op.element {

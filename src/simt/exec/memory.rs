@@ -168,6 +168,7 @@ impl<O: Observer> Core<'_, O> {
             return;
         }
         let who = block.who(w);
+        let before = self.before_store(block, op, space, good);
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let plain = op.element == 4 && op.count == 1 && matches!(op.class, Class::W(32));
         let mut written = true;
@@ -238,16 +239,26 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
+        let settled = if self.older.is_some() && matches!(space, Space::Global | Space::Shared) {
+            if let Some(before) = before {
+                self.after_store(block, w, op, space, &before);
+                good
+            } else {
+                self.older_values(block, w, op, space, good, site)
+            }
+        } else {
+            good
+        };
         if O::WATCHES && !op.private {
             if !written {
                 let padded = op.copies.then_some(u32::from(op.element));
                 self.uninitialized(block, w, space, good, bytes, padded, site);
             }
-            if matches!(space, Space::Global | Space::Shared | Space::Const) {
+            if matches!(space, Space::Global | Space::Shared | Space::Const) && settled != 0 {
                 self.observer.access(&Access {
                     site,
                     who,
-                    mask: good,
+                    mask: settled,
                     space,
                     address: &self.address,
                     element: u32::from(op.element),
@@ -541,7 +552,7 @@ fn load<S: Words>(
 
 /// Puts a loaded element into its register, extended to the register's width
 /// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
-fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize, value: [u64; 2]) {
+pub(super) fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize, value: [u64; 2]) {
     let slot = op.regs[k];
     if slot == Slot::NONE {
         return;

@@ -10,6 +10,7 @@ mod atomic;
 mod barrier;
 mod call;
 mod memory;
+mod older;
 mod special;
 mod system;
 pub(crate) mod undefined;
@@ -20,6 +21,7 @@ use super::ids::*;
 use super::launch::Geometry;
 use super::memory::Device;
 use super::observer::{Divergence, Observer};
+use super::older::OlderValues;
 use super::op::*;
 use super::program::Program;
 use super::state::*;
@@ -74,6 +76,8 @@ pub(crate) struct Core<'a, O: Observer> {
     pub steps: u64,
     /// For each instruction, the allocation that its last global access hit.
     pub(super) recent: Vec<Range>,
+    /// Where strong loads may return older values.
+    pub older: Option<Box<OlderValues>>,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
@@ -103,9 +107,20 @@ impl<'a, O: Observer> Core<'a, O> {
             parallel,
             steps: 0,
             recent: vec![Range::default(); program.sites.len()],
+            older: None,
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
+        }
+    }
+
+    /// All threads of a block have ended.
+    pub fn block_ends(&mut self, block: BlockId) {
+        if let Some(older) = &mut self.older {
+            older.block_ends(block);
+        }
+        if O::WATCHES {
+            self.observer.block_ends(block);
         }
     }
 
@@ -247,6 +262,9 @@ impl<'a, O: Observer> Core<'a, O> {
                     pc += 1;
                 }
                 Op::Fence(order, scope) => {
+                    if self.older.is_some() {
+                        self.fence_for_older(block.id, w, active, *order);
+                    }
                     if active != 0 && O::WATCHES {
                         self.observer
                             .fence(i.site, block.who(w), active, *order, *scope);

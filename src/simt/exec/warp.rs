@@ -265,6 +265,9 @@ impl<O: Observer> Core<'_, O> {
             .iter()
             .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
         let kind = parties[0].1.kind;
+        if self.older.is_some() {
+            self.meeting_for_older(who.block, w, lanes);
+        }
         if O::WATCHES {
             let sync = if kind == WarpKind::Sync {
                 WarpSyncKind::Barrier

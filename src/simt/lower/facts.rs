@@ -34,6 +34,8 @@ pub struct Facts {
     pub steered: bool,
     /// Whether such a value may reach memory.
     pub order_in_results: bool,
+    /// Whether a strong load may return something else than the last value.
+    pub older_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
     pub control_only: Arc<[bool]>,
 }
@@ -168,6 +170,11 @@ fn accesses(program: &Program, facts: &mut Facts) {
         see(a.space, a.element, true, !a.used && commutative(a));
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
+    facts.older_values = program.memory_ops.iter().any(|m| {
+        let between =
+            may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
+        !m.store && between && m.order.is_strong()
+    });
     facts.fine_sync = program.code.iter().any(|i| match &i.op {
         Op::Fence(..) => true,
         Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,

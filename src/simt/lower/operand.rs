@@ -4,6 +4,7 @@ use super::Lowering;
 use super::scope::{Binding, class_of};
 use super::symbols::{DYNAMIC_SHARED, literal_bits};
 use crate::ptx::ast::{Operand, ScalarType};
+use crate::simt::ids::LANES;
 use crate::simt::op::*;
 use crate::simt::program::{Program, Relocation};
 use std::collections::HashMap;
@@ -175,6 +176,10 @@ impl Lowering<'_> {
         }
         match operand {
             Operand::Not(inner) => Ok(self.source(inner, class, ty)?.inverted()),
+            // PTX ISA, "Predefined Constants".
+            Operand::Name(name, None) if name == "WARP_SZ" => {
+                self.literal(&Operand::Int(LANES as u64, false), class, ty)
+            }
             Operand::Name(name, None) => self.address_constant(name, 0, class),
             Operand::Offset(name, offset) => self.address_constant(name, *offset, class),
             Operand::Vector(parts) => self.packed(parts, class),

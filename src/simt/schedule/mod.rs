@@ -11,7 +11,11 @@
 //! * `random:SEED` — any warp, any part of a warp;
 //! * `pct:SEED:DEPTH` — strict priorities with DEPTH changes (Burckhardt et al., "A Randomized
 //!   Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010);
+//! * `weak:SEED` — as `random:SEED`, and strong loads sometimes return a value that has been overwritten, where
+//!   the memory model lets them ([`super::older`]);
 //! * `replay:TRACE` — decisions written down by another run.
+//!
+//! `weak` alone sweeps as `lane-by-lane` does, with the oldest value that each strong load may return.
 //!
 //! A run is determined by the program, its input and its schedule.
 
@@ -49,6 +53,8 @@ pub struct Decision {
     pub lanes: Mask,
     /// Memory and synchronisation operations before the next decision.
     pub visible: u32,
+    /// Whether strong loads return the oldest value that they may, not the last one.
+    pub older: bool,
 }
 
 /// A strategy that decides.
@@ -77,18 +83,64 @@ pub enum ScheduleSpec {
         /// Number of changes.
         depth: u32,
     },
+    /// Executions that are not sequentially consistent.
+    Weak {
+        /// Seed of random choices; without one, each lane as far as it can, reading the oldest values.
+        seed: Option<u64>,
+    },
     /// Decisions of another run.
     Replay(Trace),
 }
 
 impl ScheduleSpec {
+    /// The schedules that are worth trying where the result may depend on them, without an end: the sweeps, then random
+    /// ones from `seed` on. `weak` tells whether the kernel may read older values than the last.
+    pub fn all(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
+        let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
+        let oldest = weak.then_some(ScheduleSpec::Weak { seed: None });
+        let chances = (0..).flat_map(move |k| {
+            let seed = seed.wrapping_add(k);
+            let both = [
+                ScheduleSpec::Random { seed },
+                ScheduleSpec::Pct { seed, depth: 3 },
+            ];
+            both.into_iter()
+                .chain(weak.then_some(ScheduleSpec::Weak { seed: Some(seed) }))
+        });
+        sweeps.into_iter().chain(oldest).chain(chances)
+    }
+
     /// The strategy, for schedules that decide.
     pub(crate) fn strategy(&self) -> Option<Box<dyn Schedule>> {
         match self {
-            ScheduleSpec::Lockstep | ScheduleSpec::LaneByLane => None,
-            ScheduleSpec::Random { seed } => Some(Box::new(random::Random::new(*seed))),
+            ScheduleSpec::Lockstep
+            | ScheduleSpec::LaneByLane
+            | ScheduleSpec::Weak { seed: None } => None,
+            ScheduleSpec::Random { seed } => Some(Box::new(random::Random::new(*seed, false))),
+            ScheduleSpec::Weak { seed: Some(seed) } => {
+                Some(Box::new(random::Random::new(*seed, true)))
+            }
             ScheduleSpec::Pct { seed, depth } => Some(Box::new(pct::Pct::new(*seed, *depth))),
             ScheduleSpec::Replay(trace) => Some(Box::new(replay::Replay::new(trace.clone()))),
+        }
+    }
+}
+
+impl ScheduleSpec {
+    /// Whether each lane runs by itself, as far as it can.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(
+            self,
+            ScheduleSpec::LaneByLane | ScheduleSpec::Weak { seed: None }
+        )
+    }
+
+    /// Whether strong loads may return older values.
+    pub(crate) fn is_weak(&self) -> bool {
+        match self {
+            ScheduleSpec::Weak { .. } => true,
+            ScheduleSpec::Replay(trace) => trace.decisions.iter().any(|d| d.older),
+            _ => false,
         }
     }
 }
@@ -100,6 +152,8 @@ impl fmt::Display for ScheduleSpec {
             ScheduleSpec::LaneByLane => f.write_str("lane-by-lane"),
             ScheduleSpec::Random { seed } => write!(f, "random:{seed}"),
             ScheduleSpec::Pct { seed, depth } => write!(f, "pct:{seed}:{depth}"),
+            ScheduleSpec::Weak { seed: None } => f.write_str("weak"),
+            ScheduleSpec::Weak { seed: Some(seed) } => write!(f, "weak:{seed}"),
             ScheduleSpec::Replay(trace) => write!(f, "replay:{trace}"),
         }
     }
@@ -108,7 +162,7 @@ impl fmt::Display for ScheduleSpec {
 /// A schedule's name that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH or replay:TRACE"
+    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED or replay:TRACE"
 )]
 pub struct BadSchedule(pub String);
 
@@ -136,6 +190,10 @@ impl FromStr for ScheduleSpec {
                     depth: depth.parse().map_err(|_| bad())?,
                 }
             }
+            ("weak", None) => ScheduleSpec::Weak { seed: None },
+            ("weak", Some(seed)) => ScheduleSpec::Weak {
+                seed: Some(number(seed)?),
+            },
             ("replay", Some(trace)) => ScheduleSpec::Replay(trace.parse().map_err(|()| bad())?),
             _ => return Err(bad()),
         })
@@ -153,7 +211,9 @@ mod tests {
             "lane-by-lane",
             "random:7",
             "pct:7:3",
-            "replay:0.f.2-3.*.1",
+            "weak",
+            "weak:7",
+            "replay:0.f.2-3.*.1-2.*.4.o",
         ] {
             assert_eq!(
                 text.parse::<ScheduleSpec>().map(|s| s.to_string()),
@@ -167,6 +227,9 @@ mod tests {
             "pct:1:",
             "replay",
             "replay:1.2",
+            "replay:1.f.2.x",
+            "replay:1.f.2.o.o",
+            "weak:",
             "lockstep:1",
         ] {
             assert!(text.parse::<ScheduleSpec>().is_err(), "{text}");

@@ -3,8 +3,6 @@
 //
 // flags: --grid 2 --block 1 --arg 0=i32[1]:zeros --arg 1=i32[3]:zeros
 // expect: data-race
-// wrongly: clean, because the simulator runs strong accesses one after the other: a load never overtakes a store, so
-//          both blocks are never inside together
 
 __global__ void count(int *sum, volatile int *flags)
 {
