@@ -189,8 +189,8 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
     let buggy = cases.iter().filter(|e| e.case.is_buggy()).count() - refused;
     let _ = write!(
         out,
-        "\n{} cases: {buggy} buggy, {} correct",
-        cases.len(),
+        "\n{}: {buggy} buggy, {} correct",
+        terminal::counted(cases.len() as u64, "case"),
         cases.len() - buggy - refused
     );
     if refused > 0 {
@@ -302,16 +302,20 @@ fn sums(trials: &Trials, color: bool) -> String {
     let sums = trials.sums();
     let (bold, dim) = styles(color);
     let mut out = format!(
-        "\n{bold}{sums}{bold:#}  {dim}{} cases in {:.1} s, seed {}{dim:#}\n",
-        sums.cases,
+        "\n{bold}{sums}{bold:#}  {dim}{} in {:.1} s, seed {}{dim:#}\n",
+        terminal::counted(sums.cases as u64, "case"),
         trials.time.as_secs_f64(),
         trials.seed
     );
     if sums.unexpected > 0 {
         let _ = writeln!(
             out,
-            "{} verdicts differ from the expected ones",
-            sums.unexpected
+            "{} from the expected {}",
+            match sums.unexpected {
+                1 => "1 verdict differs".to_owned(),
+                n => format!("{n} verdicts differ"),
+            },
+            if sums.unexpected == 1 { "one" } else { "ones" }
         );
     }
     out

@@ -116,12 +116,13 @@ impl CudaText {
         words(&self.text, name).find_map(|at| {
             let from = self.text[..at].rfind([';', '}', '{']).map_or(0, |p| p + 1);
             let end = at + self.text[at..].find([';', '=', ',', ')'])?;
-            let head = &self.text[from..at];
+            let head = without_attributes(&self.text[from..at]);
             let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
-            if !spaces.iter().any(|s| words(head, s).next().is_some()) || head.contains('(') {
+            if !spaces.iter().any(|s| words(&head, s).next().is_some()) || head.contains('(') {
                 return None;
             }
-            let declarators = split(&self.text[from..end]);
+            let statement = without_attributes(&self.text[from..end]);
+            let declarators = split(&statement);
             let mut declared = self.declared(declarators[0], from)?;
             if let [_, .., last] = declarators[..] {
                 // `float a[2], b[3]`: the type is said once.
@@ -238,6 +239,26 @@ impl CudaText {
     }
 }
 
+/// A declaration without `__align__(16)`, `alignas(16)` and the like.
+fn without_attributes(text: &str) -> String {
+    let mut out = text.to_owned();
+    for name in ["__align__", "alignas", "__attribute__", "__declspec"] {
+        loop {
+            let first = words(&out, name).next();
+            let Some(at) = first else { break };
+            let rest = &out[at + name.len()..];
+            let mut depth = 0;
+            let close = rest.char_indices().find(|(_, c)| {
+                depth += i32::from(*c == '(') - i32::from(*c == ')');
+                *c == ')' && depth == 0
+            });
+            let Some((close, _)) = close else { return out };
+            out.replace_range(at..=at + name.len() + close, "");
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,6 +284,20 @@ int main() {
     reduce<3, int><<<1, PAD>>>(x);
 }
 "#;
+
+    #[test]
+    fn declarations_may_be_aligned() {
+        let text = CudaText::new(
+            "__global__ void k() { __shared__ __align__(16) float a[64 * 4]; alignas(2 * (4 + 4)) __shared__ int b[2]; }",
+            &[],
+        );
+        let a = text.variable("a").unwrap();
+        assert_eq!(
+            (a.ty.as_str(), &a.dims[..]),
+            ("float", &["64 * 4".to_string()][..])
+        );
+        assert_eq!(text.variable("b").unwrap().ty, "int");
+    }
 
     #[test]
     fn parameters_have_names_and_types() {

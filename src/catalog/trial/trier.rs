@@ -3,6 +3,7 @@
 use super::figures::{counts, wrong_figures};
 use super::{RUNS, Settings, Trial};
 use crate::backend::Independence;
+use crate::catalog::annotation::{Fault, Home, action_name};
 use crate::catalog::case::Case;
 use crate::catalog::compare::{Mismatch, compare};
 use crate::catalog::draw::{Draw, Draws, runner};
@@ -13,6 +14,7 @@ use crate::catalog::shrink::{Tried, shrink};
 use crate::catalog::token::token;
 use crate::expect::Expected;
 use crate::finding::Finding;
+use crate::report::terminal::counted;
 use crate::report::{Diagnostic, Verdict};
 use crate::rules::{Level, Rule};
 use crate::simt::Stop;
@@ -69,6 +71,16 @@ impl Observation {
     }
 
     fn finding(&self, aim: &Aim) -> Option<&Finding> {
+        self.aimed_at(aim).map(|(finding, _)| finding)
+    }
+
+    /// The finding that no tag covers, for an aim that is one.
+    fn seen(&self, aim: &Aim) -> Option<&Seen> {
+        let unexpected = matches!(aim, Aim::Unexpected(..));
+        self.aimed_at(aim).filter(|_| unexpected).map(|(_, s)| s)
+    }
+
+    fn aimed_at(&self, aim: &Aim) -> Option<(&Finding, &Seen)> {
         let fits = |(_, seen, groups): &&(Finding, Seen, Vec<usize>)| match aim {
             Aim::Group(group) => groups.contains(group),
             Aim::Unexpected(rule, lines) => {
@@ -78,7 +90,8 @@ impl Observation {
             }
             Aim::WrongResult | Aim::Figures => false,
         };
-        self.matched.iter().find(fits).map(|(finding, ..)| finding)
+        let found = self.matched.iter().find(fits);
+        found.map(|(finding, seen, _)| (finding, seen))
     }
 
     /// How much there is to look at.
@@ -199,6 +212,43 @@ impl<'a> Trier<'a> {
         };
     }
 
+    /// The tags that would cover a finding, and where they belong.
+    fn tags_for(&self, seen: &Seen) -> String {
+        let entry = self.prepared.entry;
+        let stem = entry.id.rsplit('/').next().unwrap_or(&entry.id);
+        let of_rule = self.expected.groups().iter();
+        let taken = of_rule
+            .filter(|g| g.fault == Fault::Rule(seen.rule))
+            .map(|g| g.number)
+            .max();
+        let number = match (taken, seen.ends.len()) {
+            (_, 0 | 1) => String::new(),
+            (taken, _) => format!("#{}", taken.unwrap_or(0) + 1),
+        };
+        // The actions at each line.
+        let mut places: Vec<(Home, u32, Vec<&str>)> = Vec::new();
+        for end in &seen.ends {
+            let line = end.lines.first().copied().unwrap_or(0);
+            let action = action_name(end.action);
+            match places
+                .iter_mut()
+                .find(|(h, l, _)| (*h, *l) == (end.home, line))
+            {
+                Some((.., actions)) if actions.contains(&action) => {}
+                Some((.., actions)) => actions.push(action),
+                None => places.push((end.home, line, vec![action])),
+            }
+        }
+        let tag = |(home, line, actions): &(Home, u32, Vec<&str>)| {
+            let words = format!("{}{number} {}", seen.rule, actions.join(" "));
+            match home {
+                Home::Kernel => format!("`//~[{stem}] {words}` at {}:{line}", entry.kernel_file()),
+                Home::Case => format!("`#~ {words}` at line {line} of the case"),
+            }
+        };
+        places.iter().map(tag).collect::<Vec<_>>().join(", ")
+    }
+
     /// One run.
     pub(in crate::catalog) fn observe(&mut self, draw: &Draw) -> Result<Observation, Trouble> {
         let case = self.case();
@@ -263,9 +313,13 @@ impl<'a> Trier<'a> {
         let missing = self.expected.missing();
         let aims: Vec<Aim> = self.evidence.keys().cloned().collect();
         let mut shown: BTreeMap<Aim, Counterexample> = BTreeMap::new();
+        let mut tags: BTreeMap<Aim, String> = BTreeMap::new();
         for aim in aims {
             if let Some((observation, draw)) = self.shrunk(&aim) {
                 let shows = self.shows(&observation, &aim);
+                if let Some(seen) = observation.seen(&aim).filter(|_| case.is_buggy()) {
+                    tags.insert(aim.clone(), self.tags_for(seen));
+                }
                 shown.insert(aim.clone(), self.example(&observation.plan, &draw, shows));
                 trial
                     .diagnostics
@@ -274,13 +328,15 @@ impl<'a> Trier<'a> {
         }
         let unexpected = shown
             .iter()
-            .find(|(aim, _)| matches!(aim, Aim::Unexpected(..) | Aim::Figures))
-            .map(|(_, example)| example);
+            .find(|(aim, _)| matches!(aim, Aim::Unexpected(..) | Aim::Figures));
         let wrong = shown.get(&Aim::WrongResult);
-        let (verdict, summary, example) = if let Some(example) = unexpected {
+        let (verdict, summary, example) = if let Some((aim, example)) = unexpected {
+            let tags = tags
+                .get(aim)
+                .map(|t| format!("; if that is its fault, tag it: {t}"));
             (
                 Verdict::FalseAlarm,
-                format!("not annotated: {example}"),
+                format!("not annotated: {example}{}", tags.unwrap_or_default()),
                 Some(example),
             )
         } else if let (Some(example), false) = (wrong, case.is_buggy()) {
@@ -294,10 +350,10 @@ impl<'a> Trier<'a> {
             (Verdict::FalseAlarm, summary, Some(example))
         } else if !missing.is_empty() {
             let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
-            let summary = format!("in {} runs: no {}", trial.runs, missing.join(", no "));
+            let summary = format!("in {}: no {}", runs(trial.runs), missing.join(", no "));
             (Verdict::Missed, summary, None)
         } else if case.wrong_results == Some(true) && wrong.is_none() {
-            let summary = format!("no wrong result in {} runs", trial.runs);
+            let summary = format!("no wrong result in {}", runs(trial.runs));
             (Verdict::Missed, summary, None)
         } else if case.is_buggy() || !shown.is_empty() {
             let example = wrong.or_else(|| shown.values().next());
@@ -311,7 +367,7 @@ impl<'a> Trier<'a> {
             trial.schedule_independent = Some(!self.dependent);
             (
                 Verdict::Clean,
-                format!("{} runs, right {promise}", trial.runs),
+                format!("{}, right {promise}", runs(trial.runs)),
                 None,
             )
         };
@@ -393,4 +449,8 @@ fn trouble(trial: &mut Trial, trouble: Trouble) {
         Trouble::Unsupported(text) => (Verdict::Unsupported, text),
         Trouble::Inconclusive(text) | Trouble::Gave(_, text) => (Verdict::Inconclusive, text),
     };
+}
+/// `1 run`, `64 runs`
+fn runs(number: u32) -> String {
+    counted(number.into(), "run")
 }
