@@ -7,8 +7,11 @@
 # arguments choose tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver, and compute-sanitizer for the
 # four latter; no Rust, no network. The status is 0 if all profiles passed, 1 if a test failed or a profile ran out of time.
 #
+# What an earlier run of the same profile left in the results folder is removed first: it may be about other kernels. Runs that each do
+# a part (`--partition`, a few cases) take a folder each.
+#
 # Environment, all optional:
-#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and verdicts go (default FOLDER/results)
+#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and recordings go (default FOLDER/results)
 #   RACETRAP_PROFILE_LIMIT=SECONDS   for each profile (default 900)
 #   RACETRAP_REQUIRE_GPU=0           let the simulator judge where there is no GPU, instead of failing
 set -uo pipefail
@@ -71,11 +74,12 @@ failed=0
 for profile in "${profiles[@]}"; do
     printf '\n==> %s\n' "$profile"
     began=$SECONDS
-    rm -f "target/nextest/$profile/junit.xml"
+    rm -f "target/nextest/$profile/junit.xml" "$results/$profile.log" "$results/$profile.xml"
+    # Recordings lie in recordings/VERSION/TOOL/CASE.
+    rm -rf "$results/receipts/$profile" "$results/recordings/"*"/$profile"
     # An interrupt lets nextest end its tests and write its report.
     RACETRAP_RECEIPT_DIR=$results/receipts/$profile \
         RACETRAP_RECORDINGS=$results/recordings \
-        RACETRAP_EVIDENCE=$results/evidence \
         timeout --signal=INT --kill-after=60 "$limit" \
         ./cargo-nextest nextest run --archive-file tests.tar.zst --workspace-remap . \
         --profile "$profile" "$@" 2>&1 | tee "$results/$profile.log"

@@ -2,7 +2,7 @@
 
 use crate::rules::Rule;
 use crate::simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
-use crate::simt::observer::{Order, Scope, Space, WarpRef};
+use crate::simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -27,6 +27,8 @@ pub enum Action {
     Run,
     /// Branched.
     Branch,
+    /// Used a value in another way: as an address, or in a call.
+    Use,
 }
 
 /// One guilty place: who did what, at which instruction.
@@ -119,6 +121,19 @@ pub enum Detail {
     Exited,
     /// Warp-instructions executed when the budget ran out.
     Steps(u64),
+    /// Why a shuffle gets no value: the first lane to which it happens.
+    Source {
+        /// The lane that gets none.
+        lane: LaneId,
+        /// The lane that it reads from.
+        from: LaneId,
+        /// The mask that it names.
+        members: Mask,
+        /// Why that one gives none.
+        why: NoValue,
+    },
+    /// What is wrong with a barrier's operands.
+    Barrier(BarrierFault),
     /// Free text.
     Text(String),
 }

@@ -292,3 +292,85 @@ fn completions() {
         assert!(shown.ends_with("--- exit status 0\n"));
     }
 }
+
+/// A kernel of `tests/judged` or of the catalogue, by its path in the repository.
+fn check_file(path: &str, arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["check", path]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
+    racetrap(Path::new(env!("CARGO_MANIFEST_DIR")), &all)
+}
+
+/// Blocks that are dealt out to several cores are judged again on one, where there is something to find.
+#[test]
+fn the_number_of_cores_changes_no_finding() {
+    let launch = ["--grid", "8", "--block", "64", "--schedule", "lockstep"];
+    for (file, rule) in [
+        (
+            "kernels/warp/too_far.BUG_TOO_FAR.sm_75.ptx",
+            "undefined-shuffle",
+        ),
+        (
+            "kernels/read_only/neighbours.BUG_READ_ONLY.sm_75.ptx",
+            "non-coherent-read",
+        ),
+    ] {
+        let entry = match rule {
+            "undefined-shuffle" => "half_sum",
+            _ => "square_and_swap",
+        };
+        let on = |jobs: &str| {
+            let all = [&launch[..], &["--entry", entry, "--jobs", jobs]].concat();
+            check_file(file, &all)
+        };
+        let one = on("1");
+        assert!(one.contains(&format!("error[{rule}]")), "{one}");
+        assert_eq!(one, on("4"));
+    }
+}
+
+/// Only what is accessed in global memory can outgrow a buffer that was guessed.
+#[test]
+fn shared_memory_does_not_enlarge_buffers() {
+    let shown = check_file(
+        "tests/judged/buggy/vector_view_too_long.ptx",
+        &["--grid", "2", "--block", "64"],
+    );
+    assert!(shown.contains("error[out-of-bounds]"), "{shown}");
+    assert!(!shown.contains("enlarged"), "{shown}");
+    let elements =
+        "`tile` has 64 elements of 4 bytes; this would be `tile[64]`, right behind its end";
+    assert!(shown.contains(elements), "{shown}");
+}
+
+#[test]
+fn atomics_of_different_sizes() {
+    let launch = ["--grid", "2", "--block", "1", "--schedule", "lockstep"];
+    let shown = check_file("tests/judged/buggy/mixed_size_atomics.ptx", &launch);
+    assert!(
+        shown.contains("two atomic updates of different sizes overlap at `counter`"),
+        "{shown}"
+    );
+    assert!(shown.contains("use one type for this memory"), "{shown}");
+}
+
+/// The grid's barrier traps in an ordinary launch.
+#[test]
+fn a_grid_barrier_asks_for_a_cooperative_launch() {
+    let file = "tests/judged/buggy/read_only_across_grid_sync.ptx";
+    let launch = [
+        "--grid",
+        "2",
+        "--block",
+        "32",
+        "--arg",
+        "0=f32[64]:random",
+        "--arg",
+        "1=f32[64]:zeros",
+    ];
+    let shown = check_file(file, &launch);
+    assert!(shown.contains("give `--cooperative`"), "{shown}");
+    let shown = check_file(file, &[&launch[..], &["--cooperative"]].concat());
+    assert!(!shown.contains("give `--cooperative`"), "{shown}");
+}

@@ -39,6 +39,28 @@ fn diff(arguments: &[&str]) -> String {
             "ld.volatile.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1+4], %r1;",
         ),
     );
+    let second = kernel(
+        "acquire",
+        "ld.acquire.gpu.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1+4], %r1;",
+    );
+    write(
+        "both.ptx",
+        &(kernel(
+            "plain",
+            "ld.relaxed.gpu.global.u32 %r1, [%rd1];\nst.global.u32 [%rd1+4], %r1;",
+        ) + &second.replace(".version 8.0\n.target sm_90\n.address_size 64\n", "")),
+    );
+    write(
+        "table.ptx",
+        &kernel(
+            "k",
+            "ld.param.u32 %r1, [table+8];\nst.global.u32 [%rd1+4], %r1;",
+        )
+        .replace(
+            ".param .u64 p",
+            ".param .u64 p, .param .align 4 .b8 table[70]",
+        ),
+    );
     let several = kernel("f", "")
         + &kernel("g", "").replace(".version 8.0\n.target sm_90\n.address_size 64\n", "");
     write("several.ptx", &several);
@@ -64,6 +86,8 @@ fn diff(arguments: &[&str]) -> String {
 #[case::a_kernel_with_defines(&["scan/warp.cu:BUG_PLAIN_POINTER", "scan/warp.cu", "--entry", "scan_warps_lockstep", "--effects"])]
 #[case::two_targets(&["scan/warp/syncwarp", "--arch", "sm_75,sm_90"])]
 #[case::json(&["one.ptx", "other.ptx", "--format", "json"])]
+#[case::two_kernels_of_one_file(&["both.ptx", "--entry", "plain,acquire"])]
+#[case::a_parameter_by_its_name(&["one.ptx", "table.ptx", "--entry", "k", "--effects"])]
 fn shows(#[case] arguments: &[&str]) {
     let name = format!(
         "diff_{}",
@@ -88,6 +112,10 @@ fn shows(#[case] arguments: &[&str]) {
 #[case::no_such_release(&["scan/warp/volatile", "--cuda", "11.8,13.0"])]
 #[case::no_such_target(&["scan/warp/volatile", "--arch", "75,90"])]
 #[case::ptx_in_two_ways(&["one.ptx", "--opt", "0,3"])]
+#[case::one_kernel_of_one_file(&["both.ptx", "--entry", "plain"])]
+#[case::one_kernel_twice(&["both.ptx", "--entry", "plain,plain"])]
+#[case::two_kernels_in_two_ways(&["both.ptx", "--entry", "plain,acquire", "--arch", "sm_75,sm_90"])]
+#[case::no_such_second_entry(&["both.ptx", "--entry", "plain,acquires"])]
 #[case::nothing_is_claimed(&["--across", "vector/pitched"])]
 fn bad_input(#[case] arguments: &[&str]) {
     let name = format!(
@@ -112,6 +140,38 @@ fn a_release_that_cannot_be_fetched_is_told() {
     assert!(told.contains("python3 was not found"), "{told}");
     let installed = cache.path().join("racetrap/cuda/12.0");
     assert!(!installed.exists());
+}
+
+/// An index that refuses connections is told as what it is, for a diff and for the table, and nothing is half installed.
+#[rstest]
+#[case::a_diff(&["diff", "scan/warp/volatile", "--cuda", "12.0,13.0"])]
+#[case::the_table(&["diff", "--across", "scan/warp", "--cuda", "13.5"])]
+fn an_index_that_cannot_be_reached_is_told(#[case] arguments: &[&str]) {
+    let cache = tempfile::tempdir().unwrap();
+    // A port that nobody listens on: it was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .unwrap()
+        .port();
+    let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args(arguments)
+        .env("XDG_CACHE_HOME", cache.path())
+        .env("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple"))
+        .env("PIP_RETRIES", "1")
+        .env_remove("PIP_EXTRA_INDEX_URL")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(
+        told.contains("error: the package index could not be reached, or has no nvidia-cuda-nv"),
+        "{told}"
+    );
+    assert!(told.contains("help: is there a network"), "{told}");
+    let kept: Vec<_> = fs::read_dir(cache.path().join("racetrap/cuda"))
+        .unwrap()
+        .collect();
+    assert!(kept.is_empty(), "{kept:?}");
 }
 
 /// The table says what its data say, and names each compiler.

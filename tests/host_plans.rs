@@ -2,7 +2,7 @@
 //! that makes no sense is told.
 
 use insta::assert_snapshot;
-use racetrap::backend::{Command, Independence, Options, Order, Outcome, Session};
+use racetrap::backend::{Command, Independence, Options, Order, Outcome, Session, StreamKind};
 use racetrap::catalog::load::Catalog;
 use racetrap::catalog::tree::Tree;
 use racetrap::ptx::parse;
@@ -47,6 +47,13 @@ const PTX: &str = "\
     ret;
 }
 
+.visible .entry write_far(.param .u64 p) {
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [p];
+    st.global.u32 [%rd1+12], 7;
+    ret;
+}
+
 .visible .entry publish(.param .u64 p) {
     .reg .b64 %rd<2>;
     ld.param.u64 %rd1, [p];
@@ -83,6 +90,10 @@ enum Does {
 use Does::*;
 
 fn run(steps: &[Does], schedule: ScheduleSpec) -> Outcome {
+    run_on(steps, &[], schedule)
+}
+
+fn run_on(steps: &[Does], streams: &[StreamKind], schedule: ScheduleSpec) -> Outcome {
     let commands: Vec<_> = steps
         .iter()
         .map(|step| match *step {
@@ -94,7 +105,7 @@ fn run(steps: &[Does], schedule: ScheduleSpec) -> Outcome {
         })
         .collect();
     let module = parse(PTX).unwrap();
-    let order = Order::new(&commands);
+    let order = Order::new(&commands, streams);
     let sequence = order.sequence(&schedule);
     let options = Options {
         schedule,
@@ -110,6 +121,9 @@ fn run(steps: &[Does], schedule: ScheduleSpec) -> Outcome {
     session.device().write(data, &[0; 16]).unwrap();
     session.device().write(other, &[0; 16]).unwrap();
     for number in sequence {
+        if !session.may_run(number) {
+            continue;
+        }
         match steps[number] {
             Kernel(name, _) => {
                 let program = Program::lower(&module, PTX, name).unwrap();
@@ -121,9 +135,7 @@ fn run(steps: &[Does], schedule: ScheduleSpec) -> Outcome {
                     cooperative: false,
                     number: number as u32,
                 };
-                if session.launch_as_numbered(&program, &how).is_err() {
-                    break;
-                }
+                let _ = session.launch_as_numbered(&program, &how);
             }
             Upload(_) => session.copy(number, other, data, 16, 4).unwrap(),
             Look => session.copy(number, data, other, 16, 4).unwrap(),
@@ -187,10 +199,13 @@ fn kernels_that_may_synchronise_are_no_verdict() {
     // In the order of their launches, what orders them is not known; the other way round, the flag never comes.
     for schedule in [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane] {
         let outcome = run(&steps, schedule);
-        assert!(
-            matches!(outcome.stopped, Some(Stop::KernelsSynchronise(..))),
-            "{:?}",
-            outcome.stopped
+        // Both are named, whichever ran first.
+        assert_eq!(
+            outcome.stopped,
+            Some(Stop::KernelsSynchronise(
+                "publish".to_owned(),
+                "await_it".to_owned()
+            ))
         );
         assert_eq!(outcome.findings, []);
     }
@@ -198,6 +213,57 @@ fn kernels_that_may_synchronise_are_no_verdict() {
     let steps = [Kernel("publish", 0), Kernel("await_it", 0)];
     let outcome = run(&steps, ScheduleSpec::Lockstep);
     assert_eq!((outcome.stopped, outcome.findings), (None, vec![]));
+}
+
+#[test]
+fn a_wait_that_nothing_else_ends_is_a_finding() {
+    let none = |steps: &[Does], schedule| {
+        let outcome = run(steps, schedule);
+        let rules: Vec<Rule> = outcome.findings.iter().map(|f| f.rule).collect();
+        assert!(
+            matches!(outcome.stopped, Some(Stop::NoProgress { .. })),
+            "{:?}",
+            outcome.stopped
+        );
+        rules
+    };
+    for schedule in SCHEDULES {
+        // What runs beside it touches other memory.
+        let beside = [Kernel("write_far", 1), Kernel("await_it", 0)];
+        assert_eq!(none(&beside, schedule.clone()), [Rule::NoProgress]);
+        // What would end it comes after it.
+        let behind = [
+            Kernel("await_it", 0),
+            Kernel("publish", 0),
+            Kernel("write_far", 1),
+        ];
+        assert_eq!(none(&behind, schedule), [Rule::NoProgress]);
+    }
+    // What may end it races with it, which is what is wrong.
+    let steps = [Kernel("await_it", 0), Upload(1)];
+    let rules = none(&steps, ScheduleSpec::Lockstep);
+    assert!(
+        rules.iter().all(|r| *r == Rule::DataRace) && !rules.is_empty(),
+        "{rules:?}"
+    );
+}
+
+#[rstest]
+#[case::blocking(&[StreamKind::Legacy, StreamKind::Blocking], &[])]
+#[case::non_blocking(&[StreamKind::Legacy], &[(Rule::DataRace, 0, 1)])]
+fn the_default_stream_orders_blocking_streams_alone(
+    #[case] kinds: &[StreamKind],
+    #[case] expected: &[(Rule, u32, u32)],
+) {
+    for steps in [
+        [Kernel("write", 0), Kernel("read", 1)],
+        [Kernel("write", 1), Kernel("read", 0)],
+    ] {
+        let outcome = run_on(&steps, kinds, ScheduleSpec::LaneByLane);
+        let ends = |f: &racetrap::finding::Finding| (f.rule, f.ends[1].launch, f.ends[0].launch);
+        let found: Vec<_> = outcome.findings.iter().map(ends).collect();
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]
@@ -266,6 +332,14 @@ fn mistakes_in_plans() {
         (steps, "  - {synchronize: work, record: {event: done}}\n"),
         (steps, "  - synchronise: work\n"),
         (steps, "  - synchronize: wrok\n"),
+        (steps, "  - synchronize: default\n"),
+        (
+            "args: [data, n], stream: work",
+            "args: [data, n], stream: all",
+        ),
+        ("plan:\n", "streams: {wrk: blocking}\nplan:\n"),
+        ("plan:\n", "streams: {work: bloking}\nplan:\n"),
+        ("plan:\n", "streams: {default: blocking}\nplan:\n"),
         ("wait: {event: done", "wait: {event: doen"),
         ("from: given, to: data", "from: givn, to: data"),
         ("from: given, to: given", "from: data, to: given"),

@@ -1,11 +1,13 @@
 //! Judging a case by its results, with the simulator in the GPU's place: jobs are made, done and compared as on a GPU.
 
-use racetrap::backend::{Command, Options, Order, Session};
+use racetrap::backend::{self, Command, Options, Order, Session};
 use racetrap::catalog::load::{Catalog, Entry};
 use racetrap::catalog::native::{self, Native, Settings, probe};
 use racetrap::device::client::{ClientError, RunJob};
 use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{Buffer, DeviceInfo, Done, Job, Launch, Param, Place, Reply, Step};
+use racetrap::device::job::{
+    Buffer, DeviceInfo, Done, Job, Launch, Param, Place, Reply, Step, StreamKind,
+};
 use racetrap::ptx::parse;
 use racetrap::report::Verdict;
 use racetrap::rules::Rule;
@@ -44,7 +46,7 @@ impl RunJob for Simulated {
             },
             ..Options::default()
         };
-        let order = Order::new(&job.steps.iter().map(command).collect::<Vec<_>>());
+        let order = order(job);
         let sequence = order.sequence(&self.schedule);
         let mut session = Session::ordered(options, order, job.steps.len());
         let module = (!job.ptx.is_empty()).then(|| parse(&job.ptx).unwrap());
@@ -83,6 +85,9 @@ impl RunJob for Simulated {
         };
         let mut failed = None;
         for index in sequence {
+            if !session.may_run(index) {
+                continue;
+            }
             let launch = match &job.steps[index] {
                 Step::Launch(launch) => launch,
                 Step::Copy {
@@ -117,7 +122,6 @@ impl RunJob for Simulated {
             };
             if session.launch_as_numbered(program, &how).is_err() {
                 failed = Some(index);
-                break;
             }
         }
         let (outcome, device) = session.finish();
@@ -155,6 +159,17 @@ impl RunJob for Simulated {
             device: info(),
         }))
     }
+}
+
+fn order(job: &Job) -> Order {
+    let streams = job.streams.keys().last().map_or(0, |last| last + 1);
+    let kind = |stream: usize| match job.streams.get(&stream) {
+        None => backend::StreamKind::NonBlocking,
+        Some(StreamKind::Blocking) => backend::StreamKind::Blocking,
+        Some(StreamKind::Legacy) => backend::StreamKind::Legacy,
+    };
+    let commands: Vec<_> = job.steps.iter().map(command).collect();
+    Order::new(&commands, &(0..streams).map(kind).collect::<Vec<_>>())
 }
 
 fn command(step: &Step) -> Command {

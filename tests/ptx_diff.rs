@@ -1,22 +1,14 @@
 //! `racetrap::ptxdiff` on what compilers wrote and on pairs made for each effect.
 
+mod pairs;
+
+use pairs::{between, diffs, effects, module, module_with, shows};
 use racetrap::ptxdiff::effect::Effect;
 use racetrap::ptxdiff::{FunctionDiff, Side, Unit};
 
 fn pinned(file: &str) -> Unit {
     let path = format!("{}/kernels/{file}", env!("CARGO_MANIFEST_DIR"));
     Unit::parse(std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// Effects with their side and count.
-fn effects(diff: &FunctionDiff) -> Vec<String> {
-    diff.effects
-        .iter()
-        .map(|o| {
-            let side = o.side.map_or("both".to_owned(), |s| s.to_string());
-            format!("{} {side} {}", o.effect, o.occurrences.len())
-        })
-        .collect()
 }
 
 #[test]
@@ -49,90 +41,99 @@ fn the_plain_warp_scan_lacks_five_stores_and_six_loads() {
     }
 }
 
-/// A module with one kernel `k(u64 p, u32 n)` and a shared array, and what else is given.
-fn module(body: &str) -> String {
-    module_with("", body)
-}
-
-fn module_with(before: &str, body: &str) -> String {
-    format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n\
-         .shared .align 4 .b8 tile[1024];\n{before}\n\
-         .visible .entry k(.param .u64 p, .param .u32 n)\n{{\n\
-         .reg .pred %p<20>;\n.reg .b32 %r<99>;\n.reg .b64 %rd<20>;\n\
-         ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n\
-         shl.b32 %r3, %r2, 2;\nmov.u32 %r4, tile;\nadd.s32 %r5, %r4, %r3;\n{body}\nret;\n}}\n"
-    )
-}
-
-/// The effects of two modules, those that both sides share apart.
-fn between(a: &str, b: &str) -> Vec<String> {
-    let unit = |text: &str| Unit::parse(text.to_owned()).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let (a, b) = (unit(a), unit(b));
-    let diff = FunctionDiff::of((&a, a.entry("k").unwrap()), (&b, b.entry("k").unwrap())).unwrap();
-    let mut found = effects(&diff);
-    found.retain(|effect| !effect.contains(" both "));
-    found
-}
-
-/// An effect is found in A beside B, as B's where the two change places, and not beside what only resembles it.
-fn shows(effect: &str, a: &str, b: &str, near_miss: &str) {
-    let (a, b, near_miss) = (module(a), module(b), module(near_miss));
-    let found = |effects: Vec<String>, side: &str| {
-        effects
-            .iter()
-            .any(|e| e.starts_with(&format!("{effect} {side} ")))
-    };
-    assert!(found(between(&a, &b), "A"), "{:?}", between(&a, &b));
-    assert!(found(between(&b, &a), "B"), "{:?}", between(&b, &a));
-    assert!(!found(between(&a, &b), "B"), "{:?}", between(&a, &b));
-    let missed = between(&near_miss, &b);
-    assert!(!found(missed.clone(), "A"), "near miss: {missed:?}");
-}
-
 #[test]
-fn a_store_is_elided_where_its_place_is_not_written() {
-    let b = "st.shared.u32 [%r5], 1; add.s32 %r6, %r1, 1; st.shared.u32 [%r5], %r6;";
-    // The near miss stores both times, at an address that is computed in another way.
-    let near = "mad.lo.s32 %r7, %r2, 4, %r4; st.shared.u32 [%r7], 1; add.s32 %r6, %r1, 1; st.shared.u32 [%r7], %r6;";
-    shows(
-        "store-elided",
-        "add.s32 %r6, %r1, 1; st.shared.u32 [%r5], %r6;",
-        b,
-        near,
+fn synchronisation_is_weakened() {
+    let around =
+        |fence: &str| format!("st.global.u32 [%rd1], 1; {fence} st.global.u32 [%rd1+4], 1;");
+    let access = |access: &str| format!("{access} st.shared.u32 [%r5], %r6;");
+    let effect = "synchronisation-weakened";
+    // The weaker one, the stronger one, and one that is as strong as the stronger one.
+    for (weak, strong, same) in [
+        ("fence.acq_rel.gpu;", "membar.gl;", "fence.sc.gpu;"),
+        ("fence.sc.cta;", "fence.sc.gpu;", "membar.gl;"),
+        ("membar.cta;", "membar.sys;", "fence.sc.sys;"),
+        ("bar.sync 0, 64;", "bar.sync 0;", "barrier.sync.aligned 0;"),
+        (
+            "bar.warp.sync -1;",
+            "bar.sync 0;",
+            "barrier.cta.sync.aligned 0;",
+        ),
+        (
+            "bar.warp.sync 0xffff;",
+            "bar.warp.sync 0xffffffff;",
+            "bar.warp.sync -1;",
+        ),
+        (
+            "bar.arrive 1, 64;",
+            "bar.sync 1, 64;",
+            "barrier.sync.aligned 1, 64;",
+        ),
+        (
+            "barrier.cluster.arrive.relaxed;",
+            "barrier.cluster.arrive;",
+            "barrier.cluster.arrive.release;",
+        ),
+    ] {
+        shows(effect, &around(weak), &around(strong), &around(same));
+        let kept = diffs(&module(&around(same)), &module(&around(strong)));
+        assert!(
+            kept.iter().any(|e| e.ends_with("-kept both 1")),
+            "{same} {strong}: {kept:?}"
+        );
+        let kept = diffs(&module(&around(weak)), &module(&around(strong)));
+        assert!(
+            !kept.iter().any(|e| e.contains("-kept")),
+            "{weak} {strong}: {kept:?}"
+        );
+    }
+    for (weak, strong, same) in [
+        (
+            "ld.relaxed.gpu.global.u32 %r6, [%rd1];",
+            "ld.acquire.gpu.global.u32 %r6, [%rd1];",
+            "ld.acquire.gpu.global.b32 %r6, [%rd1];",
+        ),
+        (
+            "ld.global.u32 %r6, [%rd1];",
+            "ld.relaxed.sys.global.u32 %r6, [%rd1];",
+            "ld.volatile.global.u32 %r6, [%rd1];",
+        ),
+        (
+            "atom.cta.global.add.u32 %r6, [%rd1], 1;",
+            "atom.global.add.u32 %r6, [%rd1], 1;",
+            "atom.relaxed.gpu.global.add.u32 %r6, [%rd1], 1;",
+        ),
+        (
+            "atom.release.gpu.global.add.u32 %r6, [%rd1], 1;",
+            "atom.acq_rel.gpu.global.add.u32 %r6, [%rd1], 1;",
+            "atom.acq_rel.gpu.global.add.s32 %r6, [%rd1], 1;",
+        ),
+    ] {
+        shows(effect, &access(weak), &access(strong), &access(same));
+    }
+    // The block's own memory is seen by no wider scope.
+    let (cta, gpu) = (
+        "atom.cta.shared.add.u32 %r6, [%r5], 1;",
+        "atom.shared.add.u32 %r6, [%r5], 1;",
     );
-}
-
-#[test]
-fn a_store_in_both_branches_is_no_second_store() {
-    let one = "setp.lt.u32 %p1, %r2, %r1; @%p1 bra A; add.s32 %r6, %r1, 1; bra B; A: add.s32 %r6, %r1, 2; B: st.shared.u32 [%r5], %r6;";
-    let two = "setp.lt.u32 %p1, %r2, %r1; @%p1 bra A; add.s32 %r6, %r1, 1; st.shared.u32 [%r5], %r6; bra B; A: add.s32 %r6, %r1, 2; st.shared.u32 [%r5], %r6; B:";
-    let found = between(&module(one), &module(two));
-    assert!(
-        !found.iter().any(|e| e.starts_with("store-elided")),
-        "{found:?}"
+    assert_eq!(between(&module(cta), &module(gpu)), [""; 0]);
+    // Each is weaker in something.
+    let (order, scope) = (
+        "ld.relaxed.sys.global.u32 %r6, [%rd1];",
+        "ld.acquire.cta.global.u32 %r6, [%rd1];",
     );
-}
-
-#[test]
-fn a_load_is_elided_where_nobody_makes_it() {
-    let b = "ld.shared.u32 %r6, [%r5]; ld.shared.u32 %r7, [%r5+4]; add.s32 %r8, %r6, %r7; st.shared.u32 [%r5+8], %r8;";
-    let a = "ld.shared.u32 %r6, [%r5]; st.shared.u32 [%r5+8], %r6;";
-    // Another place is not none.
-    let near = "ld.shared.u32 %r6, [%r5]; ld.shared.u32 %r7, [%r5+16]; add.s32 %r8, %r6, %r7; st.shared.u32 [%r5+8], %r8;";
-    shows("load-elided", a, b, near);
-}
-
-#[test]
-fn a_value_is_kept_where_the_other_side_reads_its_own_word_again() {
-    let b = "st.shared.u32 [%r5], %r1; ld.shared.u32 %r6, [%r5]; st.shared.u32 [%r5+4], %r6;";
-    let a = "st.shared.u32 [%r5], %r1; st.shared.u32 [%r5+4], %r1;";
-    shows("value-kept-in-register", a, b, b);
-    // A load of another word that is gone is not one that was kept.
-    let other =
-        "st.shared.u32 [%r5], %r1; ld.shared.u32 %r6, [%r5+12]; st.shared.u32 [%r5+4], %r6;";
-    let found = between(&module(a), &module(other));
-    assert_eq!(found, ["load-elided A 1"]);
+    assert_eq!(
+        between(&module(order), &module(scope)),
+        [
+            "synchronisation-weakened A 1",
+            "synchronisation-weakened B 1"
+        ]
+    );
+    // A fence of a proxy is none of memory.
+    let proxy = around("fence.proxy.async;");
+    assert_eq!(
+        between(&module(&proxy), &module(&around("fence.acq_rel.gpu;"))),
+        ["fence-lost A 1", "fence-lost B 1"]
+    );
 }
 
 #[test]
@@ -143,6 +144,24 @@ fn a_load_moves_across_a_barrier() {
     let near =
         "bar.sync 0; add.s32 %r7, %r1, 1; ld.shared.u32 %r6, [%r5+4]; st.shared.u32 [%r5], %r6;";
     shows("load-moved-across-barrier", a, b, near);
+}
+
+#[test]
+fn a_load_is_hoisted_out_of_a_loop() {
+    let a = "ld.global.u32 %r6, [%rd1]; L: add.s32 %r7, %r7, %r6; add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra L; st.shared.u32 [%r5], %r7;";
+    let b = "L: ld.global.u32 %r6, [%rd1]; add.s32 %r7, %r7, %r6; add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra L; st.shared.u32 [%r5], %r7;";
+    shows("load-hoisted", a, b, b);
+    // Without a loop nothing was moved out of one.
+    let none = "ld.global.u32 %r6, [%rd1]; add.s32 %r7, %r7, %r6; st.shared.u32 [%r5], %r7;";
+    let found = between(&module(none), &module(b));
+    assert!(
+        !found.iter().any(|e| e.starts_with("load-hoisted")),
+        "{found:?}"
+    );
+    // A wait that has nothing left to wait for.
+    let waits = "L: ld.volatile.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0; @%p1 bra L; st.shared.u32 [%r5], 1;";
+    let endless = "ld.global.u32 %r6, [%rd1]; setp.eq.u32 %p1, %r6, 0; @!%p1 bra E; L: bra L; E: st.shared.u32 [%r5], 1;";
+    shows("load-hoisted", endless, waits, waits);
 }
 
 #[test]
@@ -195,6 +214,70 @@ fn a_remainder_becomes_a_mask() {
 }
 
 #[test]
+fn a_cheaper_operation_computes_the_same_from_the_same_operand() {
+    let reduced = "strength-reduced";
+    let with = |operation: &str| format!("{operation} st.shared.u32 [%r5], %r6;");
+    for (cheap, costly, near) in [
+        // Another shift is another product.
+        (
+            "shl.b32 %r6, %r2, 3;",
+            "mul.lo.u32 %r6, %r2, 8;",
+            "shl.b32 %r6, %r2, 2;",
+        ),
+        (
+            "shl.b32 %r7, %r2, 1; add.s32 %r6, %r7, %r2;",
+            "mul.lo.s32 %r6, %r2, 3;",
+            "shl.b32 %r7, %r1, 1; add.s32 %r6, %r7, %r2;",
+        ),
+        (
+            "shl.b32 %r7, %r2, 2; add.s32 %r6, %r7, %r1;",
+            "mad.lo.s32 %r6, %r2, 4, %r1;",
+            "add.s32 %r6, %r2, %r1;",
+        ),
+        (
+            "shr.u32 %r6, %r2, 3;",
+            "div.u32 %r6, %r2, 8;",
+            "shr.u32 %r6, %r2, 4;",
+        ),
+        (
+            "mul.hi.u32 %r7, %r2, -1840700269; shr.u32 %r6, %r7, 2;",
+            "div.u32 %r6, %r2, 7;",
+            "mul.hi.u32 %r7, %r1, -1840700269; shr.u32 %r6, %r7, 2;",
+        ),
+        (
+            "mul.hi.u32 %r7, %r2, 613566757; mul.lo.s32 %r8, %r7, 7; sub.s32 %r6, %r2, %r8;",
+            "rem.u32 %r6, %r2, 7;",
+            "sub.s32 %r6, %r2, 7;",
+        ),
+        (
+            "add.s32 %r7, %r1, -1; and.b32 %r6, %r2, %r7;",
+            "rem.u32 %r6, %r2, %r1;",
+            "and.b32 %r6, %r2, %r1;",
+        ),
+        (
+            "mul.f32 %r6, %r2, 0f3E000000;",
+            "div.rn.f32 %r6, %r2, 0f41000000;",
+            "mul.f32 %r6, %r2, 0f3F000000;",
+        ),
+    ] {
+        shows(reduced, &with(cheap), &with(costly), &with(near));
+    }
+    // The same product of another operand is computed for something else.
+    let (of_r7, of_r2) = (
+        "shl.b32 %r8, %r2, 4; mul.lo.s32 %r6, %r8, 4; st.shared.u32 [%r5], %r6;",
+        "shl.b32 %r6, %r2, 6; st.shared.u32 [%r5], %r6;",
+    );
+    assert_eq!(between(&module(of_r2), &module(of_r7)), [""; 0]);
+    // A conversion that stands in a product's place is no product.
+    let (widened, product) = (
+        "cvt.s64.s32 %rd2, %r2; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",
+        "mul.wide.s32 %rd2, %r2, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], 1;",
+    );
+    let found = between(&module(widened), &module(product));
+    assert!(!found.iter().any(|e| e.starts_with(reduced)), "{found:?}");
+}
+
+#[test]
 fn an_atomic_becomes_a_reduction() {
     let a = "red.global.add.u32 [%rd1], 1;";
     let b = "atom.global.add.u32 %r6, [%rd1], 1;";
@@ -238,13 +321,6 @@ fn a_barrier_is_lost_or_kept() {
         b,
         "st.global.u32 [%rd1], %r1; fence.acq_rel.gpu; st.global.u32 [%rd1+4], 1;",
     );
-}
-
-#[test]
-fn an_access_is_no_longer_volatile() {
-    let a = "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd1], %r6;";
-    let b = "ld.volatile.shared.u32 %r6, [%r5]; st.global.u32 [%rd1], %r6;";
-    shows("volatile-dropped", a, b, "st.global.u32 [%rd1], 3;");
 }
 
 #[test]

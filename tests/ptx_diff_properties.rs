@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use racetrap::ptx::ast::*;
 use racetrap::ptxdiff::report::{Cell, FunctionReport, RowKind};
-use racetrap::ptxdiff::{FunctionDiff, Unit};
+use racetrap::ptxdiff::{FunctionDiff, Side, Unit};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
@@ -276,6 +276,52 @@ fn names_and_layout_change_nothing() {
             Ok(())
         })
         .unwrap();
+}
+
+/// Effects with the side that shows each and how often: what the other order of operands gives as well, once its sides are changed.
+fn effects(a: (&Unit, &Function), b: (&Unit, &Function), swapped: bool) -> Vec<String> {
+    let diff = match swapped {
+        false => FunctionDiff::of(a, b).unwrap(),
+        true => FunctionDiff::of(b, a).unwrap(),
+    };
+    let side = |side: Side| if swapped { side.other() } else { side };
+    let mut found: Vec<String> = (diff.effects.iter())
+        .map(|o| {
+            let side = o.side.map_or("both".to_owned(), |s| side(s).to_string());
+            format!("{} {side} {}", o.effect, o.occurrences.len())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn swapped_sides_mirror_the_effects() {
+    // Each kernel beside those of the same source: its bugs, its fixed twin, the other target.
+    let files = pinned();
+    let stem = |path: &str| path.split('.').next().unwrap().to_owned();
+    let units: Vec<(String, Unit)> = files
+        .into_iter()
+        .map(|(path, text)| (path, Unit::parse(text).unwrap()))
+        .collect();
+    let mut compared = 0;
+    for (x, (first, a)) in units.iter().enumerate() {
+        for (second, b) in units[x + 1..]
+            .iter()
+            .take_while(|(p, _)| stem(p) == stem(first))
+        {
+            for f in a.entries() {
+                let Some(g) = b.entry(&f.name) else { continue };
+                let (there, back) = (
+                    effects((a, f), (b, g), false),
+                    effects((a, f), (b, g), true),
+                );
+                assert_eq!(there, back, "{}: {first} and {second}", f.name);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 /// A kernel of about `lines` lines of PTX: loads, sums, stores, a loop and a branch now and then.

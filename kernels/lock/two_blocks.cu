@@ -23,6 +23,6 @@ __global__ void lock_of_two(int *total, int *wants, int *gave_way, const int *va
     cuda::atomic_thread_fence(between, cuda::thread_scope_device);
     while (theirs.load(cuda::memory_order_acquire) == 1 && last.load(cuda::memory_order_acquire) == me) {}
 
-    *total += values[me]; //~ data-race#1 read write, data-race#2 write
+    *total += values[me]; //~[acq-rel-fence] data-race#1 read write, data-race#2 write
     mine.store(0, cuda::memory_order_release);
 }

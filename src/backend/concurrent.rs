@@ -2,11 +2,11 @@
 
 use super::order::Order;
 use crate::detect::footprint::{Footprint, Toucher};
-use crate::finding::{Detail, End, Finding, Place};
+use crate::finding::{Action, Detail, End, Finding, Place};
 use crate::rules::Rule;
 use crate::simt::ids::Site;
 use crate::simt::observer::Space;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What has been executed, and what of it conflicts.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Concurrent {
     found: BTreeMap<(Rule, Culprit, Culprit), Finding>,
     /// Whether strong accesses of unordered operations met: values may depend on the order.
     meet: bool,
+    /// Launches that wait, and read what an unordered operation writes.
+    raced: BTreeSet<usize>,
 }
 
 #[derive(Debug)]
@@ -24,6 +26,8 @@ struct Past {
     /// The kernel; `None` for copies and the host.
     kernel: Option<String>,
     footprint: Footprint,
+    /// Whether it is a launch that waits for something and did not end.
+    waits: bool,
 }
 
 /// One end of a finding, for grouping: an instruction of a kernel, or a step.
@@ -33,7 +37,8 @@ enum Culprit {
     Step(usize),
 }
 
-/// Two kernels that may synchronise with each other while both run, and conflict: what orders them is not known.
+/// Two kernels that may synchronise with each other while both run, and conflict, or of which one waits: what orders them is not
+/// known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// The kernels' names in the PTX.
@@ -48,6 +53,7 @@ impl Concurrent {
             past: Vec::new(),
             found: BTreeMap::new(),
             meet: false,
+            raced: BTreeSet::new(),
         }
     }
 
@@ -62,36 +68,71 @@ impl Concurrent {
         kernel: Option<&str>,
         footprint: Footprint,
     ) -> Result<(), Unknown> {
-        let now = Past {
+        self.add(Past {
             number,
             kernel: kernel.map(str::to_owned),
             footprint,
-        };
+            waits: false,
+        })
+    }
+
+    /// A launch waits for something, and did not end. What may run at the same time can be executed all the same, and may be what it
+    /// waits for.
+    ///
+    /// # Errors
+    ///
+    /// [`Unknown`]
+    pub fn waits(
+        &mut self,
+        number: usize,
+        kernel: &str,
+        footprint: Footprint,
+    ) -> Result<(), Unknown> {
+        self.add(Past {
+            number,
+            kernel: Some(kernel.to_owned()),
+            footprint,
+            waits: true,
+        })
+    }
+
+    /// Compares an operation with all that were executed before and that nothing orders with it.
+    fn add(&mut self, now: Past) -> Result<(), Unknown> {
         for past in &self.past {
-            if !self.order.is_concurrent(past.number, number) {
+            if !self.order.is_concurrent(past.number, now.number) {
                 continue;
             }
             // What was issued later comes first, whichever ran first.
-            let (later, earlier) = if past.number < number {
+            let issued_before = past.number < now.number;
+            let (later, earlier) = if issued_before {
                 (&now, past)
             } else {
                 (past, &now)
             };
             let (conflicts, meet) = later.footprint.conflicts(&earlier.footprint);
             self.meet |= meet;
-            let synchronise = [later, earlier]
-                .iter()
-                .all(|p| p.footprint.may_synchronise());
-            if let (true, false, Some(a), Some(b)) = (
-                synchronise,
-                conflicts.is_empty(),
-                &earlier.kernel,
-                &later.kernel,
-            ) {
-                let kernels = [a.clone(), b.clone()];
-                return Err(Unknown { kernels });
+            if let (Some(a), Some(b)) = (&earlier.kernel, &later.kernel) {
+                let both = [later, earlier]
+                    .iter()
+                    .all(|p| p.footprint.may_synchronise());
+                let doubtful = both && !conflicts.is_empty();
+                // That one does not end although the other one is done is so, whatever else they do.
+                if doubtful && now.waits && !past.waits {
+                    continue;
+                }
+                if doubtful || past.waits && meet {
+                    let kernels = [a.clone(), b.clone()];
+                    return Err(Unknown { kernels });
+                }
             }
             for conflict in conflicts {
+                let (of, by) = match issued_before {
+                    true => (&conflict.second, &conflict.first),
+                    false => (&conflict.first, &conflict.second),
+                };
+                if past.waits && reads(of) && writes(by) {
+                    self.raced.insert(past.number);
+                }
                 let key = (
                     conflict.rule,
                     later.culprit(&conflict.first),
@@ -115,6 +156,17 @@ impl Concurrent {
         }
         self.past.push(now);
         Ok(())
+    }
+
+    /// Whether nothing that it must follow waits for ever.
+    pub fn may_run(&self, number: usize) -> bool {
+        let mut waiting = self.past.iter().filter(|p| p.waits);
+        !waiting.any(|p| self.order.is_before(p.number, number))
+    }
+
+    /// Whether what a launch waits for may come from an operation that races with it: the race explains it.
+    pub fn is_raced(&self, number: usize) -> bool {
+        self.raced.contains(&number)
     }
 
     /// Whether an operation that has not been executed yet may run at the same time as this one.
@@ -142,6 +194,14 @@ impl Past {
             None => Culprit::Step(self.number),
         }
     }
+}
+
+fn reads(toucher: &Toucher) -> bool {
+    matches!(toucher.action, Action::Read | Action::Atomic)
+}
+
+fn writes(toucher: &Toucher) -> bool {
+    matches!(toucher.action, Action::Write | Action::Atomic)
 }
 
 fn end(past: &Past, toucher: &Toucher) -> End {

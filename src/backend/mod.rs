@@ -5,5 +5,5 @@ pub mod concurrent;
 pub mod order;
 pub mod simulator;
 
-pub use order::{Command, Order};
+pub use order::{Command, Order, StreamKind};
 pub use simulator::{Independence, Options, Outcome, Session};

@@ -3,8 +3,14 @@
 //! A host program issues commands one after another. Those that do something (a launch, a copy, what the host does to
 //! memory itself) are *operations*. Operations on one stream follow each other; a stream that waits for an event
 //! follows what the event stands for; the host follows what it waits for, and everything that it issues follows what
-//! it did before (CUDA C++ Programming Guide, "Streams", "Events", "Explicit Synchronization"). Nothing else orders them: the
-//! streams here are non-blocking ones, and a copy of page-locked memory returns before it is done.
+//! it did before (CUDA C++ Programming Guide, "Streams", "Events", "Explicit Synchronization"). A copy of page-locked memory returns
+//! before it is done.
+//!
+//! The legacy default stream orders more: what is issued to it follows all that was issued to blocking streams before, and all
+//! that is issued to blocking streams afterwards follows it (CUDA Driver API, "Stream synchronization behavior"; CUDA C++
+//! Programming Guide, "Default Stream", "Implicit Synchronization"). Non-blocking streams have no part in that. A host that waits for a stream waits for
+//! what was issued there, and for what that had to wait for, but not for what the default stream, or blocking ones, were
+//! given since: the manual promises no more.
 //!
 //! Each operation has a vector clock (Mattern 1989) over the host and the streams. [`Order::sequence`] gives one
 //! sequence that a machine could execute, chosen by a schedule: any linear extension of the order is one.
@@ -46,6 +52,18 @@ pub enum Command {
     },
 }
 
+/// How the legacy default stream and another one are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StreamKind {
+    /// Not at all (`cudaStreamNonBlocking`).
+    #[default]
+    NonBlocking,
+    /// Each waits for what the other one was given before (`cudaStreamCreate`).
+    Blocking,
+    /// It is the legacy default stream itself.
+    Legacy,
+}
+
 /// The happens-before order of a host program's operations.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -66,8 +84,9 @@ struct Stamp {
 const HOST: usize = 0;
 
 impl Order {
-    /// Of commands in the order in which the host issues them.
-    pub fn new(commands: &[Command]) -> Order {
+    /// Of commands in the order in which the host issues them. Streams are of these kinds, by their number; those beyond the list are
+    /// non-blocking.
+    pub fn new(commands: &[Command], kinds: &[StreamKind]) -> Order {
         let streams = commands.iter().filter_map(|c| match c {
             Command::Host => None,
             Command::Operation { stream }
@@ -76,6 +95,19 @@ impl Order {
             | Command::Synchronize { stream } => Some(*stream),
         });
         let agents = streams.max().map_or(1, |s| s + 2);
+        let kind = |agent: usize| match agent {
+            HOST => StreamKind::NonBlocking,
+            stream => kinds.get(stream - 1).copied().unwrap_or_default(),
+        };
+        // Whom an action on an agent waits for, without its being said.
+        let implied = |agent: usize| -> Vec<usize> {
+            let other = match kind(agent) {
+                StreamKind::NonBlocking => return Vec::new(),
+                StreamKind::Blocking => StreamKind::Legacy,
+                StreamKind::Legacy => StreamKind::Blocking,
+            };
+            (0..agents).filter(|a| kind(*a) == other).collect()
+        };
         let mut clocks = vec![vec![0u32; agents]; agents];
         let mut events: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         let mut stamps = Vec::new();
@@ -89,6 +121,10 @@ impl Order {
             // What is issued comes after what the host knows.
             let host = clocks[HOST].clone();
             join(&mut clocks[agent], &host);
+            for stream in implied(agent) {
+                let stream = clocks[stream].clone();
+                join(&mut clocks[agent], &stream);
+            }
             let mut stamp = None;
             match command {
                 Command::Host | Command::Operation { .. } => {
@@ -206,18 +242,18 @@ mod tests {
     };
 
     fn sequence(commands: &[Command], schedule: ScheduleSpec) -> Vec<usize> {
-        Order::new(commands).sequence(&schedule)
+        Order::new(commands, &[]).sequence(&schedule)
     }
 
     #[test]
     fn a_stream_is_a_queue() {
-        let order = Order::new(&[A, A]);
+        let order = Order::new(&[A, A], &[]);
         assert!(order.is_before(0, 1) && !order.is_before(1, 0) && !order.has_concurrency());
     }
 
     #[test]
     fn streams_are_unordered() {
-        let order = Order::new(&[A, B]);
+        let order = Order::new(&[A, B], &[]);
         assert!(order.is_concurrent(0, 1) && order.has_concurrency());
         assert_eq!(sequence(&[A, B], ScheduleSpec::Lockstep), [0, 1]);
         assert_eq!(sequence(&[A, B], ScheduleSpec::LaneByLane), [1, 0]);
@@ -225,17 +261,17 @@ mod tests {
 
     #[test]
     fn an_event_orders_what_came_before_it() {
-        let order = Order::new(&[A, RECORD, A, WAIT, B]);
+        let order = Order::new(&[A, RECORD, A, WAIT, B], &[]);
         assert!(order.is_before(0, 4));
         assert!(order.is_concurrent(2, 4));
         // Recorded too late, or never.
-        assert!(Order::new(&[A, WAIT, RECORD, B]).is_concurrent(0, 3));
-        assert!(Order::new(&[A, WAIT, B]).is_concurrent(0, 2));
+        assert!(Order::new(&[A, WAIT, RECORD, B], &[]).is_concurrent(0, 3));
+        assert!(Order::new(&[A, WAIT, B], &[]).is_concurrent(0, 2));
     }
 
     #[test]
     fn the_host_runs_ahead_until_it_waits() {
-        let order = Order::new(&[A, Host, Synchronize { stream: 0 }, Host, B]);
+        let order = Order::new(&[A, Host, Synchronize { stream: 0 }, Host, B], &[]);
         assert!(order.is_concurrent(0, 1));
         assert!(order.is_before(0, 3) && order.is_before(1, 3));
         assert!(order.is_before(0, 4) && order.is_before(3, 4));
@@ -256,8 +292,8 @@ mod tests {
             Synchronize { stream: 1 },
             Operation { stream: 2 },
         ];
-        assert!(Order::new(&commands).is_before(0, 5));
-        assert!(!Order::new(&commands).has_concurrency());
+        assert!(Order::new(&commands, &[]).is_before(0, 5));
+        assert!(!Order::new(&commands, &[]).has_concurrency());
     }
 
     fn command() -> impl Strategy<Value = Command> {
@@ -270,8 +306,44 @@ mod tests {
         })
     }
 
+    #[test]
+    fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
+        use StreamKind::*;
+        const C: Command = Operation { stream: 2 };
+        let kinds = [Blocking, Blocking, Legacy];
+        // `k_1` on a stream, `k_2` on the default stream, `k_3` on a stream: the manual's example.
+        let order = Order::new(&[A, C, B], &kinds);
+        assert!(order.is_before(0, 1) && order.is_before(1, 2) && order.is_before(0, 2));
+        assert!(Order::new(&[A, B], &kinds).is_concurrent(0, 1));
+        // Non-blocking streams have no part in it.
+        let order = Order::new(&[A, C, B], &[NonBlocking, Blocking, Legacy]);
+        assert!(order.is_concurrent(0, 1) && order.is_before(1, 2) && order.is_concurrent(0, 2));
+        // An event that is recorded on the default stream, or that it waits for, counts as one of its actions.
+        let record = Record {
+            event: 0,
+            stream: 2,
+        };
+        assert!(Order::new(&[A, record, B], &kinds).is_before(0, 2));
+        // What a host has waited for.
+        let wait = Synchronize { stream: 2 };
+        assert!(Order::new(&[A, C, wait, Host], &kinds).is_before(0, 3));
+        assert!(Order::new(&[C, A, wait, Host], &kinds).is_concurrent(1, 3));
+    }
+
+    fn kinds() -> impl Strategy<Value = Vec<StreamKind>> {
+        use StreamKind::*;
+        let one = prop_oneof![Just(NonBlocking), Just(Blocking), Just(Legacy)];
+        prop::collection::vec(one, 0..=3).prop_map(|mut kinds| {
+            let mut legacy = kinds.iter_mut().filter(|k| **k == Legacy);
+            legacy.next();
+            legacy.for_each(|more| *more = Blocking);
+            kinds
+        })
+    }
+
     /// The order as the reachability of the edges that the guide names.
-    fn reachable(commands: &[Command]) -> Vec<Vec<bool>> {
+    fn reachable(commands: &[Command], kinds: &[StreamKind]) -> Vec<Vec<bool>> {
+        let kind = |stream: usize| kinds.get(stream).copied().unwrap_or_default();
         let n = commands.len();
         let mut before = vec![vec![false; n]; n];
         let mut recorded: BTreeMap<usize, usize> = BTreeMap::new();
@@ -298,6 +370,15 @@ mod tests {
                 {
                     after(j);
                 }
+                if let (Some(first), Some(second)) = (agent(earlier), agent(command))
+                    && matches!(
+                        (kind(first), kind(second)),
+                        (StreamKind::Blocking, StreamKind::Legacy)
+                            | (StreamKind::Legacy, StreamKind::Blocking)
+                    )
+                {
+                    after(j);
+                }
             }
             match command {
                 Record { event, .. } => drop(recorded.insert(*event, i)),
@@ -310,8 +391,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn clocks_say_what_the_graph_says(commands in prop::collection::vec(command(), 0..12)) {
-            let (order, graph) = (Order::new(&commands), reachable(&commands));
+        fn clocks_say_what_the_graph_says(
+            commands in prop::collection::vec(command(), 0..12),
+            kinds in kinds(),
+        ) {
+            let (order, graph) = (Order::new(&commands, &kinds), reachable(&commands, &kinds));
             let operation = |i: usize| matches!(commands[i], Host | Operation { .. });
             let mut concurrent = false;
             for a in (0..commands.len()).filter(|i| operation(*i)) {
@@ -324,8 +408,12 @@ mod tests {
         }
 
         #[test]
-        fn sequences_keep_the_order(commands in prop::collection::vec(command(), 0..12), seed: u64) {
-            let order = Order::new(&commands);
+        fn sequences_keep_the_order(
+            commands in prop::collection::vec(command(), 0..12),
+            kinds in kinds(),
+            seed: u64,
+        ) {
+            let order = Order::new(&commands, &kinds);
             let operations = commands.iter().filter(|c| matches!(c, Host | Operation { .. })).count();
             for schedule in [
                 ScheduleSpec::Lockstep,

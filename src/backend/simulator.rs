@@ -8,6 +8,7 @@ use super::order::Order;
 use crate::detect::Detectors;
 use crate::detect::footprint::Footprint;
 use crate::finding::{Action, Detail, End, Finding};
+use crate::ptx::demangle;
 use crate::rules::Rule;
 use crate::simt::ids::*;
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
@@ -92,6 +93,8 @@ pub struct Session {
     kernels: Vec<String>,
     /// Where not all operations are ordered, and how many steps there are.
     concurrent: Option<(Concurrent, usize)>,
+    /// Launches that wait, perhaps for what has yet to run.
+    waiting: Vec<(u32, Stop)>,
 }
 
 impl Session {
@@ -111,6 +114,7 @@ impl Session {
             found: BTreeMap::new(),
             kernels: Vec::new(),
             concurrent: None,
+            waiting: Vec::new(),
         }
     }
 
@@ -142,7 +146,15 @@ impl Session {
         self.launch_as_numbered(program, &how)
     }
 
-    /// The same where the host program's steps have numbers.
+    /// Whether step `number` of the host program is still to be executed: nothing has stopped the session, and no launch
+    /// that it must follow waits for ever. A launch that waits can be freed by one that runs at the same time; so all that may do so is
+    /// executed before anything is said of it.
+    pub fn may_run(&self, number: usize) -> bool {
+        let concurrent = self.concurrent.as_ref();
+        self.stopped.is_none() && concurrent.is_none_or(|(c, _)| c.may_run(number))
+    }
+
+    /// The same where the host program's steps have numbers; those that [`Session::may_run`] denies are left out.
     ///
     /// # Errors
     /// [`Stop`]. Deadlocks and endless kernels have become findings, too.
@@ -178,8 +190,11 @@ impl Session {
                 self.steps += stats.steps;
             }
             Err(stop) => {
-                self.extra.extend(finding(stop, how.number));
-                self.stopped = Some(stop.clone());
+                let waits = self.waiting.iter().any(|(number, _)| *number == how.number);
+                if !waits {
+                    self.extra.extend(finding(stop, how.number));
+                    self.stopped = Some(stop.clone());
+                }
             }
         }
         ended
@@ -219,17 +234,22 @@ impl Session {
         let Some((concurrent, steps)) = &mut self.concurrent else {
             return ended;
         };
-        let waits = matches!(ended, Err(Stop::NoProgress { .. } | Stop::Deadlock { .. }));
-        if waits && footprint.may_synchronise() && concurrent.is_awaited(number, *steps) {
-            // It may wait for what a kernel does that has yet to run here.
-            let other = "another kernel".to_owned();
-            return Err(Stop::KernelsSynchronise(entry.to_owned(), other));
+        let unknown =
+            |Unknown { kernels: [a, b] }| Stop::KernelsSynchronise(demangle(&a), demangle(&b));
+        if let Err(stop @ (Stop::NoProgress { .. } | Stop::Deadlock { .. })) = ended {
+            concurrent
+                .waits(number, entry, footprint)
+                .map_err(unknown)?;
+            if concurrent.is_awaited(number, *steps) {
+                self.waiting.push((number as u32, stop.clone()));
+            }
+            return Err(stop);
         }
         let stats = ended?;
-        match concurrent.executed(number, Some(entry), footprint) {
-            Ok(()) => Ok(stats),
-            Err(Unknown { kernels: [a, b] }) => Err(Stop::KernelsSynchronise(a, b)),
-        }
+        concurrent
+            .executed(number, Some(entry), footprint)
+            .map_err(unknown)?;
+        Ok(stats)
     }
 
     /// The number of a kernel.
@@ -258,6 +278,14 @@ impl Session {
         findings.append(&mut self.detectors.take_notes());
         findings.append(&mut self.extra);
         if let Some((concurrent, _)) = self.concurrent {
+            // What stopped the session leaves open what the others wait for.
+            let known = self.stopped.is_none();
+            for (launch, stop) in self.waiting.into_iter().filter(|_| known) {
+                if !concurrent.is_raced(launch as usize) {
+                    findings.extend(finding(&stop, launch));
+                }
+                self.stopped.get_or_insert(stop);
+            }
             if concurrent.meets() {
                 self.independence = Independence::Dependent;
             }

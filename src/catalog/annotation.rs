@@ -76,6 +76,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("exit", Action::Exit),
     ("run", Action::Run),
     ("branch", Action::Branch),
+    ("use", Action::Use),
 ];
 
 /// The word for an action, as tags and reports spell it.

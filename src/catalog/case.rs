@@ -5,7 +5,7 @@
 
 use super::compiled::PtxExpectations;
 use super::expression::Expression;
-use super::host::{Memory, Step};
+use super::host::{Memory, Step, StreamKind};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
 use crate::mutate::explain::Equivalent;
 use schemars::JsonSchema;
@@ -47,6 +47,10 @@ pub struct Case {
     /// What the host does, step by step, in place of `launches`: with streams, events, copies and memory of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<Step>,
+    /// How streams of the `plan` were made; those not listed are `non-blocking`. The `default` stream, which is that of steps that name
+    /// none, is the legacy one: it waits for all that `blocking` streams were given before, and they wait for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub streams: BTreeMap<String, StreamKind>,
     /// What the buffers must hold at the end, by buffer. Names are those after the last `swap`.
     #[serde(default)]
     pub oracle: BTreeMap<String, Oracle>,
@@ -132,7 +136,7 @@ pub struct Launch {
     /// Two buffers whose names change places after every (repetition of the) launch.
     #[serde(default)]
     pub swap: Option<[String; 2]>,
-    /// The stream, in a `plan`.
+    /// The stream, in a `plan`, if not the `default` one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
 }

@@ -355,7 +355,7 @@ fn instructions(
     let codes = functions(claims, entry, unit)?
         .into_iter()
         .map(|f| {
-            Code::of(&unit.module, &unit.text, map, f, &mut values)
+            Code::of(&unit.text, map, f, &mut values)
                 .map_err(|e| NoPtx(format!("`{}`: {e}", f.name)))
         })
         .collect::<Result<Vec<Code>, NoPtx>>()?;

@@ -8,7 +8,8 @@ use super::machine::{MachineError, PrepareError, Prepared};
 use super::oracle::Elements;
 use super::pinned::{Pin, TARGETS};
 use super::plan::{Does, Plan, PlanError, PlannedCopy, PlannedStep};
-use crate::device::job::{Buffer, Done, Job, Launch, Param, Place, Step};
+use crate::backend;
+use crate::device::job::{Buffer, Done, Job, Launch, Param, Place, Step, StreamKind};
 use crate::simt::Dim3;
 use std::collections::BTreeMap;
 
@@ -87,6 +88,14 @@ pub fn job(prepared: &Prepared<'_>, plan: &Plan, ptx: &str) -> Result<Job, JobEr
             read.push(index);
         }
     }
+    let kinds = plan.streams.iter().enumerate();
+    job.streams = kinds
+        .filter_map(|(stream, kind)| match kind {
+            backend::StreamKind::NonBlocking => None,
+            backend::StreamKind::Blocking => Some((stream, StreamKind::Blocking)),
+            backend::StreamKind::Legacy => Some((stream, StreamKind::Legacy)),
+        })
+        .collect();
     for planned in &plan.steps {
         job.steps.push(step(prepared, planned, &homes)?);
     }

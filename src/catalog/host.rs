@@ -11,8 +11,19 @@
 //!   - host: {from: result, to: seen}
 //! ```
 //!
-//! Streams and events are made when they are first named. Streams don't wait for each other nor for the default stream
-//! (`cudaStreamNonBlocking`). When the plan has ended, the host waits for everything, and the oracle looks at the buffers. A guilty
+//! Streams and events need no declaration. A stream that is named is a non-blocking one (`cudaStreamNonBlocking`): it waits for no
+//! other one. A step that names none is on the legacy default stream (`kernel<<<…>>>`), as is one with `stream: default`. That one
+//! waits for all that blocking streams (`cudaStreamCreate`) were given before, and they wait for it (CUDA C++ Programming Guide,
+//! "Default Stream", "Implicit Synchronization"). Which streams are blocking, the case says beside its plan:
+//!
+//! ```yaml
+//! streams: {work: blocking}
+//! plan:
+//!   - copy: {from: given, to: data, stream: work}
+//!   - launch: {entry: scale, grid: 4, block: 64, args: [data, n]}   # after the copy, for `work` is blocking
+//! ```
+//!
+//! When the plan has ended, the host waits for everything, and the oracle looks at the buffers. A guilty
 //! step carries tags as a kernel's line does, in a comment on the line where it begins:
 //! `- copy: {…}  #~ data-race#1 write`.
 
@@ -40,7 +51,8 @@ pub struct Step {
     /// Lets a stream wait for an event (`cudaStreamWaitEvent`).
     #[serde(default)]
     pub wait: Option<Mark>,
-    /// Lets the host wait for a stream (`cudaStreamSynchronize`), or for `all` of them (`cudaDeviceSynchronize`).
+    /// Lets the host wait for a stream (`cudaStreamSynchronize`), for the `default` one, or for `all` of them
+    /// (`cudaDeviceSynchronize`).
     #[serde(default)]
     pub synchronize: Option<String>,
 }
@@ -62,7 +74,7 @@ pub struct Copy {
     /// Elements of `from` that are copied; as many as there are from the first one on, if not given.
     #[serde(default)]
     pub count: Option<Expression>,
-    /// The stream; not of a `host` step.
+    /// The stream, if not the `default` one; not of a `host` step.
     #[serde(default)]
     pub stream: Option<String>,
 }
@@ -73,9 +85,19 @@ pub struct Copy {
 pub struct Mark {
     /// The event.
     pub event: String,
-    /// The stream.
+    /// The stream, if not the `default` one.
     #[serde(default)]
     pub stream: Option<String>,
+}
+
+/// How a stream was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamKind {
+    /// By `cudaStreamCreate`: the default stream waits for it, and it waits for the default stream.
+    Blocking,
+    /// With `cudaStreamNonBlocking`: it and the default stream don't wait for each other.
+    NonBlocking,
 }
 
 /// Where a buffer lies.
@@ -108,8 +130,8 @@ impl Memory {
 /// What [`Step::synchronize`] calls all streams.
 pub const ALL: &str = "all";
 
-/// The stream of steps that name none.
-pub const STREAM: &str = "stream";
+/// The legacy default stream: that of steps that name none.
+pub const DEFAULT: &str = "default";
 
 impl Step {
     /// The keys that are given; there should be one.
@@ -140,6 +162,6 @@ impl Step {
             | Step { wait: Some(m), .. } => &m.stream,
             _ => return None,
         };
-        Some(named.as_deref().unwrap_or(STREAM))
+        Some(named.as_deref().unwrap_or(DEFAULT))
     }
 }

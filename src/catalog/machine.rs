@@ -1,22 +1,23 @@
 //! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
 
-use super::annotation::Home;
+mod error;
+mod seen;
+
+pub use error::{MachineError, PrepareError};
+pub use seen::{Seen, SeenEnd};
+
 use super::arguments::{self, Encoded};
 use super::compare::Left;
-use super::host::{STREAM, Step};
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
-use super::plan::{Does, Plan, PlannedLaunch, PlannedStep, Value};
+use super::plan::{Does, Plan, PlannedLaunch, Value};
 use crate::backend::{Independence, Options, Session};
-use crate::finding::{Action, Finding};
+use crate::finding::Finding;
 use crate::ptx::ast::Module;
 use crate::ptx::{matches_entry, parse};
-use crate::report::{
-    Diagnostic, HostView, KernelView, Scene, SourceFile, Sources, View, diagnose, view::HOST,
-};
-use crate::rules::Rule;
-use crate::simt::memory::{GLOBAL_BASE, MemoryError};
+use crate::report::{SourceFile, Sources};
+use crate::simt::memory::GLOBAL_BASE;
 use crate::simt::observer::{Blind, Observer};
 use crate::simt::{
     Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
@@ -43,110 +44,6 @@ pub struct Prepared<'c> {
     source: &'c str,
 }
 
-/// A case whose kernels can't be made ready.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PrepareError {
-    /// The catalogue was read without its PTX.
-    #[error("no PTX `{file}`")]
-    NoPtx {
-        /// The file.
-        file: String,
-    },
-    /// The compiler is to refuse it.
-    #[error("nothing to run: the compiler refuses this kernel")]
-    Refused,
-    /// Not PTX, or PTX that the parser does not know.
-    #[error("{file}: {message}")]
-    Syntax {
-        /// The file.
-        file: String,
-        /// What the parser says.
-        message: String,
-    },
-    /// The kernel has no function of that name, or several.
-    #[error("{file}: {found} of the kernels is called `{entry}`; there are: {entries}")]
-    Entry {
-        /// The PTX file.
-        file: String,
-        /// The name in the case.
-        entry: String,
-        /// `none`, or how many.
-        found: String,
-        /// Those that are there.
-        entries: String,
-    },
-    /// The simulator can't run such a program.
-    #[error("{file}: {error}")]
-    Lower {
-        /// The PTX file.
-        file: String,
-        /// Why.
-        error: LowerError,
-    },
-}
-
-/// A run that could not be started, for a reason that lies in the case.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum MachineError {
-    /// Too few or too many arguments.
-    #[error("`{entry}` takes {wanted} argument(s), and gets {given}")]
-    ArgumentCount {
-        /// The kernel.
-        entry: String,
-        /// Its parameters.
-        wanted: usize,
-        /// The arguments.
-        given: usize,
-    },
-    /// An argument that does not fit its parameter.
-    #[error("argument {index} of `{entry}` is {given}, and its parameter a `.{wanted}`")]
-    ArgumentType {
-        /// The kernel.
-        entry: String,
-        /// Which, from 1.
-        index: usize,
-        /// What it is.
-        given: String,
-        /// The parameter's type.
-        wanted: String,
-    },
-    /// The buffers don't fit.
-    #[error(transparent)]
-    Memory(#[from] MemoryError),
-    /// A symbol that the module does not have.
-    #[error("the kernel's file has no variable `{symbol}` (or no kernel of the case uses it)")]
-    NoSymbol {
-        /// The symbol.
-        symbol: String,
-    },
-    /// A buffer that is longer than the variable that it is.
-    #[error("`{symbol}` has {held} bytes in the kernel's file, and the case says {bytes}")]
-    ShortSymbol {
-        /// The symbol.
-        symbol: String,
-        /// Its size.
-        held: u64,
-        /// The case's.
-        bytes: u64,
-    },
-    /// A launch that is only watched did not come to its end.
-    #[error("`{entry}` did not end: {stop}")]
-    Stopped {
-        /// The kernel.
-        entry: String,
-        /// Why.
-        stop: Stop,
-    },
-    /// The sequential kernel that serves as an oracle did not come to its end.
-    #[error("the oracle `{entry}` did not end: {stop}")]
-    Oracle {
-        /// The kernel.
-        entry: String,
-        /// Why.
-        stop: Stop,
-    },
-}
-
 /// What a run gave.
 #[derive(Debug)]
 pub struct Ran {
@@ -162,27 +59,6 @@ pub struct Ran {
     pub steps: u64,
     addresses: Vec<u64>,
     device: Device,
-}
-
-/// A finding in terms of the kernel's source: what annotations are matched with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// The rule.
-    pub rule: Rule,
-    /// Its ends.
-    pub ends: Vec<SeenEnd>,
-}
-
-/// One end of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenEnd {
-    /// What the thread did.
-    pub action: Action,
-    /// The file that the lines are in.
-    pub home: Home,
-    /// The lines on which its instruction lies, from the innermost inlined call
-    /// outwards; the line of a step of the host.
-    pub lines: Vec<u32>,
 }
 
 impl<'c> Prepared<'c> {
@@ -305,6 +181,9 @@ impl<'c> Prepared<'c> {
         let mut session = Session::ordered(options, order, plan.steps.len());
         let addresses = self.load(session.device(), plan)?;
         for number in sequence {
+            if !session.may_run(number) {
+                continue;
+            }
             match &plan.steps[number].does {
                 Does::Launch(planned) => {
                     let program = self.program(planned)?;
@@ -312,9 +191,8 @@ impl<'c> Prepared<'c> {
                         number: number as u32,
                         ..made(planned, program, &addresses)?
                     };
-                    if session.launch_as_numbered(program, &how).is_err() {
-                        break;
-                    }
+                    // Why it did not end is in the outcome.
+                    let _ = session.launch_as_numbered(program, &how);
                 }
                 Does::Copy { copy, .. } | Does::Host(copy) => {
                     let from = addresses[copy.from] + copy.from_offset;
@@ -443,99 +321,6 @@ impl<'c> Prepared<'c> {
     /// Whether strong loads of its kernels may return older values than the last.
     pub fn reads_older_values(&self) -> bool {
         self.programs.values().any(|p| p.facts.older_values)
-    }
-
-    /// A finding in terms of the lines of the kernel and of the case.
-    pub fn seen(&self, plan: &Plan, finding: &Finding) -> Seen {
-        let file = self.entry.kernel_file();
-        let ends = finding.ends.iter().map(|end| {
-            let (action, step) = (end.action, &plan.steps[end.launch as usize]);
-            let program = step.launch().map(|l| self.programs.get(l.entry.as_str()));
-            let (home, lines) = match program {
-                None => (Home::Case, vec![self.entry.step_line(step.origin)]),
-                Some(program) => {
-                    let lines = program.map_or(&[][..], |p| &p.site(end.site).lines);
-                    let here = lines.iter().filter(|l| l.file == file);
-                    (Home::Kernel, here.map(|l| l.line).collect())
-                }
-            };
-            SeenEnd {
-                action,
-                home,
-                lines,
-            }
-        });
-        Seen {
-            rule: finding.rule,
-            ends: ends.collect(),
-        }
-    }
-
-    /// Words findings of a run for people.
-    pub fn diagnose<'f>(
-        &self,
-        plan: &Plan,
-        ran: &Ran,
-        findings: impl Iterator<Item = &'f Finding>,
-    ) -> Vec<Diagnostic> {
-        let (mut sources, _) = self.texts();
-        let defines = self.entry.case.define_flags();
-        let views = plan.steps.iter().map(|step| {
-            let launch = step.launch();
-            let program = launch.and_then(|l| self.programs.get(l.entry.as_str()));
-            match (launch, program) {
-                (Some(l), Some(program)) => {
-                    let shape = (l.grid, l.block);
-                    let device = &ran.device;
-                    let view =
-                        KernelView::new(program, device, shape, &self.ptx, &sources, &defines);
-                    View::Kernel(view)
-                }
-                _ => View::Host(HostView::new(
-                    &self.who(plan, step),
-                    &ran.device,
-                    &self.entry.source,
-                    self.entry.step_line(step.origin),
-                )),
-            }
-        });
-        let views = views.collect();
-        let mut scene = Scene {
-            steps: views,
-            sources: &mut sources,
-        };
-        findings
-            .map(|finding| diagnose(finding, &mut scene))
-            .collect()
-    }
-
-    /// Who does a step that is no launch, for people.
-    fn who(&self, plan: &Plan, step: &PlannedStep) -> String {
-        let name = |index: usize| &plan.buffers[index].name;
-        let given = self.entry.case.plan.get(step.origin);
-        let stream = given.and_then(Step::stream).unwrap_or(STREAM);
-        match &step.does {
-            Does::Copy { copy, .. } => format!(
-                "the copy from `{}` to `{}` on stream `{stream}`",
-                name(copy.from),
-                name(copy.to)
-            ),
-            _ => HOST.to_owned(),
-        }
-    }
-
-    /// Where in the source an instruction lies that stopped a run.
-    pub fn stopped_at(&self, plan: &Plan, stop: &Stop) -> Option<String> {
-        let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. } | Stop::Assert { site, .. }) =
-            stop
-        else {
-            return None;
-        };
-        plan.launches().find_map(|l| {
-            let program = self.programs.get(l.entry.as_str())?;
-            let line = program.sites.get(site.0 as usize)?.lines.last()?;
-            Some(format!("{}:{}", line.file, line.line))
-        })
     }
 
     /// Puts a plan's buffers into memory.

@@ -1,18 +1,22 @@
 //! A run made concrete: which bytes lie in which buffer, what is launched with which
 //! arguments, what is copied, and which stream waits for what. A backend needs nothing else.
 
-use super::case::{Argument, Case, Launch};
-use super::draw::{Inputs, SizeError, Sizes};
-use super::expression::{EvaluationError, Expression};
-use super::host::{ALL, Copy, Memory, STREAM, Step};
+mod buffers;
+mod error;
+mod steps;
+
+pub use error::PlanError;
+
+use super::case::{Argument, Case};
+use super::draw::{Inputs, Sizes};
+use super::expression::Expression;
+use super::host::Memory;
 use super::oracle::Elements;
-use super::values::{ElementType, Extent, Fill};
-use crate::backend::{Command, Order};
+use super::values::ElementType;
+use crate::backend::{Command, Order, StreamKind};
 use crate::simt::Dim3;
 use std::collections::BTreeMap;
 
-/// Most bytes of one buffer.
-const BUFFER_BYTES: u64 = 256 << 20;
 /// Most launches of one run.
 const LAUNCHES: usize = 10_000;
 
@@ -25,6 +29,8 @@ pub struct Plan {
     pub buffers: Vec<PlannedBuffer>,
     /// What the host does, in order.
     pub steps: Vec<PlannedStep>,
+    /// Of which kind each stream is.
+    pub streams: Vec<StreamKind>,
     /// Which buffer each name stands for after the last launch.
     pub names: BTreeMap<String, usize>,
 }
@@ -105,7 +111,7 @@ impl Plan {
     /// What orders the steps.
     pub fn order(&self) -> Order {
         let commands: Vec<_> = self.steps.iter().map(PlannedStep::command).collect();
-        Order::new(&commands)
+        Order::new(&commands, &self.streams)
     }
 }
 
@@ -171,80 +177,6 @@ pub enum Value {
     Float(f64),
 }
 
-/// A run that can't be planned. These are mistakes of the case.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum PlanError {
-    /// A size.
-    #[error(transparent)]
-    Size(#[from] SizeError),
-    /// An expression elsewhere.
-    #[error("{what}: {error}")]
-    Evaluation {
-        /// What it is for.
-        what: String,
-        /// Why it has no value.
-        error: EvaluationError,
-    },
-    /// A length, a grid or a number of bytes that makes no sense.
-    #[error("{what} is {value}, which is {problem}")]
-    Unusable {
-        /// What.
-        what: String,
-        /// Its value.
-        value: i64,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
-    /// A copy of a buffer that is shorter.
-    #[error(
-        "buffer `{name}` has {length} elements, and `{from}`, of which it is a copy, has {available}"
-    )]
-    ShortCopy {
-        /// The copy.
-        name: String,
-        /// Its length.
-        length: u64,
-        /// What it copies.
-        from: String,
-        /// That one's length.
-        available: u64,
-    },
-    /// A copy beyond the end of a buffer.
-    #[error(
-        "the copy from `{from}` to `{to}` is of {bytes} bytes, and `{name}` has {left} from there on"
-    )]
-    LongCopy {
-        /// What it reads.
-        from: String,
-        /// What it writes.
-        to: String,
-        /// How many bytes.
-        bytes: u64,
-        /// The buffer that is too short.
-        name: String,
-        /// What it has.
-        left: u64,
-    },
-    /// A copy onto itself.
-    #[error("the copy inside of `{name}` overlaps itself")]
-    Overlap {
-        /// The buffer.
-        name: String,
-    },
-    /// A loop of launches that does not end.
-    #[error("`{entry}` is launched more than {LAUNCHES} times: its `repeat` does not end")]
-    EndlessRepeat {
-        /// The kernel.
-        entry: String,
-    },
-    /// A name that stands for nothing; [`super::check`] refuses such cases first.
-    #[error("no buffer `{name}`")]
-    NoBuffer {
-        /// The name.
-        name: String,
-    },
-}
-
 /// Makes a run concrete.
 pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError> {
     let mut planner = Planner {
@@ -254,6 +186,7 @@ pub fn plan(case: &Case, sizes: Sizes, inputs: Inputs) -> Result<Plan, PlanError
             sizes,
             buffers: Vec::new(),
             steps: Vec::new(),
+            streams: Vec::new(),
             names: BTreeMap::new(),
         },
         origin: 0,
@@ -283,308 +216,6 @@ struct Planner<'a> {
     /// Streams and events by their numbers.
     streams: Vec<&'a str>,
     events: Vec<&'a str>,
-}
-
-/// The number of a name; a new one for a new name.
-fn number<'a>(names: &mut Vec<&'a str>, name: &'a str) -> usize {
-    names.iter().position(|n| *n == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    })
-}
-
-impl<'a> Planner<'a> {
-    fn buffer(&mut self, name: &str) -> Result<usize, PlanError> {
-        if let Some(index) = self.plan.names.get(name) {
-            return Ok(*index);
-        }
-        let spec = self
-            .case
-            .buffers
-            .get(name)
-            .ok_or_else(|| PlanError::NoBuffer {
-                name: name.to_owned(),
-            })?;
-        let origin = match &spec.values {
-            Fill::Copy(from) => Some(self.buffer(from)?),
-            _ => None,
-        };
-        let what = format!("the length of buffer `{name}`");
-        let length = match (&spec.length, &spec.values, origin) {
-            (Some(length), ..) => natural(&what, evaluate(&what, length, &self.plan.sizes)?)?,
-            (None, _, Some(origin)) => self.plan.buffers[origin].length,
-            (None, Fill::Literal(values), _) => values.len() as u64,
-            (None, ..) => 0,
-        };
-        if length.saturating_mul(spec.element.bytes() as u64) > BUFFER_BYTES {
-            let value = i64::try_from(length).unwrap_or(i64::MAX);
-            return Err(PlanError::Unusable {
-                what,
-                value,
-                problem: "more than 256 MiB",
-            });
-        }
-        let data = match origin {
-            Some(origin) => Some(self.copy(name, length, origin)?),
-            None => self.fill(name, length, &spec.values, spec.element)?,
-        };
-        self.plan.buffers.push(PlannedBuffer {
-            name: name.to_owned(),
-            element: spec.element,
-            length,
-            data,
-            memory: spec.memory,
-            symbol: spec.symbol.clone(),
-        });
-        let index = self.plan.buffers.len() - 1;
-        self.plan.names.insert(name.to_owned(), index);
-        Ok(index)
-    }
-
-    fn copy(&self, name: &str, length: u64, origin: usize) -> Result<Elements, PlanError> {
-        let from = &self.plan.buffers[origin];
-        let short = PlanError::ShortCopy {
-            name: name.to_owned(),
-            length,
-            from: from.name.clone(),
-            available: from.length,
-        };
-        let data = from.data.as_ref().ok_or_else(|| short.clone())?;
-        if length > from.length {
-            return Err(short);
-        }
-        Ok(data.first(usize::try_from(length).unwrap_or(usize::MAX)))
-    }
-
-    fn fill(
-        &self,
-        name: &str,
-        length: u64,
-        fill: &Fill,
-        element: ElementType,
-    ) -> Result<Option<Elements>, PlanError> {
-        let what = format!("the values of buffer `{name}`");
-        let sizes = &self.plan.sizes;
-        let each = |f: &dyn Fn(u64) -> Result<i64, PlanError>| -> Result<_, PlanError> {
-            Ok(Some(Elements::Integers(
-                (0..length).map(f).collect::<Result<_, _>>()?,
-            )))
-        };
-        match fill {
-            Fill::Uninitialized | Fill::Copy(_) => Ok(None),
-            Fill::Zeros => each(&|_| Ok(0)),
-            Fill::Iota => each(&|i| Ok(i as i64)),
-            Fill::Constant(value) => Ok(Some(Elements::of(vec![*value; length as usize]))),
-            Fill::Literal(values) => {
-                let values = values.iter().cycle().take(length as usize);
-                Ok(Some(Elements::of(values.copied().collect())))
-            }
-            Fill::Each(expression) => each(&|i| {
-                let value_of = |n: &str| {
-                    if n == "i" {
-                        Some(i as i64)
-                    } else {
-                        sizes.get(n).copied()
-                    }
-                };
-                expression
-                    .evaluate(&value_of)
-                    .map_err(|error| PlanError::Evaluation {
-                        what: what.clone(),
-                        error,
-                    })
-            }),
-            Fill::Random(range) => {
-                let (low, high) = match range {
-                    None if element.is_unsigned() => (0, 9),
-                    None => (-9, 9),
-                    Some((low, high)) => {
-                        (evaluate(&what, low, sizes)?, evaluate(&what, high, sizes)?)
-                    }
-                };
-                if low > high {
-                    let problem = "above the upper end of its range";
-                    return Err(PlanError::Unusable {
-                        what,
-                        value: low,
-                        problem,
-                    });
-                }
-                each(&|i| Ok(self.inputs.value(name, i, low, high)))
-            }
-        }
-    }
-
-    fn step(&mut self, step: &'a Step) -> Result<(), PlanError> {
-        let stream = step.stream().map(|name| number(&mut self.streams, name));
-        let stream = stream.unwrap_or_default();
-        let does = if let Some(launch) = &step.launch {
-            return self.launches(launch);
-        } else if let Some(copy) = &step.copy {
-            let copy = self.copied(copy)?;
-            Does::Copy { copy, stream }
-        } else if let Some(copy) = &step.host {
-            Does::Host(self.copied(copy)?)
-        } else if let Some(mark) = &step.record {
-            let event = number(&mut self.events, &mark.event);
-            Does::Record { event, stream }
-        } else if let Some(mark) = &step.wait {
-            let event = number(&mut self.events, &mark.event);
-            Does::Wait { event, stream }
-        } else {
-            let name = step.synchronize.as_deref().unwrap_or(ALL);
-            let streams = match name {
-                ALL => 0..self.streams.len(),
-                name => {
-                    let stream = number(&mut self.streams, name);
-                    stream..stream + 1
-                }
-            };
-            streams.for_each(|stream| self.add(Does::Synchronize { stream }));
-            return Ok(());
-        };
-        self.add(does);
-        Ok(())
-    }
-
-    fn add(&mut self, does: Does) {
-        let origin = self.origin;
-        self.plan.steps.push(PlannedStep { origin, does });
-    }
-
-    fn copied(&self, copy: &Copy) -> Result<PlannedCopy, PlanError> {
-        let buffer = |name: &String| {
-            let index = self.plan.names.get(name).copied();
-            index.ok_or_else(|| PlanError::NoBuffer { name: name.clone() })
-        };
-        let (from, to) = (buffer(&copy.from)?, buffer(&copy.to)?);
-        let number = |what: &str, value: &Option<Expression>, otherwise: u64| {
-            let what = format!("{what} of the copy from `{}` to `{}`", copy.from, copy.to);
-            let Some(value) = value else {
-                return Ok(otherwise);
-            };
-            natural(&what, evaluate(&what, value, &self.plan.sizes)?)
-        };
-        let width = |index: usize| self.plan.buffers[index].element.bytes() as u64;
-        let length = |index: usize| self.plan.buffers[index].length;
-        let first = number("`from-element`", &copy.from_element, 0)?;
-        let count = number("`count`", &copy.count, length(from).saturating_sub(first))?;
-        let to_first = number("`to-element`", &copy.to_element, 0)?;
-        let planned = PlannedCopy {
-            from,
-            from_offset: first.saturating_mul(width(from)),
-            to,
-            to_offset: to_first.saturating_mul(width(to)),
-            bytes: count.saturating_mul(width(from)),
-        };
-        let ends = [
-            (&copy.from, planned.from_offset, length(from) * width(from)),
-            (&copy.to, planned.to_offset, length(to) * width(to)),
-        ];
-        for (name, start, all) in ends {
-            if start.saturating_add(planned.bytes) > all {
-                return Err(PlanError::LongCopy {
-                    from: copy.from.clone(),
-                    to: copy.to.clone(),
-                    bytes: planned.bytes,
-                    name: name.clone(),
-                    left: all.saturating_sub(start),
-                });
-            }
-        }
-        let (a, b) = (planned.from_offset, planned.to_offset);
-        if from == to && a < b + planned.bytes && b < a + planned.bytes {
-            return Err(PlanError::Overlap {
-                name: copy.from.clone(),
-            });
-        }
-        Ok(planned)
-    }
-
-    fn launches(&mut self, launch: &'a Launch) -> Result<(), PlanError> {
-        let mut sizes = self.plan.sizes.clone();
-        let Some((variable, repeat)) = launch.repeat.iter().next() else {
-            return self.launch(launch, &sizes);
-        };
-        let what = format!("`repeat` of `{}`", launch.entry);
-        let mut value = evaluate(&what, &repeat.from, &sizes)?;
-        for _ in 0..LAUNCHES {
-            sizes.insert(variable.clone(), value);
-            if evaluate(&what, &repeat.condition, &sizes)? == 0 {
-                return Ok(());
-            }
-            self.launch(launch, &sizes)?;
-            value = evaluate(&what, &repeat.next, &sizes)?;
-        }
-        Err(PlanError::EndlessRepeat {
-            entry: launch.entry.clone(),
-        })
-    }
-
-    fn launch(&mut self, launch: &'a Launch, sizes: &Sizes) -> Result<(), PlanError> {
-        if self.plan.steps.len() >= LAUNCHES {
-            return Err(PlanError::EndlessRepeat {
-                entry: launch.entry.clone(),
-            });
-        }
-        let extent = |what: &str, extent: &Extent| -> Result<Dim3, PlanError> {
-            let what = format!("{what} of `{}`", launch.entry);
-            let mut lengths = [1u32; 3];
-            for (length, expression) in lengths.iter_mut().zip(&extent.0) {
-                let value = evaluate(&what, expression, sizes)?;
-                *length = u32::try_from(value)
-                    .ok()
-                    .filter(|v| *v > 0)
-                    .ok_or_else(|| {
-                        let problem = "no number of blocks or threads";
-                        PlanError::Unusable {
-                            what: what.clone(),
-                            value,
-                            problem,
-                        }
-                    })?;
-            }
-            Ok(Dim3 {
-                x: lengths[0],
-                y: lengths[1],
-                z: lengths[2],
-            })
-        };
-        let what = format!("`shared` of `{}`", launch.entry);
-        let shared = match &launch.shared {
-            None => 0,
-            Some(expression) => {
-                let value = evaluate(&what, expression, sizes)?;
-                let problem = "no number of bytes of shared memory";
-                u32::try_from(value).map_err(|_| PlanError::Unusable {
-                    what,
-                    value,
-                    problem,
-                })?
-            }
-        };
-        let planned = PlannedLaunch {
-            entry: launch.entry.clone(),
-            grid: extent("`grid`", &launch.grid)?,
-            block: extent("`block`", &launch.block)?,
-            shared,
-            args: values(&launch.args, sizes, &self.plan.names)?,
-            cooperative: launch.cooperative,
-            stream: number(
-                &mut self.streams,
-                launch.stream.as_deref().unwrap_or(STREAM),
-            ),
-        };
-        self.add(Does::Launch(planned));
-        if let Some([a, b]) = &launch.swap {
-            let index = |name: &String| self.plan.names.get(name).copied();
-            if let (Some(first), Some(second)) = (index(a), index(b)) {
-                self.plan.names.insert(a.clone(), second);
-                self.plan.names.insert(b.clone(), first);
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The values of arguments, given what the names stand for.

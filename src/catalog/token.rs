@@ -6,7 +6,7 @@
 use super::case::Case;
 use super::draw::{Draw, Inputs, SizeError, Sizes, sizes};
 use super::error::Hint;
-use super::load::{Catalog, Entry};
+use super::load::{Catalog, Entry, Unresolved};
 use super::values::SizeSpec;
 use crate::simt::ScheduleSpec;
 use std::collections::BTreeMap;
@@ -22,14 +22,9 @@ pub enum TokenError {
         /// The token.
         token: String,
     },
-    /// No such case.
-    #[error("no case `{case}` ({hint})")]
-    NoCase {
-        /// The name.
-        case: String,
-        /// What was meant.
-        hint: Hint,
-    },
+    /// No such case, or more than one.
+    #[error(transparent)]
+    Case(#[from] Unresolved),
     /// A part that is no size of the case.
     #[error("`{case}` has no size `{name}` to choose ({hint})")]
     NoSize {
@@ -90,13 +85,7 @@ pub fn follow<'c>(catalog: &'c Catalog, token: &str) -> Result<(&'c Entry, Draw)
         token: token.to_owned(),
     };
     let (id, rest) = token.trim().split_once('@').ok_or_else(form)?;
-    let entry = catalog.find(id).ok_or_else(|| TokenError::NoCase {
-        case: id.to_owned(),
-        hint: match super::nearest(id, catalog.cases.iter().map(|e| e.id.as_str())) {
-            Some(near) => Hint::DidYouMean(near.to_owned()),
-            None => Hint::OneOf(vec!["see `racetrap list`".to_owned()]),
-        },
-    })?;
+    let entry = catalog.resolve(id)?;
     let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for part in rest.split(',') {
         let (name, value) = part.split_once('=').ok_or_else(form)?;
@@ -153,7 +142,7 @@ pub fn follow<'c>(catalog: &'c Catalog, token: &str) -> Result<(&'c Entry, Draw)
     }
     if let Some(name) = given.keys().next() {
         return Err(TokenError::NoSize {
-            case: id.to_owned(),
+            case: entry.id.clone(),
             name: (*name).to_owned(),
             hint: Hint::new(
                 name,

@@ -138,7 +138,7 @@ impl Facts<'_> {
             }
             let figure = match &trial.wrong_result {
                 Some(example) => example.to_string(),
-                None => format!("right in {} runs", trial.runs),
+                None => format!("right in {}", counted_runs(trial.runs.into())),
             };
             Ok((trial.wrong_result.is_none() == *right, figure))
         } else if let Some(compiled) = &prediction.ptx {
@@ -206,7 +206,9 @@ impl Facts<'_> {
             (Shows::Hang, _) => format!("does not end on an {device}"),
             (_, true) => match &seen.error {
                 Some(error) => format!("on an {device}: {error}"),
-                None if seen.wrong == 0 => format!("right in {} runs on an {device}", seen.runs),
+                None if seen.wrong == 0 => {
+                    format!("right in {} on an {device}", counted_runs(seen.runs.into()))
+                }
                 None => format!(
                     "wrong in {} of {} runs on an {device}",
                     seen.wrong, seen.runs
@@ -274,6 +276,11 @@ impl Facts<'_> {
         );
         Ok((time.allows(ratio), figure))
     }
+}
+
+/// `1 run`, `64 runs`
+fn counted_runs(runs: u64) -> String {
+    report::terminal::counted(runs, "run")
 }
 
 /// What was counted, for people: `2 st.shared`.

@@ -15,7 +15,7 @@ use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::machine::Prepared;
 use crate::device::client::RunJob;
 use crate::device::job::{DeviceInfo, Job, Reply, Step};
-use crate::evidence::Fingerprint;
+use crate::evidence::{Fingerprint, unparsed};
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -98,8 +98,16 @@ impl Taken {
 /// Times that can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum TimeError {
-    /// A file.
-    #[error("`{path}`: {problem}")]
+    /// A file that can't be read.
+    #[error("`{path}`: {error}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file of something else.
+    #[error("`{path}` has no times in it: {problem}")]
     File {
         /// Which.
         path: String,
@@ -138,9 +146,9 @@ impl Times {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Times, TimeError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| TimeError::File {
+        let text = std::fs::read_to_string(path).map_err(|error| TimeError::Unreadable {
             path: name.clone(),
-            problem: error.to_string(),
+            error,
         })?;
         Times::parse(&name, &text)
     }
@@ -150,11 +158,11 @@ impl Times {
             path: path.to_owned(),
             problem,
         };
-        let times: Times = serde_json::from_str(text).map_err(|e| failed(e.to_string()))?;
+        let times: Times = serde_json::from_str(text).map_err(|e| failed(unparsed(&e)))?;
         match times.format {
             FORMAT => Ok(times),
             other => Err(failed(format!(
-                "has the format {other}; this racetrap reads format {FORMAT}"
+                "it has the format {other}; this racetrap reads format {FORMAT}"
             ))),
         }
     }

@@ -1,7 +1,7 @@
 //! `racetrap claims`: what the documents claim, and whether it is so.
 
 use super::failure::Failure;
-use super::matrix::{newest, tried};
+use super::matrix::{evidence, newest, tried};
 use super::progress::Progress;
 use super::run::Where;
 use crate::catalog::load::Catalog;
@@ -84,28 +84,29 @@ const PROBING: Duration = Duration::from_secs(60);
 pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let claims = select(&catalog, &args.patterns)?;
-    let evidence = match &args.evidence {
-        Some(path) => Some(Evidence::read(path).map_err(|e| Failure::usage(e.to_string()))?),
+    let said = match &args.evidence {
+        Some(path) => Some(evidence(path)?),
         None => newest()?,
     };
     let unreadable = |e: crate::claims::time::TimeError| Failure::usage(e.to_string());
     let times = match (&args.device, &args.times) {
         (Some(program), _) => Some(taken(&catalog, &claims, program)?),
-        (None, Some(path)) => Some(Times::read(path).map_err(unreadable)?),
+        (None, Some(path)) => Some(Times::read(path).map_err(|error| {
+            unreadable(error).help(
+                "`racetrap claims --device --keep FILE` takes times on a GPU and writes such a file",
+            )
+        })?),
         (None, None) => Times::newest().map_err(unreadable)?,
     };
     if let (Some(path), Some(times)) = (&args.keep, &times) {
         std::fs::write(path, times.text())
             .map_err(|e| Failure::usage(format!("can't write `{}`: {e}", path.display())))?;
     }
-    let decided = decided(
-        &catalog,
-        &claims,
-        evidence.as_ref(),
-        times.as_ref(),
-        args.jobs,
-    );
+    let decided = decided(&catalog, &claims, said.as_ref(), times.as_ref(), args.jobs);
     let text = match args.format {
+        Format::Text if decided.is_empty() => {
+            "no claims: they are files of the catalogue's folder `cases/claims`\n".to_owned()
+        }
         Format::Text => show::terminal(&decided, color),
         Format::Markdown => show::document(&decided),
         Format::Json => show::json(&decided),
@@ -133,11 +134,14 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
         .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
     {
         let near = crate::catalog::nearest(pattern, all.iter().map(|c| c.id.as_str()));
-        let hint = near.map(|n| format!(" (did you mean `{n}`?)"));
-        return Err(Failure::usage(format!(
-            "no claim's name contains `{pattern}`{}; `racetrap claims` shows them all",
-            hint.unwrap_or_default()
-        )));
+        let failure = Failure::usage(format!("no claim's name contains `{pattern}`"));
+        return Err(match (near, all.is_empty()) {
+            (Some(near), _) => failure.help(format!("did you mean `{near}`?")),
+            (None, true) => {
+                failure.help("this catalogue has no claims: they are files of `cases/claims`")
+            }
+            (None, false) => failure.help("`racetrap claims` shows them all"),
+        });
     }
     let selected =
         |c: &Claim| patterns.is_empty() || patterns.iter().any(|p| c.id.contains(p.as_str()));

@@ -80,9 +80,7 @@ fn text(job: &Job) -> String {
 
 fn jobs(args: &JobsArgs) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let entries = catalog
-        .select(&args.patterns)
-        .map_err(|e| Failure::usage(e.to_string()))?;
+    let entries = catalog.select(&args.patterns).map_err(super::run::none)?;
     std::fs::create_dir_all(&args.folder).map_err(|e| failed(&args.folder, &e))?;
     let mut out = String::new();
     let mut written = 0;
@@ -98,7 +96,8 @@ fn jobs(args: &JobsArgs) -> Result<(String, u8), Failure> {
             Err(why) => _ = writeln!(out, "not counted  {}: {why}", entry.id),
         }
     }
-    let _ = writeln!(out, "{written} jobs in {}", args.folder.display());
+    let plural = if written == 1 { "" } else { "s" };
+    let _ = writeln!(out, "{written} job{plural} in {}", args.folder.display());
     Ok((out, exit::OK))
 }
 

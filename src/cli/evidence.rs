@@ -52,7 +52,15 @@ pub fn evidence(args: &EvidenceArgs) -> Result<(String, u8), Failure> {
             MergeError::Twice { .. } => {
                 failure.help("merge the newer ones later: what is new replaces what is old")
             }
-            _ => failure,
+            MergeError::NoDevice | MergeError::Unreadable { .. } | MergeError::Stranger { .. } => {
+                failure.help(
+                    "give the folders `recordings` and `receipts` of what `ci/gpu-run.sh` left",
+                )
+            }
+            MergeError::UnknownCase { .. } => {
+                failure.help("`--catalog FOLDER` names the catalogue that was run")
+            }
+            MergeError::Mixed { .. } => failure,
         }
     })?;
     let fresh = evidence.observations.len();

@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::exit;
 use crate::matrix::{Matrix, markdown, terminal};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const WORDS: &str = "\
 caught        the bug is reported, at its lines (native: results are wrong, the kernel faults or does not end)
@@ -66,11 +66,11 @@ enum Format {
 /// A catalogue with mistakes, a pattern that selects nothing, evidence that can't be read.
 pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let evidence = match &args.evidence {
-        Some(path) => Some(Evidence::read(path).map_err(|e| Failure::usage(e.to_string()))?),
+    let said = match &args.evidence {
+        Some(path) => Some(evidence(path)?),
         None => newest()?,
     };
-    let matrix = live(&catalog, &args.patterns, evidence.as_ref(), args.jobs)?;
+    let matrix = live(&catalog, &args.patterns, said.as_ref(), args.jobs)?;
     let text = match args.format {
         Format::Terminal => terminal(&matrix, args.all, color),
         Format::Markdown => markdown(&matrix, args.all),
@@ -81,6 +81,16 @@ pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
         }
     };
     Ok((text, exit::OK))
+}
+
+/// The evidence of a file.
+pub fn evidence(path: &Path) -> Result<Evidence, Failure> {
+    Evidence::read(path).map_err(|error| {
+        Failure::usage(error.to_string()).help(
+            "`racetrap evidence merge` writes such a file from what `ci/gpu-run.sh` left; without `--evidence`, the newest that is \
+             inside racetrap counts",
+        )
+    })
 }
 
 /// The newest evidence inside this binary.

@@ -30,6 +30,9 @@ or what it prints says that something is wrong.
 you remove it. Fences between atomics or volatile accesses alone may look redundant, and are
 needed on hardware that reorders.
 
+Of a case with a host plan, what orders its steps is removed in the same way: an event that is
+recorded, a wait for one, a wait of the host, a stream's being a blocking one.
+
 Of the catalogue's correct kernels every mutant must be noticed, or explained by the case (key
 `equivalent`): a test of the detectors. They are mutated as compiled for sm_90.";
 
@@ -119,6 +122,14 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
             .help("`racetrap mutate kernel.cu …` takes a kernel of yours"));
         }
         let catalog = args.place.load()?;
+        let is_folder = |p: &&String| {
+            Path::new(p).is_dir() && catalog.select(std::slice::from_ref(*p)).is_err()
+        };
+        if let Some(folder) = patterns.iter().find(is_folder) {
+            return Err(Failure::usage(format!("`{folder}` is a folder")).help(
+                "give a `.cu` or `.ptx` file, or, after `--catalog`, the folder of a catalogue",
+            ));
+        }
         let chosen = select(&catalog, &patterns)?;
         let correct: Vec<&Entry> = chosen
             .iter()

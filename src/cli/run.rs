@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::progress::Progress as Live;
-use crate::catalog::load::{Catalog, Entry};
+use crate::catalog::error::RENEW;
+use crate::catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use crate::catalog::runner::{self, Progress, Trials};
-use crate::catalog::token;
+use crate::catalog::token::{self, TokenError};
 use crate::catalog::trial::{self, Settings, Trial};
 use crate::exit;
 use crate::report::{Format, Report, render, terminal};
@@ -43,11 +44,18 @@ impl Where {
         };
         catalog.map_err(|errors| {
             let count = errors.0.len();
-            Failure::usage(match count {
+            let failure = Failure::usage(match count {
                 1 => "the catalogue has a mistake".to_string(),
                 n => format!("the catalogue has {n} mistakes"),
             })
-            .text(errors.to_string())
+            .text(errors.to_string());
+            match &self.catalog {
+                Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
+                    "`racetrap catalog renew {}` makes what is generated there, with the CUDA compiler",
+                    folder.display()
+                )),
+                _ => failure,
+            }
         })
     }
 }
@@ -181,8 +189,8 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
     let buggy = cases.iter().filter(|e| e.case.is_buggy()).count() - refused;
     let _ = write!(
         out,
-        "\n{} cases: {buggy} buggy, {} correct",
-        cases.len(),
+        "\n{}: {buggy} buggy, {} correct",
+        terminal::counted(cases.len() as u64, "case"),
         cases.len() - buggy - refused
     );
     if refused > 0 {
@@ -200,7 +208,11 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
 pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let (entry, draw) = token::follow(&catalog, &args.token).map_err(|error| {
-        Failure::usage(error.to_string()).help("`racetrap run CASE -v` prints tokens")
+        let help = match error {
+            TokenError::Case(Unresolved::Several { .. }) => "write more of the case's name",
+            _ => "`racetrap run CASE -v` prints tokens",
+        };
+        Failure::usage(error.to_string()).help(help)
     })?;
     let settings = Settings {
         wall: Duration::from_secs(60),
@@ -224,13 +236,16 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
 
 /// The cases that patterns select; one that selects none is the error.
 pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
-    catalog.select(patterns).map_err(|none| {
-        let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
-        match none.near {
-            Some(near) => failure.help(format!("did you mean `{near}`?")),
-            None => failure.help("`racetrap list` shows them all"),
-        }
-    })
+    catalog.select(patterns).map_err(none)
+}
+
+/// A pattern that selects no case, and what to do about it.
+pub fn none(none: NoSuchCase) -> Failure {
+    let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
+    match none.near {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help("`racetrap list` shows them all"),
+    }
 }
 
 fn styles(color: bool) -> (Style, Style) {
@@ -287,16 +302,20 @@ fn sums(trials: &Trials, color: bool) -> String {
     let sums = trials.sums();
     let (bold, dim) = styles(color);
     let mut out = format!(
-        "\n{bold}{sums}{bold:#}  {dim}{} cases in {:.1} s, seed {}{dim:#}\n",
-        sums.cases,
+        "\n{bold}{sums}{bold:#}  {dim}{} in {:.1} s, seed {}{dim:#}\n",
+        terminal::counted(sums.cases as u64, "case"),
         trials.time.as_secs_f64(),
         trials.seed
     );
     if sums.unexpected > 0 {
         let _ = writeln!(
             out,
-            "{} verdicts differ from the expected ones",
-            sums.unexpected
+            "{} from the expected {}",
+            match sums.unexpected {
+                1 => "1 verdict differs".to_owned(),
+                n => format!("{n} verdicts differ"),
+            },
+            if sums.unexpected == 1 { "one" } else { "ones" }
         );
     }
     out

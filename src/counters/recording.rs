@@ -1,6 +1,7 @@
 //! What hardware counted, kept in `sanitizer/counters/`.
 
 use super::tally::Counts;
+use crate::evidence::unparsed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,14 +28,25 @@ pub struct Measured {
     pub counts: Counts,
 }
 
-/// A file that can't be read.
+/// A recording that can't be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {problem}", file.display())]
-pub struct RecordingError {
-    /// The file.
-    pub file: PathBuf,
-    /// Why.
-    pub problem: String,
+pub enum RecordingError {
+    /// The file can't be read.
+    #[error("`{}`: {error}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is a file of something else.
+    #[error("`{}` has no counters in it: {}", file.display(), unparsed(error))]
+    Syntax {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: serde_json::Error,
+    },
 }
 
 impl Recording {
@@ -44,12 +56,14 @@ impl Recording {
     ///
     /// A file that is not there, or none of ours.
     pub fn read(file: &Path) -> Result<Recording, RecordingError> {
-        let failed = |problem: String| RecordingError {
+        let text = std::fs::read_to_string(file).map_err(|error| RecordingError::Unreadable {
             file: file.to_owned(),
-            problem,
-        };
-        let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
-        serde_json::from_str(&text).map_err(|e| failed(e.to_string()))
+            error,
+        })?;
+        serde_json::from_str(&text).map_err(|error| RecordingError::Syntax {
+            file: file.to_owned(),
+            error,
+        })
     }
 
     /// The file's text.

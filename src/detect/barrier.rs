@@ -1,4 +1,5 @@
-//! Barriers that not everybody comes to: `divergent-barrier` and `barrier-after-exit`.
+//! Barriers that not everybody comes to, `divergent-barrier` and `barrier-after-exit`, and those that
+//! there can't be, `invalid-barrier`.
 //!
 //! Whether threads come to the same barrier is decided where they meet
 //! ([`Misuse`]); here it becomes a finding. Blind spot: a barrier with a thread count can
@@ -37,7 +38,7 @@ pub(super) fn end(parties: &[Party], launch: u32, block: BlockId, action: Action
 impl Detector {
     /// See [`crate::simt::observer::Observer::misuse`].
     pub fn misuse(&mut self, launch: u32, block: BlockId, misuse: &Misuse) {
-        let (rule, waiting, others, action) = match misuse {
+        let (rule, waiting, others, action): (_, _, &[Party], _) = match misuse {
             Misuse::DivergentBarrier {
                 waiting,
                 elsewhere,
@@ -56,9 +57,14 @@ impl Detector {
             Misuse::BarrierAfterExit { waiting, exited } => {
                 (Rule::BarrierAfterExit, &waiting[..], exited, Action::Exit)
             }
+            Misuse::InvalidBarrier { here, .. } => {
+                let here = std::slice::from_ref(here);
+                (Rule::InvalidBarrier, here, &[], Action::Wait)
+            }
             _ => return,
         };
         let detail = match misuse {
+            Misuse::InvalidBarrier { fault, .. } => Detail::Barrier(*fault),
             Misuse::DivergentBarrier {
                 how: Elsewhere::AtAnotherCount,
                 ..

@@ -9,16 +9,18 @@ pub mod branches;
 pub mod coalescing;
 pub mod footprint;
 pub mod memory;
+pub mod non_coherent;
 pub mod perf;
 pub mod race;
 pub mod reference;
 #[cfg(test)]
 mod scene;
+pub mod shuffle;
 #[cfg(test)]
 mod tests;
 pub mod warp_sync;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Findings};
 use crate::simt::ids::*;
 use crate::simt::observer::*;
 use race::block::lanes;
@@ -31,6 +33,11 @@ pub struct Detectors {
     barriers: barrier::Detector,
     warps: warp_sync::Detector,
     memory: memory::Detector,
+    shuffles: shuffle::Detector,
+    /// Where the program has such reads.
+    non_coherent: Option<Box<non_coherent::Detector>>,
+    /// Its findings of earlier launches.
+    stale: Findings,
     launch: u32,
     perf: Option<Box<perf::Perf>>,
     /// The kernel that runs, by its number in the session, and what was counted in the others.
@@ -78,6 +85,11 @@ impl Detectors {
         all.merge(self.barriers.take_findings());
         all.merge(self.warps.take_findings());
         all.merge(self.memory.take_findings());
+        all.merge(self.shuffles.take_findings());
+        all.merge(std::mem::take(&mut self.stale));
+        if let Some(non_coherent) = &mut self.non_coherent {
+            all.merge(non_coherent.take_findings());
+        }
         let mut all = all.into_sorted();
         for finding in &mut all {
             finding.older = self.older.iter().copied().collect();
@@ -98,6 +110,9 @@ impl Observer for Detectors {
         self.launch = shape.launch;
         self.older.clear();
         self.races.launch_begins(shape);
+        self.non_coherent = shape
+            .non_coherent
+            .then(|| Box::new(non_coherent::Detector::new(shape)));
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
@@ -107,10 +122,14 @@ impl Observer for Detectors {
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
+        if let Some(mut non_coherent) = self.non_coherent.take() {
+            self.stale.merge(non_coherent.take_findings());
+        }
     }
     fn fork(&self) -> Detectors {
         Detectors {
             races: self.races.fork(),
+            non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
             launch: self.launch,
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
@@ -118,8 +137,13 @@ impl Observer for Detectors {
         }
     }
     fn in_vain(&self) -> bool {
-        let clean = self.barriers.is_clean() && self.warps.is_clean() && self.memory.is_clean();
-        !clean || !self.races.is_clean()
+        let clean = self.races.is_clean()
+            && self.barriers.is_clean()
+            && self.warps.is_clean()
+            && self.memory.is_clean()
+            && self.shuffles.is_clean()
+            && self.non_coherent.as_ref().is_none_or(|n| n.is_clean());
+        !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
         if forks.iter().any(Detectors::in_vain) {
@@ -149,6 +173,9 @@ impl Observer for Detectors {
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
         self.races.access(access);
+        if let Some(non_coherent) = &mut self.non_coherent {
+            non_coherent.access(access);
+        }
         if let Some(perf) = &mut self.perf {
             perf.access(access);
         }
@@ -177,6 +204,9 @@ impl Observer for Detectors {
     }
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         self.memory.fault(self.launch, fault);
+    }
+    fn undefined(&mut self, used: &UndefinedUse<'_>) {
+        self.shuffles.undefined(self.launch, used);
     }
     #[inline]
     fn uniform_branch(&mut self, site: Site) {

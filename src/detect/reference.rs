@@ -84,6 +84,7 @@ struct Operation {
     site: Site,
     location: Location,
     kind: AccessKind,
+    non_coherent: bool,
     order: Order,
     scope: Scope,
     writes: bool,
@@ -272,6 +273,9 @@ impl Reference {
                 self.findings.add(self.finding(rule, &new, old));
             }
         }
+        if new.non_coherent {
+            self.read_stale(&new);
+        }
         let observed = self.observed(&new);
         if new.reads() && new.is_strong() {
             let before = observed.map_or(Vec::new(), |w| self.operations[w].before.clone());
@@ -298,6 +302,25 @@ impl Reference {
             }
         }
         self.operations.push(new);
+    }
+
+    /// "Scope and applicability of the model": it does not apply to `ld.global.nc`. A byte that this launch has
+    /// written may have its old value there, however the two are ordered.
+    fn read_stale(&mut self, new: &Operation) {
+        let place = new.location;
+        let mut last = HashSet::new();
+        for byte in place.address..place.address + place.bytes {
+            let covers = |old: &&Operation| {
+                let at = old.location;
+                let range = at.address..at.address + at.bytes;
+                old.writes && at.shared == place.shared && range.contains(&byte)
+            };
+            let writer = self.operations.iter().rev().find(covers).cloned();
+            if let Some(old) = writer.filter(|old| last.insert(old.site)) {
+                let finding = self.finding(Rule::NonCoherentRead, new, &old);
+                self.findings.add(finding);
+            }
+        }
     }
 
     /// The strong operations that are ordered before a strong write, on the same bytes.
@@ -484,6 +507,7 @@ impl Observer for Reference {
                         bytes: u64::from(access.element),
                     },
                     kind: access.kind,
+                    non_coherent: access.non_coherent,
                     order: access.order,
                     scope: access.scope,
                     writes: match access.kind {

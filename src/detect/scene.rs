@@ -33,6 +33,7 @@ pub struct Does {
     /// Distance between the lanes' addresses.
     pub stride: u64,
     pub wrote: Mask,
+    pub non_coherent: bool,
 }
 
 fn does(kind: AccessKind, base: u64) -> Does {
@@ -46,6 +47,7 @@ fn does(kind: AccessKind, base: u64) -> Does {
         base,
         stride: 0,
         wrote: ALL,
+        non_coherent: false,
     }
 }
 
@@ -70,6 +72,13 @@ impl Does {
     pub fn global(self) -> Does {
         Does {
             space: Space::Global,
+            ..self
+        }
+    }
+    /// Through the non-coherent cache.
+    pub fn non_coherent(self) -> Does {
+        Does {
+            non_coherent: true,
             ..self
         }
     }
@@ -137,6 +146,7 @@ impl<O: Observer> Scene<O> {
                 global_granule: 4,
                 strong_shared: true,
                 strong_global: true,
+                non_coherent: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
                 launch: 0,
@@ -194,6 +204,7 @@ impl<O: Observer> Scene<O> {
             element: does.element,
             elements: does.elements,
             kind: does.kind,
+            non_coherent: does.non_coherent,
             order: does.order,
             scope: does.scope,
             wrote: match does.kind {

@@ -3,6 +3,7 @@
 use super::Detectors;
 use super::reference::{Pair, Reference};
 use super::scene::*;
+use crate::rules::Rule;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
 use proptest::prelude::*;
@@ -104,9 +105,10 @@ fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
             0..6u64,
             prop::sample::select(vec![0u64, 1, 1, 2]),
             prop_oneof![Just(ALL), any::<u32>()],
+            prop::bool::weighted(0.3),
         )
             .prop_map(
-                move |(global, mut order, scope, element, elements, at, stride, wrote)| {
+                move |(global, mut order, scope, element, elements, at, stride, wrote, nc)| {
                     if red && order == Order::Acquire {
                         order = Order::Release;
                     }
@@ -126,6 +128,10 @@ fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
                         base: at * width.min(8) / width * width,
                         stride: stride * width,
                         wrote: if red { ALL } else { wrote },
+                        non_coherent: nc
+                            && global
+                            && kind == AccessKind::Read
+                            && order == Order::Weak,
                     }
                 },
             )
@@ -190,6 +196,7 @@ fn message_step() -> impl Strategy<Value = Step> {
                 base: 256 * flag,
                 stride: 0,
                 wrote: if wrote % 4 == 0 { 0 } else { ALL },
+                non_coherent: false,
             },
         )
     });
@@ -327,6 +334,9 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
         );
         found.insert(pair);
     }
+    for pair in all.iter().filter(|p| p.rule == Rule::NonCoherentRead) {
+        prop_assert!(found.contains(pair), "missed: {pair:?}; found {found:?}");
+    }
     for (byte, races) in &plain.first {
         prop_assert!(
             races.iter().any(|p| found.contains(p)),
@@ -377,6 +387,7 @@ fn does(
         base,
         stride,
         wrote: ALL,
+        non_coherent: false,
     }
 }
 

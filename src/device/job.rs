@@ -8,6 +8,7 @@ use super::error::DeviceError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeMap;
 
 /// Bytes; base64 in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,9 @@ pub struct Job {
     /// Host memory that copies read and write, page-locked so that they are asynchronous.
     #[serde(default)]
     pub host: Vec<Buffer>,
+    /// The kinds of those streams that are not non-blocking ones. They are made before the first step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub streams: BTreeMap<usize, StreamKind>,
     /// What to do, in the order in which the host does it.
     #[serde(default)]
     pub steps: Vec<Step>,
@@ -103,8 +107,18 @@ impl Buffer {
     }
 }
 
+/// A stream that waits for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamKind {
+    /// Made with no flag (`CU_STREAM_DEFAULT`): it and the legacy default stream wait for each other.
+    Blocking,
+    /// The legacy default stream itself (`CU_STREAM_LEGACY`).
+    Legacy,
+}
+
 /// Something that the host does. Streams and events are numbers from 0, made when first named; streams don't wait for
-/// each other (`CU_STREAM_NON_BLOCKING`).
+/// each other (`CU_STREAM_NON_BLOCKING`), but for those of [`Job::streams`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
@@ -275,6 +289,9 @@ impl Job {
                 "an interval of event {event}, which nothing records"
             ));
         }
+        if self.streams.keys().any(|stream| *stream >= STREAMS) {
+            return Some(format!("streams are numbered below {STREAMS}"));
+        }
         let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
         if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
             return Some(missing("buffer", index));
@@ -442,6 +459,7 @@ mod tests {
             ptx: ".version 8.0\n.target sm_75\n".to_owned(),
             buffers: vec![Buffer::of(vec![0, 255, 10]), Buffer::uninitialized(64)],
             host: vec![Buffer::of(vec![1; 5])],
+            streams: BTreeMap::from([(1, StreamKind::Blocking), (2, StreamKind::Legacy)]),
             steps: vec![
                 Step::Launch(Launch {
                     entry: "_Z1kPi".to_owned(),

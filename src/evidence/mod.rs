@@ -46,7 +46,7 @@ pub enum EvidenceError {
         error: std::io::Error,
     },
     /// It is no evidence.
-    #[error("`{path}` is no evidence: {error}")]
+    #[error("`{path}` is no evidence: {}", unparsed(error))]
     Syntax {
         /// Which.
         path: String,
@@ -144,6 +144,14 @@ impl Evidence {
             Some(version) => format!("{}; compute-sanitizer {version}", self.device),
             None => self.device.to_string(),
         }
+    }
+}
+
+/// What is wrong with a text that should be JSON, in words: an empty one has no place to point to.
+pub(crate) fn unparsed(error: &serde_json::Error) -> String {
+    match (error.is_eof(), error.line(), error.column()) {
+        (true, 0 | 1, 0) => "it is empty".to_owned(),
+        _ => error.to_string(),
     }
 }
 

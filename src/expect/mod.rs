@@ -18,7 +18,7 @@ use std::fmt;
 enum Sides {
     /// Two threads, each at a tag of its own; both at the same tag, where the group has but one.
     Two,
-    /// Those who wait are at a tag. Where the others are may be tagged.
+    /// Those who wait, or execute the warp operation, are at a tag. Where the others are may be tagged.
     Waiting,
     /// Any end at any tag, and one hit will do for the whole group.
     Alternatives,
@@ -28,10 +28,17 @@ enum Sides {
 
 fn sides(rule: Rule) -> Sides {
     match rule {
-        Rule::DataRace | Rule::InsufficientScope | Rule::LockstepAssumption => Sides::Two,
-        Rule::DivergentBarrier | Rule::BarrierAfterExit | Rule::WarpSyncMask => Sides::Waiting,
+        Rule::DataRace
+        | Rule::InsufficientScope
+        | Rule::NonCoherentRead
+        | Rule::LockstepAssumption => Sides::Two,
+        Rule::DivergentBarrier
+        | Rule::BarrierAfterExit
+        | Rule::WarpSyncMask
+        | Rule::UndefinedShuffle => Sides::Waiting,
         Rule::Deadlock | Rule::NoProgress => Sides::Alternatives,
-        Rule::OutOfBounds
+        Rule::InvalidBarrier
+        | Rule::OutOfBounds
         | Rule::MisalignedAccess
         | Rule::UninitializedRead
         | Rule::UseAfterFree

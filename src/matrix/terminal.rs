@@ -50,10 +50,15 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
         let _ = writeln!(out, "{line}");
     }
     let buggy = matrix.rows.len() - matrix.correct();
+    let counted = |n: usize, word: &str| match n {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    };
     let _ = writeln!(
         out,
-        "\n{dim}{buggy} buggy cases, {} correct ones.\n{}{dim:#}",
-        matrix.correct(),
+        "\n{dim}{}, {}.\n{}{dim:#}",
+        counted(buggy, "buggy case"),
+        counted(matrix.correct(), "correct one"),
         source(matrix).join("\n")
     );
     out

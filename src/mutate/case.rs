@@ -1,8 +1,10 @@
-//! The mutants of a case of the catalogue, judged as the case is.
+//! The mutants of a case of the catalogue, of its kernel and of its plan, judged as the case is.
 
+use super::explain::{self, Equivalent};
 use super::judged::{Judged, Outcome, Subject};
 use super::site::{Mutant, Unit, mutants, mutated};
-use super::{Change, Kind, explain};
+use super::step::{plan_text, steps};
+use super::{Change, Kind};
 use crate::catalog::load::{Catalog, Entry};
 use crate::catalog::machine::{PrepareError, Prepared};
 use crate::catalog::probe::{Probe, probe};
@@ -78,7 +80,19 @@ pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
         .collect();
     let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
     let places: Vec<(&Change, Option<u32>)> = all.iter().map(|m| &m.change).zip(lines).collect();
-    let explained = explain::explain(&entry.case.equivalent, source, &places);
+    let (of_plan, of_kernel): (Vec<Equivalent>, Vec<Equivalent>) = entry
+        .case
+        .equivalent
+        .iter()
+        .cloned()
+        .partition(|one| one.mutation.is_of_plan());
+    let explained = explain::explain(&of_kernel, source, &places);
+    let steps = steps(&entry.case, &settings.only);
+    let places: Vec<_> = steps
+        .iter()
+        .map(|m| (&m.change, Some(m.line(entry))))
+        .collect();
+    let of_plan = explain::explain(&of_plan, &plan_text(&entry.source.text), &places);
     for (mutant, why) in all.iter().zip(explained.mutants) {
         subject.mutants.push(Judged {
             change: mutant.change.clone(),
@@ -88,8 +102,23 @@ pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
             explained: why,
         });
     }
+    for (mutant, why) in steps.iter().zip(of_plan.mutants) {
+        let mutated = mutant.mutated(entry);
+        let outcome = match Prepared::new(catalog, &mutated) {
+            Ok(prepared) => probed(&prepared, settings),
+            Err(error) => Outcome::Unknown(Verdict::Inconclusive, error.to_string()),
+        };
+        subject.mutants.push(Judged {
+            change: mutant.change.clone(),
+            place: mutant.place(entry),
+            ptx_lines: Vec::new(),
+            outcome,
+            explained: why,
+        });
+    }
     if settings.only.is_empty() && subject.strict {
         subject.unused = explained.unused;
+        subject.unused.extend(of_plan.unused);
     }
     subject
 }
@@ -109,7 +138,11 @@ fn outcome(prepared: &Prepared<'_>, mutant: &Mutant, settings: &Settings) -> Out
         Ok(changed) => changed,
         Err(error) => return Outcome::Unknown(Verdict::Unsupported, error.to_string()),
     };
-    let probe = probe(&changed, &settings.trial, settings.smallest);
+    probed(&changed, settings)
+}
+
+fn probed(changed: &Prepared<'_>, settings: &Settings) -> Outcome {
+    let probe = probe(changed, &settings.trial, settings.smallest);
     match (probe.sign, probe.trouble) {
         (Some(sign), _) => Outcome::Needed(Box::new(sign)),
         (None, Some((verdict, why))) => Outcome::Unknown(verdict, why),

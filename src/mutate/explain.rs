@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Mutants of a correct kernel that behave like the kernel.
+/// Mutants of a correct kernel, or of its plan, that behave like the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Equivalent {
@@ -18,7 +18,8 @@ pub struct Equivalent {
     /// What a scope or an order becomes, where a line has several such mutants: `cta`, `relaxed`.
     #[serde(default)]
     pub to: Option<String>,
-    /// Words of the kernel's source that stand on the mutant's line. They may go over several lines; white space does not matter.
+    /// Words of the kernel's source, or of the case's `plan` or `streams`, that stand on the mutant's line. They may go over several
+    /// lines; white space does not matter.
     pub line: String,
     /// Why nothing can go wrong without it, in a sentence that a student understands.
     pub why: String,

@@ -5,6 +5,8 @@
 //!     each mutant ─ lowered ─ catalog::probe, or the command's own kernel ─► needed or redundant
 //! ```
 //!
+//! What orders the steps of a case's host plan is mutated in the same way ([`step`]).
+//!
 //! A mutant is the kernel with one thing removed or made weaker. It is *needed* if the detectors, the oracle or what
 //! the kernel prints then say that something is wrong, and *redundant on the inputs tried* if they don't. Two uses: a reader learns
 //! which barrier of a kernel orders what; and over correct kernels it is a test of the detectors, for a needed
@@ -20,6 +22,7 @@ pub mod operator;
 mod plain;
 pub mod render;
 pub mod site;
+pub mod step;
 
 pub use judged::{Judged, Subject};
 pub use operator::{Change, Kind, Mutation};

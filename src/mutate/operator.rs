@@ -1,4 +1,4 @@
-//! The mutation operators: what one instruction can be made weaker to.
+//! The mutation operators: the kinds of mutations, and what one instruction can be made weaker to.
 //!
 //! What counts as weaker follows the PTX ISA, "Memory Consistency Model" (strong operations, scope) and
 //! "Parallel Synchronization and Communication Instructions". Some weakenings are left out on purpose:
@@ -48,6 +48,14 @@ pub enum Kind {
     NarrowScope,
     /// An atomic operation becomes a weak load, the operation and a weak store.
     PlainAtomic,
+    /// In a case's plan: an event is not recorded, so that nothing waits for it.
+    RemoveRecord,
+    /// In a case's plan: a stream does not wait for an event.
+    RemoveWait,
+    /// In a case's plan: the host does not wait.
+    RemoveSynchronize,
+    /// In a case's plan: a blocking stream becomes a non-blocking one.
+    UnblockStream,
 }
 
 impl Kind {
@@ -60,7 +68,19 @@ impl Kind {
             Kind::WeakenOrder => "weaken-order",
             Kind::NarrowScope => "narrow-scope",
             Kind::PlainAtomic => "plain-atomic",
+            Kind::RemoveRecord => "remove-record",
+            Kind::RemoveWait => "remove-wait",
+            Kind::RemoveSynchronize => "remove-synchronize",
+            Kind::UnblockStream => "unblock-stream",
         }
+    }
+
+    /// Whether it is of a case's plan, and not of a kernel.
+    pub fn is_of_plan(self) -> bool {
+        matches!(
+            self,
+            Kind::RemoveRecord | Kind::RemoveWait | Kind::RemoveSynchronize | Kind::UnblockStream
+        )
     }
 }
 
@@ -75,7 +95,7 @@ impl fmt::Display for Kind {
 pub struct Change {
     /// Its kind.
     pub kind: Kind,
-    /// What is changed: `barrier`, `warp barrier`, `fence`, `load`, `store`, `atomic`.
+    /// What is changed: `barrier`, `warp barrier`, `fence`, `load`, `store`, `atomic`, `wait for an event`.
     pub what: &'static str,
     /// What it was, of orders and scopes: `acquire`, `gpu`.
     pub from: Option<&'static str>,
@@ -92,7 +112,12 @@ impl Change {
             Kind::RemoveBarrier if self.to.is_some() => {
                 format!("with each thread's own predicate in place of this {what}")
             }
-            Kind::RemoveBarrier | Kind::RemoveFence => format!("without this {what}"),
+            Kind::RemoveBarrier
+            | Kind::RemoveFence
+            | Kind::RemoveRecord
+            | Kind::RemoveWait
+            | Kind::RemoveSynchronize => format!("without this {what}"),
+            Kind::UnblockStream => "with a non-blocking stream in place of this one".to_owned(),
             Kind::DropVolatile => format!("without `volatile` in this {what}"),
             Kind::WeakenOrder => format!("with a {to} {what} in place of this {from} one"),
             Kind::NarrowScope => format!("with {to} scope in place of {from} for this {what}"),
@@ -123,7 +148,12 @@ impl fmt::Display for Change {
             Kind::RemoveBarrier if self.to.is_some() => {
                 write!(f, "{what} removed, each thread taking its own predicate")
             }
-            Kind::RemoveBarrier | Kind::RemoveFence => write!(f, "{what} removed"),
+            Kind::RemoveBarrier
+            | Kind::RemoveFence
+            | Kind::RemoveRecord
+            | Kind::RemoveWait
+            | Kind::RemoveSynchronize => write!(f, "{what} removed"),
+            Kind::UnblockStream => write!(f, "{what} made non-blocking"),
             Kind::DropVolatile => write!(f, "{what} no longer volatile"),
             Kind::WeakenOrder => write!(f, "{what} made {to} instead of {from}"),
             Kind::NarrowScope => write!(f, "{what} narrowed from {from} to {to} scope"),

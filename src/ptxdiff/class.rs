@@ -38,22 +38,23 @@ pub enum Space {
 }
 
 impl Space {
-    /// The space that the modifiers name.
+    /// The first space that the modifiers name.
     pub fn of(instruction: &Instruction) -> Space {
-        instruction
-            .modifiers
-            .iter()
-            .find_map(|modifier| {
-                Some(match head(modifier) {
-                    "global" => Space::Global,
-                    "shared" => Space::Shared,
-                    "local" => Space::Local,
-                    "const" => Space::Const,
-                    "param" => Space::Param,
-                    _ => return None,
-                })
+        Space::named(instruction).next().unwrap_or(Space::Generic)
+    }
+
+    /// All spaces that the modifiers name, in order.
+    fn named(instruction: &Instruction) -> impl Iterator<Item = Space> {
+        instruction.modifiers.iter().filter_map(|modifier| {
+            Some(match head(modifier) {
+                "global" => Space::Global,
+                "shared" => Space::Shared,
+                "local" => Space::Local,
+                "const" => Space::Const,
+                "param" => Space::Param,
+                _ => return None,
             })
-            .unwrap_or(Space::Generic)
+        })
     }
 }
 
@@ -81,6 +82,8 @@ pub enum Class {
     Atomic(Space),
     /// `red`: gives nothing.
     Reduction(Space),
+    /// `cp.async`, `cp.async.bulk`: copies from memory to memory, past the registers; the space is the one that is written.
+    AsyncCopy(Space),
     /// `fence`, `membar`.
     Fence,
     /// A barrier of the block or the cluster.
@@ -115,6 +118,7 @@ impl Class {
             "st" => Class::Store(space()),
             "atom" => Class::Atomic(space()),
             "red" => Class::Reduction(space()),
+            "cp" if is_async_copy(instruction) => Class::AsyncCopy(space()),
             "fence" | "membar" => Class::Fence,
             "bar" if instruction.has("warp") => Class::WarpBarrier,
             "bar" | "barrier" => Class::BlockBarrier,
@@ -132,7 +136,11 @@ impl Class {
     pub fn is_access(self) -> bool {
         matches!(
             self,
-            Class::Load(_) | Class::Store(_) | Class::Atomic(_) | Class::Reduction(_)
+            Class::Load(_)
+                | Class::Store(_)
+                | Class::Atomic(_)
+                | Class::Reduction(_)
+                | Class::AsyncCopy(_)
         )
     }
 
@@ -145,7 +153,11 @@ impl Class {
     pub(super) fn weight(self) -> u32 {
         match self {
             Class::BlockBarrier | Class::WarpBarrier | Class::Fence => 40,
-            Class::Load(_) | Class::Store(_) | Class::Atomic(_) | Class::Reduction(_) => 12,
+            Class::Load(_)
+            | Class::Store(_)
+            | Class::Atomic(_)
+            | Class::Reduction(_)
+            | Class::AsyncCopy(_) => 12,
             Class::Call | Class::Branch | Class::WarpExchange | Class::Leave => 8,
             Class::Select | Class::Arithmetic => 4,
             Class::Parameter | Class::Move => 2,
@@ -172,20 +184,53 @@ pub(super) fn atomic_operation(instruction: &Instruction) -> Option<&str> {
     modifiers.find(|modifier| OPERATIONS.contains(modifier))
 }
 
-/// The width of one access in bytes: element times lanes; `None` where the type is not among the modifiers.
-pub(super) fn width(instruction: &Instruction) -> Option<u32> {
+/// The spaces of the addresses that an instruction accesses, in the order of its operands: one, but of an asynchronous copy two (PTX ISA, "cp.async":
+/// destination and source; of a copy of a tensor, whose source is no address, the destination alone).
+pub(super) fn spaces(instruction: &Instruction) -> Vec<Space> {
+    match Class::of(instruction) {
+        Class::AsyncCopy(space) if instruction.has("tensor") => vec![space],
+        Class::AsyncCopy(_) => Space::named(instruction).take(2).collect(),
+        _ => vec![Space::of(instruction)],
+    }
+}
+
+/// Whether a `cp` copies; others commit, wait for or announce copies.
+fn is_async_copy(instruction: &Instruction) -> bool {
+    const OTHERS: &[&str] = &[
+        "commit_group",
+        "wait_group",
+        "wait_all",
+        "mbarrier",
+        "prefetch",
+    ];
+    instruction.has("async") && !OTHERS.iter().any(|other| instruction.has(other))
+}
+
+/// The lanes of a vector access, 1 where it is none.
+pub(super) fn lanes(instruction: &Instruction) -> u32 {
     let lanes = instruction.modifiers.iter().find_map(|m| match m.as_str() {
         "v2" => Some(2),
         "v4" => Some(4),
         "v8" => Some(8),
         _ => None,
     });
+    lanes.unwrap_or(1)
+}
+
+/// The width of one access in bytes: element times lanes; `None` where the type is not among the modifiers.
+pub(super) fn width(instruction: &Instruction) -> Option<u32> {
+    if let Class::AsyncCopy(_) = Class::of(instruction) {
+        return match instruction.operands.get(2) {
+            Some(Operand::Int(bytes, _)) => u32::try_from(*bytes).ok(),
+            _ => None,
+        };
+    }
     let element = instruction
         .modifiers
         .iter()
         .rev()
         .find_map(|m| element_bytes(m))?;
-    Some(element * lanes.unwrap_or(1))
+    Some(element * lanes(instruction))
 }
 
 fn element_bytes(modifier: &str) -> Option<u32> {
@@ -258,6 +303,11 @@ mod tests {
                 Class::Reduction(Space::Global),
             ),
             ("membar.gl;", Class::Fence),
+            (
+                "cp.async.ca.shared.global [%r1], [%rd1], 16;",
+                Class::AsyncCopy(Space::Shared),
+            ),
+            ("cp.async.wait_group 0;", Class::Arithmetic),
             ("rem.u32 %r1, %r2, %r3;", Class::Arithmetic),
         ] {
             assert_eq!(Class::of(&instruction(text)), class, "{text}");
@@ -273,6 +323,11 @@ mod tests {
             Some(16)
         );
         assert_eq!(width(&instruction("st.u8 [%rd1], %r1;")), Some(1));
+        let copy = instruction("cp.async.cg.shared.global [%r1], [%rd1], 16;");
+        assert_eq!(
+            (width(&copy), spaces(&copy)),
+            (Some(16), vec![Space::Shared, Space::Global])
+        );
         let atom = instruction("atom.acquire.cta.shared.cas.b32 %r1, [%r2], 0, 1;");
         assert_eq!(atomic_operation(&atom), Some("cas"));
     }

@@ -2,23 +2,26 @@
 //!
 //! ```text
 //! ast::Function ─ flow ─ code (value) ─┐
-//!                                      ├─ compare (align) ─ effect
+//!                                      ├─ compare (align) ─ cover ─ effect
 //! ast::Function ─ flow ─ code (value) ─┘
 //! ```
 //!
 //! [`flow`] takes layout out of the control flow, [`code`] gives every instruction its values and every access its [`code::Place`],
-//! [`compare`] finds partners, [`effect`] names what follows from them. [`pattern`] counts instructions by what they are called.
+//! [`compare`] finds partners, [`cover`] which accesses touch the same bytes, [`strength`] says how much each synchronises, [`effect`] names what follows from them. [`pattern`] counts instructions by what they are called.
 
 pub mod align;
 pub mod class;
 pub mod code;
 pub mod compare;
+pub mod cover;
 pub mod effect;
+pub mod exclusive;
 pub mod flow;
 pub mod pattern;
 mod reaching;
 pub mod report;
 pub mod sass;
+pub mod strength;
 pub mod text;
 pub mod value;
 
@@ -138,12 +141,10 @@ impl<'u> FunctionDiff<'u> {
     ) -> Result<FunctionDiff<'u>, DiffError> {
         let mut values = Values::default();
         let mut code = |side, (unit, function): (&'u Unit, &'u Function)| {
-            Code::of(&unit.module, &unit.text, &unit.map, function, &mut values).map_err(|error| {
-                DiffError {
-                    side,
-                    function: function.name.clone(),
-                    error,
-                }
+            Code::of(&unit.text, &unit.map, function, &mut values).map_err(|error| DiffError {
+                side,
+                function: function.name.clone(),
+                error,
             })
         };
         let first = code(Side::A, a)?;

@@ -88,6 +88,9 @@ pub struct OccurrenceReport {
     /// How often an unrolled body stands in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<u32>,
+    /// What differs, in words: `release where B has acquire and release`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// A's instructions.
     pub a: Vec<Cell>,
     /// B's instructions.
@@ -143,7 +146,7 @@ pub struct Cell {
     pub text: String,
     /// Its line in the PTX, from 1.
     pub ptx_line: u32,
-    /// The address that it accesses, in terms of symbols, parameters (`param0`) and special registers.
+    /// The address that it accesses, in terms of symbols, parameters (by name, or `param0` where the compiler named them) and special registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The source file, as the compiler named it.
@@ -169,6 +172,7 @@ impl FunctionReport {
         let declarations = declarations((a, diff.a.function), (b, diff.b.function));
         let occurrence = |o: &super::effect::Occurrence| OccurrenceReport {
             factor: o.factor,
+            note: o.note.clone(),
             a: o.a.iter().map(|&i| cells.cell(Side::A, i)).collect(),
             b: o.b.iter().map(|&i| cells.cell(Side::B, i)).collect(),
         };
@@ -203,10 +207,18 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
     let rest = match effect {
         Effect::StoreElided => format!("{other} stores, {side} does not"),
         Effect::LoadElided => format!("{other} loads, {side} does not"),
+        Effect::AtomicElided => format!("{other} makes them, {side} does not"),
+        Effect::AccessesVectorised | Effect::AccessesMerged => {
+            format!("{other} makes several narrower ones")
+        }
+        Effect::AccessMadeAtomic => format!("plain loads and stores in {other}"),
+        Effect::CopyMadeAsynchronous => format!("loads and stores in {other}"),
+        Effect::SynchronisationWeakened => format!("stronger in {other}"),
         Effect::ValueKept => {
             format!("{other} reads again what its thread has accessed before, {side} does not")
         }
         Effect::LoadMoved => format!("in front of the barrier in {side}, behind it in {other}"),
+        Effect::LoadHoisted => format!("in each round in {other}"),
         Effect::LoopUnrolled => format!("a loop in {other}"),
         Effect::BranchToSelection => format!("a branch in {other}"),
         Effect::StrengthReduced => format!("the costlier one is in {other}"),
@@ -227,6 +239,8 @@ struct Cells<'d, 'u> {
     diff: &'d FunctionDiff<'u>,
     /// A's registers by definition.
     names: HashMap<u32, &'d str>,
+    /// What A's and B's parameters are called.
+    parameters: [Vec<String>; 2],
 }
 
 impl<'d, 'u> Cells<'d, 'u> {
@@ -237,7 +251,11 @@ impl<'d, 'u> Cells<'d, 'u> {
                 names.entry(*definition).or_insert(*name);
             }
         }
-        Cells { diff, names }
+        Cells {
+            diff,
+            names,
+            parameters: [&diff.a, &diff.b].map(|code| parameters(code.function)),
+        }
     }
 
     fn cell(&self, side: Side, index: usize) -> Cell {
@@ -247,16 +265,16 @@ impl<'d, 'u> Cells<'d, 'u> {
         Cell {
             text: self.text(side, instr),
             ptx_line: instr.line,
-            address: self.address(instr),
+            address: self.address(side, instr),
             file: source.map(|line| line.file.clone()),
             line: source.map(|line| line.line),
         }
     }
 
-    fn address(&self, instr: &Instr) -> Option<String> {
+    fn address(&self, side: Side, instr: &Instr) -> Option<String> {
         let place = instr.place?;
         let values = &self.diff.values;
-        let base = values.show(place.base, 5);
+        let base = values.show(place.base, 5, &self.parameters[side as usize]);
         Some(match place.offset {
             0 => base,
             offset if offset < 0 => format!("{base} - {}", offset.unsigned_abs()),
@@ -323,7 +341,7 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
     };
     let mut rows = Vec::new();
     let mut next_b = 0;
-    // What of B stands in front of a partner, in the order in which it was aligned.
+    // What of B stands in front of a partner, in the order in which both were aligned.
     let mut b_until = |stop: Option<usize>, rows: &mut Vec<Row>| {
         while let Some(&index) = matching.order_b.get(next_b) {
             if Some(index) == stop {
@@ -338,7 +356,7 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
             next_b += 1;
         }
     };
-    for index in 0..diff.a.instructions.len() {
+    for &index in &matching.order_a {
         let pair = matching.of_a[index].map(|p| matching.pairs[p]);
         match pair {
             None => rows.push(only(Side::A, index, false)),
@@ -371,19 +389,49 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
 fn declarations(a: (&Unit, &Function), b: (&Unit, &Function)) -> Vec<Declaration> {
     let (mine, theirs) = (declared(a), declared(b));
     let names: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
+    let plain =
+        |side: &BTreeMap<String, Declared>, name: &str| side.get(name).map(|d| d.plain.clone());
     names
         .into_iter()
-        .filter(|name| mine.get(*name) != theirs.get(*name))
-        .map(|name| Declaration {
-            name: name.clone(),
-            a: mine.get(name).cloned(),
-            b: theirs.get(name).cloned(),
+        .filter(|name| plain(&mine, name) != plain(&theirs, name))
+        .map(|name| {
+            let (a, b) = (mine.get(name), theirs.get(name));
+            let own = |d: &Declared| d.name.clone();
+            let called = match (a.map(own), b.map(own)) {
+                (Some(a), Some(b)) if a != b => name.clone(),
+                (a, b) => a.or(b).unwrap_or_else(|| name.clone()),
+            };
+            Declaration {
+                name: called,
+                a: a.map(|d| d.text.clone()),
+                b: b.map(|d| d.text.clone()),
+            }
         })
         .collect()
 }
 
-/// Declarations by plain name, with the name in them plain too.
-fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, String> {
+/// A declaration: what it is compared by, what it is called, and as PTX has it.
+struct Declared {
+    plain: String,
+    name: String,
+    text: String,
+}
+
+/// What a function's parameters are called: by the name that PTX has, or `param0` and so on where the compiler made it up.
+fn parameters(function: &Function) -> Vec<String> {
+    let parameters = function.params.iter().enumerate();
+    parameters
+        .map(
+            |(index, parameter)| match parameter.name.ends_with(&format!("_param_{index}")) {
+                true => format!("param{index}"),
+                false => parameter.name.clone(),
+            },
+        )
+        .collect()
+}
+
+/// Declarations by plain name, parameters by their place.
+fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, Declared> {
     let mut used = BTreeSet::new();
     let mut local = Vec::new();
     walk(
@@ -395,34 +443,44 @@ fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, String> {
         Item::Variable(variable) => Some(variable),
         _ => None,
     });
-    let mut found: BTreeMap<String, String> = global
+    let mut found: BTreeMap<String, Declared> = global
         .chain(local)
         .filter(|v| used.contains(v.name.as_str()))
         .map(|v| {
             // The alignment is the compiler's choice, where it is larger than the type needs.
             let plain = plain_symbol(&v.name);
-            (
-                plain.clone(),
-                Variable {
-                    name: plain,
-                    linkage: None,
-                    align: None,
-                    ..v.clone()
-                }
-                .to_string(),
-            )
+            let text = Variable {
+                name: plain.clone(),
+                linkage: None,
+                align: None,
+                ..v.clone()
+            }
+            .to_string();
+            let declared = Declared {
+                plain: text.clone(),
+                name: plain.clone(),
+                text,
+            };
+            (plain, declared)
         })
         .collect();
     for (index, parameter) in function.params.iter().enumerate() {
-        let name = format!("param{index}");
         // What a parameter is aligned to, or points to, is a hint.
-        let plain = Variable {
-            name: name.clone(),
+        let hintless = Variable {
             pointer: None,
             align: None,
             ..parameter.clone()
         };
-        found.insert(name, plain.to_string());
+        let nameless = Variable {
+            name: String::new(),
+            ..hintless.clone()
+        };
+        let declared = Declared {
+            plain: nameless.to_string(),
+            name: parameter.name.clone(),
+            text: hintless.to_string(),
+        };
+        found.insert(format!("parameter {index}"), declared);
     }
     found
 }

@@ -194,24 +194,21 @@ fn render_effect(
         return;
     }
     // Places of one source line together, in the order in which they come.
-    let mut groups: Vec<(Option<(String, u32)>, Vec<(Side, Cell)>)> = Vec::new();
+    let mut groups: Vec<(Option<(String, u32)>, Vec<Shown>)> = Vec::new();
     for occurrence in &effect.occurrences {
         // The body of a loop stands for all its copies.
-        let few = |cells: &[Cell]| {
-            cells
-                .iter()
-                .take(if occurrence.factor.is_some() { 2 } else { 4 })
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        let mut cells: Vec<(Side, Cell)> = few(&occurrence.a)
-            .into_iter()
-            .map(|c| (Side::A, c))
+        let most = if occurrence.factor.is_some() { 2 } else { 8 };
+        let cell = |side| move |cell: &Cell| Shown::Cell(side, cell.clone());
+        let mut cells: Vec<Shown> = (occurrence.a.iter().take(most))
+            .map(cell(Side::A))
+            .chain(occurrence.b.iter().take(most).map(cell(Side::B)))
             .collect();
-        cells.extend(few(&occurrence.b).into_iter().map(|c| (Side::B, c)));
-        let line = cells
-            .iter()
-            .find_map(|(_, c)| Some((c.file.clone()?, c.line?)));
+        let line = (occurrence.a.iter().chain(&occurrence.b))
+            .find_map(|c| Some((c.file.clone()?, c.line?)));
+        // Each side is weaker in one occurrence: what is said is said of the side that shows the effect.
+        if let (Some(note), Some(side)) = (&occurrence.note, effect.side) {
+            cells.push(Shown::Note(side, note.clone()));
+        }
         match groups
             .iter_mut()
             .find(|(known, _)| *known == line && line.is_some())
@@ -222,7 +219,8 @@ fn render_effect(
     }
     let mut shown = 0;
     let mut last = None;
-    let total: usize = groups.iter().map(|(_, cells)| cells.len()).sum();
+    let cells = groups.iter().flat_map(|(_, cells)| cells);
+    let total = cells.filter(|c| matches!(c, Shown::Cell(..))).count();
     for (line, cells) in groups {
         if shown >= PLACES {
             break;
@@ -231,10 +229,17 @@ fn render_effect(
             let text = source(&file, line).unwrap_or_default();
             let _ = writeln!(out, "  {dim}{file}:{line}{dim:#}  {}", code(&text));
         }
-        for (side, cell) in cells {
+        for cell in cells {
             if shown >= PLACES {
                 break;
             }
+            let (side, cell) = match cell {
+                Shown::Cell(side, cell) => (side, cell),
+                Shown::Note(side, note) => {
+                    let _ = writeln!(out, "             {dim}{side}: {note}{dim:#}");
+                    continue;
+                }
+            };
             shown += 1;
             let style = match side {
                 Side::A => styles.a,
@@ -254,6 +259,12 @@ fn render_effect(
     if total > shown {
         let _ = writeln!(out, "    {dim}and {} more{dim:#}", total - shown);
     }
+}
+
+/// A line below an effect.
+enum Shown {
+    Cell(Side, Cell),
+    Note(Side, String),
 }
 
 /// The table of machine code, and what it says.

@@ -10,6 +10,7 @@
 //! holds (two loads of one place are one value here). So numbers find partners and name addresses; that two sides are *the same* is
 //! decided by their registers, in [`super::compare`].
 
+use super::code::Root;
 use std::collections::HashMap;
 
 /// Number of a value.
@@ -161,20 +162,89 @@ impl Values {
         (self.sum(terms, 0), constant)
     }
 
-    /// A value in words: `scratch + 4*tid.x + 128`; what is nested deeper than `depth` is `…`.
-    pub fn show(&self, value: Value, depth: u32) -> String {
+    /// What an address starts from.
+    pub fn root(&self, address: Value) -> Root {
+        let root = |value: Value| match self.node(value) {
+            Node::Symbol(_) => Root::Variable(value),
+            Node::Parameter(..) => Root::Parameter(value),
+            _ => Root::Unknown,
+        };
+        let Node::Sum(terms, _) = self.node(address) else {
+            return root(address);
+        };
+        let roots = terms.iter().filter(|(_, factor)| *factor == 1);
+        let mut roots = roots
+            .map(|(value, _)| root(*value))
+            .filter(|root| *root != Root::Unknown);
+        match (roots.next(), roots.next()) {
+            (Some(only), None) => only,
+            _ => Root::Unknown,
+        }
+    }
+
+    /// Whether a value's form holds nothing that differs from way to way; what is nested deeper than `depth` is taken for known.
+    pub fn is_known(&self, value: Value, depth: u32) -> bool {
+        if depth == 0 {
+            return true;
+        }
+        let known = |value: &Value| self.is_known(*value, depth - 1);
+        match self.node(value) {
+            Node::Merge(_) | Node::Unknown => false,
+            Node::Sum(terms, _) => terms.iter().all(|(term, _)| known(term)),
+            Node::Operation(_, operands) => operands.iter().all(known),
+            Node::Load(_, address) => known(address),
+            _ => true,
+        }
+    }
+
+    /// `a - b`, as terms and a constant.
+    pub fn minus(&self, a: Value, b: Value) -> (Vec<(Value, i64)>, i64) {
+        let ((mut terms, constant), (others, other)) = (self.parts(a), self.parts(b));
+        for (value, factor) in others {
+            match terms.iter_mut().find(|(own, _)| *own == value) {
+                Some((_, own)) => *own = own.wrapping_sub(factor),
+                None => terms.push((value, factor.wrapping_neg())),
+            }
+        }
+        terms.retain(|(_, factor)| *factor != 0);
+        (terms, constant.wrapping_sub(other))
+    }
+
+    /// Whether `whole` is `a + b`.
+    pub fn is_sum(&self, whole: Value, a: Value, b: Value) -> bool {
+        let ((mut terms, constant), (mut others, other)) = (self.minus(whole, a), self.parts(b));
+        terms.sort_unstable();
+        others.sort_unstable();
+        terms == others && constant == other
+    }
+
+    /// A value in words: `scratch + 4*tid.x + 128`; what is nested deeper than `depth` is `…`. Parameters are
+    /// called by their place among `parameters`, or `param0` and so on beyond them.
+    pub fn show(&self, value: Value, depth: u32, parameters: &[String]) -> String {
         match self.node(value) {
             Node::Int(value) => value.to_string(),
-            Node::Literal(text) | Node::Symbol(text) => text.clone(),
-            Node::Parameter(index, 0) => format!("param{index}"),
-            Node::Parameter(index, offset) => format!("param{index}.{offset}"),
+            Node::Symbol(name) => name
+                .strip_prefix("param")
+                .and_then(|index| parameters.get(index.parse::<usize>().ok()?))
+                .unwrap_or(name)
+                .clone(),
+            Node::Literal(text) => text.clone(),
+            Node::Parameter(index, offset) => {
+                let name = parameters.get(*index as usize);
+                let name = name.map_or_else(|| format!("param{index}"), String::clone);
+                match offset {
+                    0 => name,
+                    // As in the operand of `ld.param`.
+                    offset => format!("[{name}+{offset}]"),
+                }
+            }
             Node::Special(name) => name.trim_start_matches('%').to_owned(),
             Node::Merge(_) | Node::Unknown => "…".to_owned(),
             _ if depth == 0 => "…".to_owned(),
-            Node::Sum(terms, constant) => self.show_sum(terms, *constant, depth),
-            Node::Load(_, address) => format!("*({})", self.show(*address, depth - 1)),
+            Node::Sum(terms, constant) => self.show_sum(terms, *constant, depth, parameters),
+            Node::Load(_, address) => format!("[{}]", self.show(*address, depth - 1, parameters)),
             Node::Operation(name, operands) => {
-                let shown = |v: &Value| self.show(*v, depth - 1);
+                let shown = |v: &Value| self.show(*v, depth - 1, parameters);
                 let opcode = name.split('.').next().unwrap_or(name);
                 match (infix(opcode), operands.as_slice()) {
                     (Some(symbol), [a, b]) => format!("({} {symbol} {})", shown(a), shown(b)),
@@ -187,7 +257,13 @@ impl Values {
         }
     }
 
-    fn show_sum(&self, terms: &[(Value, i64)], constant: i64, depth: u32) -> String {
+    fn show_sum(
+        &self,
+        terms: &[(Value, i64)],
+        constant: i64,
+        depth: u32,
+        parameters: &[String],
+    ) -> String {
         // What the memory belongs to comes first.
         let rank = |value: Value| match self.node(value) {
             Node::Symbol(_) => 0,
@@ -198,7 +274,7 @@ impl Values {
         terms.sort_by_key(|(value, _)| rank(*value));
         let mut text = String::new();
         for (value, factor) in terms {
-            let shown = self.show(*value, depth - 1);
+            let shown = self.show(*value, depth - 1, parameters);
             let sign = if *factor < 0 { "-" } else { "+" };
             match (text.is_empty(), factor.unsigned_abs()) {
                 (true, 1) if *factor > 0 => text = shown,
@@ -246,7 +322,7 @@ mod tests {
         assert_eq!(left, right);
         let one = values.int(-31);
         let far = values.add(left, one, -4);
-        assert_eq!(values.show(far, 4), "tile + 4*tid.x + 124");
+        assert_eq!(values.show(far, 4, &[]), "tile + 4*tid.x + 124");
         assert_eq!(values.split(far), (left, 124));
         let nothing = values.add(far, far, -1);
         assert_eq!(values.constant(nothing), Some(0));
@@ -260,6 +336,6 @@ mod tests {
             let term = values.intern(Node::Special(format!("%r{i}")));
             sum = values.add(sum, term, 1);
         }
-        assert!(values.show(sum, 3).len() < 300);
+        assert!(values.show(sum, 3, &[]).len() < 300);
     }
 }

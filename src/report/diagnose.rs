@@ -4,12 +4,14 @@
 use super::help::{self, Frame, Guilty};
 use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources, element, statement};
+use super::terminal::counted;
 use super::view::View;
 use super::{Diagnostic, Label, Who};
 use crate::finding::{Action, Detail, End, Finding, Place};
+use crate::ptx::source::SourceLine;
 use crate::rules::Rule;
 use crate::simt::ids::Dim3;
-use crate::simt::observer::{Order, Scope};
+use crate::simt::observer::{BarrierFault, NoValue, Order, Scope};
 use crate::simt::program::SiteInfo;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -101,6 +103,7 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
                 }],
                 in_source: true,
                 unread: None,
+                toolkit: false,
             };
         }
     };
@@ -110,7 +113,10 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
         .and_then(|p| view.memory.region(&p).map(|r| r.name.clone()));
     let mut unread = None;
     let mut frames = Vec::new();
-    for line in &site.lines {
+    // What the compiler itself brings has no lines where all else has some.
+    let lined = view.sites.iter().any(|s| !s.lines.is_empty());
+    let toolkit = lined && is_of_toolkit(site);
+    for line in lines_of(site, view.sites) {
         // What `atomicAdd` and the like are made of is of no interest where the call can be shown.
         if frames.is_empty() && of_toolkit(&line.file) {
             continue;
@@ -148,8 +154,28 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
         frames,
         in_source,
         unread: unread.filter(|_| !in_source),
+        toolkit,
         instruction: site.text.clone(),
     }
+}
+
+/// Whether no line of an instruction is anybody's but the toolkit's.
+fn is_of_toolkit(site: &SiteInfo) -> bool {
+    site.lines.iter().all(|line| of_toolkit(&line.file))
+}
+
+/// The source lines of an instruction, innermost first. A function of the toolkit that was not inlined is followed to its
+/// caller, if there is one alone.
+fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item = &'s SourceLine> {
+    /// Calls of the toolkit's functions by each other that are followed.
+    const DEPTH: usize = 16;
+    let outer = |site: &&'s SiteInfo| {
+        let caller = site.caller.filter(|_| is_of_toolkit(site))?;
+        all.get(caller.0 as usize)
+    };
+    std::iter::successors(Some(site), outer)
+        .take(DEPTH)
+        .flat_map(|site| &site.lines)
 }
 
 /// Whether a path is that of a header of the CUDA toolkit.
@@ -263,6 +289,7 @@ fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -
         Action::Exit => format!("exit{s} here"),
         Action::Run if plural => "still run here".to_string(),
         Action::Run => "still runs here".to_string(),
+        Action::Use => format!("use{s} the value here"),
         Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
     }
 }
@@ -304,6 +331,14 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
         Rule::DataRace => match finding.ends.as_slice() {
             [later, earlier, ..] => {
                 let (a, b) = (verb(earlier.action), verb(later.action));
+                if help::differ_in_size(finding) {
+                    return match a == b {
+                        true => format!("two {a}s of different sizes overlap at {}", what(true)),
+                        false => {
+                            format!("{a} and {b} of different sizes overlap at {}", what(true))
+                        }
+                    };
+                }
                 match a == b {
                     true => format!("two unordered {a}s of {}", what(true)),
                     false => format!("unordered {a} and {b} of {}", what(true)),
@@ -317,6 +352,33 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 what(true)
             )
         }
+        Rule::NonCoherentRead => format!(
+            "{} is read through the read-only cache, and this launch has written it",
+            what(true)
+        ),
+        Rule::UndefinedShuffle => {
+            let use_of = match finding.ends.get(1).map(|e| e.action) {
+                Some(Action::Write | Action::Atomic) => format!("is stored to {}", what(true)),
+                Some(Action::Branch) => "decides what is executed".to_string(),
+                _ => "is used".to_string(),
+            };
+            format!("a shuffle gets an undefined value, which {use_of}")
+        }
+        Rule::InvalidBarrier => match finding.detail {
+            Detail::Barrier(BarrierFault::Number(number)) => {
+                format!("there is no barrier {number}")
+            }
+            Detail::Barrier(BarrierFault::Fraction(count)) => {
+                format!("a barrier for {count} threads, which is no number of whole warps")
+            }
+            Detail::Barrier(BarrierFault::TooMany { count, threads }) => {
+                format!("a barrier for {count} threads in a block of {threads}")
+            }
+            Detail::Barrier(BarrierFault::NoCount) => {
+                "an arrival at a barrier that does not say for how many threads it is".to_string()
+            }
+            _ => Rule::InvalidBarrier.summary().to_string(),
+        },
         Rule::LockstepAssumption => {
             format!(
                 "lanes of a warp communicate through {} without synchronising",
@@ -365,6 +427,16 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
     let mut notes = Vec::new();
     match &finding.detail {
         Detail::None | Detail::Steps(_) | Detail::Exited => {}
+        Detail::Source { lane, from, members, why } => notes.push(match why {
+            NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
+            NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
+        }),
+        Detail::Barrier(fault) => notes.push(match fault {
+            BarrierFault::Number(_) => "a block has the barriers 0 to 15".to_string(),
+            BarrierFault::Fraction(_) => "the count must be a multiple of the warp size, 32; it is taken as rounded up".to_string(),
+            BarrierFault::TooMany { .. } => "so many never come".to_string(),
+            BarrierFault::NoCount => "without a count it is taken to be for all threads of the block".to_string(),
+        }),
         Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
             None => format!("the mask is {members:#010x}; the lanes {lanes:#010x} execute it and are not in it"),
             Some(Action::Sync) => format!("the lanes {lanes:#010x} name the mask {members:#010x}, the others another one"),
@@ -390,7 +462,13 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
             notes.push(format!("compiled from {unread}, which can't be read"));
         }
     }
-    if guilty.iter().any(|g| !g.in_source && g.unread.is_none()) {
+    let hidden = || guilty.iter().filter(|g| !g.in_source && g.unread.is_none());
+    if hidden().any(|g| g.toolkit) {
+        notes.push(
+            "in a function of the CUDA toolkit, which is called from several lines".to_string(),
+        );
+    }
+    if hidden().any(|g| !g.toolkit) {
         notes.push("the PTX has no source lines: compile it with `-lineinfo`".to_string());
     }
     notes.dedup();
@@ -436,22 +514,72 @@ fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String
         return Some(format!("the address is {:#x}", place.address));
     };
     let offset = place.address - region.start;
-    let element = u64::from(region.element.unwrap_or(place.bytes)).max(1);
-    Some(match offset >= bytes {
-        true => format!(
-            "`{}` has {} elements of {element} bytes; this would be `{}`, {} bytes behind its end",
+    let behind = |bytes: u64| match offset - bytes {
+        0 => "right behind its end".to_string(),
+        n => format!("{} behind its end", counted(n, "byte")),
+    };
+    Some(match (offset >= bytes, region.element) {
+        (true, Some(element)) => format!(
+            "`{}` has {} of {}; this would be `{}`, {}",
             region.name,
-            bytes / element,
+            counted(bytes / u64::from(element.max(1)), "element"),
+            counted(element.into(), "byte"),
             region.element_at(place.address, place.bytes),
-            offset - bytes
+            behind(bytes)
         ),
-        false => format!("the address is byte {offset} of `{}`", region.name),
+        (true, None) => format!(
+            "`{}` has {}; the access begins {}",
+            region.name,
+            counted(bytes, "byte"),
+            behind(bytes)
+        ),
+        (false, _) => format!("the address is byte {offset} of `{}`", region.name),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of_toolkit;
+    use super::{lines_of, of_toolkit};
+    use crate::ptx::source::SourceLine;
+    use crate::simt::ids::Site;
+    use crate::simt::program::SiteInfo;
+
+    fn site(file: Option<&str>, caller: Option<u32>) -> SiteInfo {
+        let line = |file: &str| SourceLine {
+            file: file.into(),
+            line: 7,
+            column: 1,
+            function: None,
+        };
+        SiteInfo {
+            lines: file.map(line).into_iter().collect(),
+            caller: caller.map(Site),
+            ..SiteInfo::default()
+        }
+    }
+
+    #[test]
+    fn functions_of_the_toolkit_are_shown_by_their_only_caller() {
+        let header = "cuda/include/device_atomic_functions.hpp";
+        let sites = [
+            site(None, Some(1)),
+            site(Some(header), Some(2)),
+            site(Some("k.cu"), Some(3)),
+            site(Some("other.cu"), None),
+            site(Some(header), None),
+        ];
+        let files = |at: usize| -> Vec<&str> {
+            let lines = lines_of(&sites[at], &sites);
+            lines.map(|l| l.file.as_str()).collect()
+        };
+        assert_eq!(files(0), [header, "k.cu"]);
+        assert_eq!(
+            files(2),
+            ["k.cu"],
+            "a function of one's own is a place itself"
+        );
+        assert_eq!(files(4), [header], "called from several lines");
+    }
 
     #[test]
     fn headers_of_the_toolkit_are_known() {

@@ -2,9 +2,9 @@
 
 use super::source::SourceFile;
 use super::{KernelView, View};
-use crate::finding::{Action, End, Finding};
+use crate::finding::{Action, Detail, End, Finding};
 use crate::rules::Rule;
-use crate::simt::observer::{Scope, Space};
+use crate::simt::observer::{BarrierFault, Scope, Space};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(super) struct Guilty {
     pub in_source: bool,
     /// The source line that could not be read.
     pub unread: Option<String>,
+    /// Whether the instruction itself is in a function of the toolkit.
+    pub toolkit: bool,
     pub instruction: String,
 }
 
@@ -102,6 +104,39 @@ pub(super) fn help(
             ),
             Some(_) => format!(
                 "call it at {} outside of the condition, or compute the mask before branching: `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+        },
+        Rule::NonCoherentRead => {
+            let read = guilty.first()?;
+            let frame = &read.frames[0];
+            let line = frame.file.line(frame.line).unwrap_or_default();
+            match read.in_source && line.contains("__ldg") {
+                true => format!(
+                    "read it without `__ldg` at {}, or let an earlier launch write it; no barrier helps",
+                    at(0)
+                ),
+                false => format!(
+                    "let the pointer that is read through at {} be neither `const … __restrict__` nor the argument of `__ldg`, or let an earlier launch write it; no barrier helps",
+                    at(0)
+                ),
+            }
+        }
+        Rule::UndefinedShuffle => format!(
+            "let the mask at {} name every lane that is read from, and let all of them execute it; or use the value only in lanes whose source is in the mask",
+            at(0)
+        ),
+        Rule::InvalidBarrier => match finding.detail {
+            Detail::Barrier(BarrierFault::Number(_)) => {
+                format!("use a barrier from 0 to 15 at {}", at(0))
+            }
+            Detail::Barrier(BarrierFault::Fraction(count)) => format!(
+                "give {} at {}, and let whole warps come",
+                count.div_ceil(32) * 32,
+                at(0)
+            ),
+            _ => format!(
+                "give the number of threads that come to the barrier at {}",
                 at(0)
             ),
         },
@@ -218,6 +253,15 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
             format!("{place} is a plain access while the other end is atomic: make it atomic too")
         });
     }
+    if differ_in_size(finding) {
+        let lines = match same_line {
+            true => format!("let {}", a.place()),
+            false => format!("let both {} and {}", a.place(), b.place()),
+        };
+        return Some(format!(
+            "atomic accesses are so to each other only if they cover the same bytes: {lines} use one type for this memory, or give each type memory of its own"
+        ));
+    }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
     if a.in_source && same_line && updates_one(a.statement(), region) {
         return Some(format!(
@@ -277,6 +321,16 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
         _ => "",
     };
     Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
+}
+
+/// Whether two strong accesses race. Then they overlap without covering the same bytes (PTX ISA, "Morally strong operations"):
+/// nothing else makes a race of them.
+pub(super) fn differ_in_size(finding: &Finding) -> bool {
+    let strong = |end: &End| end.order.is_some_and(|(order, _)| order.is_strong());
+    finding.rule == Rule::DataRace
+        && finding.ends.len() == 2
+        && finding.ends.iter().all(strong)
+        && finding.ends[0].launch == finding.ends[1].launch
 }
 
 /// Whether exactly one end is strong; true if the later one is the plain one.
@@ -470,6 +524,7 @@ __global__ void scan(int *data)
             }],
             in_source: true,
             unread: None,
+            toolkit: false,
             instruction: String::new(),
         }
     }

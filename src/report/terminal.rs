@@ -81,6 +81,14 @@ pub fn thousands(number: u64) -> String {
     out
 }
 
+/// `1 case`, `2,000 cases`
+pub fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        n => format!("{} {noun}s", thousands(n)),
+    }
+}
+
 /// One snippet for each file; the first label is the primary one.
 pub(crate) fn snippets(labels: &[Label]) -> Vec<a::Snippet<'_, a::Annotation<'_>>> {
     let mut files: Vec<&Label> = Vec::new();

@@ -56,12 +56,16 @@ impl HostView {
 
     /// The step's bytes in its line: without the list's dash and a comment.
     pub fn columns(&self) -> Range<u32> {
-        let text = self.source.line(self.line).unwrap_or_default();
-        let end = text.find(" #").unwrap_or(text.len());
-        let end = text[..end].trim_end().len();
-        let start = text.len() - text.trim_start_matches([' ', '-']).len();
-        start.min(end) as u32..end as u32
+        step_columns(self.source.line(self.line).unwrap_or_default())
     }
+}
+
+/// The bytes of a step in its line of a case's file: without the list's dash and a comment.
+pub fn step_columns(text: &str) -> Range<u32> {
+    let end = text.find(" #").unwrap_or(text.len());
+    let end = text[..end].trim_end().len();
+    let start = text.len() - text.trim_start_matches([' ', '-']).len();
+    start.min(end) as u32..end as u32
 }
 
 impl<'a> View<'a> {

@@ -66,10 +66,13 @@ pub enum Level {
 rules! {
     DataRace, data_race, "data-race", Error, "two threads touch the same memory, one writes, and nothing orders them";
     InsufficientScope, insufficient_scope, "insufficient-scope", Error, "an atomic, lock or fence whose scope leaves the other thread out";
+    NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp communicate without synchronising";
     DivergentBarrier, divergent_barrier, "divergent-barrier", Error, "threads of a block do not all come to the same barrier";
     BarrierAfterExit, barrier_after_exit, "barrier-after-exit", Warning, "a barrier completed only because threads had exited";
     WarpSyncMask, warp_sync_mask, "warp-sync-mask", Error, "the mask of a warp operation does not match the lanes that execute it";
+    UndefinedShuffle, undefined_shuffle, "undefined-shuffle", Error, "a shuffle reads from a lane that gives it nothing, and the value is used";
+    InvalidBarrier, invalid_barrier, "invalid-barrier", Error, "a barrier's number or thread count is none that PTX allows";
     Deadlock, deadlock, "deadlock", Error, "every thread waits for something that can't happen";
     NoProgress, no_progress, "no-progress", Error, "the kernel does not end within its step budget";
     OutOfBounds, out_of_bounds, "out-of-bounds", Error, "an access outside every allocation";

@@ -446,9 +446,12 @@ fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) 
 fn actions(rule: Rule, ends: &[&End]) -> Vec<Vec<Action>> {
     use Action::{Atomic, Pass, Read, Sync, Wait, Write};
     let any: &[Action] = match rule {
-        Rule::DivergentBarrier | Rule::BarrierAfterExit | Rule::WarpSyncMask | Rule::Deadlock => {
-            &[Wait, Sync, Pass]
-        }
+        Rule::DivergentBarrier
+        | Rule::BarrierAfterExit
+        | Rule::WarpSyncMask
+        | Rule::UndefinedShuffle
+        | Rule::InvalidBarrier
+        | Rule::Deadlock => &[Wait, Sync, Pass],
         _ => &[Read, Write, Atomic],
     };
     let mut all: Vec<Vec<Action>> = vec![Vec::new()];

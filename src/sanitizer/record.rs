@@ -113,7 +113,7 @@ impl Kind {
                 Rule::BarrierAfterExit,
                 Rule::Deadlock,
             ],
-            Kind::InvalidBarrier => &[Rule::WarpSyncMask],
+            Kind::InvalidBarrier => &[Rule::WarpSyncMask, Rule::InvalidBarrier],
             Kind::OutOfBounds => &[Rule::OutOfBounds, Rule::UseAfterFree],
             Kind::Misaligned => &[Rule::MisalignedAccess],
             Kind::Uninitialized => &[Rule::UninitializedRead],

@@ -106,6 +106,7 @@ pub fn launch<O: Observer>(
         global_granule: program.facts.global_granule,
         strong_shared: program.facts.strong_shared,
         strong_global: program.facts.strong_global,
+        non_coherent: program.facts.non_coherent,
         launch: launch.number,
         fine_sync: program.facts.fine_sync,
         control_only: program.facts.control_only.clone(),
@@ -196,8 +197,12 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     }
     if block.count() > BLOCK_THREADS {
         return no(format!(
-            "a block of {} threads ({block}): a block has at most {BLOCK_THREADS}",
-            block.count()
+            "a block of {} threads{}: a block has at most {BLOCK_THREADS}",
+            block.count(),
+            match u64::from(block.x) == block.count() {
+                true => String::new(),
+                false => format!(" ({block})"),
+            }
         ));
     }
     for (size, limit) in [block.x, block.y, block.z].into_iter().zip(BLOCK_DIM) {
@@ -380,6 +385,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         self.0.fault(fault);
     }
+    fn undefined(&mut self, used: &UndefinedUse<'_>) {
+        self.0.undefined(used);
+    }
     #[inline(always)]
     fn uniform_branch(&mut self, site: Site) {
         self.0.uniform_branch(site);
@@ -448,6 +456,7 @@ impl<'a> Grid<'a> {
             missed: 0,
             out_of_step: false,
             steps: 0,
+            undefined: None,
         }
     }
 
@@ -796,9 +805,8 @@ impl<'a> Grid<'a> {
             let ran = core.run(block, w, s, turn)?;
             let taken = core.steps - before;
             block.steps += taken;
-            let long = taken >= u64::from(SPLIT_TURN)
-                || decision.visible == u32::MAX
-                || core.idle >= IDLE;
+            let long =
+                taken >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX || core.idle >= IDLE;
             tired = (ran == Ran::Tired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {

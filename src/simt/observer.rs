@@ -140,6 +140,9 @@ pub struct Access<'a> {
     pub elements: u32,
     /// Read, write, both.
     pub kind: AccessKind,
+    /// A read through the non-coherent cache (`ld.global.nc`, `ldu.global`): the memory
+    /// consistency model does not apply to it (PTX ISA, "Scope and applicability of the model").
+    pub non_coherent: bool,
     /// Its ordering.
     pub order: Order,
     /// Its scope; [`Scope::Sys`] for volatile; meaningless for weak accesses.
@@ -263,6 +266,13 @@ pub enum Misuse {
         /// Those who had exited.
         exited: Vec<Party>,
     },
+    /// Threads come to a barrier whose number or count PTX does not allow.
+    InvalidBarrier {
+        /// They.
+        here: Party,
+        /// What is wrong.
+        fault: BarrierFault,
+    },
     /// A lane executes a `.sync` warp operation whose mask leaves it out.
     MaskLeavesOut {
         /// The lanes left out, at the operation.
@@ -293,6 +303,82 @@ pub enum Misuse {
         /// Theirs.
         other_members: Mask,
     },
+}
+
+/// Why a lane has no value for a shuffle that reads from it (PTX ISA, "shfl.sync").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoValue {
+    /// The member mask does not name it.
+    LeftOut,
+    /// The block ends before it.
+    NoThread,
+}
+
+/// A shuffle that read from lanes which had no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShuffleSource {
+    /// The shuffle.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes that got an undefined value.
+    pub lanes: Mask,
+    /// The first of them.
+    pub lane: LaneId,
+    /// Whom it read from.
+    pub from: LaneId,
+    /// The member mask.
+    pub members: Mask,
+    /// Why that lane has none.
+    pub why: NoValue,
+}
+
+/// What an undefined value is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// To store it to global memory.
+    Store,
+    /// In an atomic operation.
+    Update,
+    /// To decide what is executed.
+    Decision,
+    /// As an address, or handed to the driver (`printf`).
+    Other,
+}
+
+/// An undefined value came to where it matters.
+#[derive(Clone, Copy, Debug)]
+pub struct UndefinedUse<'a> {
+    /// The instruction that uses it.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes.
+    pub mask: Mask,
+    /// What for.
+    pub how: Usage,
+    /// The memory that it is stored to: space, address as in [`Access`] and bytes, for the first lane.
+    pub place: Option<(Space, u64, u32)>,
+    /// A shuffle that it comes from.
+    pub source: &'a ShuffleSource,
+}
+
+/// What a barrier's operands may not be (PTX ISA, "bar, barrier").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BarrierFault {
+    /// This barrier: a block has 16.
+    Number(u32),
+    /// This count of threads: it is no multiple of the warp size.
+    Fraction(u32),
+    /// This count of threads, of a block that has fewer.
+    TooMany {
+        /// The count.
+        count: u32,
+        /// Threads of the block.
+        threads: u32,
+    },
+    /// An arrival without a count, or with a count of zero.
+    NoCount,
 }
 
 /// Where the threads are that a barrier misses.
@@ -377,6 +463,8 @@ pub struct LaunchShape {
     pub strong_shared: bool,
     /// Whether the program can make strong accesses to global memory.
     pub strong_global: bool,
+    /// Whether the program has non-coherent reads.
+    pub non_coherent: bool,
     /// Whether threads can be ordered by anything but whole-block barriers and
     /// warp-level synchronisation: the program has a fence, an acquire or release
     /// operation, a `bar.arrive`, or a barrier with a thread count. Where in doubt, `true`.
@@ -461,6 +549,10 @@ pub trait Observer: Sized + Send {
     /// An access could not be performed, or read bytes that nothing wrote.
     fn fault(&mut self, fault: &MemoryFault<'_>) {
         let _ = fault;
+    }
+    /// A value that a shuffle got from no lane matters.
+    fn undefined(&mut self, used: &UndefinedUse<'_>) {
+        let _ = used;
     }
     /// A conditional branch was executed and kept its lanes together.
     fn uniform_branch(&mut self, site: Site) {

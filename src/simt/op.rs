@@ -341,6 +341,8 @@ pub struct MemoryOp {
     pub order: Order,
     /// Scope.
     pub scope: Scope,
+    /// Whether it reads through the non-coherent cache (`.nc`, `ldu`).
+    pub non_coherent: bool,
     /// Whether the access goes to a call's parameters (never shared, never judged).
     pub private: bool,
     /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.

@@ -76,6 +76,8 @@ pub struct SiteInfo {
     pub ptx_line: u32,
     /// Source lines, innermost inlined call first; empty where the PTX has no `.loc`.
     pub lines: Vec<SourceLine>,
+    /// The call of the function that it is in, if there is only one in the program.
+    pub caller: Option<Site>,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,
 }

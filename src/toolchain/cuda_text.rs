@@ -5,6 +5,12 @@
 //! template that it cannot see through yields `None`. Comments, strings and
 //! preprocessor branches are not evaluated beyond blanking comments and strings out.
 
+mod constant;
+mod scan;
+
+pub use constant::scalar_bytes;
+
+use scan::{blank, identifier, last_identifier, matching, split, without_directives, words};
 use std::collections::HashMap;
 
 /// A declared kernel parameter or array.
@@ -78,18 +84,6 @@ impl CudaText {
         CudaText { text, constants }
     }
 
-    /// Value of a constant integer expression: literals, constants of this text, `+ - * / % << >>`,
-    /// parentheses. `None` for anything else.
-    pub fn evaluate(&self, expression: &str) -> Option<i64> {
-        let mut parser = Constant {
-            rest: expression.trim(),
-            text: self,
-            depth: 0,
-        };
-        let value = parser.sum()?;
-        parser.rest.trim().is_empty().then_some(value)
-    }
-
     /// The parameters of the kernel `name` (without its namespace), if its definition or
     /// declaration can be read.
     pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
@@ -122,12 +116,13 @@ impl CudaText {
         words(&self.text, name).find_map(|at| {
             let from = self.text[..at].rfind([';', '}', '{']).map_or(0, |p| p + 1);
             let end = at + self.text[at..].find([';', '=', ',', ')'])?;
-            let head = &self.text[from..at];
+            let head = without_attributes(&self.text[from..at]);
             let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
-            if !spaces.iter().any(|s| words(head, s).next().is_some()) || head.contains('(') {
+            if !spaces.iter().any(|s| words(&head, s).next().is_some()) || head.contains('(') {
                 return None;
             }
-            let declarators = split(&self.text[from..end]);
+            let statement = without_attributes(&self.text[from..end]);
+            let declarators = split(&statement);
             let mut declared = self.declared(declarators[0], from)?;
             if let [_, .., last] = declarators[..] {
                 // `float a[2], b[3]`: the type is said once.
@@ -244,265 +239,24 @@ impl CudaText {
     }
 }
 
-struct Constant<'a> {
-    rest: &'a str,
-    text: &'a CudaText,
-    depth: u32,
-}
-
-impl Constant<'_> {
-    fn take(&mut self, operator: &str) -> bool {
-        let rest = self.rest.trim_start();
-        let taken = rest.strip_prefix(operator);
-        self.rest = taken.unwrap_or(rest);
-        taken.is_some()
-    }
-
-    fn sum(&mut self) -> Option<i64> {
-        let mut value = self.product()?;
+/// A declaration without `__align__(16)`, `alignas(16)` and the like.
+fn without_attributes(text: &str) -> String {
+    let mut out = text.to_owned();
+    for name in ["__align__", "alignas", "__attribute__", "__declspec"] {
         loop {
-            value = if self.take("+") {
-                value.checked_add(self.product()?)?
-            } else if self.take("-") {
-                value.checked_sub(self.product()?)?
-            } else if self.take("<<") {
-                value.checked_shl(self.product()?.try_into().ok()?)?
-            } else if self.take(">>") {
-                value.checked_shr(self.product()?.try_into().ok()?)?
-            } else {
-                return Some(value);
-            }
-        }
-    }
-
-    fn product(&mut self) -> Option<i64> {
-        let mut value = self.atom()?;
-        loop {
-            value = if self.take("*") {
-                value.checked_mul(self.atom()?)?
-            } else if self.take("/") {
-                value.checked_div(self.atom()?)?
-            } else if self.take("%") {
-                value.checked_rem(self.atom()?)?
-            } else {
-                return Some(value);
-            }
-        }
-    }
-
-    fn atom(&mut self) -> Option<i64> {
-        self.depth += 1;
-        if self.depth > 64 {
-            return None;
-        }
-        if self.take("-") {
-            return self.atom()?.checked_neg();
-        }
-        if self.take("(") {
-            let value = self.sum()?;
-            return self.take(")").then_some(value);
-        }
-        if self.take("sizeof") {
-            let rest = self.rest.trim_start().strip_prefix('(')?;
-            let (ty, rest) = rest.split_once(')')?;
-            self.rest = rest;
-            return scalar_bytes(ty).map(i64::from);
-        }
-        let rest = self.rest.trim_start();
-        let length = rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
-        let (word, rest) = rest.split_at(length);
-        self.rest = rest;
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
-            let digits = word.trim_end_matches(['u', 'U', 'l', 'L']);
-            return match digits
-                .strip_prefix("0x")
-                .or_else(|| digits.strip_prefix("0X"))
-            {
-                Some(hex) => i64::from_str_radix(hex, 16).ok(),
-                None => digits.parse().ok(),
-            };
-        }
-        let value = self.text.constants.get(word)?;
-        let mut inner = Constant {
-            rest: value,
-            text: self.text,
-            depth: self.depth,
-        };
-        let value = inner.sum()?;
-        inner.rest.trim().is_empty().then_some(value)
-    }
-}
-
-/// Bytes of a C++ or CUDA scalar or vector type by its name, qualifiers and all.
-pub fn scalar_bytes(ty: &str) -> Option<u32> {
-    let words: Vec<&str> = ty
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|w| !["const", "volatile", "std", "signed", "unsigned", ""].contains(w))
-        .collect();
-    let unsigned = ty.contains("signed");
-    Some(match words.as_slice() {
-        ["char" | "bool" | "int8_t" | "uint8_t" | "uchar"] => 1,
-        ["short"] | ["short", "int"] | ["int16_t" | "uint16_t" | "ushort" | "__half" | "half"] => 2,
-        ["__nv_bfloat16" | "nv_bfloat16"] => 2,
-        ["int" | "float" | "int32_t" | "uint32_t" | "uint"] => 4,
-        [] if unsigned => 4,
-        ["long" | "double" | "int64_t" | "uint64_t" | "size_t" | "ptrdiff_t"] => 8,
-        ["long", "long"] | ["long", "int"] | ["long", "long", "int"] => 8,
-        ["int2" | "uint2" | "float2"] => 8,
-        ["int3" | "uint3" | "float3"] => 12,
-        ["int4" | "uint4" | "float4" | "double2" | "longlong2" | "ulonglong2"] => 16,
-        _ => return None,
-    })
-}
-
-/// The same text with comments, string and character literals replaced by spaces, so that every
-/// byte offset and line still holds.
-fn blank(text: &str) -> String {
-    #[derive(PartialEq)]
-    enum In {
-        Code,
-        Line,
-        Block,
-        Quote(u8),
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut state = In::Code;
-    let mut at = 0;
-    while at < bytes.len() {
-        let two = &bytes[at..bytes.len().min(at + 2)];
-        let mut width = 1;
-        let keep = match state {
-            In::Code if two == b"//" => {
-                state = In::Line;
-                false
-            }
-            In::Code if two == b"/*" => {
-                state = In::Block;
-                width = 2;
-                false
-            }
-            In::Code if bytes[at] == b'"' => {
-                state = In::Quote(b'"');
-                false
-            }
-            In::Code if bytes[at] == b'\'' && !out.last().is_some_and(u8::is_ascii_digit) => {
-                state = In::Quote(b'\'');
-                false
-            }
-            In::Code => true,
-            In::Line => {
-                if bytes[at] == b'\n' {
-                    state = In::Code;
-                }
-                false
-            }
-            In::Block => {
-                if two == b"*/" {
-                    state = In::Code;
-                    width = 2;
-                }
-                false
-            }
-            In::Quote(quote) => {
-                if bytes[at] == b'\\' {
-                    width = 2;
-                } else if bytes[at] == quote || bytes[at] == b'\n' {
-                    state = In::Code;
-                }
-                false
-            }
-        };
-        for byte in &bytes[at..bytes.len().min(at + width)] {
-            out.push(if keep || *byte == b'\n' { *byte } else { b' ' });
-        }
-        at += width;
-    }
-    String::from_utf8(out).unwrap_or_default()
-}
-
-/// The same text with preprocessor lines replaced by spaces.
-fn without_directives(text: &str) -> String {
-    let mut continued = false;
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        let directive = continued || line.trim_start().starts_with('#');
-        continued = directive && line.trim_end().ends_with('\\');
-        if directive {
-            out.extend(line.chars().map(|c| if c == '\n' { c } else { ' ' }));
-        } else {
-            out.push_str(line);
+            let first = words(&out, name).next();
+            let Some(at) = first else { break };
+            let rest = &out[at + name.len()..];
+            let mut depth = 0;
+            let close = rest.char_indices().find(|(_, c)| {
+                depth += i32::from(*c == '(') - i32::from(*c == ')');
+                *c == ')' && depth == 0
+            });
+            let Some((close, _)) = close else { return out };
+            out.replace_range(at..=at + name.len() + close, "");
         }
     }
     out
-}
-
-/// Offsets at which `word` stands as a word of its own.
-fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            !word.is_empty()
-                && !text[..*at].ends_with(part)
-                && !text[at + word.len()..].starts_with(part)
-        })
-}
-
-fn identifier(text: &str) -> &str {
-    let length = text
-        .find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(text.len());
-    &text[..length]
-}
-
-fn last_identifier(text: &str) -> Option<&str> {
-    let text = text.trim_end();
-    let start = text
-        .rfind(|c: char| !c.is_alphanumeric() && c != '_')
-        .map_or(0, |p| {
-            p + text[p..].chars().next().map_or(1, char::len_utf8)
-        });
-    let word = &text[start..];
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        .then_some(word)
-}
-
-/// Length of the text before the bracket that closes one opened before it.
-fn matching(text: &str, open: char, close: char) -> Option<usize> {
-    let mut depth = 1;
-    for (at, c) in text.char_indices() {
-        if c == open {
-            depth += 1;
-        } else if c == close {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        }
-    }
-    None
-}
-
-/// Splits at commas that are in no brackets.
-fn split(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' | '{' | '<' => depth += 1,
-            ')' | ']' | '}' | '>' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
 }
 
 #[cfg(test)]
@@ -530,6 +284,20 @@ int main() {
     reduce<3, int><<<1, PAD>>>(x);
 }
 "#;
+
+    #[test]
+    fn declarations_may_be_aligned() {
+        let text = CudaText::new(
+            "__global__ void k() { __shared__ __align__(16) float a[64 * 4]; alignas(2 * (4 + 4)) __shared__ int b[2]; }",
+            &[],
+        );
+        let a = text.variable("a").unwrap();
+        assert_eq!(
+            (a.ty.as_str(), &a.dims[..]),
+            ("float", &["64 * 4".to_string()][..])
+        );
+        assert_eq!(text.variable("b").unwrap().ty, "int");
+    }
 
     #[test]
     fn parameters_have_names_and_types() {

@@ -11,5 +11,5 @@ mod release;
 
 pub use find::{Program, Searched, find_program};
 pub use machine::{MachineError, MachineTools};
-pub use nvcc::{CompileError, CompileOptions, Nvcc, Optimisation};
+pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation};
 pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release, cache_folder};

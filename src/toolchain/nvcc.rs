@@ -42,7 +42,7 @@ pub struct CompileOptions {
 
 /// The architecture that PTX is made for where the user names none: the oldest one with independent
 /// thread scheduling that compilers since 12.0 all take.
-pub(super) const ARCH: &str = "sm_75";
+pub const ARCH: &str = "sm_75";
 
 /// Why there is no PTX.
 #[derive(Debug, thiserror::Error)]

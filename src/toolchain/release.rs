@@ -134,7 +134,23 @@ pub enum InstallError {
         "python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)"
     )]
     NoPip,
-    /// pip could not install them: no network, no such release.
+    /// No network, or an index that does not answer or has none of the packages.
+    #[error("the package index could not be reached, or has no {package}")]
+    Unreachable {
+        /// The first package that was looked for.
+        package: String,
+        /// What pip said, without its repetitions.
+        messages: String,
+    },
+    /// The index has the package, and not this version.
+    #[error("the package index has no {package}")]
+    NoVersion {
+        /// The package with its version.
+        package: String,
+        /// The versions that there are.
+        versions: String,
+    },
+    /// pip could not install them for another reason.
     #[error("pip could not install {}", packages.join(", "))]
     Pip {
         /// What was wanted.
@@ -321,10 +337,7 @@ fn install(
         let messages = String::from_utf8_lossy(&output.stderr)
             .trim_end()
             .to_owned();
-        return Err(InstallError::Pip {
-            packages: packages.to_vec(),
-            messages,
-        });
+        return Err(why(packages, &messages));
     }
     sound(&site)?;
     for root in ["nvidia/cu13", "nvidia/cu14"].map(|root| site.join(root)) {
@@ -345,6 +358,36 @@ fn install(
             let _ = std::fs::remove_dir_all(folder);
             std::fs::rename(&site, folder).map_err(|e| failed(folder, e))
         }
+    }
+}
+
+/// What pip's messages come to.
+fn why(packages: &[String], messages: &str) -> InstallError {
+    const WANTED: &str = "that satisfies the requirement ";
+    // Each attempt to connect is a line of its own; the last one will do.
+    let is_attempt = |line: &&str| line.contains("Retrying (");
+    let attempts = messages.lines().filter(is_attempt).count();
+    let mut seen = 0;
+    let mut lines: Vec<&str> = messages.lines().collect();
+    lines.retain(|line| {
+        seen += usize::from(is_attempt(line));
+        !is_attempt(line) || seen == attempts
+    });
+    let messages = lines.join("\n");
+    let missing = lines.iter().find_map(|line| {
+        let (_, rest) = line.split_once(WANTED)?;
+        let (package, rest) = rest.split_once(" (from versions: ")?;
+        Some((package.to_owned(), rest.trim_end_matches(')').to_owned()))
+    });
+    match missing {
+        Some((package, versions)) if versions == "none" => {
+            InstallError::Unreachable { package, messages }
+        }
+        Some((package, versions)) => InstallError::NoVersion { package, versions },
+        None => InstallError::Pip {
+            packages: packages.to_vec(),
+            messages,
+        },
     }
 }
 
@@ -453,6 +496,32 @@ mod tests {
         assert!(supports(12, 0, "sm_90") && supports(13, 5, "sm_75"));
         assert!(supports(12, 9, "sm_70") && !supports(13, 0, "sm_70"));
         assert!(!supports(12, 6, "sm_100") && supports(12, 8, "sm_100"));
+    }
+
+    #[test]
+    fn what_pip_says_is_understood() {
+        let packages = ["nvidia-nvvm==13.9.*".to_owned()];
+        let told = |messages: &str| why(&packages, messages);
+        let unreachable = told(
+            "WARNING: Retrying (Retry(total=1)) after a refusal\nWARNING: Retrying (Retry(total=0)) after a refusal\n\
+             ERROR: Could not find a version that satisfies the requirement nvidia-nvvm==13.9.* (from versions: none)",
+        );
+        let InstallError::Unreachable { package, messages } = unreachable else {
+            panic!("{unreachable:?}");
+        };
+        assert_eq!(package, "nvidia-nvvm==13.9.*");
+        assert_eq!(messages.matches("Retrying").count(), 1);
+        let other = told(
+            "ERROR: Could not find a version that satisfies the requirement nvidia-nvvm==13.9.* (from versions: 13.0.39, 13.0.48)",
+        );
+        assert_eq!(
+            other.to_string(),
+            "the package index has no nvidia-nvvm==13.9.*"
+        );
+        assert!(matches!(
+            told("ERROR: No space left on device"),
+            InstallError::Pip { .. }
+        ));
     }
 
     #[test]

@@ -19,8 +19,12 @@ pub const JIT_ERROR_LOG_BYTES: c_uint = 6;
 pub const JIT_LINE_INFO: c_uint = 13;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 pub const MAX_DYNAMIC_SHARED: c_int = 8;
+/// `CU_STREAM_DEFAULT`: made with no flag.
+pub const BLOCKING: c_uint = 0;
 /// `CU_STREAM_NON_BLOCKING`.
 pub const NON_BLOCKING: c_uint = 1;
+/// `CU_STREAM_LEGACY`, a handle that is a number.
+pub const LEGACY_STREAM: usize = 1;
 
 unsafe extern "C" {
     pub fn cuGetErrorName(error: Code, name: *mut *const c_char) -> Code;

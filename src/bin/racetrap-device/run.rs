@@ -4,7 +4,9 @@ use crate::driver::*;
 use crate::gpu::Gpu;
 use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step};
+use racetrap::device::job::{
+    Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step, StreamKind,
+};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
@@ -46,6 +48,9 @@ pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
         timed: Vec::new(),
         wait: job.is_sequential() && job.intervals.is_empty(),
     };
+    for stream in job.streams.keys() {
+        runner.stream(*stream, At::Start)?;
+    }
     for (index, step) in job.steps.iter().enumerate() {
         runner.step(index, step)?;
     }
@@ -237,7 +242,10 @@ impl Runner<'_> {
     fn stream(&mut self, index: usize, at: At) -> Result<CUstream, DeviceError> {
         Ok(match self.streams.entry(index) {
             Entry::Occupied(made) => made.get().0,
-            Entry::Vacant(none) => none.insert(Stream::new(at)?).0,
+            Entry::Vacant(none) => {
+                none.insert(Stream::new(self.job.streams.get(&index), at)?)
+                    .0
+            }
         })
     }
 
@@ -477,11 +485,18 @@ impl Drop for HostMemory {
 struct Stream(CUstream);
 
 impl Stream {
-    fn new(at: At) -> Result<Stream, DeviceError> {
+    fn new(kind: Option<&StreamKind>, at: At) -> Result<Stream, DeviceError> {
+        let flags = match kind {
+            None => NON_BLOCKING,
+            Some(StreamKind::Blocking) => BLOCKING,
+            Some(StreamKind::Legacy) => {
+                return Ok(Stream(std::ptr::without_provenance_mut(LEGACY_STREAM)));
+            }
+        };
         let mut stream = null_mut();
         // SAFETY: writes one handle.
         check("cuStreamCreate", at, unsafe {
-            cuStreamCreate(&raw mut stream, NON_BLOCKING)
+            cuStreamCreate(&raw mut stream, flags)
         })?;
         Ok(Stream(stream))
     }
@@ -489,6 +504,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if self.0.addr() == LEGACY_STREAM {
+            return;
+        }
         // SAFETY: it was made, and is given back once.
         unsafe { cuStreamDestroy_v2(self.0) };
     }

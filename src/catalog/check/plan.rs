@@ -23,6 +23,16 @@ impl<'a> Check<'a> {
         let streams: BTreeSet<&str> = case.plan.iter().filter_map(host::Step::stream).collect();
         let recorded = case.plan.iter().filter_map(|s| s.record.as_ref());
         let events: BTreeSet<&str> = recorded.map(|mark| mark.event.as_str()).collect();
+        for name in case.streams.keys() {
+            let at = ["streams".into(), name.as_str().into()];
+            match name.as_str() {
+                host::DEFAULT => self.inconsistent(
+                    &at,
+                    "the default stream is the legacy one: what is `blocking` or `non-blocking` is a stream of the program's own",
+                ),
+                name => self.name(&at, "stream", name, &streams),
+            }
+        }
         for (index, step) in case.plan.iter().enumerate() {
             let path = [Step::Key("plan"), Step::Index(index)];
             let at = |keys: &[&'static str]| {
@@ -62,6 +72,11 @@ impl<'a> Check<'a> {
                 if key == "host" && copy.stream.is_some() {
                     self.inconsistent(&at(&[key, "stream"]), "the host is on no stream");
                 }
+            }
+            if step.stream() == Some(host::ALL) {
+                let problem =
+                    "`all` is what `synchronize` calls all streams: name this one otherwise";
+                self.inconsistent(&path, problem);
             }
             if let Some(mark) = &step.wait {
                 self.name(&at(&["wait", "event"]), "event", &mark.event, &events);

@@ -10,6 +10,8 @@ use crate::ptx::source::SourceLine;
 use crate::report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use crate::rules::{Level, Rule};
 use crate::simt::memory::{GLOBAL_BASE, MemoryError};
+use crate::simt::observer::Space;
+use crate::simt::op::{Op, Special};
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -91,6 +93,8 @@ pub struct Explored {
     pub stopped: Option<Stop>,
     /// The source line at which it stopped, where there is one: `scan.cu:12`.
     pub stopped_at: Option<String>,
+    /// Whether the kernel asks for what a cooperative launch alone provides.
+    pub cooperates: bool,
     /// What the first run printed.
     pub output: String,
     /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
@@ -118,7 +122,10 @@ impl Exploration<'_> {
         mut progress: impl FnMut(&str),
     ) -> Result<Explored, Failure> {
         let mut spent = 0;
-        let mut out = Explored::default();
+        let mut out = Explored {
+            cooperates: cooperates(program),
+            ..Explored::default()
+        };
         let mut clean = true;
         let mut stayed: HashSet<Key> = HashSet::new();
         for (index, schedule) in self.schedules.iter().enumerate() {
@@ -271,6 +278,21 @@ impl Exploration<'_> {
     }
 }
 
+/// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
+/// `grid.sync()` does).
+fn cooperates(program: &Program) -> bool {
+    let reads = |op: &Op| {
+        matches!(
+            op,
+            Op::Special {
+                which: Special::EnvReg(1 | 2),
+                ..
+            }
+        )
+    };
+    program.code.iter().any(|i| reads(&i.op))
+}
+
 /// A hash of what lies in global memory.
 fn left_in(device: &Device) -> u64 {
     let mut hash = DefaultHasher::new();
@@ -308,7 +330,7 @@ fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<(usize, 
     if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
         return None;
     }
-    let place = finding.place?;
+    let place = finding.place.filter(|p| p.space == Space::Global)?;
     let offset = match place.mapped {
         true => place.address,
         false => place.address.checked_sub(GLOBAL_BASE)?,

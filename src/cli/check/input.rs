@@ -5,7 +5,7 @@ use crate::ptx::ast::{Item, Module};
 use crate::ptx::{self, ParseErrorKind};
 use crate::report::{SourceFile, Sources};
 use crate::toolchain::cuda_text::CudaText;
-use crate::toolchain::{CompileError, CompileOptions, Nvcc, Optimisation, Searched};
+use crate::toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +78,12 @@ pub fn read(
     let mut builds = Vec::new();
     for optimisation in [Optimisation::Optimised, Optimisation::Unoptimised] {
         progress(&format!("compiling {shown} ({})", optimisation.name()));
-        let ptx = nvcc.compile(path, optimisation, options).map_err(refused)?;
+        let ptx = nvcc.compile(path, optimisation, options).map_err(|error| {
+            match (newer_gpu(&error, options), refused(error)) {
+                (Some(help), failure) => failure.help(help),
+                (None, failure) => failure,
+            }
+        })?;
         let name = format!("{shown} ({} PTX)", optimisation.name());
         builds.push(build(Some(optimisation.name()), &name, ptx)?);
     }
@@ -213,6 +218,54 @@ fn no_compiler(searched: Searched) -> Failure {
         .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or check the PTX that another machine made")
 }
 
+/// Names that CUDA has from some architecture on (CUDA C++ Programming Guide, "C++ Language Extensions"), by how they begin.
+const SINCE: &[(&str, u32)] = &[
+    ("__reduce_", 80),
+    ("__cluster", 90),
+    ("this_cluster", 90),
+    ("cluster_group", 90),
+];
+
+/// What to do where the compiler misses something that GPUs newer than the one compiled for have.
+fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
+    let CompileError::Refused { messages, .. } = error else {
+        return None;
+    };
+    let number = |name: &str| -> Option<u32> {
+        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    let arch = options.arch.as_deref().unwrap_or(ARCH);
+    let own = number(
+        arch.trim_start_matches("sm_")
+            .trim_start_matches("compute_"),
+    )?;
+    let missing = messages.lines().filter(|line| {
+        line.contains("undefined") || line.contains("has no member") || line.contains("no instance")
+    });
+    let name = missing
+        .flat_map(|line| line.split('"').skip(1).step_by(2))
+        .map(|name| name.rsplit("::").next().unwrap_or(name))
+        .find_map(|name| {
+            let (_, since) = SINCE.iter().find(|(begin, _)| name.starts_with(begin))?;
+            Some((name, *since))
+        });
+    if let Some((name, since)) = name.filter(|(_, since)| *since > own) {
+        return Some(format!(
+            "`{name}` is there from sm_{since} on, and this was compiled for {arch}: give `--arch sm_{since}`"
+        ));
+    }
+    // What headers say themselves: "requires sm_80 or higher", "compute capability 9.0".
+    let said = messages.lines().filter(|line| line.contains("error"));
+    let wanted = said
+        .flat_map(|line| line.match_indices("sm_").map(|(at, _)| &line[at + 3..]))
+        .filter_map(number)
+        .find(|wanted| *wanted > own);
+    wanted.map(|wanted| {
+        format!("this was compiled for {arch}; the compiler speaks of sm_{wanted}: give `--arch sm_{wanted}`")
+    })
+}
+
 /// What to tell of a compiler that did not compile.
 pub fn refused(error: CompileError) -> Failure {
     match error {
@@ -222,5 +275,52 @@ pub fn refused(error: CompileError) -> Failure {
         }
         CompileError::Start { .. } => Failure::usage(error.to_string())
             .help("`racetrap doctor` shows which compiler is used and why"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn help(messages: &str, arch: Option<&str>) -> Option<String> {
+        let error = CompileError::Refused {
+            file: "k.cu".into(),
+            build: "optimised",
+            messages: messages.into(),
+        };
+        let options = CompileOptions {
+            arch: arch.map(str::to_string),
+            ..CompileOptions::default()
+        };
+        newer_gpu(&error, &options)
+    }
+
+    #[test]
+    fn what_newer_gpus_have_needs_another_architecture() {
+        let missing = "k.cu(3): error: identifier \"__reduce_add_sync\" is undefined";
+        let said = help(missing, None).unwrap();
+        assert!(
+            said.contains("`--arch sm_80`") && said.contains("sm_75"),
+            "{said}"
+        );
+        assert_eq!(help(missing, Some("sm_80")), None);
+        let header = "x.h(9): error: #error \"this header requires sm_90 or higher\"";
+        assert!(
+            help(header, Some("sm_80"))
+                .unwrap()
+                .contains("`--arch sm_90`")
+        );
+        let group =
+            "k.cu(3): error: namespace \"cooperative_groups\" has no member \"this_cluster\"";
+        assert!(help(group, None).unwrap().contains("`--arch sm_90`"));
+    }
+
+    #[test]
+    fn other_mistakes_are_left_to_the_compiler() {
+        assert_eq!(
+            help("k.cu(3): error: identifier \"reduce\" is undefined", None),
+            None
+        );
+        assert_eq!(help("k.cu(3): error: expected a \";\"", None), None);
     }
 }

@@ -179,7 +179,14 @@ pub fn judge(
                 ),
                 other => other.to_string(),
             };
-            (verdict, format!("{what}{at}{inside}"))
+            let grid = explored.iter().any(|e| e.cooperates) && !args.kernel.cooperative;
+            let hint = match stop {
+                Stop::Trap { .. } if grid => {
+                    ": `grid.sync()` needs a cooperative launch, give `--cooperative`"
+                }
+                _ => "",
+            };
+            (verdict, format!("{what}{at}{inside}{hint}"))
         }
         None if errors + warnings > 0 => (Verdict::Findings, String::new()),
         None => (
@@ -258,7 +265,7 @@ fn tried(
             "schedule-independent: every schedule gives this result for this input".into()
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
-            "schedule-independent: every schedule has this verdict for this input, though results may differ with the order of atomics".into()
+            "schedule-independent: every schedule has this verdict for this input, though what it leaves in memory may depend on the order of threads".into()
         }
         (Verdict::Clean, _) => {
             let cut = match args.kernel.schedule.is_none() && setting.schedules.len() < args.kernel.schedules as usize {

@@ -22,7 +22,8 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 An operand is a case of the catalogue (the start of its name is enough where no other starts so), a kernel with the
 macros that it is compiled with (`scan/warp.cu:BUG_PLAIN_POINTER`, `mine.cu:N=4,FAST`), a `.cu` file or a `.ptx` file.
-One operand alone is compared with itself, compiled in two ways: `--opt 0,3`, `--arch sm_75,sm_90` or `--cuda 12.0,13.0`.
+One operand alone is compared with itself, compiled in two ways: `--opt 0,3`, `--arch sm_75,sm_90` or `--cuda 12.0,13.0`; or two
+of its kernels are: `--entry first,second`.
 
 Registers and labels have no names here, blocks no order, and addresses are sums of symbols, parameters and special
 registers. Cases use the PTX beside them, so they need no compiler; releases of `--cuda` are fetched from PyPI and kept
@@ -36,6 +37,7 @@ Examples:
   racetrap diff scan/warp/volatile --cuda 12.0,13.0    do two compilers agree?
   racetrap diff scan/warp/plain scan/warp/volatile --sass --effects
   racetrap diff --across scan --cuda 12.0,13.0         do the cases' claims hold with both?
+  racetrap diff both.ptx --entry plain,fixed           two kernels of one file
   racetrap diff old.ptx new.ptx --format json          for programs (docs/diff.schema.json)
   racetrap explain store-elided                        what an effect is and how it is recognised
 
@@ -156,13 +158,18 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
             .help("`racetrap diff --across` compares many cases with what they say of their PTX"));
         }
     };
-    let variants = variants(args, args.operands.len() == 2)?;
-    if let (Operand::Ptx(path), [_]) = (&first, &args.operands[..]) {
+    // Two kernels of one file are two things to compare.
+    let kernels = args.entry.as_deref().and_then(two_names);
+    let two = args.operands.len() == 2 || kernels.is_some_and(|(a, b)| a.trim() != b.trim());
+    let variants = variants(args, two)?;
+    if let (Operand::Ptx(path), [_]) = (&first, &args.operands[..])
+        && (!two || variants[0] != variants[1])
+    {
         return Err(Failure::usage(format!(
             "`{}` is PTX: it has been compiled, and can't be compiled in two ways",
             path.display()
         ))
-        .help("name a second operand, or the CUDA source"));
+        .help("name a second operand, the CUDA source, or two of its kernels: `--entry A,B`"));
     }
     let mut sources = Sources::new();
     let progress = Progress::spinner(true);
@@ -213,6 +220,20 @@ fn width() -> usize {
     terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0).max(40))
 }
 
+/// The two names around a comma that is in no brackets: `a,b`, `scan<int, 2>,scan<int, 4>`.
+fn two_names(names: &str) -> Option<(&str, &str)> {
+    let mut depth = 0i32;
+    let comma = names.char_indices().find(|(_, c)| {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            _ => {}
+        }
+        *c == ',' && depth == 0
+    })?;
+    Some((&names[..comma.0], &names[comma.0 + 1..]))
+}
+
 /// How each side is compiled.
 fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
     fn pick<T: Clone>(given: &[T], option: &str) -> Result<[Option<T>; 2], Failure> {
@@ -259,7 +280,7 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
     ];
     if !two && variants[0] == variants[1] {
         return Err(Failure::usage("there is nothing to compare with: one operand, compiled in one way")
-            .help("name a second operand, or two levels, targets or releases: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`"));
+            .help("name a second operand, or two levels, targets, releases or kernels: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`, `--entry first,second`"));
     }
     Ok(variants)
 }
@@ -274,8 +295,11 @@ fn compare(
     let (mine, theirs) = match wanted {
         None => (kernels(a, None)?, kernels(b, None)?),
         Some(names) => {
-            let (first, second) = names.split_once(',').unwrap_or((names, names));
-            (kernels(a, Some(first))?, kernels(b, Some(second))?)
+            let (first, second) = two_names(names).unwrap_or((names, names));
+            (
+                kernels(a, Some(first.trim()))?,
+                kernels(b, Some(second.trim()))?,
+            )
         }
     };
     let mut report = DiffReport {

@@ -9,7 +9,7 @@ use crate::ptxdiff::Unit;
 use crate::ptxdiff::report::Operands;
 use crate::report::{SourceFile, Sources};
 use crate::toolchain::{
-    CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, Release,
+    CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, RELEASES, Release,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -350,9 +350,17 @@ fn parse(name: &str, text: String) -> Result<Unit, Failure> {
 pub fn not_installed(error: InstallError) -> Failure {
     let failure = Failure::inconclusive(error.to_string());
     match error {
-        InstallError::Pip { messages, .. } => failure
-            .text(messages)
-            .help("is there a network, and such a release on PyPI? Without one, compare PTX files that other machines made"),
+        InstallError::Unreachable { messages, .. } => failure.text(messages).help(
+            "is there a network, and does pip's index (PIP_INDEX_URL, pip.conf) have NVIDIA's packages? Without one, compare PTX files \
+             that other machines made",
+        ),
+        InstallError::NoVersion { versions, .. } => {
+            let known: Vec<String> = RELEASES.iter().map(Release::to_string).collect();
+            failure
+                .text(format!("it has {versions}"))
+                .help(format!("releases that PyPI had: {}", known.join(", ")))
+        }
+        InstallError::Pip { messages, .. } => failure.text(messages),
         InstallError::NoPython | InstallError::NoPip => {
             failure.help("install python3 with pip, or compare PTX files that other machines made")
         }

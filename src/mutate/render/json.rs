@@ -52,7 +52,7 @@ struct Kernel {
     refused: Option<String>,
     /// What is not as it should be, one sentence each.
     problems: Vec<String>,
-    /// The mutants, in the order of the source's lines.
+    /// The mutants, in the order of the source's lines; those of the plan last.
     mutants: Vec<Mutant>,
 }
 
@@ -69,7 +69,7 @@ struct Mutant {
     to: Option<&'static str>,
     /// In words: `barrier removed`.
     change: String,
-    /// The file of the changed place: the source, or the PTX where that names no source.
+    /// The file of the changed place: the source, or the PTX where that names no source; of a step, the case.
     file: String,
     /// Its line, from 1.
     line: u32,
@@ -79,7 +79,7 @@ struct Mutant {
     end_column: usize,
     /// The lines of the PTX that are changed, from 1.
     ptx_lines: Vec<u32>,
-    /// The first of the changed instructions.
+    /// The first of the changed instructions; empty where a step of the plan is changed.
     instruction: String,
     /// What came of it.
     outcome: Word,

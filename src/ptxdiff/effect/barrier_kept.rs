@@ -4,7 +4,8 @@
 //!
 //! ## How it is recognised
 //!
-//! Two `bar`, `barrier` or `bar.warp.sync` that are partners.
+//! Two `bar`, `barrier` or `bar.warp.sync` that are partners, of which none is weaker (`synchronisation-weakened`). By the PTX ISA `bar.sync` is
+//! `barrier.sync.aligned`.
 //!
 //! ## What it cannot see
 //!
@@ -15,6 +16,6 @@ use super::{Occurrence, View};
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
     mine.filter(|(_, instr)| instr.class.is_barrier())
-        .filter_map(|(index, _)| Some(view.occurrence(vec![index], vec![view.partner(index)?])))
+        .filter_map(|(index, _)| view.kept(index))
         .collect()
 }

@@ -4,11 +4,11 @@
 //!
 //! ## How it is recognised
 //!
-//! Two `fence` or `membar` that are partners.
+//! Two `fence` or `membar` that are partners, of which none is weaker (`synchronisation-weakened`). By the PTX ISA `membar.gl` is `fence.sc.gpu`.
 //!
 //! ## What it cannot see
 //!
-//! Whether both have the same scope: where they have not, the listing shows the two as changed.
+//! Whether the same accesses stand in front of it and behind it.
 
 use super::{Occurrence, View};
 use crate::ptxdiff::class::Class;
@@ -16,6 +16,6 @@ use crate::ptxdiff::class::Class;
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
     mine.filter(|(_, instr)| instr.class == Class::Fence)
-        .filter_map(|(index, _)| Some(view.occurrence(vec![index], vec![view.partner(index)?])))
+        .filter_map(|(index, _)| view.kept(index))
         .collect()
 }

@@ -23,8 +23,9 @@ use super::{Instr, Occurrence, View};
 use crate::ptxdiff::class::Class;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let any: fn(&Instr) -> Option<()> = |_| Some(());
-    view.lacking(|i| i.class == Class::Fence, &[(any, any)])
+    // Proxies are ways to memory; a fence between them is another thing.
+    let kind: fn(&Instr) -> Option<bool> = |i| Some(i.instr.has("proxy"));
+    view.lacking(|i| i.class == Class::Fence, &[(kind, kind)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))

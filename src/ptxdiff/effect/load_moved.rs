@@ -26,10 +26,12 @@ use crate::ptxdiff::class::Class;
 use crate::ptxdiff::compare::Match;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let mut position = vec![0; view.matching.of_b.len()];
-    for (place, &index) in view.matching.order_b.iter().enumerate() {
-        position[index] = place;
-    }
+    let positions = |order: &[usize]| {
+        let mut position = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, &index)| position[index] = place);
+        position
+    };
+    let (in_a, in_b) = (positions(&view.matching.order_a), positions(&view.matching.order_b));
     let pairs = &view.matching.pairs;
     let barriers: Vec<_> = pairs.iter().filter(|p| class(view, p.a).is_barrier()).collect();
     let loads = pairs.iter().filter(|p| matches!(class(view, p.a), Class::Load(_)));
@@ -40,8 +42,8 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             if load.kind != Match::Moved && barrier.kind != Match::Moved {
                 return false;
             }
-            let before_a = load.a < barrier.a;
-            let before_b = position[load.b] < position[barrier.b];
+            let before_a = in_a[load.a] < in_a[barrier.a];
+            let before_b = in_b[load.b] < in_b[barrier.b];
             let (mine, other) = match view.side {
                 Side::A => (before_a, before_b),
                 Side::B => (before_b, before_a),
@@ -52,7 +54,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             found.push(Occurrence {
                 a: vec![load.a, barrier.a],
                 b: vec![load.b, barrier.b],
-                factor: None,
+                ..Occurrence::default()
             });
         }
     }

@@ -9,6 +9,8 @@ use super::Side;
 use super::class::Class;
 use super::code::{Code, Instr, Place};
 use super::compare::Matching;
+use super::cover::Cover;
+use super::strength::weaker;
 use super::value::Values;
 use crate::ptx::ast::Module;
 use serde::{Deserialize, Serialize};
@@ -59,10 +61,22 @@ effects! {
         "One side makes a store that the other does not make.";
     LoadElided, load_elided, "load-elided", false, "load elided", "loads elided",
         "One side makes a load that the other does not make.";
+    AtomicElided, atomic_elided, "atomic-elided", false, "atomic operation elided", "atomic operations elided",
+        "One side makes an atomic operation that the other does not make.";
     ValueKept, value_kept, "value-kept-in-register", false, "value kept in a register", "values kept in a register",
         "One side reads again a word that its thread has accessed before; the other still has the value.";
+    AccessesVectorised, accesses_vectorised, "accesses-vectorised", false, "group of accesses vectorised", "groups of accesses vectorised",
+        "One side accesses several words at once, the other one after the other.";
+    AccessesMerged, accesses_merged, "accesses-merged", false, "group of accesses merged", "groups of accesses merged",
+        "One side accesses a wider word where the other accesses its parts.";
+    AccessMadeAtomic, access_made_atomic, "access-made-atomic", false, "access made atomic", "accesses made atomic",
+        "One side makes an atomic operation where the other makes plain accesses.";
+    CopyMadeAsynchronous, copy_made_asynchronous, "copy-made-asynchronous", false, "copy made asynchronous", "copies made asynchronous",
+        "One side copies with cp.async where the other loads and stores.";
     LoadMoved, load_moved, "load-moved-across-barrier", false, "load moved across a barrier", "loads moved across a barrier",
         "A load stands in front of a barrier on one side and behind it on the other.";
+    LoadHoisted, load_hoisted, "load-hoisted", false, "load hoisted out of a loop", "loads hoisted out of loops",
+        "One side loads once what the other loads in each round of a loop.";
     LoopUnrolled, loop_unrolled, "loop-unrolled", false, "loop unrolled", "loops unrolled",
         "One side repeats in the text what the other repeats in a loop.";
     BranchToSelection, branch_to_selection, "branch-to-selection", false, "branch turned into a selection", "branches turned into selections",
@@ -81,6 +95,8 @@ effects! {
         "One side has a memory fence that the other does not have.";
     FenceKept, fence_kept, "fence-kept", true, "fence kept", "fences kept",
         "A memory fence is on both sides.";
+    SynchronisationWeakened, synchronisation_weakened, "synchronisation-weakened", false, "synchronisation weakened", "synchronisations weakened",
+        "A fence, barrier or access orders less, or for fewer threads, than on the other side.";
     VolatileDropped, volatile_dropped, "volatile-dropped", false, "access no longer volatile", "accesses no longer volatile",
         "An access is volatile on one side and not on the other.";
     VolatileKept, volatile_kept, "volatile-kept", true, "access volatile on both sides", "accesses volatile on both sides",
@@ -102,6 +118,8 @@ pub struct Occurrence {
     pub b: Vec<usize>,
     /// How often the body of an unrolled loop stands in the text.
     pub factor: Option<u32>,
+    /// What differs, in words.
+    pub note: Option<String>,
 }
 
 /// An effect, wherever it shows.
@@ -126,8 +144,10 @@ pub(super) struct View<'v> {
     pub values: &'v Values,
     /// Instructions of the other side that another effect has explained: copies of a loop's body, an inlined function.
     pub explained: &'v [bool],
-    /// The other side's instructions that access one place, or are one kind of barrier.
+    /// The other side's accesses of one place and barriers of one class.
     pub alike: &'v Alike,
+    /// Which accesses touch the same bytes.
+    pub cover: &'v Cover,
 }
 
 impl View<'_> {
@@ -153,7 +173,11 @@ impl View<'_> {
             Side::A => (mine, other),
             Side::B => (other, mine),
         };
-        Occurrence { a, b, factor: None }
+        Occurrence {
+            a,
+            b,
+            ..Occurrence::default()
+        }
     }
 
     /// My instructions that have no partner.
@@ -217,7 +241,28 @@ impl View<'_> {
         left
     }
 
-    /// Whether the other side makes this access, or has this barrier, on another way too, where I have it: then it is one, written twice.
+    /// My barrier or fence and its partner, where none of them is weaker.
+    pub fn kept(&self, mine: usize) -> Option<Occurrence> {
+        let partner = self.partner(mine)?;
+        let (x, y) = (
+            self.mine.instructions[mine].instr,
+            self.other.instructions[partner].instr,
+        );
+        let differ = weaker(x, y, "").is_some() || weaker(y, x, "").is_some();
+        (!differ).then(|| self.occurrence(vec![mine], vec![partner]))
+    }
+
+    /// The other side's accesses of some class that I touch no byte of.
+    pub fn elided(&self, wanted: impl Fn(Class) -> bool) -> Vec<Occurrence> {
+        let elided = &self.cover.elided[self.side.other() as usize];
+        let class = |index: usize| self.other.instructions[index].class;
+        let wanted = elided.iter().filter(|&&index| wanted(class(index)));
+        wanted
+            .map(|&index| self.occurrence(Vec::new(), vec![index]))
+            .collect()
+    }
+
+    /// Whether the other side has this barrier on another way too, where I have it: then it is one, written twice.
     pub fn is_copy(&self, index: usize) -> bool {
         let own = &self.other.instructions[index];
         let mut blocks: Vec<usize> = Vec::new();
@@ -270,6 +315,7 @@ pub(super) fn observe(
         vec![false; b.0.instructions.len()],
     ];
     let alike = [alike(a.0), alike(b.0)];
+    let mut cover = Cover::default();
     let mut found = Vec::new();
     let mut add = |effect, side, occurrences: Vec<Occurrence>| {
         if !occurrences.is_empty() {
@@ -293,6 +339,7 @@ pub(super) fn observe(
                     values,
                     explained: &explained[1],
                     alike: &alike[1],
+                    cover: &cover,
                 },
                 Side::B => View {
                     side: Side::B,
@@ -303,6 +350,7 @@ pub(super) fn observe(
                     values,
                     explained: &explained[0],
                     alike: &alike[0],
+                    cover: &cover,
                 },
             }
         };
@@ -324,6 +372,7 @@ pub(super) fn observe(
         };
         indices.into_iter().for_each(|index| own[index] = true);
     }
+    cover = Cover::of([a.0, b.0], matching, values, [&explained[0], &explained[1]]);
     for side in [Side::A, Side::B] {
         let view = view!(side);
         add(Effect::StoreElided, Some(side), store_elided::find(&view));
@@ -334,7 +383,34 @@ pub(super) fn observe(
             value_kept::find(&view, &loads),
         );
         add(Effect::LoadElided, Some(side), loads);
+        add(Effect::AtomicElided, Some(side), atomic_elided::find(&view));
+        add(
+            Effect::AccessesVectorised,
+            Some(side),
+            accesses_vectorised::find(&view),
+        );
+        add(
+            Effect::AccessesMerged,
+            Some(side),
+            accesses_merged::find(&view),
+        );
+        add(
+            Effect::AccessMadeAtomic,
+            Some(side),
+            access_made_atomic::find(&view),
+        );
+        add(
+            Effect::CopyMadeAsynchronous,
+            Some(side),
+            copy_made_asynchronous::find(&view),
+        );
+        add(
+            Effect::SynchronisationWeakened,
+            Some(side),
+            synchronisation_weakened::find(&view),
+        );
         add(Effect::LoadMoved, Some(side), load_moved::find(&view));
+        add(Effect::LoadHoisted, Some(side), load_hoisted::find(&view));
         add(
             Effect::BranchToSelection,
             Some(side),

@@ -12,19 +12,20 @@
 //!
 //! ## How it is recognised
 //!
-//! A `st` of one side has no partner on the other. Partners have the same state space and width and, where both
-//! addresses can be expressed in the same terms, the same address. A store without a partner on the side that lacks it counts for one
-//! of the other's (an address computed in another way is no elision), and so does a copy: a store that another branch makes too,
-//! or a copy of an unrolled loop's body.
+//! A `st` of one side writes bytes that no instruction of the other side writes: no partner, and between the same barriers and fences no store, atomic
+//! operation or asynchronous copy to the same address form (symbols, parameters, special registers) that covers one of its bytes and does not
+//! cover another store with it. An address that is computed in another way is no elision: what both sides have left of one
+//! space and width counts for each other, unless they are different parameters or variables. Nor are the copies of an unrolled
+//! loop's body, or stores in two arms of a branch (under `@p` and `@!p`) beside one that is executed either way. An asynchronous copy counts as a store.
 //!
 //! ## What it cannot see
 //!
 //! Who left the store out: the compiler or the author. Stores that a loop makes again and again count once, as in the text.
-//! Stores of parameters (`st.param`) are calls, and are not counted.
+//! Stores of parameters (`st.param`) are calls, and are not counted. Wider accesses of which a part is left are `accesses-vectorised` or changed.
 
 use super::{Occurrence, View};
 use crate::ptxdiff::class::Class;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    super::load_elided::missing(view, |class| matches!(class, Class::Store(_)))
+    view.elided(|class| matches!(class, Class::Store(_) | Class::AsyncCopy(_)))
 }

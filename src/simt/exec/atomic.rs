@@ -153,6 +153,7 @@ impl<O: Observer> Core<'_, O> {
                 } else {
                     AccessKind::Reduction
                 },
+                non_coherent: false,
                 order: op.order,
                 scope: op.scope,
                 wrote,

@@ -8,6 +8,11 @@ use crate::simt::observer::*;
 use crate::simt::op::*;
 use crate::simt::state::*;
 
+/// Barriers of a block.
+const BARRIERS: u32 = 16;
+/// Threads of a warp, which counts are multiples of.
+const WARP: u32 = LANES as u32;
+
 impl<O: Observer> Core<'_, O> {
     /// Split `s` of warp `w` arrives; all its lanes take part.
     pub(super) fn arrive(
@@ -21,12 +26,16 @@ impl<O: Observer> Core<'_, O> {
         let warp = &mut block.warps[w];
         let mask = warp.splits[s].mask;
         let lane = mask.trailing_zeros() as usize;
-        let id = row(&warp.w, self.const_w, b.id)[lane] & 15;
-        let expected = match b.threads {
+        let number = row(&warp.w, self.const_w, b.id)[lane];
+        let id = number % BARRIERS;
+        let named = match b.threads {
             Slot::NONE => None,
             slot => Some(row(&warp.w, self.const_w, slot)[lane]),
         };
         let waits = b.kind != BarrierKind::Arrive;
+        // A count of zero is none, as `ptxas` takes it.
+        let named = named.filter(|n| *n != 0);
+        let expected = named.map(|n| n.div_ceil(WARP).saturating_mul(WARP));
         let pc = warp.splits[s].pc;
         let holds = match b.kind {
             BarrierKind::Popc { p, .. }
@@ -48,6 +57,18 @@ impl<O: Observer> Core<'_, O> {
             split.state = State::Barrier(id);
         }
         let whole = expected.is_none();
+        let threads = self.geometry.block.count() as u32;
+        if O::WATCHES {
+            let here = Party {
+                warp: WarpId(w as u32),
+                mask,
+                site,
+            };
+            for fault in faults(number, named, threads, waits).into_iter().flatten() {
+                let misuse = Misuse::InvalidBarrier { here, fault };
+                self.observer.misuse(block.id, misuse);
+            }
+        }
         if O::WATCHES && !waits {
             let who = Party {
                 warp: WarpId(w as u32),
@@ -56,13 +77,12 @@ impl<O: Observer> Core<'_, O> {
             };
             self.observer.block_arrives(block.id, id, who);
         }
-        let threads = self.geometry.block.count() as u32;
         let barrier = &mut block.barriers[id as usize];
         if !whole {
             barrier.expected = expected;
         }
         barrier.arrivals.push(Arrival {
-            count: expected.unwrap_or(threads.next_multiple_of(LANES as u32)),
+            count: named.unwrap_or(threads.next_multiple_of(WARP)),
             warp: WarpId(w as u32),
             mask,
             site,
@@ -373,6 +393,20 @@ impl<O: Observer> Core<'_, O> {
         }
         false
     }
+}
+
+/// What is wrong with a barrier's operands.
+fn faults(number: u32, named: Option<u32>, threads: u32, waits: bool) -> [Option<BarrierFault>; 3] {
+    let count = named.unwrap_or(0);
+    [
+        (number >= BARRIERS).then_some(BarrierFault::Number(number)),
+        (!count.is_multiple_of(WARP)).then_some(BarrierFault::Fraction(count)),
+        if count > threads.next_multiple_of(WARP) {
+            Some(BarrierFault::TooMany { count, threads })
+        } else {
+            (count == 0 && !waits).then_some(BarrierFault::NoCount)
+        },
+    ]
 }
 
 fn party(a: &Arrival) -> Party {

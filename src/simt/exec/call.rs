@@ -61,6 +61,10 @@ impl<O: Observer> Core<'_, O> {
         lanes_of(mask).for_each(|l| warp.local.forget(new_base, new_top, l));
         let saved = info.recursive.then(|| Box::new(save(warp, info)));
         carry(self, warp, mask, &call.args, base, &info.params, new_base);
+        if let Some(undefined) = &mut block.undefined {
+            undefined.forget(w, mask, new_base, new_top);
+            undefined.carry(w, mask, (&call.args, base), (&info.params, new_base));
+        }
         let split = &mut warp.splits[s];
         split.frames.push(Frame {
             return_pc: pc + 1,
@@ -77,7 +81,8 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// Leaves a function; where to go on.
-    pub(super) fn ret(&mut self, warp: &mut Warp, s: usize) -> u32 {
+    pub(super) fn ret(&mut self, block: &mut Block, w: usize, s: usize) -> u32 {
+        let warp = &mut block.warps[w];
         let Some(frame) = warp.splits[s].frames.pop() else {
             return warp.splits[s].pc;
         };
@@ -85,6 +90,14 @@ impl<O: Observer> Core<'_, O> {
         let info = &self.program.functions[frame.function as usize];
         let from = warp.splits[s].base;
         if let Op::Call(call) = &self.program.code[frame.call as usize].op {
+            if let Some(undefined) = &mut block.undefined {
+                if frame.saved.is_some() {
+                    undefined.restore(w, mask, info.rows);
+                } else {
+                    let to = (&call.results[..], frame.base);
+                    undefined.carry(w, mask, (&info.results, from), to);
+                }
+            }
             if let Some(saved) = &frame.saved {
                 // Results in registers of the function survive the restoring.
                 let results = save_results(warp, info);

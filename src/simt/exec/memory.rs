@@ -273,6 +273,7 @@ impl<O: Observer> Core<'_, O> {
                     } else {
                         AccessKind::Read
                     },
+                    non_coherent: op.non_coherent,
                     order: op.order,
                     scope: op.scope,
                     wrote: if op.store { good } else { 0 },

@@ -13,6 +13,7 @@ mod memory;
 mod older;
 mod special;
 mod system;
+pub(crate) mod undefined;
 mod warp;
 
 use super::alu::{Row32, Row64};
@@ -36,13 +37,15 @@ pub(crate) enum Ran {
     Met,
     /// Its turn is over.
     Tired,
+    /// From here on its block has undefined values to follow; what is left of its turn.
+    Undefined(Turn),
 }
 
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
 pub(super) const IDLE: u32 = 8;
 
 /// How long a split may run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Turn {
     /// Warp-instructions.
     pub fuel: u32,
@@ -129,6 +132,24 @@ impl<'a, O: Observer> Core<'a, O> {
 
     /// Runs split `s` of warp `w`.
     pub fn run(&mut self, block: &mut Block, w: usize, s: usize, turn: Turn) -> Result<Ran, Stop> {
+        let rest = match block.undefined {
+            None => match self.run_as::<false>(block, w, s, turn)? {
+                Ran::Undefined(rest) => rest,
+                ran => return Ok(ran),
+            },
+            Some(_) => turn,
+        };
+        self.run_as::<true>(block, w, s, rest)
+    }
+
+    /// The loop, with what follows undefined values compiled in or left out.
+    fn run_as<const FOLLOWS: bool>(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        turn: Turn,
+    ) -> Result<Ran, Stop> {
         let program = self.program;
         let code = &program.code[..];
         let mut fuel = turn.fuel;
@@ -160,6 +181,10 @@ impl<'a, O: Observer> Core<'a, O> {
             } else {
                 mask & predicate(&warp.p, i.guard)
             };
+            if FOLLOWS {
+                self.follow(block, w, s, pc, mask, active);
+            }
+            let warp = &mut block.warps[w];
             match &i.op {
                 Op::Alu { f, d, s } => {
                     if active != 0 {
@@ -316,6 +341,13 @@ impl<'a, O: Observer> Core<'a, O> {
                                 return Ok(Ran::Blocked);
                             }
                             pc += 1;
+                            if !FOLLOWS && block.undefined.is_some() {
+                                leave!(Ran::Undefined(Turn {
+                                    fuel,
+                                    visible,
+                                    ..turn
+                                }));
+                            }
                         }
                         Op::Call(call) => match self.call(block, w, s, call)? {
                             Some(to) => {
@@ -329,7 +361,7 @@ impl<'a, O: Observer> Core<'a, O> {
                             }
                         },
                         Op::Return if !block.warps[w].splits[s].frames.is_empty() => {
-                            pc = self.ret(&mut block.warps[w], s);
+                            pc = self.ret(block, w, s);
                         }
                         Op::Return | Op::Exit => {
                             self.exit(block, w, s, i.site);

@@ -29,19 +29,7 @@ impl<O: Observer> Core<'_, O> {
         let mask = block.warps[w].splits[s].mask;
         let base = block.warps[w].splits[s].base;
         for l in lanes_of(mask) {
-            let arg = |core: &Self, block: &Block, k: usize| -> u64 {
-                match call.args.get(k) {
-                    Some(Carried::Frame { offset, bytes }) => {
-                        block.warps[w]
-                            .local
-                            .read(u64::from(base + offset), (*bytes).min(8), l)
-                    }
-                    Some(Carried::Register(slot, class)) => {
-                        core.register(&block.warps[w], *slot, *class, l)
-                    }
-                    None => 0,
-                }
-            };
+            let arg = |core: &Self, block: &Block, k: usize| core.argument(block, w, s, call, k, l);
             let (a, b) = (arg(self, block, 0), arg(self, block, 1));
             let result = match call.which {
                 System::Vprintf => {
@@ -105,6 +93,40 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         Ok(())
+    }
+
+    /// An argument as a lane hands it over, 8 bytes at most; 0 where there is none.
+    pub(super) fn argument(
+        &self,
+        block: &Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        k: usize,
+        l: usize,
+    ) -> u64 {
+        let warp = &block.warps[w];
+        match call.args.get(k) {
+            Some(Carried::Frame { offset, bytes }) => {
+                let at = u64::from(warp.splits[s].base + offset);
+                warp.local.read(at, (*bytes).min(8), l)
+            }
+            Some(Carried::Register(slot, class)) => self.register(warp, *slot, *class, l),
+            None => 0,
+        }
+    }
+
+    /// How many arguments the format of a `vprintf` may ask for, at most.
+    pub(super) fn conversions(
+        &self,
+        block: &Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        l: usize,
+    ) -> u64 {
+        let format = self.argument(block, w, s, call, 0, l);
+        self.text(block, w, l, format).matches('%').count() as u64
     }
 
     fn bad_free(&mut self, block: &Block, w: usize, l: usize, address: u64, site: Site) {

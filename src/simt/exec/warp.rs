@@ -5,6 +5,7 @@
 //! the code they execute the same operation with the same mask.
 
 use super::Core;
+use super::undefined::Exchange;
 use crate::simt::alu::Mask;
 use crate::simt::ids::*;
 use crate::simt::observer::*;
@@ -298,6 +299,7 @@ impl<O: Observer> Core<'_, O> {
         let holds = lanes_of(lanes)
             .filter(|l| a[*l] != 0)
             .fold(0, |m, l| m | 1u32 << l);
+        let (mut absent, mut sources) = (0, [0; LANES]);
         for (s, op, _) in parties {
             for l in lanes_of(warp.splits[*s].mask) {
                 let (value, flag) = match kind {
@@ -307,10 +309,16 @@ impl<O: Observer> Core<'_, O> {
                     | WarpKind::ShflIdx => {
                         let (from, inside) = shuffle_source(kind, l as u32, b[l], c[l]);
                         let source = if inside { from as usize } else { l };
+                        sources[l] = source as u8;
                         // A lane that takes no part has no value to give; its register's content stands for it.
                         let value = if lanes >> source & 1 != 0 {
                             a[source]
                         } else {
+                            // Lanes that are awaited and do not come have been reported as that, and so have
+                            // those that their own mask leaves out.
+                            let named = row(&warp.w, self.const_w, op.members)[l];
+                            let awaited = members & warp.exists;
+                            absent |= named & 1 << l & !((awaited >> source & 1) << l);
                             self.operand_of(warp, op, source)
                         };
                         (value, inside)
@@ -345,6 +353,17 @@ impl<O: Observer> Core<'_, O> {
                     *p = *p & !(1 << l) | u32::from(flag) << l;
                 }
             }
+        }
+        if O::WATCHES && (absent != 0 || block.undefined.is_some()) {
+            let exchange = Exchange {
+                parties,
+                lanes,
+                members,
+                absent,
+                from: sources,
+                holds,
+            };
+            self.exchanged(block, w, &exchange);
         }
     }
 

@@ -22,6 +22,8 @@ pub struct Facts {
     pub strong_shared: bool,
     /// Whether strong accesses may go to global memory.
     pub strong_global: bool,
+    /// Whether there are reads through the non-coherent cache.
+    pub non_coherent: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.
     pub fine_sync: bool,
     /// Whether blocks can run at the same time on several cores with a result
@@ -167,6 +169,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
     for a in &program.atomic_ops {
         see(a.space, a.element, true, !a.used && commutative(a));
     }
+    facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
     facts.older_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);

@@ -18,6 +18,8 @@ struct Semantics {
     scope: Option<Scope>,
     space: AddressSpace,
     count: u8,
+    /// `.nc`
+    non_coherent: bool,
 }
 
 fn semantics(i: &Instruction) -> Decoded<Semantics> {
@@ -26,6 +28,7 @@ fn semantics(i: &Instruction) -> Decoded<Semantics> {
         scope: None,
         space: AddressSpace::Generic,
         count: 1,
+        non_coherent: i.opcode == "ldu",
     };
     for m in &i.modifiers {
         match m.as_str() {
@@ -44,6 +47,7 @@ fn semantics(i: &Instruction) -> Decoded<Semantics> {
             "local" => s.space = AddressSpace::Local,
             "const" => s.space = AddressSpace::Const,
             "param" | "param::entry" | "param::func" => s.space = AddressSpace::Param,
+            "nc" => s.non_coherent = true,
             "v2" => s.count = 2,
             "v4" => s.count = 4,
             "v8" => s.count = 8,
@@ -212,6 +216,7 @@ impl Lowering<'_> {
             class,
             order,
             scope,
+            non_coherent: s.non_coherent,
             private: place.private,
             copies: false,
             used_if: Slot::TRUE,

@@ -198,6 +198,7 @@ impl<'m> Lowering<'m> {
         }
         self.place_dynamic_shared();
         self.link();
+        self.callers();
         let rows = self.scopes.rows;
         let program = &mut self.program;
         [program.rows_w, program.rows_d, program.preds] = rows.map(|n| n as usize);
@@ -276,6 +277,36 @@ impl<'m> Lowering<'m> {
         }
     }
 
+    /// Notes where functions are called that are called from one place only.
+    fn callers(&mut self) {
+        let Program {
+            functions,
+            code,
+            sites,
+            ..
+        } = &mut self.program;
+        let mut calls: Vec<Vec<Site>> = vec![Vec::new(); functions.len()];
+        for i in code.iter() {
+            match &i.op {
+                Op::Call(call) => match call.function {
+                    Some(f) => calls[f as usize].push(i.site),
+                    None => return, // through a pointer, perhaps to any of them
+                },
+                _ => {}
+            }
+        }
+        let mut end = code.len();
+        for (info, calls) in functions.iter().zip(calls).rev() {
+            let start = info.start as usize;
+            if let [only] = calls[..] {
+                for i in &code[start..end] {
+                    sites[i.site.0 as usize].caller = Some(only);
+                }
+            }
+            end = start;
+        }
+    }
+
     fn directives(&mut self, function: &Function) {
         for d in &function.directives {
             let numbers: Vec<u32> = d.tokens.iter().filter_map(|t| t.parse().ok()).collect();
@@ -330,6 +361,7 @@ impl<'m> Lowering<'m> {
             text,
             ptx_line: self.line(span),
             lines,
+            caller: None,
             missing: None,
         });
         Site(self.program.sites.len() as u32 - 1)
