@@ -4,6 +4,7 @@ use crate::rules::Rule;
 use crate::simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use crate::simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// What a thread did at one end of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,6 +117,8 @@ pub enum Detail {
         /// Of these, split the warp.
         divergent: u64,
     },
+    /// Threads that went past a barrier have left the kernel since, and came to no other one.
+    Exited,
     /// Warp-instructions executed when the budget ran out.
     Steps(u64),
     /// Why a shuffle gets no value: the first lane to which it happens.
@@ -173,10 +176,16 @@ pub struct Findings {
 impl Findings {
     /// Adds a finding: a new group, or one more of an old one. The group keeps its first example.
     pub fn add(&mut self, finding: Finding) {
-        self.groups
-            .entry(Findings::key(&finding))
-            .and_modify(|old| old.count += finding.count)
-            .or_insert(finding);
+        match self.groups.entry(Findings::key(&finding)) {
+            Entry::Vacant(none) => drop(none.insert(finding)),
+            Entry::Occupied(mut known) => {
+                let old = known.get_mut();
+                old.count += finding.count;
+                if old.detail == Detail::Exited && finding.detail != Detail::Exited {
+                    old.detail = Detail::None;
+                }
+            }
+        }
     }
 
     fn key(finding: &Finding) -> (Rule, Site, Site) {

@@ -152,6 +152,129 @@ fn cuda_source() {
     );
 }
 
+/// Threads that leave early may share the kernel's end with the others once it is optimised: that is no error.
+#[test]
+fn an_end_that_the_optimiser_merged() {
+    if racetrap::toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let text = "__global__ void pad(int *data, int n)
+{
+    __shared__ int tile[128];
+    int t = threadIdx.x;
+    if (t >= n) { data[t] = 0; return; }
+    tile[t] = data[t];
+    __syncthreads();
+    data[t] = tile[n - 1 - t];
+}
+";
+    fs::write(folder.join("pad.cu"), text).unwrap();
+    let launch = ["--grid", "1", "--block", "128", "--arg", "n=96"];
+    let shown = racetrap(folder, &[&["check", "pad.cu"], &launch[..]].concat());
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    assert_eq!(shown.matches("warning[").count(), 1, "{shown}");
+    assert!(
+        shown.contains("warning[barrier-after-exit]")
+            && shown.contains("the optimiser has merged the end of these threads")
+            && shown.contains("appears in: optimised, unoptimised"),
+        "{shown}"
+    );
+    // Here the threads do go past the barrier.
+    let text = text
+        .replace("return; }\n", "n = -n; }\n    if (n > 0) {\n")
+        .replace("    data[t] = tile", "    }\n    data[t] = tile");
+    let text = text.replace("tile[n - 1 - t]", "tile[t]");
+    fs::write(folder.join("past.cu"), text).unwrap();
+    let shown = racetrap(folder, &[&["check", "past.cu"], &launch[..]].concat());
+    assert!(shown.contains("error[divergent-barrier]"), "{shown}");
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+}
+
+/// Every thread writes one word, and counts.
+const COUNT: &str = "
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry count(.param .u64 out, .param .u32 rounds)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [rounds];
+    mov.u32 %r2, 0;
+    WRITE
+AGAIN:
+    add.s32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, %r1;
+    @%p1 bra AGAIN;
+    ret;
+}
+";
+
+/// `racetrap check` of that kernel in so many warps.
+fn count(name: &str, write: bool, grid: &str, rounds: &str, more: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let write = if write {
+        "st.global.u32 [%rd1], %r1;"
+    } else {
+        ""
+    };
+    fs::write(folder.join(name), COUNT.replace("WRITE", write)).unwrap();
+    let rounds = format!("1={rounds}");
+    let launch = [
+        "check",
+        name,
+        "--grid",
+        grid,
+        "--block",
+        "32",
+        "--arg",
+        "0=i32[1]:zeros",
+        "--arg",
+        &rounds,
+    ];
+    racetrap(folder, &[&launch[..], more].concat())
+}
+
+/// A budget that is spent while blocks go on ending is no finding.
+#[test]
+fn a_long_launch_is_inconclusive() {
+    let shown = count("long.ptx", false, "100", "1000", &["--max-steps", "100000"]);
+    assert!(shown.ends_with("--- exit status 3\n"), "{shown}");
+    assert!(!shown.contains("error["), "{shown}");
+    assert!(
+        shown.contains("of 100 blocks had ended when the budget of")
+            && shown.contains("`--max-steps`")
+            && shown.contains("`--grid`"),
+        "{shown}"
+    );
+    // One block that runs as long is stuck for all that can be seen.
+    let shown = count(
+        "stuck.ptx",
+        false,
+        "1",
+        "100000",
+        &["--max-steps", "100000"],
+    );
+    assert!(shown.contains("error[no-progress]"), "{shown}");
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+}
+
+/// What has errors and runs for long is run under no more schedules.
+#[test]
+fn a_long_run_with_errors_is_enough() {
+    let few = ["--schedules", "3"];
+    let shown = count("brief.ptx", true, "2", "10", &few);
+    assert!(shown.contains("error[data-race]"), "{shown}");
+    assert!(shown.contains("3 schedules tried"), "{shown}");
+    let shown = count("lengthy.ptx", true, "2", "400000", &few);
+    assert!(shown.contains("error[data-race]"), "{shown}");
+    assert!(shown.contains("schedule lockstep tried"), "{shown}");
+}
+
 #[test]
 fn help_teaches() {
     insta::assert_snapshot!("help", racetrap(folder(), &["--help"]));

@@ -205,7 +205,7 @@ impl<'c> Prepared<'c> {
         }
         let (outcome, device) = session.finish();
         let unfinished = match &outcome.stopped {
-            Some(Stop::NoProgress { steps, .. }) => *steps,
+            Some(Stop::NoProgress { steps, .. } | Stop::Budget { steps, .. }) => *steps,
             _ => 0,
         };
         Ok(Ran {

@@ -80,7 +80,7 @@ impl Observer for Counter {
     }
 
     fn access(&mut self, access: &Access<'_>) {
-        let elements = u64::from(access.mask.count_ones() * access.elements);
+        let elements = u64::from(access.performed().count_ones() * access.elements);
         match (access.space, access.kind) {
             (_, AccessKind::Atomic | AccessKind::Reduction) => self.add("atomics", elements),
             (Space::Global, AccessKind::Read) => self.add("global_reads", elements),
@@ -90,7 +90,7 @@ impl Observer for Counter {
             _ => {}
         }
         if access.space == Space::Shared {
-            let (_, passes, _) = banks::passes(access.address, access.mask, access.bytes());
+            let (_, passes, _) = banks::passes(access.address, access.performed(), access.bytes());
             self.add("shared_requests", 1);
             self.add("shared_wavefronts", passes.into());
         }

@@ -65,10 +65,11 @@ impl Observer for Tally {
         };
         *slot += match access.space {
             Space::Shared => {
-                let (_, passes, _) = banks::passes(access.address, access.mask, access.bytes());
+                let (_, passes, _) =
+                    banks::passes(access.address, access.performed(), access.bytes());
                 u64::from(passes)
             }
-            _ => coalescing::sectors(access.address, access.mask, access.bytes()).0,
+            _ => coalescing::sectors(access.address, access.performed(), access.bytes()).0,
         };
     }
 }

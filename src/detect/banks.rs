@@ -76,18 +76,19 @@ impl Banks {
             AccessKind::Write => Action::Write,
             AccessKind::Atomic | AccessKind::Reduction => return,
         };
-        let (ideal, taken, degree) = passes(access.address, access.mask, access.bytes());
+        let (ideal, taken, degree) = passes(access.address, access.performed(), access.bytes());
         let count = self.sites.entry(access.site).or_insert_with(|| Count {
             requests: 0,
             wavefronts: 0,
             degree: 0,
-            worst: End::of_lanes(access.site, access.who, access.mask, action, launch),
+            worst: End::of_lanes(access.site, access.who, access.performed(), action, launch),
         });
         count.requests += u64::from(ideal);
         count.wavefronts += u64::from(taken);
         if degree > count.degree {
             count.degree = degree;
-            count.worst = End::of_lanes(access.site, access.who, access.mask, action, launch);
+            count.worst =
+                End::of_lanes(access.site, access.who, access.performed(), action, launch);
         }
     }
 

@@ -46,7 +46,7 @@ impl Detector {
             } => {
                 let action = match how {
                     Elsewhere::AtAnotherBarrier | Elsewhere::AtAnotherCount => Action::Wait,
-                    Elsewhere::Past => Action::Pass,
+                    Elsewhere::Past | Elsewhere::PastAndExited => Action::Pass,
                 };
                 (Rule::DivergentBarrier, &waiting[..], elsewhere, action)
             }
@@ -69,6 +69,10 @@ impl Detector {
                 how: Elsewhere::AtAnotherCount,
                 ..
             } => Detail::Text("they use one barrier, each for its own number of threads".into()),
+            Misuse::DivergentBarrier {
+                how: Elsewhere::PastAndExited,
+                ..
+            } => Detail::Exited,
             _ => Detail::None,
         };
         let ends = [

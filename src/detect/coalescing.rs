@@ -55,8 +55,8 @@ impl Sectors {
             AccessKind::Write => Action::Write,
             AccessKind::Atomic | AccessKind::Reduction => return,
         };
-        let (moved, ideal) = sectors(access.address, access.mask, access.bytes());
-        let end = || End::of_lanes(access.site, access.who, access.mask, action, launch);
+        let (moved, ideal) = sectors(access.address, access.performed(), access.bytes());
+        let end = || End::of_lanes(access.site, access.who, access.performed(), action, launch);
         let count = self.sites.entry(access.site).or_insert_with(|| Count {
             requests: 0,
             sectors: 0,

@@ -350,6 +350,7 @@ mod tests {
                 order: *order,
                 scope: *scope,
                 wrote: 1,
+                dropped: 0,
             });
         }
         recorder.finish()
@@ -435,6 +436,7 @@ mod tests {
                 order: Weak,
                 scope: Sys,
                 wrote: 0b1100,
+                dropped: 0,
             });
         };
         (0..3).for_each(|block| access(&mut forward, block));

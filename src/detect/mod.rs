@@ -136,15 +136,17 @@ impl Observer for Detectors {
             ..Detectors::default()
         }
     }
+    fn in_vain(&self) -> bool {
+        let clean = self.races.is_clean()
+            && self.barriers.is_clean()
+            && self.warps.is_clean()
+            && self.memory.is_clean()
+            && self.shuffles.is_clean()
+            && self.non_coherent.as_ref().is_none_or(|n| n.is_clean());
+        !clean
+    }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
-        let clean = |f: &Detectors| {
-            f.barriers.is_clean()
-                && f.warps.is_clean()
-                && f.memory.is_clean()
-                && f.shuffles.is_clean()
-                && f.non_coherent.as_ref().is_none_or(|n| n.is_clean())
-        };
-        if !forks.iter().all(clean) {
+        if forks.iter().any(Detectors::in_vain) {
             return Joined::Conflict;
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());

@@ -212,6 +212,7 @@ impl<O: Observer> Scene<O> {
                 AccessKind::Write => mask,
                 _ => does.wrote & mask,
             },
+            dropped: 0,
         });
         site
     }

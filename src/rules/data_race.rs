@@ -43,7 +43,8 @@
 //!
 //! The order is judged by the memory model, not by what happened in this run: a race is reported although the values came out right.
 //! One run shows the races on the paths that it takes, for the input given. After the first race on a location, further ones there may be
-//! missed or be named by another of their accesses. Textures, surfaces and asynchronous copies are not watched.
+//! missed or be named by another of their accesses. The compiler may load in all threads what the source reads in some of them, as in
+//! `t < 32 ? s[0] : 0`, and drop the value in the others: that is a read by those who use it. Textures, surfaces and asynchronous copies are not watched.
 //!
 //! ## Reference
 //!

@@ -28,6 +28,10 @@
 //!
 //! ## What is not seen
 //!
+//! The optimiser may give `if (t >= n) { o[t] = 0; return; }` and the kernel's last lines one common end, behind a barrier that the threads which
+//! leave never came to. Compiled both ways, `check` sees that the source has them leave before it, and warns of
+//! `barrier-after-exit` alone; in PTX by itself that can't be told.
+//!
 //! A barrier that is divergent only for other inputs. If nothing can run any more the finding is `deadlock`.
 //!
 //! ## Reference

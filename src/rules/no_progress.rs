@@ -1,6 +1,7 @@
 //! # no-progress
 //!
-//! The kernel did not end within its budget of steps: it loops for ever, or waits in a loop for a value that nobody will write, or is simply long.
+//! The kernel did not end within its budget of steps, and either no block of it has ended in the last half of them or one block has taken more than
+//! half of them: it loops for ever, or waits in a loop for a value that nobody will write, or that block is simply long.
 //!
 //! ## Example
 //!
@@ -18,7 +19,8 @@
 //!
 //! ## What is reported
 //!
-//! Where the threads are that still run, and those that wait for them, when the budget is spent.
+//! Where the threads are that still run, and those that wait for them, when the budget is spent. A launch of many blocks that
+//! went on coming to their end is no finding: the run is inconclusive, and says how many of them had ended.
 //!
 //! ## Reference
 //!

@@ -22,7 +22,8 @@
 //! ## What is seen, and what is not
 //!
 //! Validity is kept for each byte. A byte that was written with a value computed from an uninitialised one counts as written: the report is at the first
-//! read. Memory that the host filled, and module variables, are initialised.
+//! read. Nor is it a read where the compiler loads in all threads what only some of them ask for, and drops the value in the
+//! others: `n > 0 ? s[0] : 0`. Memory that the host filled, and module variables, are initialised.
 //!
 //! A value that is only copied is not a use of it. Structures are copied with their padding, and unoptimised code copies whole local variables (into a
 //! parameter, say, that only some lanes look at). So an element of which some bytes are written, or a single byte behind written ones, may be copied; a local

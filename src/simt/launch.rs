@@ -8,7 +8,7 @@
 //! again on one core.
 
 use super::alu::{Row32, Row64};
-use super::exec::{Core, Ran, Range, Turn};
+use super::exec::{Core, IDLE, Ran, Range, Turn};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
@@ -18,7 +18,7 @@ use super::schedule::{Decision, Runnable, ScheduleSpec, Trace};
 use super::state::*;
 use super::stop::*;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 /// Limits of a launch (CUDA C++ Programming Guide, "Compute Capabilities", "Technical Specifications").
@@ -137,6 +137,8 @@ pub fn launch<O: Observer>(
         limits,
         started: Instant::now(),
         steps: AtomicU64::new(0),
+        ended: AtomicU32::new(0),
+        ended_at: AtomicU64::new(0),
         apart: schedule.is_apart(),
         weak: schedule.is_weak() && program.facts.older_values,
         state_bytes: state_bytes(program, &geometry),
@@ -169,6 +171,8 @@ pub fn launch<O: Observer>(
                 Ok(())
             } else {
                 grid.steps.store(0, Relaxed);
+                grid.ended.store(0, Relaxed);
+                grid.ended_at.store(0, Relaxed);
                 if let Ok(mut text) = output.lock() {
                     text.clear();
                 }
@@ -326,6 +330,10 @@ struct Grid<'a> {
     limits: &'a Limits,
     started: Instant,
     steps: AtomicU64,
+    /// Blocks that have ended.
+    ended: AtomicU32,
+    /// Steps taken when the last of them did.
+    ended_at: AtomicU64,
     apart: bool,
     /// Whether strong loads may return older values.
     weak: bool,
@@ -342,6 +350,9 @@ impl<O: Observer> Observer for Lent<'_, O> {
     }
     fn join(&mut self, _: Vec<Self>) -> Joined {
         Joined::Conflict
+    }
+    fn in_vain(&self) -> bool {
+        self.0.in_vain()
     }
     fn block_begins(&mut self, block: BlockId) {
         self.0.block_begins(block);
@@ -444,8 +455,17 @@ impl<'a> Grid<'a> {
             live: threads,
             missed: 0,
             out_of_step: false,
+            steps: 0,
             undefined: None,
         }
+    }
+
+    /// Notes that a block has ended.
+    fn block_ends<O: Observer>(&self, core: &mut Core<'_, O>, block: BlockId) {
+        self.ended.fetch_add(1, Relaxed);
+        let steps = self.steps.load(Relaxed) + core.steps;
+        self.ended_at.fetch_max(steps, Relaxed);
+        core.block_ends(block);
     }
 
     /// Takes the core's steps into the common count and checks the budgets.
@@ -454,8 +474,17 @@ impl<'a> Grid<'a> {
             .steps
             .fetch_add(std::mem::take(&mut core.steps), Relaxed);
         if steps > self.limits.steps {
+            let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
+            let stuck = blocks.iter().find(|b| b.runnable() && b.steps > steps / 2);
+            if stuck.is_none() && ended > 0 && ended_at > steps / 2 {
+                return Err(Stop::Budget {
+                    steps,
+                    ended,
+                    blocks: self.geometry.grid.count() as u32,
+                });
+            }
             let (mut block, mut running, mut waiting) = (BlockId(0), Vec::new(), Vec::new());
-            if let Some(b) = blocks.iter().find(|b| b.runnable()) {
+            if let Some(b) = stuck.or_else(|| blocks.iter().find(|b| b.runnable())) {
                 block = b.id;
                 (running, waiting) = standing(self.program, b);
             }
@@ -482,6 +511,7 @@ impl<'a> Grid<'a> {
     ) -> bool {
         let snapshot = device.snapshot();
         let next = AtomicU32::new(0);
+        let vain = AtomicBool::new(false);
         let share = (blocks / (jobs as u32 * 8)).max(1);
         let shared: &Device = device;
         let work = |observer: O| -> (O, Result<(), Stop>) {
@@ -492,6 +522,12 @@ impl<'a> Grid<'a> {
                     return (core.observer, Ok(()));
                 }
                 for id in first..blocks.min(first.saturating_add(share)) {
+                    if core.observer.in_vain() {
+                        vain.store(true, Relaxed);
+                    }
+                    if vain.load(Relaxed) {
+                        return (core.observer, Ok(()));
+                    }
                     let mut block = self.block(&mut core, id);
                     loop {
                         let ran = self.pass(&mut core, &mut block, WARP_TURN);
@@ -505,9 +541,7 @@ impl<'a> Grid<'a> {
                             break;
                         }
                     }
-                    if O::WATCHES {
-                        core.observer.block_ends(block.id);
-                    }
+                    self.block_ends(&mut core, block.id);
                 }
             }
         };
@@ -525,7 +559,7 @@ impl<'a> Grid<'a> {
                 .collect()
         });
         let mut forks = Vec::new();
-        let mut ended = true;
+        let mut ended = !vain.load(Relaxed);
         for (fork, result) in results {
             ended &= result.is_ok();
             forks.push(fork);
@@ -597,7 +631,7 @@ impl<'a> Grid<'a> {
             };
             let fuel = if alone { left } else { SPLIT_TURN.min(left) };
             let before = core.steps;
-            if core.run(
+            let ran = core.run(
                 block,
                 w,
                 s,
@@ -606,14 +640,16 @@ impl<'a> Grid<'a> {
                     visible: u32::MAX,
                     limit,
                 },
-            )? == Ran::Tired
-            {
+            )?;
+            let taken = core.steps - before;
+            block.steps += taken;
+            if ran == Ran::Tired {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
                     return Ok(());
                 }
             }
-            left = left.saturating_sub((core.steps - before).max(1) as u32);
+            left = left.saturating_sub(taken.max(1) as u32);
         }
         Ok(())
     }
@@ -676,7 +712,7 @@ impl<'a> Grid<'a> {
                     Ok(()) => moved = true,
                 }
                 if block.live == 0 {
-                    core.block_ends(block.id);
+                    self.block_ends(&mut core, block.id);
                 }
             }
             self.spend(&mut core, &resident)?;
@@ -767,11 +803,14 @@ impl<'a> Grid<'a> {
                 older.wanted = decision.older;
             }
             let ran = core.run(block, w, s, turn)?;
-            let long = core.steps - before >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX;
+            let taken = core.steps - before;
+            block.steps += taken;
+            let long =
+                taken >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX || core.idle >= IDLE;
             tired = (ran == Ran::Tired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {
-                core.block_ends(block.id);
+                self.block_ends(&mut core, block.id);
                 resident.remove(b);
                 tired = None;
             }

@@ -124,14 +124,14 @@ pub struct Access<'a> {
     pub site: Site,
     /// The warp.
     pub who: WarpRef,
-    /// The lanes that take part. Never empty. All addresses are in bounds and
+    /// The lanes that take part. Empty only where all are in [`Access::dropped`]. All addresses are in bounds and
     /// aligned: lanes for which they are not were reported by
     /// [`Observer::fault`] and are not in here.
     pub mask: Mask,
     /// The space. A generic access whose lanes fall into different spaces is
     /// reported once for each space.
     pub space: Space,
-    /// First byte for each lane; meaningless outside `mask`.
+    /// First byte for each lane; meaningless outside `mask` and `dropped`.
     pub address: &'a Row64,
     /// Bytes of one element: 1, 2, 4, 8 or 16. A vector access is modelled as
     /// accesses to its elements in no particular order (PTX ISA, "Vector Data-types").
@@ -151,12 +151,19 @@ pub struct Access<'a> {
     /// stored (a compare-and-swap that fails does not); all of `mask` for
     /// writes, none for reads.
     pub wrote: Mask,
+    /// For reads, lanes that load a value which nothing uses, because the compiler speculated the load: the hardware
+    /// performs it, the source does not. None of them is in `mask`; their addresses are good, too.
+    pub dropped: Mask,
 }
 
 impl Access<'_> {
     /// Bytes touched by one lane.
     pub fn bytes(&self) -> u32 {
         self.element * self.elements
+    }
+    /// The lanes for which the hardware performs it.
+    pub fn performed(&self) -> Mask {
+        self.mask | self.dropped
     }
 }
 
@@ -383,6 +390,8 @@ pub enum Elsewhere {
     AtAnotherCount,
     /// Past a point that every path from the barrier leads through.
     Past,
+    /// Past such a point, and out of the kernel without another whole-block barrier.
+    PastAndExited,
 }
 
 /// A memory access that could not be performed.
@@ -491,6 +500,10 @@ pub trait Observer: Sized + Send {
     fn launch_ends(&mut self) {}
     /// An observer for one core's share of the blocks.
     fn fork(&self) -> Self;
+    /// Whether [`Observer::join`] will say [`Joined::Conflict`] for what this fork has seen, whatever comes: the cores may stop.
+    fn in_vain(&self) -> bool {
+        false
+    }
     /// Takes the forks back at the end of a launch.
     fn join(&mut self, forks: Vec<Self>) -> Joined;
     /// A block becomes resident; its shared memory is fresh.

@@ -347,6 +347,9 @@ pub struct MemoryOp {
     pub private: bool,
     /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
     pub copies: bool,
+    /// The lanes in which something uses a load's value: [`Slot::TRUE`] for all, else see
+    /// [`super::lower::speculated`].
+    pub used_if: Slot,
 }
 
 /// Operations of `atom` and `red`.

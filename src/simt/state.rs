@@ -234,6 +234,8 @@ pub(crate) struct Block {
     /// Whether its threads have been reported to meet at different barriers. From there on they are out of
     /// step: that a later barrier misses some is the same fault.
     pub out_of_step: bool,
+    /// Warp-instructions that its warps have executed.
+    pub steps: u64,
     /// From the first shuffle on that read from a lane which had no value: see [`super::exec::undefined`].
     pub undefined: Option<Box<super::exec::undefined::Undefined>>,
 }

@@ -62,7 +62,8 @@ pub enum Stop {
         /// Who waits where.
         waiting: Vec<Party>,
     },
-    /// The step budget is spent.
+    /// The step budget is spent, and no block has ended in the last half of it, or one block has taken more than
+    /// half of it.
     #[error("no end after {steps} warp-instructions")]
     NoProgress {
         /// Warp-instructions executed.
@@ -73,6 +74,18 @@ pub enum Stop {
         running: Vec<Party>,
         /// Threads that wait, and where.
         waiting: Vec<Party>,
+    },
+    /// The step budget is spent while blocks went on coming to their end: the launch is merely long.
+    #[error(
+        "{ended} of {blocks} blocks had ended when the budget of {steps} warp-instructions was spent"
+    )]
+    Budget {
+        /// Warp-instructions executed.
+        steps: u64,
+        /// Blocks that had ended.
+        ended: u32,
+        /// Blocks of the launch.
+        blocks: u32,
     },
     /// The wall-clock budget is spent.
     #[error("no end within {0:?}")]

@@ -5,7 +5,7 @@ use super::input::Build;
 use super::plan::{Memory, Plan};
 use crate::backend::{Independence, Options, Outcome, Session};
 use crate::cli::failure::Failure;
-use crate::finding::{Action, End, Finding};
+use crate::finding::{Action, Detail, End, Finding};
 use crate::ptx::source::SourceLine;
 use crate::report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use crate::rules::{Level, Rule};
@@ -13,6 +13,7 @@ use crate::simt::memory::{GLOBAL_BASE, MemoryError};
 use crate::simt::observer::Space;
 use crate::simt::op::{Op, Special};
 use crate::simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,10 @@ const GROWN: u64 = 256 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
+
+/// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
+/// what races all the time takes long.
+const AFTER_ERRORS: u64 = 2_000_000;
 
 /// How a build is explored.
 #[derive(Clone, Debug)]
@@ -70,6 +75,9 @@ impl Found {
     }
 }
 
+/// What groups diagnostics.
+pub type Key = (Rule, Vec<(String, u32)>);
+
 /// What came out of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
@@ -89,6 +97,8 @@ pub struct Explored {
     pub cooperates: bool,
     /// What the first run printed.
     pub output: String,
+    /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
+    pub past_and_exited: HashSet<Key>,
     /// Buffers that had to grow.
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.
@@ -111,11 +121,13 @@ impl Exploration<'_> {
         sources: &mut Sources,
         mut progress: impl FnMut(&str),
     ) -> Result<Explored, Failure> {
+        let mut spent = 0;
         let mut out = Explored {
             cooperates: cooperates(program),
             ..Explored::default()
         };
         let mut clean = true;
+        let mut stayed: HashSet<Key> = HashSet::new();
         for (index, schedule) in self.schedules.iter().enumerate() {
             let left = self
                 .until
@@ -161,6 +173,16 @@ impl Exploration<'_> {
                 })
                 .collect();
             clean &= worded.iter().all(|d| d.level == Level::Note);
+            let exited = outcome.findings.iter().zip(&worded);
+            for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
+                let key = diagnostic.key();
+                if finding.detail == Detail::Exited && !stayed.contains(&key) {
+                    out.past_and_exited.insert(key);
+                } else {
+                    out.past_and_exited.remove(&key);
+                    stayed.insert(key);
+                }
+            }
             merge(&mut out.diagnostics, worded);
             match outcome.stopped {
                 // Without an end there is nothing more to learn from other schedules: each would
@@ -171,7 +193,9 @@ impl Exploration<'_> {
                     break;
                 }
                 Some(Stop::Deadlock { .. }) => clean = false,
-                Some(Stop::WallClock(_)) if !out.schedules.is_empty() => break,
+                Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
+                    break;
+                }
                 Some(stop) => {
                     out.stopped_at = line_of(&stop, program);
                     out.stopped = Some(stop);
@@ -180,6 +204,11 @@ impl Exploration<'_> {
                 None => {}
             }
             out.schedules.push(schedule.to_string());
+            spent += outcome.steps;
+            let errors = out.diagnostics.iter().any(|d| d.level == Level::Error);
+            if errors && spent > AFTER_ERRORS {
+                break;
+            }
             if clean {
                 out.independence = Some(outcome.independence);
                 if outcome.independence != Independence::Dependent {

@@ -8,6 +8,7 @@ pub(super) mod input;
 mod mutants;
 mod parameters;
 mod plan;
+mod tails;
 mod verdict;
 
 use super::failure::Failure;
@@ -254,6 +255,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
         explored.push(one);
     }
     progress.end();
+    tails::forgive(&mut explored, &input.builds);
 
     let mut diagnostics = Vec::new();
     let mut findings = Vec::new();

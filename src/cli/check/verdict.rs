@@ -8,6 +8,7 @@ use super::plan::Plan;
 use crate::backend::Independence;
 use crate::exit;
 use crate::ptx::demangle;
+use crate::report::terminal::thousands;
 use crate::report::{Argument, Check, Diagnostic, Setting, Verdict};
 use crate::rules::Level;
 use crate::simt::{Dim3, Limits, Stop};
@@ -170,6 +171,12 @@ pub fn judge(
                     "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
                     args.kernel.timeout
                 ),
+                Stop::Budget { ended, blocks, .. } => format!(
+                    "{} of {} blocks had ended when the budget of {} warp-instructions was spent: it is not stuck, so give it more (`--max-steps`), or a smaller launch (`--grid`)",
+                    thousands(u64::from(*ended)),
+                    thousands(u64::from(*blocks)),
+                    thousands(args.kernel.max_steps)
+                ),
                 other => other.to_string(),
             };
             let grid = explored.iter().any(|e| e.cooperates) && !args.kernel.cooperative;
@@ -262,7 +269,7 @@ fn tried(
         }
         (Verdict::Clean, _) => {
             let cut = match args.kernel.schedule.is_none() && setting.schedules.len() < args.kernel.schedules as usize {
-                true => " before the time was up",
+                true => " within the budgets",
                 false => "",
             };
             format!("{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order", setting.seed)

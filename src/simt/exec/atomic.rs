@@ -85,6 +85,8 @@ impl<O: Observer> Core<'_, O> {
         }
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;
+        // What other cores do must not steer this one.
+        let mut changed = self.parallel;
         for l in lanes_of(good) {
             for k in 0..usize::from(op.count) {
                 let at = self.address[l] + k as u64 * u64::from(op.element);
@@ -115,6 +117,14 @@ impl<O: Observer> Core<'_, O> {
                     });
                     older.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
                 }
+                if !changed && wrote >> l & 1 != 0 {
+                    let bytes = u32::from(op.element).min(8);
+                    changed = old[0]
+                        != match space {
+                            Space::Shared => shared.read(at, bytes, l),
+                            _ => self.device.arena.read(at, bytes, l),
+                        };
+                }
                 let d = op.d[k];
                 if d != Slot::NONE {
                     match op.element {
@@ -128,6 +138,7 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
+        self.idle = if changed { 0 } else { self.idle + 1 };
         if O::WATCHES {
             self.observer.access(&Access {
                 site,
@@ -146,6 +157,7 @@ impl<O: Observer> Core<'_, O> {
                 order: op.order,
                 scope: op.scope,
                 wrote,
+                dropped: 0,
             });
         }
     }

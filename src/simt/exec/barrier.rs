@@ -270,7 +270,7 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         if !past.is_empty() {
-            self.diverge(block, waiting, past, Elsewhere::Past);
+            self.diverge(block, waiting, past, Elsewhere::PastAndExited);
         } else if !block.out_of_step {
             self.observer.misuse(
                 block.id,

@@ -250,15 +250,20 @@ impl<O: Observer> Core<'_, O> {
             good
         };
         if O::WATCHES && !op.private {
+            let used = if op.used_if == Slot::TRUE {
+                Mask::MAX
+            } else {
+                predicate(&block.warps[w].p, op.used_if)
+            };
             if !written {
                 let padded = op.copies.then_some(u32::from(op.element));
-                self.uninitialized(block, w, space, good, bytes, padded, site);
+                self.uninitialized(block, w, space, good & used, bytes, padded, site);
             }
             if matches!(space, Space::Global | Space::Shared | Space::Const) && settled != 0 {
                 self.observer.access(&Access {
                     site,
                     who,
-                    mask: settled,
+                    mask: settled & used,
                     space,
                     address: &self.address,
                     element: u32::from(op.element),
@@ -272,6 +277,7 @@ impl<O: Observer> Core<'_, O> {
                     order: op.order,
                     scope: op.scope,
                     wrote: if op.store { good } else { 0 },
+                    dropped: settled & !used,
                 });
             }
         }

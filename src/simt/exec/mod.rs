@@ -41,6 +41,9 @@ pub(crate) enum Ran {
     Undefined(Turn),
 }
 
+/// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
+pub(super) const IDLE: u32 = 8;
+
 /// How long a split may run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Turn {
@@ -81,6 +84,8 @@ pub(crate) struct Core<'a, O: Observer> {
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
+    /// Atomics in a row that have changed nothing, in the turn that runs.
+    pub(super) idle: u32,
 }
 
 impl<'a, O: Observer> Core<'a, O> {
@@ -111,6 +116,7 @@ impl<'a, O: Observer> Core<'a, O> {
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
+            idle: 0,
         }
     }
 
@@ -152,6 +158,7 @@ impl<'a, O: Observer> Core<'a, O> {
         let mut pc = warp.splits[s].pc;
         let mut mask = warp.splits[s].mask;
         let mut dead = !warp.live();
+        self.idle = 0;
         macro_rules! leave {
             ($why:expr) => {{
                 block.warps[w].splits[s].pc = pc;
@@ -258,6 +265,10 @@ impl<'a, O: Observer> Core<'a, O> {
                         visible -= u32::from(visible != u32::MAX);
                         let op = &program.atomic_ops[*index as usize];
                         self.atomic(block, w, s, op, active, i.site);
+                        if self.idle >= IDLE {
+                            pc += 1;
+                            leave!(Ran::Tired);
+                        }
                     }
                     pc += 1;
                 }

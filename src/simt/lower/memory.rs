@@ -219,6 +219,7 @@ impl Lowering<'_> {
             non_coherent: s.non_coherent,
             private: place.private,
             copies: false,
+            used_if: Slot::TRUE,
         });
         self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));
         Ok(())

@@ -3,7 +3,8 @@
 //! The driver below walks one kernel and every device function that it can
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
-//! points inserted by [`points`], static facts gathered by [`facts`].
+//! points inserted by [`points`], loads whose value some lanes drop found by
+//! [`speculated`], static facts gathered by [`facts`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
@@ -16,6 +17,7 @@ pub mod operand;
 pub mod points;
 pub mod reads;
 pub mod scope;
+pub mod speculated;
 pub mod symbols;
 pub mod sync;
 
@@ -258,6 +260,7 @@ impl<'m> Lowering<'m> {
     /// Puts the functions' code together.
     fn link(&mut self) {
         let mut bodies = std::mem::take(&mut self.bodies);
+        speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
         let recursive = points::recursive(&bodies);
         self.program.points = points::insert(&mut bodies);
         for ((body, info), recursive) in bodies

@@ -102,15 +102,15 @@ pub(super) fn recursive(functions: &[Vec<Instr>]) -> Vec<bool> {
 }
 
 /// Basic blocks of a function's code.
-struct Blocks {
+pub(super) struct Blocks {
     /// First instruction of each; ends where the next one starts.
     starts: Vec<usize>,
-    successors: Vec<Vec<usize>>,
+    pub(super) successors: Vec<Vec<usize>>,
     exits: Vec<usize>,
 }
 
 impl Blocks {
-    fn of(code: &[Instr]) -> Blocks {
+    pub(super) fn of(code: &[Instr]) -> Blocks {
         let mut leaders = BTreeSet::from([0]);
         for (at, i) in code.iter().enumerate() {
             match &i.op {
@@ -177,7 +177,7 @@ impl Blocks {
         false
     }
 
-    fn of_instruction(&self, at: usize) -> usize {
+    pub(super) fn of_instruction(&self, at: usize) -> usize {
         self.starts.partition_point(|s| *s <= at) - 1
     }
 }

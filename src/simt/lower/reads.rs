@@ -20,7 +20,8 @@ pub enum Use {
 /// A row of a class, the class reduced to what tells row files apart.
 pub type Row = (u8, u32);
 
-fn row(class: Class, slot: Slot) -> Option<Row> {
+/// The row that a slot of a class means; none for constants.
+pub fn row(class: Class, slot: Slot) -> Option<Row> {
     if slot == Slot::NONE || slot.0 & Slot::CONST != 0 {
         return None;
     }
@@ -131,6 +132,8 @@ pub fn rows(
         Op::Memory(index) => {
             let m = &program.memory_ops[*index as usize];
             base(m.base, &mut reads);
+            // It decides whether the source reads at all.
+            reads(Class::P, m.used_if, Use::Control);
             for slot in &m.regs[..usize::from(m.count)] {
                 if m.store {
                     reads(m.class, *slot, Use::Escape)

@@ -1,0 +1,156 @@
+//! Ends of a kernel that the compiler has merged.
+//!
+//! `if (t >= n) { o[t] = 0; return; } … __syncthreads(); … o[t] = …;` has two ends that store and return. The optimiser makes one
+//! of them, behind the barrier, and threads that leave early come through it: in the optimised build they go past
+//! a barrier, in the source they have left before it. That is what the unoptimised build shows, which has a
+//! path for each `return`; where it does, its warning stands, and the error is dropped.
+
+use super::explore::Explored;
+use super::input::Build;
+use crate::report::Diagnostic;
+use crate::rules::Rule;
+use crate::toolchain::Optimisation;
+
+/// Drops such errors of the optimised build, and says so at the warnings of the unoptimised one.
+pub fn forgive(explored: &mut [Explored], builds: &[Build]) {
+    let build = |wanted: Optimisation| builds.iter().position(|b| b.name == Some(wanted.name()));
+    let (Some(optimised), Some(unoptimised)) = (
+        build(Optimisation::Optimised),
+        build(Optimisation::Unoptimised),
+    ) else {
+        return;
+    };
+    if let Ok([optimised, unoptimised]) = explored.get_disjoint_mut([optimised, unoptimised]) {
+        compare(optimised, unoptimised);
+    }
+}
+
+fn compare(optimised: &mut Explored, unoptimised: &mut Explored) {
+    let exited = &optimised.past_and_exited;
+    let (kept, errors) = std::mem::take(&mut optimised.diagnostics)
+        .into_iter()
+        .partition(|d| !exited.contains(&d.key()));
+    optimised.diagnostics = kept;
+    for error in errors {
+        match warning(&error, &mut unoptimised.diagnostics) {
+            Some(warning) => explain(warning, error),
+            None => optimised.diagnostics.push(error),
+        }
+    }
+}
+
+/// The barrier's file and line.
+fn barrier(diagnostic: &Diagnostic) -> Option<(&str, u32)> {
+    let label = diagnostic.labels.iter().find(|l| l.is_guilty())?;
+    Some((&label.source.path, label.line))
+}
+
+/// The warning that says of the same barrier that threads had exited, if that is all that is wrong with it.
+fn warning<'a>(error: &Diagnostic, all: &'a mut [Diagnostic]) -> Option<&'a mut Diagnostic> {
+    let here = barrier(error)?;
+    let of = |d: &Diagnostic, rule: Rule| d.rule == rule && barrier(d) == Some(here);
+    if all.iter().any(|d| of(d, Rule::DivergentBarrier)) {
+        return None;
+    }
+    all.iter_mut().find(|d| of(d, Rule::BarrierAfterExit))
+}
+
+fn explain(warning: &mut Diagnostic, error: Diagnostic) {
+    let past = error.labels.iter().filter(|l| l.is_guilty()).nth(1);
+    let at = past.map_or(String::new(), |l| format!(" at line {}", l.line));
+    warning.notes.push(format!(
+        "the optimiser has merged the end of these threads with the others'{at}, behind the barrier: optimised, they go past it there"
+    ));
+    warning.builds.splice(0..0, error.builds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Label, SourceFile};
+    use std::sync::Arc;
+
+    fn label(line: u32) -> Label {
+        Label {
+            source: Arc::new(SourceFile {
+                path: "k.cu".into(),
+                text: "\n".repeat(20),
+            }),
+            line,
+            columns: 0..1,
+            text: String::new(),
+            who: None,
+            instruction: Some("bar.sync 0;".into()),
+        }
+    }
+
+    fn diagnostic(rule: Rule, lines: [u32; 2], build: &str) -> Diagnostic {
+        Diagnostic {
+            rule,
+            level: rule.level(),
+            title: String::new(),
+            labels: lines.map(label).into(),
+            notes: Vec::new(),
+            help: None,
+            replay: None,
+            count: 1,
+            builds: vec![build.into()],
+            expected: false,
+        }
+    }
+
+    /// What is left of an error of the optimised build, at the barrier of line 6, and of what the unoptimised one has.
+    fn left(exited: bool, unoptimised: &[(Rule, [u32; 2])]) -> (usize, Vec<Diagnostic>) {
+        let error = diagnostic(Rule::DivergentBarrier, [6, 7], "optimised");
+        let past_and_exited = exited.then(|| error.key()).into_iter().collect();
+        let others = unoptimised.iter();
+        let mut explored = [
+            Explored {
+                diagnostics: vec![error],
+                past_and_exited,
+                ..Explored::default()
+            },
+            Explored {
+                diagnostics: others
+                    .map(|(rule, lines)| diagnostic(*rule, *lines, "unoptimised"))
+                    .collect(),
+                ..Explored::default()
+            },
+        ];
+        let [optimised, unoptimised] = &mut explored;
+        compare(optimised, unoptimised);
+        let [optimised, unoptimised] = explored;
+        (optimised.diagnostics.len(), unoptimised.diagnostics)
+    }
+
+    #[test]
+    fn a_merged_end_is_a_warning() {
+        let (errors, warnings) = left(true, &[(Rule::BarrierAfterExit, [6, 4])]);
+        assert_eq!((errors, warnings.len()), (0, 1));
+        assert_eq!(warnings[0].builds, ["optimised", "unoptimised"]);
+        assert!(warnings[0].notes[0].contains("at line 7"));
+    }
+
+    #[test]
+    fn threads_that_stay_make_an_error() {
+        let (errors, warnings) = left(false, &[(Rule::BarrierAfterExit, [6, 4])]);
+        assert_eq!((errors, warnings.len()), (1, 1));
+        assert!(warnings[0].notes.is_empty());
+    }
+
+    #[test]
+    fn another_barrier_says_nothing() {
+        assert_eq!(left(true, &[(Rule::BarrierAfterExit, [9, 4])]).0, 1);
+        assert_eq!(left(true, &[(Rule::DataRace, [6, 7])]).0, 1);
+        assert_eq!(left(true, &[]).0, 1);
+    }
+
+    #[test]
+    fn what_the_source_does_stays_an_error() {
+        let both = [
+            (Rule::BarrierAfterExit, [6, 4]),
+            (Rule::DivergentBarrier, [6, 8]),
+        ];
+        assert_eq!(left(true, &both).0, 1);
+    }
+}
