@@ -5,7 +5,7 @@
 
 __device__ __noinline__ void keep(int &kept, int other)
 {
-    kept = other; //~ undefined-shuffle#1 branch
+    kept = other;
 }
 
 __global__ void larger_neighbours(const int *in, int *out)
@@ -14,6 +14,6 @@ __global__ void larger_neighbours(const int *in, int *out)
     if (lane >= 16)
         return;
     int next = __shfl_down_sync(0x0000ffff, in[lane], 1); //~ undefined-shuffle#1 sync
-    if (next > 3)
+    if (next > 3) //~ undefined-shuffle#1 branch
         keep(out[lane], lane);
 }

@@ -8,7 +8,7 @@ __global__ void mark_rising(const int *in, int *out)
     int lane = threadIdx.x;
     if (lane < 8) {
         int next = __shfl_down_sync(0x000000ff, in[lane], 1); //~ undefined-shuffle#1 sync
-        if (next > in[lane])
-            out[lane] = 1; //~ undefined-shuffle#1 branch
+        if (next > in[lane]) //~ undefined-shuffle#1 branch
+            out[lane] = 1;
     }
 }

@@ -312,6 +312,7 @@ impl<O: Observer> Core<'_, O> {
         let full = self.address;
         let element = u64::from(m.element);
         // A store is made or not, as the guard and the branches before it say.
+        let own_guard = guard;
         let guard = if m.store {
             guard.or(u.warps[w].astray().within(active))
         } else {
@@ -328,6 +329,16 @@ impl<O: Observer> Core<'_, O> {
                     if let Some(source) = u.bytes(w, space, l, at, element) {
                         let mask = 1 << l;
                         loaded = loaded.or(Lanes { mask, source });
+                    }
+                    continue;
+                }
+                if space == Space::Local && u.warps[w].astray().mask >> l & 1 == 1 {
+                    // Until the ways of the branch meet, the lane reads what it has stored.
+                    let stored = value.or(own_guard).within(1 << l);
+                    let source = (stored.mask != 0).then_some(stored.source);
+                    for byte in at..at.saturating_add(element) {
+                        u.set_byte(w, space, l, byte, source);
+                        u.warps[w].undefined_after(l, byte);
                     }
                     continue;
                 }

@@ -105,6 +105,17 @@ impl Shadow {
         open.fold(Lanes::default(), Lanes::or)
     }
 
+    /// A byte of local memory that a lane wrote on a way which an undefined value chose: undefined where the ways meet.
+    fn undefined_after(&mut self, lane: usize, byte: u64) {
+        let within = self.open.iter_mut().rev();
+        if let Some(one) = within
+            .into_iter()
+            .find(|one| one.lanes.mask >> lane & 1 == 1)
+        {
+            one.bytes.push((lane, byte));
+        }
+    }
+
     /// Sets a row in the lanes of `written`.
     fn set(&mut self, row: Row, written: Mask, undefined: Lanes) {
         let new = undefined.or(self.of(Some(row)).within(!written));
