@@ -118,9 +118,8 @@ fn for_programs() {
 /// - wider scopes than one block needs;
 /// - what a barrier behind it orders anyway (the first write of a flag);
 /// - a fence behind which the compiler has left no access;
-/// - fences between strong accesses, which are no race without them, but need not be seen in order: `peterson`,
-///   `sequence_lock_volatile_data`, `last_block_reads_volatile`. The simulator's memory is sequentially consistent, so this is
-///   what it can't tell.
+/// - fences between strong accesses whose order no race tells of and no result is looked at for: `sequence_lock_volatile_data`,
+///   `last_block_reads_volatile`.
 #[test]
 fn redundant_in_judged_kernels() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

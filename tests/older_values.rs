@@ -1,7 +1,7 @@
 //! The `weak` schedules against the axioms: what a random program of a few strong operations reads under them is one of the
 //! outcomes that the PTX memory consistency model allows, found here by going through all candidate executions.
 //!
-//! The names of relations and axioms are those of the PTX ISA, "Memory Consistency Model". Everything is of `.gpu` scope and every thread in
+//! The names of relations and axioms are those of the PTX ISA, "Memory Consistency Model". Everything but one fence is of `.gpu` scope and every thread in
 //! a block of its own, so all operations on one place are morally strong with each other.
 
 use proptest::prelude::*;
@@ -28,6 +28,8 @@ use Op::*;
 enum Fence {
     AcqRel,
     Sc,
+    /// `fence.sc.cta`: of a thread that is alone in its block, it orders nothing for anybody.
+    ScOfBlock,
 }
 
 impl Op {
@@ -75,6 +77,7 @@ impl Op {
             }
             Fence(self::Fence::AcqRel) => "fence.acq_rel.gpu;".to_owned(),
             Fence(self::Fence::Sc) => "fence.sc.gpu;".to_owned(),
+            Fence(self::Fence::ScOfBlock) => "fence.sc.cta;".to_owned(),
         }
     }
 }
@@ -353,7 +356,7 @@ fn is_allowed(
         }
     }
     // "Release and Acquire Patterns": first operation and write, read and last operation.
-    let fence = |e: usize| matches!(ops[e], Fence(_));
+    let fence = |e: usize| matches!(ops[e], Fence(self::Fence::AcqRel | self::Fence::Sc));
     let (mut releases, mut acquires) = (Vec::new(), Vec::new());
     for a in 0..n {
         if ops[a].releases() {
@@ -417,6 +420,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(p, v, a, r)| Exchange(p, v, a, r)),
         1 => Just(Fence(self::Fence::AcqRel)),
         2 => Just(Fence(self::Fence::Sc)),
+        1 => Just(Fence(self::Fence::ScOfBlock)),
     ]
 }
 
@@ -458,13 +462,14 @@ fn store_buffering(first: &[Fence], second: &[Fence]) -> [Vec<Op>; 2] {
 
 #[test]
 fn store_buffering_shows_and_two_sc_fences_forbid_it() {
-    use self::Fence::{AcqRel, Sc};
+    use self::Fence::{AcqRel, Sc, ScOfBlock};
     for (first, second, shows) in [
         (&[][..], &[][..], true),
         (&[AcqRel], &[AcqRel], true),
         (&[Sc], &[AcqRel], true),
         (&[], &[Sc], true),
         (&[Sc], &[Sc], false),
+        (&[Sc], &[ScOfBlock], true),
     ] {
         let threads = store_buffering(first, second);
         let both_old: Outcome = vec![0, 0, 1, 1];

@@ -10,14 +10,15 @@
 //! whose horizon is `h` is taken to know everything that was written before `h`:
 //!
 //! - an acquire pattern (PTX ISA, "Release and Acquire Patterns") that reads a value which a release pattern
-//!   wrote moves the horizon to the time of that release;
-//! - `fence.sc` moves it to the time of the last `fence.sc` of anybody ("Fence-SC");
+//!   wrote moves the horizon to the time of that release, if the scopes of both reach the other thread;
+//! - `fence.sc` moves it to the time of the last `fence.sc` with which it is morally strong ("Fence-SC");
 //! - a barrier of the block or of the warp moves it to now.
 //!
 //! So the executions shown are a subset of those that the model has; the order in which writes to one place are performed is always
 //! their coherence order, and nothing is ever read before it is written. Left out, therefore: writes that come in another order at
-//! a place than they were performed in, loads that see a store which comes later, and everything that narrower scopes would
-//! allow (that is what the detector's scope rule is for).
+//! a place than they were performed in, and loads that see a store which comes later. Of scopes, only those of what
+//! releases, acquires and fences count here, and of them whether they reach beyond the block; strong accesses that leave each other out by
+//! their scopes are the detector's business.
 
 use super::ids::{BlockId, LaneId};
 use super::observer::{FenceOrder, Order};
@@ -69,6 +70,33 @@ impl Place {
     }
 }
 
+/// Times up to which something is known to others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reach {
+    /// To threads of the same block.
+    near: Time,
+    /// To all threads; no later than `near`.
+    far: Time,
+}
+
+impl Reach {
+    fn raise(&mut self, time: Time, wide: bool) {
+        self.near = self.near.max(time);
+        if wide {
+            self.far = self.far.max(time);
+        }
+    }
+    fn join(self, other: Reach) -> Reach {
+        Reach {
+            near: self.near.max(other.near),
+            far: self.far.max(other.far),
+        }
+    }
+    fn of(self, wide: bool) -> Time {
+        if wide { self.far } else { self.near }
+    }
+}
+
 /// A value that a place had.
 #[derive(Clone, Copy, Debug)]
 struct Version {
@@ -77,8 +105,10 @@ struct Version {
     number: u32,
     /// When it was overwritten; [`Time::MAX`] if it was not.
     until: Time,
-    /// When the release took place that it carries; 0 if it carries none.
-    release: Time,
+    /// When the releases took place that it carries; 0 if it carries none.
+    release: Reach,
+    /// The block that wrote it.
+    block: BlockId,
 }
 
 /// A place's history, oldest first. Never empty.
@@ -89,16 +119,34 @@ struct History {
     versions: Vec<Version>,
 }
 
+/// Releases that reads have brought, and no acquire has taken yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// From the same block.
+    own: Time,
+    /// From anywhere.
+    all: Time,
+}
+
 /// What one thread has seen.
 #[derive(Clone, Debug, Default)]
 struct Thread {
     horizon: Time,
-    /// The latest release that its strong reads brought: an acquire fence moves the horizon there.
-    pending: Time,
-    /// Its last release fence: its later strong writes carry it.
-    released: Time,
+    /// The latest releases that its strong reads brought: an acquire moves the horizon there. One that reaches its
+    /// block alone takes what came from there.
+    pending: Pending,
+    /// Its last releases: its later strong writes carry them.
+    released: Reach,
     /// By place: the number of the version that it read or wrote last, and the number from which on it may read.
     seen: HashMap<Place, u32>,
+}
+
+impl Thread {
+    /// An acquire operation or fence: the pattern of the reads before it is complete.
+    fn acquire(&mut self, wide: bool) {
+        let Pending { own, all } = self.pending;
+        self.horizon = self.horizon.max(if wide { all } else { own });
+    }
 }
 
 /// The threads of a block, and what its shared memory held.
@@ -108,6 +156,8 @@ struct Resident {
     shared: HashMap<u64, Vec<History>>,
     /// The time of the last barrier, of all its threads.
     barrier: Time,
+    /// The time of the last `fence.sc` of one of its threads.
+    last_sc: Time,
 }
 
 /// What a load got.
@@ -125,6 +175,7 @@ pub(crate) struct OlderValues {
     /// Whether loads get the oldest value they may, or the last one.
     pub wanted: bool,
     now: Time,
+    /// The time of the last `fence.sc` that reaches beyond its block.
     last_sc: Time,
     global: HashMap<u64, Vec<History>>,
     residents: HashMap<BlockId, Resident>,
@@ -201,13 +252,15 @@ impl OlderValues {
     /// A store, or the writing half of an atomic. `old` is what the place held until now, `None` if nothing had written it.
     /// Weak stores begin no history: only strong loads are given older values, and those that may meet a weak store
     /// unordered race with it.
-    pub fn write(&mut self, who: Who, place: Place, old: Option<u64>, new: u64, how: Write) {
+    pub fn write(&mut self, who: Who, place: Place, old: Option<u64>, new: u64, how: How) {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let now = self.now;
-        let released = self.thread(who).released;
-        // Its later strong writes carry on what a release operation publishes.
-        let own = if how.order.releases() { now } else { released };
-        self.thread(who).released = own;
+        let released = &mut self.thread(who).released;
+        if how.order.releases() {
+            // Its later strong writes carry on what a release operation publishes.
+            released.raise(now, how.wide);
+        }
+        let own = *released;
         if self.history(place).is_none() {
             if !how.order.is_strong() || place.block.is_none() && self.global.len() >= PLACES {
                 return;
@@ -216,7 +269,8 @@ impl OlderValues {
                 value,
                 number: 0,
                 until: Time::MAX,
-                release: 0,
+                release: Reach::default(),
+                block: who.block,
             });
             let history = History {
                 at: place.at,
@@ -234,7 +288,14 @@ impl OlderValues {
         let last = history.versions.last_mut();
         let number = last.as_ref().map_or(1, |v| v.number + 1);
         // A read-modify-write carries on what it read (PTX ISA, "Observation Order").
-        let carried = last.as_ref().filter(|_| how.reads).map_or(0, |v| v.release);
+        let carried = last
+            .as_ref()
+            .filter(|_| how.reads)
+            .map(|v| match v.release {
+                release if v.block == who.block => release,
+                // Handed on by another block: it may come back to the first.
+                Reach { near, .. } => Reach { near, far: near },
+            });
         if let Some(last) = last {
             last.until = now;
         }
@@ -245,22 +306,23 @@ impl OlderValues {
             value: new,
             number,
             until: Time::MAX,
-            release: own.max(carried),
+            release: own.join(carried.unwrap_or_default()),
+            block: who.block,
         });
         self.thread(who).seen.insert(place, number);
     }
 
     /// The reading half of an atomic, before its write: it reads the last value ("Atomicity").
-    pub fn read_last(&mut self, who: Who, place: Place, order: Order) {
+    pub fn read_last(&mut self, who: Who, place: Place, how: How) {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let last = self.history(place).and_then(|h| h.versions.last().copied());
         if let Some(last) = last {
-            self.learn(who, place, last, order);
+            self.learn(who, place, last, how);
         }
     }
 
     /// A strong load. What it returns if not the last value.
-    pub fn read(&mut self, who: Who, place: Place, order: Order) -> Option<Older> {
+    pub fn read(&mut self, who: Who, place: Place, how: How) -> Option<Older> {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let horizon = self.horizon(who);
         let seen = self.thread(who).seen.get(&place).copied().unwrap_or(0);
@@ -271,7 +333,7 @@ impl OlderValues {
             .iter()
             .find(|v| v.number >= seen && v.until > horizon);
         let chosen = *oldest.filter(|_| wanted).unwrap_or(&last);
-        self.learn(who, place, chosen, order);
+        self.learn(who, place, chosen, how);
         if chosen.number == last.number {
             return None;
         }
@@ -283,30 +345,40 @@ impl OlderValues {
         })
     }
 
-    fn learn(&mut self, who: Who, place: Place, version: Version, order: Order) {
+    fn learn(&mut self, who: Who, place: Place, version: Version, how: How) {
         let thread = self.thread(who);
         let seen = thread.seen.entry(place).or_default();
         *seen = version.number.max(*seen);
-        thread.pending = thread.pending.max(version.release);
-        if order.acquires() {
+        let pending = &mut thread.pending;
+        if version.block == who.block {
+            pending.own = pending.own.max(version.release.near);
+        }
+        let far = version.block != who.block;
+        pending.all = pending.all.max(version.release.of(far));
+        if how.order.acquires() {
             // An acquire operation also completes the pattern of the relaxed reads before it.
-            thread.horizon = thread.horizon.max(thread.pending);
+            thread.acquire(how.wide);
         }
     }
 
-    /// A fence of one thread.
-    pub fn fence(&mut self, who: Who, order: FenceOrder) {
+    /// A fence of one thread; `wide` if it reaches beyond the block.
+    pub fn fence(&mut self, who: Who, order: FenceOrder, wide: bool) {
         let (now, last_sc) = (self.now, self.last_sc);
+        let resident = self.residents.entry(who.block).or_default();
+        let known = resident.last_sc.max(if wide { last_sc } else { 0 });
+        if order == FenceOrder::Sc {
+            resident.last_sc = now;
+            self.last_sc = if wide { now } else { last_sc };
+        }
         let thread = self.thread(who);
         if order != FenceOrder::Release {
-            thread.horizon = thread.horizon.max(thread.pending);
+            thread.acquire(wide);
         }
         if order != FenceOrder::Acquire {
-            thread.released = now;
+            thread.released.raise(now, wide);
         }
         if order == FenceOrder::Sc {
-            thread.horizon = thread.horizon.max(last_sc);
-            self.last_sc = now;
+            thread.horizon = thread.horizon.max(known);
         }
     }
 
@@ -323,11 +395,13 @@ impl OlderValues {
     }
 }
 
-/// How something is written.
+/// How something is accessed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Write {
+pub(crate) struct How {
     /// Its ordering.
     pub order: Order,
+    /// Whether its scope reaches beyond the block.
+    pub wide: bool,
     /// By a read-modify-write.
     pub reads: bool,
 }

@@ -274,7 +274,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Op::Fence(order, scope) => {
                     if self.older.is_some() {
-                        self.fence_for_older(block.id, w, active, *order);
+                        self.fence_for_older(block.id, w, active, (*order, *scope));
                     }
                     if active != 0 && O::WATCHES {
                         self.observer

@@ -91,10 +91,7 @@ impl<O: Observer> Core<'_, O> {
             let new = self
                 .held(block, space, at, place.bytes, l)
                 .unwrap_or_default();
-            let how = Write {
-                order: op.order,
-                reads: false,
-            };
+            let how = How::of(op.order, op.scope, false);
             older.write(who, place, old, new, how);
         }
         self.older = Some(older);
@@ -137,7 +134,7 @@ impl<O: Observer> Core<'_, O> {
                         warp: w,
                         lane: LaneId(l as u8),
                     };
-                    if let Some(found) = older.read(who, place, op.order) {
+                    if let Some(found) = older.read(who, place, How::of(op.order, op.scope, true)) {
                         store_register(&mut block.warps[w], op, k, l, [found.value, 0]);
                         initial += u8::from(found.initial);
                         given = true;
@@ -161,7 +158,7 @@ impl<O: Observer> Core<'_, O> {
         block: BlockId,
         w: usize,
         lanes: Mask,
-        order: FenceOrder,
+        (order, scope): (FenceOrder, Scope),
     ) {
         let Some(older) = &mut self.older else { return };
         older.tick();
@@ -173,6 +170,7 @@ impl<O: Observer> Core<'_, O> {
                     lane: LaneId(l as u8),
                 },
                 order,
+                scope > Scope::Cta,
             );
         }
     }
@@ -191,6 +189,16 @@ impl<O: Observer> Core<'_, O> {
     }
 }
 
+impl How {
+    fn of(order: Order, scope: Scope, reads: bool) -> How {
+        How {
+            order,
+            wide: scope > Scope::Cta,
+            reads,
+        }
+    }
+}
+
 impl OlderValues {
     /// An atomic of one lane: what it read, and what it wrote if it did.
     pub(super) fn atomic(
@@ -205,12 +213,9 @@ impl OlderValues {
             self.wide_access(place.block, place.at, place.bytes);
             return;
         }
-        self.read_last(who, place, op.order);
+        let how = How::of(op.order, op.scope, true);
+        self.read_last(who, place, how);
         if let Some(new) = new {
-            let how = Write {
-                order: op.order,
-                reads: true,
-            };
             self.write(who, place, Some(old), new, how);
         }
     }
