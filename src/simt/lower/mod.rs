@@ -287,12 +287,11 @@ impl<'m> Lowering<'m> {
         } = &mut self.program;
         let mut calls: Vec<Vec<Site>> = vec![Vec::new(); functions.len()];
         for i in code.iter() {
-            match &i.op {
-                Op::Call(call) => match call.function {
+            if let Op::Call(call) = &i.op {
+                match call.function {
                     Some(f) => calls[f as usize].push(i.site),
                     None => return, // through a pointer, perhaps to any of them
-                },
-                _ => {}
+                }
             }
         }
         let mut end = code.len();
