@@ -12,7 +12,7 @@
 //! which barrier of a kernel orders what; and over correct kernels it is a test of the detectors, for a needed
 //! barrier whose removal nobody notices is a bug that would be missed.
 //!
-//! What it can't see: a fence that is only needed in executions that are not sequentially consistent (see [`operator`]), inputs that
+//! What it can't see: what a fence between strong accesses keeps out of the results of a kernel that has no oracle, inputs that
 //! were not tried, and anything that the compiler would do differently if the source itself were changed.
 
 pub mod case;
