@@ -304,7 +304,7 @@ impl Reference {
         self.operations.push(new);
     }
 
-    /// "Scope and applicability of the model": it does not apply to `ld.global.nc`. A byte that this launch has
+    /// `ld.global.nc` is not coherent (PTX ISA, "ld.global.nc"). A byte that this launch has
     /// written may have its old value there, however the two are ordered.
     fn read_stale(&mut self, new: &Operation) {
         let place = new.location;

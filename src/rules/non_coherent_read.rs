@@ -35,5 +35,5 @@
 //!
 //! ## Reference
 //!
-//! PTX ISA, "ld.global.nc", "ldu", and "Scope and applicability of the model": the memory consistency model does not apply to
-//! `ld.global.nc`. CUDA C++ Programming Guide, "Read-Only Data Cache Load Function", "Read/Write Coherency".
+//! PTX ISA, "ld.global.nc" (`.nc`: non-coherent), "ldu". CUDA C++ Programming Guide, "Read-Only Data Cache Load Function",
+//! "Read/Write Coherency".

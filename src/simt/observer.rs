@@ -140,8 +140,8 @@ pub struct Access<'a> {
     pub elements: u32,
     /// Read, write, both.
     pub kind: AccessKind,
-    /// A read through the non-coherent cache (`ld.global.nc`, `ldu.global`): the memory
-    /// consistency model does not apply to it (PTX ISA, "Scope and applicability of the model").
+    /// A read through the non-coherent cache (`ld.global.nc`, `ldu.global`): what the launch has written it need
+    /// not see, however the two are ordered (PTX ISA, "ld.global.nc").
     pub non_coherent: bool,
     /// Its ordering.
     pub order: Order,
