@@ -3,7 +3,7 @@
 //! `cargo bench --bench diff` prints the time of each step.
 
 use divan::Bencher;
-use racetrap::ptxdiff::{FunctionDiff, Unit};
+use ptxdiff::{FunctionDiff, Unit};
 
 fn main() {
     divan::main();

@@ -4,11 +4,11 @@
 //! on all cores. The same kernels in OpenCL run under Oclgrind with
 //! `benches/oclgrind.sh`, which prints the ratios side by side.
 
+use detect::Detectors;
 use divan::Bencher;
-use racetrap::detect::Detectors;
-use racetrap::ptx::parser::parse;
-use racetrap::simt::observer::{Blind, Observer};
-use racetrap::simt::*;
+use ptx::parser::parse;
+use simt::observer::{Blind, Observer};
+use simt::*;
 
 /// A kernel with its input.
 struct Setup {

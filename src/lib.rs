@@ -8,12 +8,12 @@
 //!    schedule from a seed; for somebody's own kernel [`cli`]'s `check` does, with the help of [`toolchain`].
 //! 2. **PTX**: [`ptx::parse`] makes a syntax tree of what the compiler wrote.
 //! 3. **Program**: [`simt::Program::lower`] decodes the tree, once.
-//! 4. **Run**: a [`backend::Session`] launches it on a simulated [`simt::Device`], under a
+//! 4. **Run**: a [`session::Session`] launches it on a simulated [`simt::Device`], under a
 //!    [`simt::ScheduleSpec`], watched through [`simt::observer::Observer`].
 //! 5. **Findings**: [`detect`] judges what it sees by the PTX memory model and says what it found in the
-//!    words of [`finding`] and [`rules`].
-//! 6. **Verdict**: [`expect`] matches findings with the tags on the kernel's lines; [`report`] words and
-//!    renders them; [`exit`] has the exit codes.
+//!    words of [`detect::finding`] and [`detect::rules`].
+//! 6. **Verdict**: [`catalog::expect`] matches findings with the tags on the kernel's lines; [`report`] words and
+//!    renders them; [`report::exit`] has the exit codes.
 //!
 //! Beside this way, [`ptxdiff`] compares two kernels' PTX and names what the compiler did, for [`cli`]'s `diff` and for what cases say
 //! of their PTX ([`catalog::compiled`]).
@@ -30,8 +30,8 @@
 //! # From a program
 //!
 //! ```
-//! use racetrap::backend::{Options, Session};
-//! use racetrap::simt::{Dim3, Launch, Program};
+//! use session::{Options, Session};
+//! use simt::{Dim3, Launch, Program};
 //!
 //! let ptx = "
 //!     .version 8.0
@@ -43,7 +43,7 @@
 //!         st.global.u32 [%a], 1;   // by every thread
 //!         ret;
 //!     }";
-//! let module = racetrap::ptx::parse(ptx)?;
+//! let module = ptx::parse(ptx)?;
 //! let program = Program::lower(&module, ptx, "write")?;
 //! let mut session = Session::new(Options::default());
 //! let out = session.device().alloc(4, "out")?;
@@ -60,24 +60,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod backend;
-pub mod catalog;
-pub mod claims;
+#[doc(hidden)]
 pub mod cli;
-pub mod conformance;
-pub mod counters;
-pub mod detect;
-pub mod device;
-pub mod evidence;
-pub mod exit;
-pub mod expect;
-pub mod finding;
-pub mod matrix;
-pub mod mutate;
-pub mod ptx;
-pub mod ptxdiff;
-pub mod report;
-pub mod rules;
-pub mod sanitizer;
-pub mod simt;
-pub mod toolchain;

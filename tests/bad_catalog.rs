@@ -1,9 +1,9 @@
 //! Every mistake that a catalogue's files can have, and the message that it gets.
 
+use catalog::load::Catalog;
+use catalog::pinned::Pin;
+use catalog::tree::Tree;
 use insta::assert_snapshot;
-use racetrap::catalog::load::Catalog;
-use racetrap::catalog::pinned::Pin;
-use racetrap::catalog::tree::Tree;
 use std::path::Path;
 
 const KERNEL: &str = "\

@@ -4,7 +4,7 @@
 fn the_schema_is_current() {
     let committed = include_str!("../cases/schema.json");
     assert!(
-        committed == racetrap::catalog::case::schema(),
+        committed == catalog::case::schema(),
         "cases/schema.json is stale; renew it with `cargo run -- catalog renew`"
     );
 }

@@ -1,15 +1,15 @@
 //! Claims: each is decided as its file says, and what makes no sense is told.
 
+use catalog::load::Catalog;
+use catalog::runner;
+use catalog::tree::Tree;
+use catalog::trial::Settings;
+use claims::claim::claims;
+use claims::decide::to_try;
+use claims::time::Times;
+use claims::{Decided, Facts, Ruling, decide, show};
+use evidence::Evidence;
 use insta::assert_snapshot;
-use racetrap::catalog::load::Catalog;
-use racetrap::catalog::runner;
-use racetrap::catalog::tree::Tree;
-use racetrap::catalog::trial::Settings;
-use racetrap::claims::claim::claims;
-use racetrap::claims::decide::to_try;
-use racetrap::claims::time::Times;
-use racetrap::claims::{Decided, Facts, Ruling, decide, show};
-use racetrap::evidence::Evidence;
 use std::path::Path;
 
 fn decided(catalog: &Catalog, times: Option<&Times>, evidence: Option<&Evidence>) -> Vec<Decided> {
@@ -39,7 +39,7 @@ fn every_claim_is_decided_as_its_file_says() {
 fn without_a_gpu_claims_about_it_are_undecided() {
     let catalog = Catalog::embedded().unwrap();
     for decision in decided(&catalog, None, None) {
-        let needs = |p: &racetrap::claims::claim::Prediction| p.gpu.is_some() || p.time.is_some();
+        let needs = |p: &claims::claim::Prediction| p.gpu.is_some() || p.time.is_some();
         let open = decision.claim.predicts.iter().any(needs);
         assert_eq!(
             decision.ruling == Ruling::Undecided,

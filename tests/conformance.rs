@@ -1,17 +1,17 @@
 //! The programs that compare the simulator with hardware: they are the same everywhere, they are PTX, the simulator
 //! runs them all, and what it gives is what a GPU gave.
 
-use racetrap::backend::{Options, Session};
-use racetrap::conformance::Generator;
-use racetrap::conformance::build::{BLOCK, ENTRY, GRID, Program};
-use racetrap::conformance::family::Family;
-use racetrap::conformance::recording::{Recording, identity};
-use racetrap::conformance::session::{Against, How, run};
-use racetrap::simt::{Dim3, Launch};
-use racetrap::toolchain::find_program;
+use evidence::conformance::Generator;
+use evidence::conformance::build::{BLOCK, ENTRY, GRID, Program};
+use evidence::conformance::family::Family;
+use evidence::conformance::recording::{Recording, identity};
+use evidence::conformance::session::{Against, How, run};
+use session::{Options, Session};
+use simt::{Dim3, Launch};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use toolchain::find_program;
 
 /// As many as are recorded.
 const PROGRAMS: u32 = 2400;
@@ -113,8 +113,8 @@ fn no_program_has_a_race() {
         .unwrap();
     for number in [warp, atomic].into_iter().chain(first..first + 40) {
         let program = generator.program(number);
-        let module = racetrap::ptx::parse(&program.ptx).unwrap();
-        let kernel = racetrap::simt::Program::lower(&module, &program.ptx, ENTRY).unwrap();
+        let module = ptx::parse(&program.ptx).unwrap();
+        let kernel = simt::Program::lower(&module, &program.ptx, ENTRY).unwrap();
         let mut session = Session::new(Options::default());
         let input = program.input_bytes();
         let from = session.device().alloc(input.len() as u64, "in").unwrap();

@@ -13,13 +13,13 @@
 //! | `RACETRAP_TOOL=NAME` | the tool that this process runs under |
 //! | `RACETRAP_RECEIPT=FILE` | where to write the receipt then |
 
+use catalog::load::{Catalog, Entry};
+use catalog::native::{self, Settings};
+use catalog::trial;
+use device::client::Client;
+use device::job::DeviceInfo;
+use device::receipt::Receipt;
 use libtest_mimic::{Arguments, Failed, Trial};
-use racetrap::catalog::load::{Catalog, Entry};
-use racetrap::catalog::native::{self, Settings};
-use racetrap::catalog::trial;
-use racetrap::device::client::Client;
-use racetrap::device::job::DeviceInfo;
-use racetrap::device::receipt::Receipt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};

@@ -2,8 +2,8 @@
 //! answer is told apart, and none of them leaves anything running.
 #![cfg(unix)]
 
-use racetrap::device::client::{Client, ClientError, RunJob as _};
-use racetrap::device::job::{Job, Reply};
+use device::client::{Client, ClientError, RunJob as _};
+use device::job::{Job, Reply};
 use std::time::{Duration, Instant};
 
 const DONE: &str = r#"{"done":{"buffers":["AQI="],"printed":"","nanoseconds":[5],"device":{"name":"none","driver":"1","compute_capability":[9,0]}}}"#;

@@ -2,9 +2,9 @@
 //! printed, errors by name and place.
 #![cfg(all(target_os = "linux", feature = "device"))]
 
-use racetrap::device::client::{Client, ClientError, RunJob as _, program};
-use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{Buffer, Bytes, Done, Job, Launch, Param, Place, Reply, Step};
+use device::client::{Client, ClientError, RunJob as _, program};
+use device::error::{At, DeviceError};
+use device::job::{Buffer, Bytes, Done, Job, Launch, Param, Place, Reply, Step};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

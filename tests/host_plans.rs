@@ -1,14 +1,14 @@
 //! Host programs: what a session says of operations that streams, events and the host's waiting order or don't, and what a plan
 //! that makes no sense is told.
 
+use catalog::load::Catalog;
+use catalog::tree::Tree;
+use detect::rules::Rule;
 use insta::assert_snapshot;
-use racetrap::backend::{Command, Independence, Options, Order, Outcome, Session, StreamKind};
-use racetrap::catalog::load::Catalog;
-use racetrap::catalog::tree::Tree;
-use racetrap::ptx::parse;
-use racetrap::rules::Rule;
-use racetrap::simt::{Dim3, Launch, Program, ScheduleSpec, Stop};
+use ptx::parse;
 use rstest::rstest;
+use session::{Command, Independence, Options, Order, Outcome, Session, StreamKind};
+use simt::{Dim3, Launch, Program, ScheduleSpec, Stop};
 use std::path::Path;
 
 /// Kernels of one thread with one pointer.
@@ -109,7 +109,7 @@ fn run_on(steps: &[Does], streams: &[StreamKind], schedule: ScheduleSpec) -> Out
     let sequence = order.sequence(&schedule);
     let options = Options {
         schedule,
-        limits: racetrap::simt::Limits {
+        limits: simt::Limits {
             steps: 1000,
             ..Default::default()
         },
@@ -156,7 +156,7 @@ fn found(steps: &[Does]) -> Vec<(Rule, u32, u32)> {
     let all = SCHEDULES.map(|schedule| {
         let outcome = run(steps, schedule);
         assert_eq!(outcome.stopped, None);
-        let ends = |f: &racetrap::finding::Finding| (f.rule, f.ends[1].launch, f.ends[0].launch);
+        let ends = |f: &detect::finding::Finding| (f.rule, f.ends[1].launch, f.ends[0].launch);
         outcome.findings.iter().map(ends).collect::<Vec<_>>()
     });
     assert_eq!(all[0], all[1]);
@@ -260,7 +260,7 @@ fn the_default_stream_orders_blocking_streams_alone(
         [Kernel("write", 1), Kernel("read", 0)],
     ] {
         let outcome = run_on(&steps, kinds, ScheduleSpec::LaneByLane);
-        let ends = |f: &racetrap::finding::Finding| (f.rule, f.ends[1].launch, f.ends[0].launch);
+        let ends = |f: &detect::finding::Finding| (f.rule, f.ends[1].launch, f.ends[0].launch);
         let found: Vec<_> = outcome.findings.iter().map(ends).collect();
         assert_eq!(found, expected);
     }

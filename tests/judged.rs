@@ -15,13 +15,13 @@
 //! Each kernel is checked as `racetrap check` does by itself, and once more under each of several
 //! schedules. Every finding must have its tag, and every tag must be hit by the first check alone.
 
+use catalog::annotation::{Fault, Home, Tag, parse};
+use catalog::expect::Expected;
+use catalog::machine::{Seen, SeenEnd};
 use clap::Parser;
-use racetrap::catalog::annotation::{Fault, Home, Tag, parse};
-use racetrap::catalog::machine::{Seen, SeenEnd};
+use detect::rules::{Level, Rule};
 use racetrap::cli::check::{CheckArgs, Checked, Found, check};
-use racetrap::exit;
-use racetrap::expect::Expected;
-use racetrap::rules::{Level, Rule};
+use report::exit;
 use rstest::rstest;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 //! verdict it must get, at every placement of the threads, with every fence and
 //! qualifier weakened or left out.
 
-use racetrap::backend::{Options, Session};
-use racetrap::ptx::parser::parse;
-use racetrap::rules::Rule;
-use racetrap::simt::{Dim3, Launch, Program, entries};
+use detect::rules::Rule;
+use ptx::parser::parse;
+use session::{Options, Session};
+use simt::{Dim3, Launch, Program, entries};
 use std::collections::BTreeSet;
 
 /// Where the threads of a test are.

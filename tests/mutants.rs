@@ -4,9 +4,9 @@
 //! This tests the detectors, as much as the cases: a barrier that is needed, and whose removal nobody notices, is a bug that
 //! would be missed. `racetrap mutate CASE -v` shows the same.
 
+use catalog::load::{Catalog, Entry};
 use libtest_mimic::{Arguments, Failed, Trial};
-use racetrap::catalog::load::{Catalog, Entry};
-use racetrap::mutate::case::{Settings, judge};
+use mutate::case::{Settings, judge};
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -156,7 +156,7 @@ fn redundant_in_judged_kernels() {
             .map(|m| format!("{name}:{}: {}", m["line"], m["change"].as_str().unwrap()))
             .collect()
     };
-    let found = racetrap::catalog::runner::parallel(kernels.len(), 4, &|k| tried(&kernels[k]));
+    let found = catalog::runner::parallel(kernels.len(), 4, &|k| tried(&kernels[k]));
     assert!(found.len() >= 70);
     insta::assert_snapshot!(found.concat().join("\n"));
 }

@@ -1,17 +1,17 @@
 //! The mutation operators on small PTX: what each makes of an instruction, that it still runs, that `ptxas` takes it, and that
 //! a plain operation gives what the atomic one gives where there is one thread.
 
+use catalog::equivalent::Equivalent;
+use catalog::load::Catalog;
+use mutate::case::{Settings, judge};
+use mutate::operator::mutations;
+use mutate::site::Edit;
+use mutate::{Change, Kind, Mutant, Unit, mutants, mutated};
 use proptest::prelude::*;
-use racetrap::catalog::load::Catalog;
-use racetrap::mutate::case::{Settings, judge};
-use racetrap::mutate::explain::Equivalent;
-use racetrap::mutate::operator::mutations;
-use racetrap::mutate::site::Edit;
-use racetrap::mutate::{Change, Kind, Mutant, Unit, mutants, mutated};
-use racetrap::ptx::ast::{Instruction, Item, Module, Stmt};
-use racetrap::ptx::{parse, print};
-use racetrap::simt::observer::Blind;
-use racetrap::simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, launch};
+use ptx::ast::{Instruction, Item, Module, Stmt};
+use ptx::{parse, print};
+use simt::observer::Blind;
+use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, launch};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
@@ -155,7 +155,7 @@ fn every_mutant_can_be_run() {
 
 #[test]
 fn ptxas_takes_every_replacement() {
-    let Ok(ptxas) = racetrap::toolchain::find_program("ptxas") else {
+    let Ok(ptxas) = toolchain::find_program("ptxas") else {
         println!("not checked: there is no ptxas; ci/cuda-toolkit.sh installs one");
         return;
     };
@@ -349,7 +349,7 @@ fn copies_of_a_place_are_changed_together() {
     let catalog = Catalog::embedded().unwrap_or_else(|e| panic!("{e}"));
     let source = catalog.tree.text("kernels/scan/warp.sm_90.ptx").unwrap();
     let module = parse(source).unwrap();
-    let entry = racetrap::simt::entries(&module)
+    let entry = simt::entries(&module)
         .into_iter()
         .find(|e| e.contains("syncwarp"))
         .unwrap();
@@ -403,7 +403,7 @@ fn explanations_must_be_true() {
             "no mutant is a `remove-fence` at a line with `load(in, n);`, which the case explains",
         ]
     );
-    assert_eq!(code, racetrap::exit::FINDINGS);
+    assert_eq!(code, report::exit::FINDINGS);
     let (problems, code) = explained("barrier/named-in-order", &[(barrier, "\"r\"(first)")]);
     assert_eq!(
         problems,
@@ -411,9 +411,9 @@ fn explanations_must_be_true() {
             "kernels/barrier/stuck.cu:33: barrier removed: nothing noticed in 24 runs, and the case does not explain why"
         ]
     );
-    assert_eq!(code, racetrap::exit::FINDINGS);
+    assert_eq!(code, report::exit::FINDINGS);
     let (problems, code) = explained("barrier/outside-condition", &[]);
-    assert_eq!((problems.len(), code), (0, racetrap::exit::OK));
+    assert_eq!((problems.len(), code), (0, report::exit::OK));
 }
 
 #[test]

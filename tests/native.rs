@@ -1,17 +1,15 @@
 //! Judging a case by its results, with the simulator in the GPU's place: jobs are made, done and compared as on a GPU.
 
-use racetrap::backend::{self, Command, Options, Order, Session};
-use racetrap::catalog::load::{Catalog, Entry};
-use racetrap::catalog::native::{self, Native, Settings, probe};
-use racetrap::device::client::{ClientError, RunJob};
-use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{
-    Buffer, DeviceInfo, Done, Job, Launch, Param, Place, Reply, Step, StreamKind,
-};
-use racetrap::ptx::parse;
-use racetrap::report::Verdict;
-use racetrap::rules::Rule;
-use racetrap::simt::{Dim3, Limits, Program, ScheduleSpec, Stop};
+use catalog::load::{Catalog, Entry};
+use catalog::native::{self, Native, Settings, probe};
+use detect::rules::Rule;
+use device::client::{ClientError, RunJob};
+use device::error::{At, DeviceError};
+use device::job::{Buffer, DeviceInfo, Done, Job, Launch, Param, Place, Reply, Step, StreamKind};
+use ptx::parse;
+use report::Verdict;
+use session::{self, Command, Options, Order, Session};
+use simt::{Dim3, Limits, Program, ScheduleSpec, Stop};
 use std::time::Duration;
 
 /// Does jobs on the simulator.
@@ -112,7 +110,7 @@ impl RunJob for Simulated {
                 params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
             }
             let dim = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-            let how = racetrap::simt::Launch {
+            let how = simt::Launch {
                 grid: dim(launch.grid),
                 block: dim(launch.block),
                 dynamic_shared: launch.shared,
@@ -164,9 +162,9 @@ impl RunJob for Simulated {
 fn order(job: &Job) -> Order {
     let streams = job.streams.keys().last().map_or(0, |last| last + 1);
     let kind = |stream: usize| match job.streams.get(&stream) {
-        None => backend::StreamKind::NonBlocking,
-        Some(StreamKind::Blocking) => backend::StreamKind::Blocking,
-        Some(StreamKind::Legacy) => backend::StreamKind::Legacy,
+        None => session::StreamKind::NonBlocking,
+        Some(StreamKind::Blocking) => session::StreamKind::Blocking,
+        Some(StreamKind::Legacy) => session::StreamKind::Legacy,
     };
     let commands: Vec<_> = job.steps.iter().map(command).collect();
     Order::new(&commands, &(0..streams).map(kind).collect::<Vec<_>>())
@@ -329,8 +327,8 @@ fn a_tool_gets_few_runs_and_no_shrinking() {
 
 #[test]
 fn the_largest_ptx_that_the_gpu_can_run_is_chosen() {
-    use racetrap::catalog::gpu::ptx;
-    use racetrap::catalog::machine::Prepared;
+    use catalog::gpu::ptx;
+    use catalog::machine::Prepared;
     let catalog = Catalog::embedded().unwrap();
     let entry = catalog.find("vector/add").unwrap();
     let prepared = Prepared::new(&catalog, entry).unwrap();

@@ -5,9 +5,9 @@
 //! a block of its own, so all operations on one place are morally strong with each other.
 
 use proptest::prelude::*;
-use racetrap::backend::{Options, Session};
-use racetrap::ptx::parser::parse;
-use racetrap::simt::{Dim3, Launch, Program, ScheduleSpec, entries};
+use ptx::parser::parse;
+use session::{Options, Session};
+use simt::{Dim3, Launch, Program, ScheduleSpec, entries};
 use std::collections::BTreeSet;
 
 /// An operation of a thread.

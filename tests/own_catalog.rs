@@ -3,9 +3,9 @@
 mod common;
 
 use common::racetrap;
-use racetrap::toolchain::Nvcc;
 use std::fs;
 use std::path::Path;
+use toolchain::Nvcc;
 
 const CONTRIBUTING: &str = include_str!("../CONTRIBUTING.md");
 

@@ -1,14 +1,14 @@
 //! The pinned PTX belongs to its sources; where the pinning compiler is installed, it still makes
 //! the same PTX of them.
 
-use racetrap::catalog::load::Catalog;
-use racetrap::catalog::pinned::{compiler_version, pinned, pins, verify};
-use racetrap::catalog::refused::{diagnostics, errors};
-use racetrap::catalog::renew::{compile, refuse};
-use racetrap::catalog::tree::Tree;
-use racetrap::toolchain::Nvcc;
+use catalog::load::Catalog;
+use catalog::pinned::{compiler_version, pinned, pins, verify};
+use catalog::refused::{diagnostics, errors};
+use catalog::renew::{compile, refuse};
+use catalog::tree::Tree;
 use rstest::rstest;
 use std::path::{Path, PathBuf};
+use toolchain::Nvcc;
 
 fn catalog() -> Catalog {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -58,9 +58,8 @@ fn compiles_to_what_is_pinned(#[files("kernels/**/*.cu")] path: PathBuf) {
     let catalog = catalog();
     let pins = pins(&catalog);
     let Some((pin, _)) = pins.values().find(|(pin, _)| pin.source == source) else {
-        let refused = |e: &&racetrap::catalog::load::Entry| {
-            e.kernel_file() == source && e.case.refusal().is_some()
-        };
+        let refused =
+            |e: &&catalog::load::Entry| e.kernel_file() == source && e.case.refusal().is_some();
         let refused = catalog.cases.iter().find(refused);
         assert!(refused.is_some(), "{source} is neither pinned nor refused");
         return;

@@ -6,8 +6,8 @@
 //! kernels' headers hold the launches; their PTX is pinned, so that neither a compiler nor a GPU is needed.
 
 use Incumbent::{Sees, Silent};
-use racetrap::exit;
-use racetrap::rules::{Level, Rule};
+use detect::rules::{Level, Rule};
+use report::exit;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;

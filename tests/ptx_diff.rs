@@ -1,10 +1,10 @@
-//! `racetrap::ptxdiff` on what compilers wrote and on pairs made for each effect.
+//! `ptxdiff` on what compilers wrote and on pairs made for each effect.
 
 mod pairs;
 
 use pairs::{between, diffs, effects, module, module_with, shows};
-use racetrap::ptxdiff::effect::Effect;
-use racetrap::ptxdiff::{FunctionDiff, Side, Unit};
+use ptxdiff::effect::Effect;
+use ptxdiff::{FunctionDiff, Side, Unit};
 
 fn pinned(file: &str) -> Unit {
     let path = format!("{}/kernels/{file}", env!("CARGO_MANIFEST_DIR"));

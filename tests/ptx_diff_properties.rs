@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use racetrap::ptx::ast::*;
-use racetrap::ptxdiff::report::{Cell, FunctionReport, RowKind};
-use racetrap::ptxdiff::{FunctionDiff, Side, Unit};
+use ptx::ast::*;
+use ptxdiff::report::{Cell, FunctionReport, RowKind};
+use ptxdiff::{FunctionDiff, Side, Unit};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
@@ -270,7 +270,7 @@ fn names_and_layout_change_nothing() {
                 names: HashMap::new(),
             }
             .module(&mut module);
-            let shuffled = racetrap::ptx::print(&module);
+            let shuffled = ptx::print(&module);
             let b = Unit::parse(shuffled).unwrap();
             prop_assert_eq!(differences(&a, &b), [""; 0], "{}", name);
             Ok(())

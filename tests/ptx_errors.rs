@@ -1,6 +1,6 @@
 //! What the parser says about texts that are not PTX.
 
-use racetrap::ptx::{self, ParseErrorKind};
+use ptx::{self, ParseErrorKind};
 
 /// Typical mistakes, each in the smallest text that shows it.
 const MISTAKES: &[(&str, &str)] = &[

@@ -1,10 +1,10 @@
 //! What cases say of their PTX holds, on every pinned target; and what does not hold is told with its lines.
 
-use racetrap::catalog::case::Case;
-use racetrap::catalog::compiled::{PtxCheck, checks, checks_with};
-use racetrap::catalog::load::{Catalog, from_yaml};
-use racetrap::catalog::pinned::TARGETS;
-use racetrap::catalog::tree::Tree;
+use catalog::case::Case;
+use catalog::compiled::{PtxCheck, checks, checks_with};
+use catalog::load::{Catalog, from_yaml};
+use catalog::pinned::TARGETS;
+use catalog::tree::Tree;
 use std::path::Path;
 
 fn catalog() -> Catalog {
@@ -61,10 +61,7 @@ fn other_ptx_can_be_given() {
     let catalog = catalog();
     let entry = catalog.find("scan/warp/plain-pointer").unwrap();
     let error = checks_with(&catalog, entry, "sm_90", &mut |entry| {
-        Err(racetrap::catalog::compiled::NoPtx(format!(
-            "no PTX of {}",
-            entry.id
-        )))
+        Err(catalog::compiled::NoPtx(format!("no PTX of {}", entry.id)))
     });
     assert_eq!(
         error.unwrap_err().to_string(),

@@ -2,8 +2,8 @@
 
 mod ptx_samples;
 
-use racetrap::ptx::ast::*;
-use racetrap::ptx::{self, Cfg, Declared, Flat, ScopeId};
+use ptx::ast::*;
+use ptx::{self, Cfg, Declared, Flat, ScopeId};
 
 const SOURCE: &str = "
 .version 8.0

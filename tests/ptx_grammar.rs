@@ -1,7 +1,7 @@
 //! The grammar, chapter by chapter of the PTX ISA: each text is in the printer's
 //! layout, so that parsing and printing it must give it back.
 
-use racetrap::ptx::{
+use ptx::{
     self,
     ast::*,
     constant::{Constant, evaluate_operand},

@@ -2,7 +2,7 @@
 
 mod ptx_samples;
 
-use racetrap::ptx::{self, Flat, ast::*};
+use ptx::{self, Flat, ast::*};
 
 fn functions(module: &Module) -> impl Iterator<Item = &Function> {
     module.items.iter().filter_map(|item| match item {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use proptest::prelude::*;
-use racetrap::ptx;
+use ptx;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
@@ -52,7 +52,7 @@ fn deep_expressions_print_no_deeper_than_they_were() {
 
 #[test]
 fn printed_samples_assemble_to_the_same_machine_code() {
-    let Ok(ptxas) = racetrap::toolchain::find_program("ptxas") else {
+    let Ok(ptxas) = toolchain::find_program("ptxas") else {
         println!("not checked: there is no ptxas; ci/cuda-toolkit.sh installs one");
         return;
     };

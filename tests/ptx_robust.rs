@@ -4,7 +4,7 @@
 mod ptx_samples;
 
 use proptest::prelude::*;
-use racetrap::ptx::{self, Cfg, Flat, SourceMap, ast::*};
+use ptx::{self, Cfg, Flat, SourceMap, ast::*};
 
 /// Everything that is done with a file. Panics are the failures looked for.
 fn exercise(bytes: &[u8]) -> Result<(), TestCaseError> {

@@ -1,6 +1,6 @@
 //! Source locations of pinned PTX, against the sources beside it.
 
-use racetrap::ptx::{self, Flat, SourceMap, ast::*};
+use ptx::{self, Flat, SourceMap, ast::*};
 
 const SAMPLES: [(&str, &str); 6] = [
     (

@@ -1,12 +1,12 @@
 //! What compute-sanitizer really wrote (`sanitizer/recordings/`), read and judged.
 
-use racetrap::catalog::load::Catalog;
-use racetrap::evidence::{Detector, Evidence, Observation};
-use racetrap::report::Verdict;
-use racetrap::sanitizer::recording::without_folders;
-use racetrap::sanitizer::{
+use catalog::load::Catalog;
+use evidence::sanitizer::recording::without_folders;
+use evidence::sanitizer::{
     Judgement, Kind, Record, Recording, Severity, Tool, Trouble, judge, log, xml,
 };
+use evidence::{Detector, Evidence, Observation};
+use report::Verdict;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;

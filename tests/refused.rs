@@ -1,12 +1,12 @@
 //! Kernels that the compiler must refuse: what it said when it was pinned is what the case expects, on the lines that the
 //! kernel tags; and the mistakes that such a case can have. Whether a compiler still says it is `tests/pinned_ptx.rs`'s question.
 
+use catalog::load::Catalog;
+use catalog::refused::Diagnostics;
+use catalog::tree::Tree;
+use catalog::trial::{self, Settings};
 use insta::assert_snapshot;
-use racetrap::catalog::load::Catalog;
-use racetrap::catalog::refused::Diagnostics;
-use racetrap::catalog::tree::Tree;
-use racetrap::catalog::trial::{self, Settings};
-use racetrap::report::Verdict;
+use report::Verdict;
 use std::path::Path;
 
 #[test]
@@ -144,7 +144,7 @@ fn what_the_compiler_said_is_pinned() {
     let of = Diagnostics::new(&catalog.find("fill/refused").unwrap().case);
     let errors = |tree: &Tree| {
         let catalog = Catalog::without_ptx(tree.clone(), Path::new("somewhere")).unwrap();
-        let errors = racetrap::catalog::pinned::verify(&catalog);
+        let errors = catalog::pinned::verify(&catalog);
         let errors = errors.iter().map(ToString::to_string);
         errors
             .filter(|e| e.contains("diagnostics"))

@@ -1,8 +1,8 @@
 //! Small kernels through the simulator, from PTX text to results in memory.
 
-use racetrap::ptx::parser::parse;
-use racetrap::simt::observer::Blind;
-use racetrap::simt::*;
+use ptx::parser::parse;
+use simt::observer::Blind;
+use simt::*;
 
 struct Run {
     device: Device,

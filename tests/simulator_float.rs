@@ -2,9 +2,9 @@
 //! forms, register widths and literals that the arithmetic table leaves to the
 //! rest of the simulator.
 
-use racetrap::ptx::parser::parse;
-use racetrap::simt::observer::Blind;
-use racetrap::simt::*;
+use ptx::parser::parse;
+use simt::observer::Blind;
+use simt::*;
 
 /// Runs `body` in each lane of one warp, with its lane number in `%r0` and as a
 /// number in `%f0`, and gives what it leaves in `%d1`.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use racetrap::ptx::{self, Cfg, Flat, SourceMap, ast::Item};
+use ptx::{self, Cfg, Flat, SourceMap, ast::Item};
 
 fuzz_target!(|bytes: &[u8]| {
     let module = match ptx::parse_bytes(bytes) {

@@ -2,7 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use racetrap::ptx;
 
 fuzz_target!(|source: &str| {
     if let Ok(module) = ptx::parse(source) {

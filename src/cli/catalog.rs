@@ -3,14 +3,14 @@
 use super::failure::Failure;
 use super::matrix::{live, newest};
 use super::progress::Progress;
-use crate::catalog::load::Catalog;
-use crate::catalog::renew::{RenewError, renew};
-use crate::claims::{claim, show};
-use crate::exit;
-use crate::matrix::{markdown, totals_markdown};
-use crate::mutate::render::json as mutants;
-use crate::report::json;
+use catalog::load::Catalog;
+use catalog::renew::{RenewError, renew};
+use claims::{claim, show};
 use clap::{Args, Subcommand};
+use evidence::matrix::{markdown, totals_markdown};
+use mutate::render::json as mutants;
+use report::exit;
+use report::json;
 use std::path::{Path, PathBuf};
 
 /// Options of `racetrap catalog`.
@@ -39,7 +39,7 @@ pub fn generated() -> [(&'static str, String); 5] {
     [
         ("cases/claims/schema.json", claim::schema()),
         ("docs/report.schema.json", json::schema()),
-        ("docs/diff.schema.json", crate::ptxdiff::report::schema()),
+        ("docs/diff.schema.json", ptxdiff::report::schema()),
         ("docs/mutate.schema.json", mutants::schema()),
         (REFERENCE, super::reference()),
     ]
@@ -191,7 +191,7 @@ fn write(root: &Path, name: &str, text: &str, written: &mut Vec<String>) -> Resu
 #[cfg(test)]
 mod tests {
     use super::{CLAIMS, README, TABLE, claims_tables, generated, tables};
-    use crate::catalog::load::Catalog;
+    use catalog::load::Catalog;
     use std::path::Path;
 
     fn committed(name: &str) -> String {

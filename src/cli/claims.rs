@@ -4,16 +4,16 @@ use super::failure::Failure;
 use super::matrix::{evidence, newest, tried};
 use super::progress::Progress;
 use super::run::Where;
-use crate::catalog::load::Catalog;
-use crate::catalog::native::probe;
-use crate::claims::claim::{Claim, claims as all_claims};
-use crate::claims::decide::to_try;
-use crate::claims::time::{Times, measure};
-use crate::claims::{Decided, Facts, Ruling, decide, show};
-use crate::device::client::Client;
-use crate::evidence::Evidence;
-use crate::exit;
+use catalog::load::Catalog;
+use catalog::native::probe;
+use claims::claim::{Claim, claims as all_claims};
+use claims::decide::to_try;
+use claims::time::{Times, measure};
+use claims::{Decided, Facts, Ruling, decide, show};
 use clap::{Args, ValueEnum};
+use device::client::Client;
+use evidence::Evidence;
+use report::exit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
         Some(path) => Some(evidence(path)?),
         None => newest()?,
     };
-    let unreadable = |e: crate::claims::time::TimeError| Failure::usage(e.to_string());
+    let unreadable = |e: claims::time::TimeError| Failure::usage(e.to_string());
     let times = match (&args.device, &args.times) {
         (Some(program), _) => Some(taken(&catalog, &claims, program)?),
         (None, Some(path)) => Some(Times::read(path).map_err(|error| {
@@ -133,7 +133,7 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
         .iter()
         .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
     {
-        let near = crate::catalog::nearest(pattern, all.iter().map(|c| c.id.as_str()));
+        let near = catalog::nearest(pattern, all.iter().map(|c| c.id.as_str()));
         let failure = Failure::usage(format!("no claim's name contains `{pattern}`"));
         return Err(match (near, all.is_empty()) {
             (Some(near), _) => failure.help(format!("did you mean `{near}`?")),

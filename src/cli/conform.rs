@@ -1,13 +1,14 @@
 //! `racetrap conform`: the simulator against hardware, value for value.
 
 use super::Failure;
+use super::choice::choice;
 use super::progress::Progress;
-use crate::conformance::Generator;
-use crate::conformance::family::Family;
-use crate::conformance::recording::Recording;
-use crate::conformance::report::report;
-use crate::conformance::session::{Against, How, Ran, recording, run};
-use crate::exit;
+use evidence::conformance::Generator;
+use evidence::conformance::family::Family;
+use evidence::conformance::recording::Recording;
+use evidence::conformance::report::report;
+use evidence::conformance::session::{Against, How, Ran, recording, run};
+use report::exit;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub struct ConformArgs {
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     seed: u64,
     /// Only programs of this family
-    #[arg(long, value_enum, value_name = "FAMILY")]
+    #[arg(long, value_parser = choice::<Family>(), value_name = "FAMILY")]
     family: Vec<Family>,
     /// Only this program
     #[arg(long, value_name = "NUMBER")]

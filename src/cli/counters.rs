@@ -2,13 +2,13 @@
 
 use super::failure::Failure;
 use super::run::Where;
-use crate::catalog::load::{Catalog, Entry};
-use crate::catalog::pinned::stable_hash;
-use crate::counters::{self, EXPLAINED, METRICS, Measured, Recording};
-use crate::device::job::{Job, Step};
-use crate::exit;
-use crate::report::terminal::thousands;
+use catalog::load::{Catalog, Entry};
+use catalog::pinned::stable_hash;
 use clap::{Args, Subcommand};
+use device::job::{Job, Step};
+use evidence::counters::{self, EXPLAINED, METRICS, Measured, Recording};
+use report::exit;
+use report::terminal::thousands;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

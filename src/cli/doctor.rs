@@ -1,13 +1,13 @@
 //! `racetrap doctor`: what of the tools that racetrap can use is there.
 
-use crate::catalog::native::probe;
-use crate::device::client::Client;
-use crate::toolchain::{Nvcc, find_program};
 use anstyle::{AnsiColor, Style};
+use catalog::native::probe;
+use device::client::Client;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use toolchain::{Nvcc, find_program};
 
 /// A tool: whether it is there, what it is for, how to get it.
 struct Tool {

@@ -2,11 +2,11 @@
 
 use super::failure::Failure;
 use super::run::Where;
-use crate::evidence::Evidence;
-use crate::evidence::merge::{MergeError, merge};
-use crate::exit;
-use crate::report::Verdict;
 use clap::{Args, Subcommand};
+use evidence::Evidence;
+use evidence::merge::{MergeError, merge};
+use report::Verdict;
+use report::exit;
 use std::path::PathBuf;
 
 /// Options of `racetrap evidence`.

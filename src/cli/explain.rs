@@ -1,9 +1,9 @@
 //! `racetrap explain [RULE or EFFECT]`: the manual.
 
 use super::failure::{Failure, suggest};
-use crate::ptxdiff::effect::Effect;
-use crate::rules::{Level, Rule};
 use anstyle::{AnsiColor, Style};
+use detect::rules::{Level, Rule};
+use ptxdiff::effect::Effect;
 use std::fmt::Write as _;
 
 /// The page of a rule, or the list of them.

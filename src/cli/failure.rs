@@ -1,8 +1,8 @@
 //! What stops a command before it has a verdict: one message with the place and the remedy.
 
-use crate::exit;
-use crate::report::SourceFile;
 use annotate_snippets as a;
+use report::SourceFile;
+use report::exit;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why a command could not do its work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// One of [`crate::exit`].
+    /// One of [`report::exit`].
     pub code: u8,
     /// What is wrong, in one line.
     pub message: String,
@@ -141,6 +141,5 @@ impl std::error::Error for Failure {}
 
 /// `did you mean …`, for a name among others.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    crate::catalog::nearest(word, candidates.into_iter())
-        .map(|name| format!("did you mean `{name}`?"))
+    catalog::nearest(word, candidates.into_iter()).map(|name| format!("did you mean `{name}`?"))
 }

@@ -1,17 +1,18 @@
 //! `racetrap judge`: what the wrappers of `sanitizer/` call when a tool has ended.
 
+use super::choice::choice;
 use super::failure::Failure;
 use super::run::Where;
-use crate::catalog::annotation::action_name;
-use crate::catalog::case::ExpectedVerdict;
-use crate::catalog::load::{Catalog, Entry};
-use crate::exit;
-use crate::report::{Verdict, terminal};
-use crate::sanitizer::judge::{Report, expectation, is_endless, verdict};
-use crate::sanitizer::recording::{Run, read_if_there};
-use crate::sanitizer::{Judgement, Recording, Tool, Trouble, judge as decide, log};
 use anstyle::Style;
+use catalog::annotation::action_name;
+use catalog::case::ExpectedVerdict;
+use catalog::load::{Catalog, Entry};
 use clap::Args;
+use evidence::sanitizer::judge::{Report, expectation, is_endless, verdict};
+use evidence::sanitizer::recording::{Run, read_if_there};
+use evidence::sanitizer::{Judgement, Recording, Tool, Trouble, judge as decide, log};
+use report::exit;
+use report::{Verdict, terminal};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ tool is reported, with a note), 1 it is not, 2 bad input, 3 nothing can be said.
 #[command(after_help = EXIT_STATUS)]
 pub struct JudgeArgs {
     /// The tool that ran
-    #[arg(long, value_enum, value_name = "TOOL")]
+    #[arg(long, value_parser = choice::<Tool>(), value_name = "TOOL")]
     tool: Tool,
     /// The case that it ran
     #[arg(long, value_name = "CASE")]

@@ -3,13 +3,13 @@
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
-use crate::catalog::load::{Catalog, Entry};
-use crate::catalog::runner::{self, Trials};
-use crate::catalog::trial::Settings;
-use crate::evidence::Evidence;
-use crate::exit;
-use crate::matrix::{Matrix, markdown, terminal};
+use catalog::load::{Catalog, Entry};
+use catalog::runner::{self, Trials};
+use catalog::trial::Settings;
 use clap::{Args, ValueEnum};
+use evidence::Evidence;
+use evidence::matrix::{Matrix, markdown, terminal};
+use report::exit;
 use std::path::{Path, PathBuf};
 
 const WORDS: &str = "\

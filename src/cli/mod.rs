@@ -5,6 +5,7 @@
 
 mod catalog;
 pub mod check;
+mod choice;
 mod claims;
 mod conform;
 mod counters;
@@ -21,8 +22,8 @@ mod run;
 
 pub use failure::Failure;
 
-use crate::exit;
 use clap::{CommandFactory, Parser, Subcommand};
+use report::exit;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;

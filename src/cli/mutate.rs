@@ -1,18 +1,19 @@
 //! `racetrap mutate`: which barriers, fences, scopes and atomics of a kernel are needed.
 
 use super::check::{KernelArgs, jobs, mutants};
+use super::choice::choice;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::{Where, select};
-use crate::catalog::load::{Catalog, Entry};
-use crate::catalog::runner::parallel;
-use crate::catalog::trial;
-use crate::exit;
-use crate::mutate::case::{Settings, judge};
-use crate::mutate::judged::{self, Subject};
-use crate::mutate::render::{json, terminal};
-use crate::mutate::{Kind, Unit};
+use catalog::load::{Catalog, Entry};
+use catalog::runner::parallel;
+use catalog::trial;
 use clap::Args;
+use mutate::case::{Settings, judge};
+use mutate::judged::{self, Subject};
+use mutate::render::{json, terminal};
+use mutate::{Kind, Unit};
+use report::exit;
 use std::path::Path;
 use std::time::Instant;
 
@@ -63,7 +64,7 @@ pub struct MutateArgs {
     #[arg(long)]
     each: bool,
     /// Only mutations of these kinds
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_enum)]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = choice::<Kind>())]
     only: Vec<Kind>,
     /// Runs of each mutant of a case, at most [default: as the case says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]

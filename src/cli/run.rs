@@ -1,17 +1,18 @@
 //! `racetrap run`, `list` and `replay`: the catalogue.
 
+use super::choice::choice;
 use super::failure::Failure;
 use super::progress::Progress as Live;
-use crate::catalog::error::RENEW;
-use crate::catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
-use crate::catalog::runner::{self, Progress, Trials};
-use crate::catalog::token::{self, TokenError};
-use crate::catalog::trial::{self, Settings, Trial};
-use crate::exit;
-use crate::report::{Format, Report, render, terminal};
-use crate::simt::ScheduleSpec;
 use anstyle::Style;
+use catalog::error::RENEW;
+use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
+use catalog::runner::{self, Progress, Trials};
+use catalog::token::{self, TokenError};
+use catalog::trial::{self, Settings, Trial};
 use clap::Args;
+use report::exit;
+use report::{Format, Report, render, terminal};
+use simt::ScheduleSpec;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -73,7 +74,7 @@ pub struct RunArgs {
     #[arg(short, long)]
     verbose: bool,
     /// How to print what came out
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_parser = choice::<Format>(), default_value = "text")]
     format: Format,
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -109,7 +110,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     place: Where,
     /// How to print what came out
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_parser = choice::<Format>(), default_value = "text")]
     format: Format,
 }
 

@@ -1,6 +1,6 @@
 //! Pairs of small kernels and the effects between them.
 
-use racetrap::ptxdiff::{FunctionDiff, Unit};
+use ptxdiff::{FunctionDiff, Unit};
 
 /// Effects with their side and count.
 pub fn effects(diff: &FunctionDiff) -> Vec<String> {

@@ -4,7 +4,7 @@
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use racetrap::ptx::ast::*;
+use ptx::ast::*;
 
 /// A whole module.
 pub fn module() -> BoxedStrategy<Module> {

@@ -6,7 +6,7 @@
 //! API, "Modules").
 
 use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
-use racetrap::device::error::{At, DeviceError};
+use device::error::{At, DeviceError};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null;
 

@@ -4,8 +4,8 @@ use crate::driver;
 use cust::context::Context;
 use cust::device::{Device, DeviceAttribute};
 use cust::error::CudaError;
-use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::DeviceInfo;
+use device::error::{At, DeviceError};
+use device::job::DeviceInfo;
 
 /// The GPU, ready for jobs.
 pub struct Gpu {

@@ -1,5 +1,5 @@
-//! Runs jobs on a GPU: lines of [`racetrap::device::job::Job`] on the standard input, a line of
-//! [`racetrap::device::job::Reply`] for each on the standard output.
+//! Runs jobs on a GPU: lines of [`device::job::Job`] on the standard input, a line of
+//! [`device::job::Reply`] for each on the standard output.
 //!
 //! Kernels print to the standard output of their process, and so do tools that look into it. So the descriptor
 //! that replies go to is put aside first, and what is printed goes to a file from which each reply takes its

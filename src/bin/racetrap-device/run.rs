@@ -3,10 +3,8 @@
 use crate::driver::*;
 use crate::gpu::Gpu;
 use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
-use racetrap::device::error::{At, DeviceError};
-use racetrap::device::job::{
-    Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step, StreamKind,
-};
+use device::error::{At, DeviceError};
+use device::job::{Buffer, Bytes, Done, Job, Launch, ParamBlock, Place, Step, StreamKind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};

@@ -2,9 +2,9 @@
 
 use crate::gpu::Gpu;
 use crate::output::Output;
-use racetrap::device::error::DeviceError;
-use racetrap::device::job::{Done, Job, Reply};
-use racetrap::exit;
+use device::error::DeviceError;
+use device::job::{Done, Job, Reply};
+use report::exit;
 use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Finds the kernel that is meant.
 
 use crate::cli::failure::{Failure, suggest};
-use crate::ptx::ast::{FunctionKind, Item, Module};
-use crate::ptx::{demangle, matches_entry};
+use ptx::ast::{FunctionKind, Item, Module};
+use ptx::{demangle, matches_entry};
 
 /// The kernels that a module defines, mangled.
 pub fn entries(module: &Module) -> Vec<&str> {
@@ -133,7 +133,7 @@ mod tests {
         for entry in entries {
             text += &format!(".visible .entry {entry}()\n{{\n\tret;\n}}\n");
         }
-        crate::ptx::parse(&text).unwrap()
+        ptx::parse(&text).unwrap()
     }
 
     #[test]

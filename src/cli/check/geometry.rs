@@ -2,8 +2,8 @@
 
 use super::input::Input;
 use crate::cli::failure::Failure;
-use crate::ptx::ast::{Function, Item, Module, Operand, Stmt};
-use crate::simt::ids::Dim3;
+use ptx::ast::{Function, Item, Module, Operand, Stmt};
+use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
 /// Specifications").
@@ -124,7 +124,7 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Fa
 fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
     let threads = block.count();
     if threads > BLOCK_THREADS {
-        let shown = crate::report::terminal::thousands(threads);
+        let shown = report::terminal::thousands(threads);
         let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
         return Err(Failure::usage(format!(
             "a block of {shown} threads: no GPU has more than 1,024"
@@ -229,7 +229,7 @@ fn any_operand(function: &Function, test: &dyn Fn(&Operand) -> bool) -> bool {
 
 /// Bytes of each static shared array.
 fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
-    use crate::ptx::ast::{StateSpace, Variable};
+    use ptx::ast::{StateSpace, Variable};
     let bytes = |v: &Variable| {
         let elements: u64 = v.dims.iter().map(|d| d.unwrap_or(0)).product();
         (v.space == StateSpace::Shared && !v.dims.is_empty() && elements > 0)
@@ -255,7 +255,7 @@ fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
 
 /// Whether the kernel, or any device function, names dynamic shared memory.
 fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
-    use crate::ptx::ast::{FunctionKind, Linkage, StateSpace};
+    use ptx::ast::{FunctionKind, Linkage, StateSpace};
     let mut names = Vec::new();
     let mut functions = vec![kernel];
     for item in &module.items {
@@ -327,7 +327,7 @@ mod tests {
 
     fn guess(text: &str) -> (Dim3, Dim3) {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
-        let module = crate::ptx::parse(&text).unwrap();
+        let module = ptx::parse(&text).unwrap();
         let f = function(&module, "k");
         (guess_grid(f), guess_block(&module, f))
     }

@@ -1,14 +1,14 @@
 //! Reads the file to check and makes PTX of it.
 
 use crate::cli::failure::Failure;
-use crate::ptx::ast::{Item, Module};
-use crate::ptx::{self, ParseErrorKind};
-use crate::report::{SourceFile, Sources};
-use crate::toolchain::cuda_text::CudaText;
-use crate::toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
+use ptx::ast::{Item, Module};
+use ptx::{self, ParseErrorKind};
+use report::{SourceFile, Sources};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
+use toolchain::cuda_text::CudaText;
+use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 
 /// Largest file that is read: larger PTX than compilers write, smaller than memory.
 const FILE_BYTES: u64 = 256 << 20;
@@ -155,7 +155,7 @@ fn neighbour(path: &Path) -> Option<String> {
         .filter(|n| n.ends_with(".cu") || n.ends_with(".ptx"))
         .collect();
     let wanted = path.file_name()?.to_str()?;
-    let near = crate::catalog::nearest(wanted, names.iter().map(String::as_str))?;
+    let near = catalog::nearest(wanted, names.iter().map(String::as_str))?;
     Some(folder.map_or(near.to_string(), |f| f.join(near).display().to_string()))
 }
 

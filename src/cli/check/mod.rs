@@ -11,19 +11,20 @@ mod plan;
 mod tails;
 mod verdict;
 
+use super::choice::choice;
 use super::failure::Failure;
 use super::progress::Progress;
-use crate::report::{Format, Report, Sources, merge};
-use crate::rules::Level;
-use crate::simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
-use crate::toolchain::CompileOptions;
 use clap::Args;
+use detect::rules::Level;
 pub use explore::Found;
 use explore::{Exploration, Explored};
 pub(super) use input::refused;
 pub(super) use mutants::mutants;
+use report::{Format, Report, Sources, merge};
+use simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use toolchain::CompileOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +57,7 @@ pub struct CheckArgs {
     kernel: KernelArgs,
 
     /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
     /// Exit with 1 for findings of this level too
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
@@ -189,7 +190,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 pub struct Checked {
     /// On stdout.
     pub output: String,
-    /// One of [`crate::exit`].
+    /// One of [`report::exit`].
     pub code: u8,
     /// What every schedule and build found, before it was merged and worded.
     pub findings: Vec<Found>,
@@ -248,7 +249,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
         let mut one = exploration.explore(build, program, &mut plan, &mut sources, |text| {
             progress.say(text)
         })?;
-        if build.name == Some(crate::toolchain::Optimisation::Unoptimised.name()) {
+        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
             // Nobody ships this build: its speed is of no interest.
             one.diagnostics.retain(|d| d.level != Level::Note);
         }
@@ -287,7 +288,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
     let output = match args.format {
         Format::Text => {
             let mut text = verdict::preamble(&check, &geometry, &plan, &explored, color);
-            text += &crate::report::terminal::render(
+            text += &report::terminal::render(
                 &Report {
                     checks: vec![check],
                 },
@@ -295,7 +296,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
             );
             text
         }
-        format => crate::report::render(
+        format => report::render(
             &Report {
                 checks: vec![check],
             },
@@ -339,7 +340,7 @@ fn affordable(geometry: &geometry::Geometry, steps: u64) -> Result<(), Failure> 
     if warps.saturating_mul(LEAST) <= steps {
         return Ok(());
     }
-    let shown = crate::report::terminal::thousands;
+    let shown = report::terminal::thousands;
     Err(Failure::usage(format!(
         "this launch has {} threads in {} warps: it can't end within {} warp-instructions",
         shown(geometry.grid.count().saturating_mul(geometry.block.count())),

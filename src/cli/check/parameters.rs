@@ -4,12 +4,12 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
-use crate::catalog::values::ElementType;
 use crate::cli::failure::{Failure, suggest};
-use crate::ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
-use crate::ptx::demangle;
-use crate::toolchain::cuda_text::{CudaText, scalar_bytes};
+use catalog::values::ElementType;
+use ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
+use ptx::demangle;
 use std::collections::{HashMap, HashSet};
+use toolchain::cuda_text::{CudaText, scalar_bytes};
 
 /// What a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -388,7 +388,7 @@ mod tests {
 ";
 
     fn parameters(name: &str, source: Option<&str>) -> Vec<(Option<String>, Kind, u32)> {
-        let module = crate::ptx::parse(&PTX.replace("NAME", name)).unwrap();
+        let module = ptx::parse(&PTX.replace("NAME", name)).unwrap();
         let text = source.map(|s| CudaText::new(s, &[]));
         let all = Parameters::of(&module, name, text.as_ref());
         assert_eq!(all.bytes(), 32);
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn unknown_names_are_answered_with_the_known_ones() {
-        let module = crate::ptx::parse(&PTX.replace("NAME", "_Z1kPfli1Pf")).unwrap();
+        let module = ptx::parse(&PTX.replace("NAME", "_Z1kPfli1Pf")).unwrap();
         let text = CudaText::new(
             "__global__ void k(float* data, long n, int m, P p, float a);",
             &[],

@@ -2,11 +2,11 @@
 
 use super::argument::{BufferSpec, FillSpec, Value, number_bytes, type_name};
 use super::parameters::{Kind, Parameter, Parameters};
-use crate::catalog::values::ElementType;
 use crate::cli::failure::Failure;
-use crate::report::terminal::thousands;
+use catalog::values::ElementType;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use report::terminal::thousands;
 
 /// Elements of a guessed buffer, at most; it grows when the kernel reaches further.
 const GUESSED_ELEMENTS: u64 = 1 << 22;
@@ -493,7 +493,7 @@ mod tests {
 .visible .entry _Z1kPfiS_1P(.param .u64 a, .param .u32 b, .param .u64 c, .param .align 8 .b8 d[16])
 { ret; }
 ";
-        Parameters::of(&crate::ptx::parse(ptx).unwrap(), "_Z1kPfiS_1P", None)
+        Parameters::of(&ptx::parse(ptx).unwrap(), "_Z1kPfiS_1P", None)
     }
 
     fn encode(given: &[&str]) -> Result<(Vec<u8>, Buffers), Failure> {

@@ -7,9 +7,9 @@
 
 use super::explore::Explored;
 use super::input::Build;
-use crate::report::Diagnostic;
-use crate::rules::Rule;
-use crate::toolchain::Optimisation;
+use detect::rules::Rule;
+use report::Diagnostic;
+use toolchain::Optimisation;
 
 /// Drops such errors of the optimised build, and says so at the warnings of the unoptimised one.
 pub fn forgive(explored: &mut [Explored], builds: &[Build]) {
@@ -67,7 +67,7 @@ fn explain(warning: &mut Diagnostic, error: Diagnostic) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Label, SourceFile};
+    use report::{Label, SourceFile};
     use std::sync::Arc;
 
     fn label(line: u32) -> Label {

@@ -4,11 +4,11 @@ use super::super::failure::Failure;
 use super::super::progress::Progress;
 use super::operand::{not_installed, write_kernels};
 use super::{DiffArgs, Format};
-use crate::catalog::across::{Across, Comparison, Compilers};
-use crate::catalog::load::Catalog;
-use crate::exit;
-use crate::toolchain::{Compiler, RELEASES, Release, cache_folder};
+use catalog::across::{Across, Comparison, Compilers};
+use catalog::load::Catalog;
+use report::exit;
 use std::path::Path;
+use toolchain::{Compiler, RELEASES, Release, cache_folder};
 
 /// The targets that are compared where none is named: the oldest and the simulated one that are pinned, and two between and after.
 const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90", "sm_100"];

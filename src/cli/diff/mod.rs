@@ -6,18 +6,18 @@ mod operand;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
-use crate::exit;
-use crate::ptx::ast::Function;
-use crate::ptx::{demangle, matches_entry};
-use crate::ptxdiff::report::{DiffReport, FunctionReport, VERSION};
-use crate::ptxdiff::sass::{self, Counts, SassFunction};
-use crate::ptxdiff::text::{Layout, render};
-use crate::ptxdiff::{FunctionDiff, Unit};
-use crate::report::Sources;
-use crate::toolchain::{MachineError, MachineTools, Release};
 use clap::{Args, ValueEnum};
 use operand::{Builder, Built, Operand, Variant};
+use ptx::ast::Function;
+use ptx::{demangle, matches_entry};
+use ptxdiff::report::{DiffReport, FunctionReport, VERSION};
+use ptxdiff::sass::{self, Counts, SassFunction};
+use ptxdiff::text::{Layout, render};
+use ptxdiff::{FunctionDiff, Unit};
+use report::Sources;
+use report::exit;
 use std::path::PathBuf;
+use toolchain::{MachineError, MachineTools, Release};
 
 const EXAMPLES: &str = "\
 An operand is a case of the catalogue (the start of its name is enough where no other starts so), a kernel with the

@@ -2,17 +2,17 @@
 
 use super::super::check::input::refused;
 use super::super::failure::Failure;
-use crate::catalog::load::{Catalog, Entry, Unresolved};
-use crate::catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
-use crate::ptx::ParseErrorKind;
-use crate::ptxdiff::Unit;
-use crate::ptxdiff::report::Operands;
-use crate::report::{SourceFile, Sources};
-use crate::toolchain::{
-    CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, RELEASES, Release,
-};
+use catalog::load::{Catalog, Entry, Unresolved};
+use catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
+use ptx::ParseErrorKind;
+use ptxdiff::Unit;
+use ptxdiff::report::Operands;
+use report::{SourceFile, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use toolchain::{
+    CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, RELEASES, Release,
+};
 
 /// What one side was asked to be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,7 @@
+//! Compiles the crate anew when a file is added to a folder that it embeds.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../../kernels");
+    println!("cargo:rerun-if-changed=../../cases");
+}

@@ -1,0 +1,55 @@
+//! The catalogue: correct and buggy kernels, and what must be found in each.
+//!
+//! A case is two files: a kernel (`kernels/<family>/*.cu`) and a YAML file
+//! (`cases/<family>/*.yaml`, the types of [`case`]). From there to a verdict:
+//! the YAML is read and checked, the launch geometry, the inputs and the
+//! schedule are drawn from a seed, the kernel's pinned PTX runs on a backend,
+//! its findings are matched with the annotations of the kernel's lines and its
+//! outputs with the oracle's.
+
+pub mod across;
+pub mod annotation;
+pub mod arguments;
+pub mod case;
+pub mod check;
+pub mod compare;
+pub mod compiled;
+pub mod condition;
+pub mod draw;
+pub mod equivalent;
+pub mod error;
+pub mod example;
+pub mod expect;
+pub mod expression;
+pub mod gpu;
+pub mod host;
+pub mod load;
+pub mod locate;
+pub mod machine;
+pub mod native;
+pub mod oracle;
+pub mod pinned;
+pub mod plan;
+pub mod probe;
+pub mod refused;
+pub mod renew;
+pub mod runner;
+pub mod shrink;
+pub mod token;
+pub mod tree;
+pub mod trial;
+pub mod values;
+
+/// The candidate that a misspelt word most resembles, if one is close enough to suggest.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| {
+            (
+                strsim::normalized_damerau_levenshtein(word, candidate),
+                candidate,
+            )
+        })
+        .filter(|(similarity, _)| *similarity >= 0.5)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,423 @@
+//! Reads the catalogue: every YAML file and every kernel's annotations, checked
+//! against each other. All mistakes are reported at once.
+
+use super::annotation::{self, Tag};
+use super::case::Case;
+use super::check;
+use super::error::{CatalogError, CatalogErrors, Hint, Place};
+use super::locate::locate;
+use super::pinned;
+use super::tree::Tree;
+use report::SourceFile;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The folder of the claims, which are no cases.
+pub const CLAIMS: &str = "cases/claims/";
+
+/// A case, with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name: the path of its file below `cases/`, without the extension:
+    /// `scan/warp/volatile`.
+    pub id: String,
+    /// The YAML file: `cases/scan/warp/volatile.yaml`.
+    pub file: String,
+    /// What it says.
+    pub case: Case,
+    /// The tags that apply to it.
+    pub tags: Vec<Tag>,
+    /// The text of its file, which has the steps of its plan.
+    pub source: Arc<SourceFile>,
+    /// The line of each step.
+    steps: Vec<u32>,
+}
+
+impl Entry {
+    /// The last part of its name.
+    pub fn stem(&self) -> &str {
+        self.id.rsplit('/').next().unwrap_or(&self.id)
+    }
+
+    /// The rest of its name: the family.
+    pub fn family(&self) -> &str {
+        self.id.rsplit_once('/').map_or("", |(family, _)| family)
+    }
+
+    /// The line of its file on which a step of its plan begins; 1 where there is no such step.
+    pub fn step_line(&self, step: usize) -> u32 {
+        self.steps.get(step).copied().unwrap_or(1)
+    }
+
+    /// The kernel's file: `kernels/scan/warp.cu`. Findings name lines in it.
+    pub fn kernel_file(&self) -> String {
+        format!("kernels/{}", self.case.kernel)
+    }
+}
+
+/// The cases and the files they rest on.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// The cases, by name.
+    pub cases: Vec<Entry>,
+    /// All files.
+    pub tree: Tree,
+}
+
+impl Catalog {
+    /// The catalogue inside this binary.
+    pub fn embedded() -> Result<Catalog, CatalogErrors> {
+        Catalog::from_tree(Tree::embedded(), Path::new("the built-in catalogue"))
+    }
+
+    /// The catalogue of a folder that has `kernels/` and `cases/`, its pinned PTX checked.
+    pub fn read(root: &Path) -> Result<Catalog, CatalogErrors> {
+        let tree = Tree::read(root).map_err(|e| CatalogErrors(vec![e]))?;
+        Catalog::from_tree(tree, root)
+    }
+
+    /// A catalogue of these files, its pinned PTX checked. `root` is its name in messages.
+    pub fn from_tree(tree: Tree, root: &Path) -> Result<Catalog, CatalogErrors> {
+        let catalog = Catalog::without_ptx(tree, root)?;
+        let errors = pinned::verify(&catalog);
+        if errors.is_empty() {
+            Ok(catalog)
+        } else {
+            Err(CatalogErrors(errors))
+        }
+    }
+
+    /// The same with no look at the PTX: for the command that makes it.
+    pub fn without_ptx(tree: Tree, root: &Path) -> Result<Catalog, CatalogErrors> {
+        let mut errors = Vec::new();
+        let mut cases = Vec::new();
+        let files = tree.below("cases/", ".yaml");
+        for (file, text) in files.filter(|(file, _)| !file.starts_with(CLAIMS)) {
+            let id = file
+                .trim_start_matches("cases/")
+                .trim_end_matches(".yaml")
+                .to_owned();
+            match from_yaml(file, text) {
+                Ok(case) => {
+                    let steps = (0..case.plan.len())
+                        .map(|step| locate(text, &["plan".into(), step.into()]).0 as u32)
+                        .collect();
+                    let tags = annotation::parse_case(file, text).unwrap_or_else(|bad| {
+                        errors.extend(bad);
+                        Vec::new()
+                    });
+                    cases.push(Entry {
+                        id,
+                        file: file.to_owned(),
+                        case,
+                        tags,
+                        source: Arc::new(SourceFile {
+                            path: file.to_owned(),
+                            text: text.to_owned(),
+                        }),
+                        steps,
+                    });
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        if cases.is_empty() && errors.is_empty() {
+            errors.push(CatalogError::Empty {
+                path: PathBuf::from(root),
+            });
+        }
+        let unreadable = !errors.is_empty();
+        let unreadable_kernels = tag(&tree, &mut cases, unreadable, &mut errors);
+        for entry in &cases {
+            let untagged = unreadable_kernels.contains(&entry.case.kernel);
+            let doubt = check::Doubt {
+                cases: unreadable,
+                tags: untagged,
+            };
+            check::entry(entry, &cases, &tree, doubt, &mut errors);
+        }
+        if errors.is_empty() {
+            Ok(Catalog { cases, tree })
+        } else {
+            Err(CatalogErrors(errors))
+        }
+    }
+
+    /// The case of this name.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        self.cases.iter().find(|entry| entry.id == id)
+    }
+
+    /// The cases whose name contains one of the patterns; all, where there is no pattern. A pattern that is a
+    /// whole name selects that case alone; one that selects nothing is the error.
+    pub fn select(&self, patterns: &[String]) -> Result<Vec<&Entry>, NoSuchCase> {
+        if patterns.is_empty() {
+            return Ok(self.cases.iter().collect());
+        }
+        let mut chosen = vec![false; self.cases.len()];
+        for pattern in patterns {
+            let exact = self.cases.iter().position(|e| e.id == *pattern);
+            let mut any = false;
+            for (index, entry) in self.cases.iter().enumerate() {
+                let selects = exact.map_or(entry.id.contains(pattern.as_str()), |e| e == index);
+                chosen[index] |= selects;
+                any |= selects;
+            }
+            if !any {
+                let parts = self
+                    .cases
+                    .iter()
+                    .flat_map(|e| [e.id.as_str(), e.family(), e.stem()]);
+                let hint = super::nearest(pattern, parts).map(str::to_owned);
+                return Err(NoSuchCase {
+                    pattern: pattern.clone(),
+                    near: hint,
+                });
+            }
+        }
+        let selected = self
+            .cases
+            .iter()
+            .zip(&chosen)
+            .filter(|(_, chosen)| **chosen);
+        Ok(selected.map(|(entry, _)| entry).collect())
+    }
+}
+
+impl Catalog {
+    /// The one case that a name means: the case of that name, else the only one whose name starts so.
+    ///
+    /// # Errors
+    ///
+    /// None, or more than one: they are listed.
+    pub fn resolve(&self, name: &str) -> Result<&Entry, Unresolved> {
+        if let Some(entry) = self.find(name) {
+            return Ok(entry);
+        }
+        let starting: Vec<&Entry> = self
+            .cases
+            .iter()
+            .filter(|e| e.id.starts_with(name))
+            .collect();
+        match starting[..] {
+            [only] => Ok(only),
+            [] => {
+                let names = self.cases.iter().map(|e| e.id.as_str());
+                let near = super::nearest(name, names).map(str::to_owned);
+                Err(Unresolved::None {
+                    name: name.to_owned(),
+                    near,
+                })
+            }
+            _ => Err(Unresolved::Several {
+                name: name.to_owned(),
+                cases: starting.iter().map(|e| e.id.clone()).collect(),
+            }),
+        }
+    }
+}
+
+/// A name that does not mean one case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// No case's name starts so.
+    #[error("there is no case `{name}`{}", .near.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default())]
+    None {
+        /// The name.
+        name: String,
+        /// The name that comes nearest.
+        near: Option<String>,
+    },
+    /// Several do.
+    #[error("`{name}` may be {} cases: {}", .cases.len(), .cases.join(", "))]
+    Several {
+        /// The name.
+        name: String,
+        /// The cases.
+        cases: Vec<String>,
+    },
+}
+
+/// A pattern that selects no case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no case's name contains `{pattern}`{}; `racetrap list` shows them all",
+    .near.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default())]
+pub struct NoSuchCase {
+    /// The pattern.
+    pub pattern: String,
+    /// The name, family or stem that comes nearest.
+    pub near: Option<String>,
+}
+
+/// Gives every case the tags of its kernel that apply to it; kernels that nobody runs, and
+/// tags that apply to nobody, are errors. After unreadable YAML files the latter two are not
+/// looked for: they would follow from the former. Returns the kernels whose tags are not all known.
+fn tag(
+    tree: &Tree,
+    cases: &mut [Entry],
+    unreadable: bool,
+    errors: &mut Vec<CatalogError>,
+) -> BTreeSet<String> {
+    let mut doubtful = BTreeSet::new();
+    for (file, source) in tree.below("kernels/", ".cu") {
+        let kernel = file.trim_start_matches("kernels/");
+        if !unreadable && !cases.iter().any(|e| e.case.kernel == kernel) {
+            errors.push(CatalogError::OrphanKernel {
+                file: file.to_owned(),
+                kernel: kernel.to_owned(),
+            });
+            continue;
+        }
+        let tags = match annotation::parse(file, source) {
+            Ok(tags) => tags,
+            Err(bad) => {
+                errors.extend(bad);
+                doubtful.insert(kernel.to_owned());
+                continue;
+            }
+        };
+        let place = |tag: &Tag| Place {
+            file: file.to_owned(),
+            line: tag.line as usize,
+            column: tag.column,
+        };
+        let mut used = vec![false; tags.len()];
+        for entry in cases.iter_mut().filter(|e| e.case.kernel == kernel) {
+            match annotation::applying(file, source, &tags, entry.stem(), &entry.case.defines) {
+                Ok(applying) => {
+                    for tag in applying {
+                        used[tags.iter().position(|t| std::ptr::eq(t, tag)).unwrap_or(0)] = true;
+                        if !entry.case.is_meant_buggy() && !check::is_performance(tag.fault) {
+                            errors.push(CatalogError::CorrectCaseTagged {
+                                place: place(tag),
+                                case: entry.id.clone(),
+                            });
+                        }
+                        entry.tags.push(tag.clone());
+                    }
+                }
+                Err(error) => {
+                    errors.push(error);
+                    doubtful.insert(kernel.to_owned());
+                }
+            }
+        }
+        if unreadable {
+            continue;
+        }
+        let stems: Vec<_> = cases
+            .iter()
+            .filter(|e| e.case.kernel == kernel)
+            .map(Entry::stem)
+            .collect();
+        for (tag, used) in tags.iter().zip(used) {
+            for case in tag
+                .cases
+                .iter()
+                .filter(|case| !stems.contains(&case.as_str()))
+            {
+                doubtful.insert(kernel.to_owned());
+                errors.push(CatalogError::UnknownCase {
+                    place: place(tag),
+                    case: case.clone(),
+                    hint: Hint::new(case, stems.iter().copied()),
+                });
+            }
+            if !used && tag.cases.is_empty() {
+                errors.push(CatalogError::AnnotationUnderNoCase { place: place(tag) });
+            }
+        }
+    }
+    errors.dedup();
+    doubtful
+}
+
+/// Reads one case. Errors name line and column, and the nearest key.
+pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
+    parsed(file, text)
+}
+
+/// Reads a YAML file of the catalogue. Errors name line and column, and the nearest key.
+pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
+    serde_yaml::from_str(text).map_err(|error| {
+        let (line, column, index) = error
+            .location()
+            .map_or((0, 0, 0), |l| (l.line(), l.column(), l.index()));
+        let place = Place {
+            file: file.to_owned(),
+            line,
+            column,
+        };
+        let message = error.to_string();
+        let message = message
+            .rsplit_once(" at line ")
+            .map_or(message.as_str(), |(m, _)| m);
+        // About the key as a whole, which the reader of YAML does not place.
+        let place = match message.contains("`expect` ") {
+            true => {
+                let (line, column) = locate(text, &["expect".into()]);
+                Place {
+                    line,
+                    column,
+                    ..place
+                }
+            }
+            false => place,
+        };
+        unknown_word(&place, message)
+            .or_else(|| bad_expression(&place, message, text.get(index..).unwrap_or_default()))
+            .unwrap_or_else(|| CatalogError::Syntax {
+                place,
+                message: message.to_owned(),
+            })
+    })
+}
+
+/// serde's messages for a key that `deny_unknown_fields` refused, and for a word that is no
+/// variant of its enum, taken apart.
+fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
+    let take_apart = |start: &str| {
+        let (_, rest) = message.split_once(start)?;
+        let (word, rest) = rest.split_once('`')?;
+        let known: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+        let hint = Hint::new(word, known.iter().copied());
+        Some((place.clone(), word.to_owned(), hint))
+    };
+    let key = take_apart("unknown field `").map(|(place, key, hint)| CatalogError::UnknownKey {
+        place,
+        key,
+        hint,
+    });
+    key.or_else(|| {
+        take_apart("unknown variant `").map(|(place, word, hint)| CatalogError::UnknownWord {
+            place,
+            word,
+            hint,
+        })
+    })
+}
+
+/// The message of an [`super::expression::ExpressionError`], taken apart; the column inside
+/// the expression is added to its place in the file.
+fn bad_expression(place: &Place, message: &str, source: &str) -> Option<CatalogError> {
+    let (_, rest) = message.split_once("column ")?;
+    let (column, rest) = rest.split_once(" of `")?;
+    let column: usize = column.parse().ok()?;
+    let (text, problem) = rest.split_once("`: ")?;
+    // A quoted scalar starts one character later; a block scalar's columns are not the file's.
+    let quote = usize::from(source.starts_with(['"', '\'']));
+    let offset = if source.starts_with(['|', '>']) {
+        0
+    } else {
+        column - 1 + quote
+    };
+    Some(CatalogError::BadExpression {
+        place: Place {
+            column: place.column + offset,
+            ..place.clone()
+        },
+        text: text.to_owned(),
+        problem: problem.to_owned(),
+    })
+}

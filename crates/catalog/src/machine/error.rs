@@ -1,0 +1,108 @@
+//! Why a case can't be made ready, or a run of it not be started.
+
+use simt::memory::MemoryError;
+use simt::{LowerError, Stop};
+
+/// A case whose kernels can't be made ready.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PrepareError {
+    /// The catalogue was read without its PTX.
+    #[error("no PTX `{file}`")]
+    NoPtx {
+        /// The file.
+        file: String,
+    },
+    /// The compiler is to refuse it.
+    #[error("nothing to run: the compiler refuses this kernel")]
+    Refused,
+    /// Not PTX, or PTX that the parser does not know.
+    #[error("{file}: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// The kernel has no function of that name, or several.
+    #[error("{file}: {found} of the kernels is called `{entry}`; there are: {entries}")]
+    Entry {
+        /// The PTX file.
+        file: String,
+        /// The name in the case.
+        entry: String,
+        /// `none`, or how many.
+        found: String,
+        /// Those that are there.
+        entries: String,
+    },
+    /// The simulator can't run such a program.
+    #[error("{file}: {error}")]
+    Lower {
+        /// The PTX file.
+        file: String,
+        /// Why.
+        error: LowerError,
+    },
+}
+
+/// A run that could not be started, for a reason that lies in the case.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MachineError {
+    /// Too few or too many arguments.
+    #[error("`{entry}` takes {wanted} argument(s), and gets {given}")]
+    ArgumentCount {
+        /// The kernel.
+        entry: String,
+        /// Its parameters.
+        wanted: usize,
+        /// The arguments.
+        given: usize,
+    },
+    /// An argument that does not fit its parameter.
+    #[error("argument {index} of `{entry}` is {given}, and its parameter a `.{wanted}`")]
+    ArgumentType {
+        /// The kernel.
+        entry: String,
+        /// Which, from 1.
+        index: usize,
+        /// What it is.
+        given: String,
+        /// The parameter's type.
+        wanted: String,
+    },
+    /// The buffers don't fit.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A symbol that the module does not have.
+    #[error("the kernel's file has no variable `{symbol}` (or no kernel of the case uses it)")]
+    NoSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// A buffer that is longer than the variable that it is.
+    #[error("`{symbol}` has {held} bytes in the kernel's file, and the case says {bytes}")]
+    ShortSymbol {
+        /// The symbol.
+        symbol: String,
+        /// Its size.
+        held: u64,
+        /// The case's.
+        bytes: u64,
+    },
+    /// A launch that is only watched did not come to its end.
+    #[error("`{entry}` did not end: {stop}")]
+    Stopped {
+        /// The kernel.
+        entry: String,
+        /// Why.
+        stop: Stop,
+    },
+    /// The sequential kernel that serves as an oracle did not come to its end.
+    #[error("the oracle `{entry}` did not end: {stop}")]
+    Oracle {
+        /// The kernel.
+        entry: String,
+        /// Why.
+        stop: Stop,
+    },
+}

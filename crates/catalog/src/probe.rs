@@ -1,0 +1,125 @@
+//! Runs a changed kernel of a correct case until something is wrong: under the same drawn sizes, inputs and
+//! schedules as the case, with the same detectors and oracles, but for no longer than to the first sign.
+
+use super::draw::{Draws, runner};
+use super::example::Counterexample;
+use super::machine::Prepared;
+use super::trial::{Aim, Observation, RUNS, Settings, Trier, Trouble};
+use detect::rules::{Level, Rule};
+use proptest::strategy::{Strategy, ValueTree};
+use report::{Diagnostic, Verdict};
+use session::Independence;
+
+/// What a number of runs showed.
+#[derive(Clone, Debug, Default)]
+pub struct Probe {
+    /// What is wrong with it; none: nothing that these runs show.
+    pub sign: Option<Sign>,
+    /// Runs done.
+    pub runs: u32,
+    /// Whether other schedules may do other things on the same inputs, or leave other results.
+    pub dependent: bool,
+    /// Why nothing can be said: `unsupported` or `inconclusive`, and the reason.
+    pub trouble: Option<(Verdict, String)>,
+}
+
+/// Something that a correct kernel does not do.
+#[derive(Clone, Debug)]
+pub struct Sign {
+    /// The rule of the finding; none: a wrong result, or a kernel that gives up by itself.
+    pub rule: Option<Rule>,
+    /// It in one line, without the run: `data-race at lines 12 and 14`, `out[3] = 1, expected 2`.
+    pub what: String,
+    /// The finding, worded.
+    pub diagnostic: Option<Diagnostic>,
+    /// The run that shows it: the smallest, where one was looked for.
+    pub example: Option<Counterexample>,
+}
+
+/// Runs `prepared` until something is wrong or its runs are done. With `smallest`, the run that shows it is
+/// made as small as it gets.
+pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Probe {
+    let case = &prepared.entry.case;
+    let mut trier = Trier::new(prepared, settings);
+    let mut runner = runner(settings.seed, &prepared.entry.id);
+    let mut probe = Probe::default();
+    let trouble = |probe: Probe, verdict, text| Probe {
+        trouble: Some((verdict, text)),
+        ..probe
+    };
+    for run in 0..settings.runs.or(case.limits.runs).unwrap_or(RUNS).max(1) {
+        let schedule = settings.schedule.clone();
+        let draws = Draws {
+            case,
+            schedule,
+            weak: prepared.reads_older_values(),
+            run,
+        };
+        let draw = match draws.new_tree(&mut runner) {
+            Ok(tree) => tree.current(),
+            Err(reason) => return trouble(probe, Verdict::Inconclusive, reason.to_string()),
+        };
+        let observation = match trier.observe(&draw) {
+            Ok(observation) => observation,
+            Err(Trouble::Unsupported(text)) => return trouble(probe, Verdict::Unsupported, text),
+            Err(Trouble::Inconclusive(text)) => return trouble(probe, Verdict::Inconclusive, text),
+            Err(Trouble::Gave(what, _)) => {
+                probe.runs += 1;
+                probe.sign = Some(Sign {
+                    rule: None,
+                    what,
+                    diagnostic: None,
+                    example: None,
+                });
+                return probe;
+            }
+        };
+        probe.runs += 1;
+        probe.dependent |= observation.ran.independence != Independence::Independent;
+        let Some(aim) = worst(&observation) else {
+            continue;
+        };
+        let (observation, draw) = match smallest {
+            true => {
+                trier.evidence.insert(aim.clone(), (0, draw.clone()));
+                trier.shrunk(&aim).unwrap_or((observation, draw))
+            }
+            false => (observation, draw),
+        };
+        let shows = trier.shows(&observation, &aim);
+        let mut diagnostic = trier.worded(&observation, &aim, &draw);
+        if let Some(diagnostic) = &mut diagnostic {
+            // The token would replay the kernel as it is.
+            diagnostic.replay = None;
+        }
+        probe.sign = Some(Sign {
+            rule: match aim {
+                Aim::Unexpected(rule, _) => Some(rule),
+                _ => None,
+            },
+            example: Some(trier.example(&observation.plan, &draw, shows.clone())),
+            what: shows,
+            diagnostic,
+        });
+        return probe;
+    }
+    probe
+}
+
+/// The worst that a run shows, if that is more than a note: an error before a wrong result before a warning, and of errors the
+/// first in the order of the rules.
+fn worst(observation: &Observation) -> Option<Aim> {
+    let rank = |aim: &Aim| match aim {
+        Aim::Unexpected(rule, _) => match rule.level() {
+            Level::Error => Some(0),
+            Level::Warning => Some(2),
+            Level::Note => None,
+        },
+        Aim::WrongResult => Some(1),
+        // The tags of a correct case are notes.
+        Aim::Group(_) | Aim::Figures => None,
+    };
+    let aims = observation.aims().into_iter();
+    let ranked = aims.filter_map(|aim| Some((rank(&aim)?, aim)));
+    ranked.min().map(|(_, aim)| aim)
+}

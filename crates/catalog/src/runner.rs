@@ -1,0 +1,198 @@
+//! Tries many cases at once, over a number of threads.
+
+use super::load::{Catalog, Entry};
+use super::trial::{self, Settings, Trial};
+use report::exit;
+use report::{Report, Verdict};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a live line shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A case starts.
+    Started {
+        /// Its name.
+        id: &'a str,
+    },
+    /// A case is done.
+    Finished {
+        /// What came out.
+        trial: &'a Trial,
+        /// How many are done now.
+        done: usize,
+        /// How many there are.
+        total: usize,
+    },
+}
+
+/// What came out of all cases.
+#[derive(Clone, Debug)]
+pub struct Trials {
+    /// In the order of the cases.
+    pub trials: Vec<Trial>,
+    /// The settings' seed.
+    pub seed: u64,
+    /// Wall-clock time.
+    pub time: Duration,
+}
+
+/// Tries the cases on `jobs` threads. The result does not depend on their number.
+pub fn run(
+    catalog: &Catalog,
+    cases: &[&Entry],
+    settings: &Settings,
+    jobs: usize,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+) -> Trials {
+    let started = Instant::now();
+    let done = AtomicUsize::new(0);
+    let trials = parallel(cases.len(), jobs, &|index| {
+        let entry = cases[index];
+        progress(Progress::Started { id: &entry.id });
+        let trial = one(catalog, entry, settings);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress(Progress::Finished {
+            trial: &trial,
+            done,
+            total: cases.len(),
+        });
+        trial
+    });
+    Trials {
+        trials,
+        seed: settings.seed,
+        time: started.elapsed(),
+    }
+}
+
+/// The values of `each` for 0 to below `count`, in order, made on `jobs` threads.
+pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let made: Mutex<Vec<(usize, T)>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, count.max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    let value = each(index);
+                    let mut made = made.lock().unwrap_or_else(|e| e.into_inner());
+                    made.push((index, value));
+                }
+            });
+        }
+    });
+    let mut made = made.into_inner().unwrap_or_else(|e| e.into_inner());
+    made.sort_by_key(|(index, _)| *index);
+    made.into_iter().map(|(_, value)| value).collect()
+}
+
+/// A mistake of racetrap in one case must not take the others down.
+fn one(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
+    catch_unwind(AssertUnwindSafe(|| trial::run(catalog, entry, settings))).unwrap_or_else(
+        |panic| {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            trial::broken(entry, message)
+        },
+    )
+}
+
+/// Sums over all cases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Cases.
+    pub cases: usize,
+    /// Buggy cases, those left out that do not compile.
+    pub buggy: usize,
+    /// Of these, caught.
+    pub caught: usize,
+    /// Correct cases.
+    pub correct: usize,
+    /// Of these, with something found.
+    pub false_alarms: usize,
+    /// Cases that the compiler is to refuse.
+    pub refusals: usize,
+    /// Of these, refused as expected.
+    pub refused: usize,
+    /// Cases with instructions that the simulator does not have.
+    pub unsupported: usize,
+    /// Cases of which nothing can be said.
+    pub inconclusive: usize,
+    /// Cases with another verdict than the expected one.
+    pub unexpected: usize,
+}
+
+impl Trials {
+    /// The sums.
+    pub fn sums(&self) -> Sums {
+        let count =
+            |wanted: &dyn Fn(&Trial) -> bool| self.trials.iter().filter(|t| wanted(t)).count();
+        let verdict = |verdict| count(&|t| t.verdict == verdict);
+        Sums {
+            cases: self.trials.len(),
+            buggy: count(&|t| t.buggy && t.refusal.is_none()),
+            caught: count(&|t| t.buggy && t.refusal.is_none() && t.verdict == Verdict::Caught),
+            refusals: count(&|t| t.refusal.is_some()),
+            refused: count(&|t| t.refusal.is_some() && t.verdict == Verdict::Caught),
+            correct: count(&|t| !t.buggy),
+            false_alarms: count(&|t| !t.buggy && t.verdict == Verdict::FalseAlarm),
+            unsupported: verdict(Verdict::Unsupported),
+            inconclusive: verdict(Verdict::Inconclusive),
+            unexpected: count(&|t| !t.ok()),
+        }
+    }
+
+    /// The exit code: see [`exit`].
+    pub fn exit_code(&self) -> u8 {
+        let unsure = |t: &Trial| {
+            !t.ok() && matches!(t.verdict, Verdict::Inconclusive | Verdict::Unsupported)
+        };
+        if self.trials.iter().all(Trial::ok) {
+            exit::OK
+        } else if self.trials.iter().all(|t| t.ok() || unsure(t)) {
+            exit::INCONCLUSIVE
+        } else {
+            exit::FINDINGS
+        }
+    }
+
+    /// For the renderers.
+    pub fn report(&self) -> Report {
+        Report {
+            checks: self.trials.iter().map(Trial::check).collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for Sums {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "caught {}/{} · false alarms {}/{}",
+            self.caught, self.buggy, self.false_alarms, self.correct
+        )?;
+        if self.refusals > 0 {
+            write!(
+                f,
+                " · refused by the compiler {}/{}",
+                self.refused, self.refusals
+            )?;
+        }
+        if self.unsupported > 0 {
+            write!(f, " · unsupported {}", self.unsupported)?;
+        }
+        if self.inconclusive > 0 {
+            write!(f, " · inconclusive {}", self.inconclusive)?;
+        }
+        Ok(())
+    }
+}

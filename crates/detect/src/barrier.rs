@@ -1,0 +1,101 @@
+//! Barriers that not everybody comes to, `divergent-barrier` and `barrier-after-exit`, and those that
+//! there can't be, `invalid-barrier`.
+//!
+//! Whether threads come to the same barrier is decided where they meet
+//! ([`Misuse`]); here it becomes a finding. Blind spot: a barrier with a thread count can
+//! be used from different places on purpose, so only convergence is judged for it.
+
+use crate::finding::{Action, Detail, End, Finding, Findings};
+use crate::rules::Rule;
+use simt::ids::*;
+use simt::observer::{Elsewhere, Misuse, Party};
+
+/// Turns misuse of block barriers into findings.
+#[derive(Debug, Default)]
+pub struct Detector {
+    findings: Findings,
+}
+
+/// The threads of some parties at one site as one end: the lowest thread, and how many.
+pub(super) fn end(parties: &[Party], launch: u32, block: BlockId, action: Action) -> Option<End> {
+    let site = parties.first()?.site;
+    let here = parties.iter().filter(|p| p.site == site);
+    let thread = here
+        .clone()
+        .map(|p| ThreadId::of(p.warp, LaneId(p.mask.trailing_zeros() as u8)))
+        .min()?;
+    Some(End {
+        site,
+        launch,
+        block,
+        thread,
+        threads: here.map(|p| p.mask.count_ones()).sum(),
+        action,
+        order: None,
+    })
+}
+
+impl Detector {
+    /// See [`simt::observer::Observer::misuse`].
+    pub fn misuse(&mut self, launch: u32, block: BlockId, misuse: &Misuse) {
+        let (rule, waiting, others, action): (_, _, &[Party], _) = match misuse {
+            Misuse::DivergentBarrier {
+                waiting,
+                elsewhere,
+                how,
+            } => {
+                let action = match how {
+                    Elsewhere::AtAnotherBarrier | Elsewhere::AtAnotherCount => Action::Wait,
+                    Elsewhere::Past | Elsewhere::PastAndExited => Action::Pass,
+                };
+                (Rule::DivergentBarrier, &waiting[..], elsewhere, action)
+            }
+            Misuse::UnconvergedBarrier { reached, elsewhere } => {
+                let reached = std::slice::from_ref(reached);
+                (Rule::DivergentBarrier, reached, elsewhere, Action::Pass)
+            }
+            Misuse::BarrierAfterExit { waiting, exited } => {
+                (Rule::BarrierAfterExit, &waiting[..], exited, Action::Exit)
+            }
+            Misuse::InvalidBarrier { here, .. } => {
+                let here = std::slice::from_ref(here);
+                (Rule::InvalidBarrier, here, &[], Action::Wait)
+            }
+            _ => return,
+        };
+        let detail = match misuse {
+            Misuse::InvalidBarrier { fault, .. } => Detail::Barrier(*fault),
+            Misuse::DivergentBarrier {
+                how: Elsewhere::AtAnotherCount,
+                ..
+            } => Detail::Text("they use one barrier, each for its own number of threads".into()),
+            Misuse::DivergentBarrier {
+                how: Elsewhere::PastAndExited,
+                ..
+            } => Detail::Exited,
+            _ => Detail::None,
+        };
+        let ends = [
+            end(waiting, launch, block, Action::Wait),
+            end(others, launch, block, action),
+        ];
+        self.findings.add(Finding {
+            rule,
+            ends: ends.into_iter().flatten().collect(),
+            place: None,
+            detail,
+            count: 1,
+            older: Vec::new(),
+        });
+    }
+
+    /// What was found, leaving nothing.
+    pub fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}

@@ -1,0 +1,223 @@
+//! What a detector has found, before anybody words it.
+
+use crate::rules::Rule;
+use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
+use simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// What a thread did at one end of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Read memory.
+    Read,
+    /// Wrote memory.
+    Write,
+    /// Read and wrote it in one atomic operation.
+    Atomic,
+    /// Waits at a barrier.
+    Wait,
+    /// Executes a warp-level operation.
+    Sync,
+    /// Went past without coming to the barrier or operation.
+    Pass,
+    /// Exited.
+    Exit,
+    /// Runs without an end.
+    Run,
+    /// Branched.
+    Branch,
+    /// Used a value in another way: as an address, or in a call.
+    Use,
+}
+
+/// One guilty place: who did what, at which instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The instruction.
+    pub site: Site,
+    /// The launch in its session.
+    pub launch: u32,
+    /// The thread's block.
+    pub block: BlockId,
+    /// The thread (the lowest, where there are several).
+    pub thread: ThreadId,
+    /// How many threads did the same here (1 for a single one).
+    pub threads: u32,
+    /// What it did.
+    pub action: Action,
+    /// Ordering and scope of a memory access.
+    pub order: Option<(Order, Scope)>,
+}
+
+impl End {
+    /// What some lanes of a warp did; the lowest stands for them.
+    pub fn of_lanes(site: Site, who: WarpRef, mask: Mask, action: Action, launch: u32) -> End {
+        End {
+            site,
+            launch,
+            block: who.block,
+            thread: who.thread(LaneId(mask.trailing_zeros() as u8)),
+            threads: mask.count_ones(),
+            action,
+            order: None,
+        }
+    }
+}
+
+/// The memory that a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The space.
+    pub space: Space,
+    /// Address as in [`simt::observer::Access::address`] (arena offset for global
+    /// memory), or the full address where `mapped` is false.
+    pub address: u64,
+    /// Bytes.
+    pub bytes: u32,
+    /// Whether `address` is an offset into an existing space (false: a wild address).
+    pub mapped: bool,
+}
+
+/// Figures that belong to a finding.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Detail {
+    /// None.
+    #[default]
+    None,
+    /// A member mask and the lanes that executed, or were absent.
+    Masks {
+        /// The mask named.
+        members: u32,
+        /// The lanes concerned.
+        lanes: u32,
+    },
+    /// Bank conflicts: requests, wavefronts they took, worst degree.
+    Banks {
+        /// Warp-level requests.
+        requests: u64,
+        /// Wavefronts (passes through the 32 banks).
+        wavefronts: u64,
+        /// Largest number of wavefronts of one request.
+        degree: u32,
+    },
+    /// Coalescing: requests, 32-byte sectors moved, sectors needed at least.
+    Sectors {
+        /// Warp-level requests.
+        requests: u64,
+        /// Sectors moved.
+        sectors: u64,
+        /// Sectors that the bytes would fill if they lay together.
+        ideal: u64,
+    },
+    /// A branch: times executed, times divergent.
+    Branches {
+        /// Warp-level executions.
+        executed: u64,
+        /// Of these, split the warp.
+        divergent: u64,
+    },
+    /// Threads that went past a barrier have left the kernel since, and came to no other one.
+    Exited,
+    /// Warp-instructions executed when the budget ran out.
+    Steps(u64),
+    /// Why a shuffle gets no value: the first lane to which it happens.
+    Source {
+        /// The lane that gets none.
+        lane: LaneId,
+        /// The lane that it reads from.
+        from: LaneId,
+        /// The mask that it names.
+        members: Mask,
+        /// Why that one gives none.
+        why: NoValue,
+    },
+    /// What is wrong with a barrier's operands.
+    Barrier(BarrierFault),
+    /// Free text.
+    Text(String),
+}
+
+/// One finding: a rule and the places that break it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The guilty places; the one that completed the error first, the other end second.
+    pub ends: Vec<End>,
+    /// The memory concerned.
+    pub place: Option<Place>,
+    /// Figures.
+    pub detail: Detail,
+    /// How often it happened.
+    pub count: u64,
+    /// The loads that returned older values than the last in that run, by instruction ([`Observer::older_value`]).
+    ///
+    /// [`Observer::older_value`]: simt::observer::Observer::older_value
+    pub older: Vec<Site>,
+}
+
+impl Finding {
+    /// The instructions of its first two ends, the lower one first; twice the same where there is one.
+    pub fn sites(&self) -> (Site, Site) {
+        let first = self.ends.first().map_or(Site(u32::MAX), |e| e.site);
+        let second = self.ends.get(1).map_or(first, |e| e.site);
+        (first.min(second), first.max(second))
+    }
+}
+
+/// Findings grouped by rule and sites: memory grows with the program's size, never
+/// with the number of findings.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    groups: HashMap<(Rule, Site, Site), Finding>,
+}
+
+impl Findings {
+    /// Adds a finding: a new group, or one more of an old one. The group keeps its first example.
+    pub fn add(&mut self, finding: Finding) {
+        match self.groups.entry(Findings::key(&finding)) {
+            Entry::Vacant(none) => drop(none.insert(finding)),
+            Entry::Occupied(mut known) => {
+                let old = known.get_mut();
+                old.count += finding.count;
+                if old.detail == Detail::Exited && finding.detail != Detail::Exited {
+                    old.detail = Detail::None;
+                }
+            }
+        }
+    }
+
+    fn key(finding: &Finding) -> (Rule, Site, Site) {
+        let (first, second) = finding.sites();
+        (finding.rule, first, second)
+    }
+
+    /// Counts one more of a known group, the cheap way; false if the group is new.
+    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> bool {
+        match self.groups.get_mut(&(rule, a.min(b), a.max(b))) {
+            Some(finding) => {
+                finding.count += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Adds all of another collection.
+    pub fn merge(&mut self, other: Findings) {
+        other.into_sorted().into_iter().for_each(|f| self.add(f));
+    }
+
+    /// In a stable order: by rule, then by site.
+    pub fn into_sorted(self) -> Vec<Finding> {
+        let mut all: Vec<_> = self.groups.into_iter().collect();
+        all.sort_by_key(|(key, _)| *key);
+        all.into_iter().map(|(_, f)| f).collect()
+    }
+}

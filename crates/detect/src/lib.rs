@@ -1,0 +1,227 @@
+//! Detectors: one file each, behind the hooks of [`simt::observer`].
+//!
+//! [`Detectors`] is what a session drives: all of them in one observer, put together when
+//! it is compiled. Detectors know neither the instruction set nor the backend.
+
+pub mod banks;
+pub mod barrier;
+pub mod branches;
+pub mod coalescing;
+pub mod finding;
+pub mod footprint;
+pub mod memory;
+pub mod non_coherent;
+pub mod perf;
+pub mod race;
+pub mod reference;
+pub mod rules;
+#[cfg(test)]
+mod scene;
+pub mod shuffle;
+#[cfg(test)]
+mod tests;
+pub mod warp_sync;
+
+use crate::finding::{Finding, Findings};
+use race::block::lanes;
+use simt::ids::*;
+use simt::observer::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All detectors.
+#[derive(Debug, Default)]
+pub struct Detectors {
+    races: race::Detector,
+    barriers: barrier::Detector,
+    warps: warp_sync::Detector,
+    memory: memory::Detector,
+    shuffles: shuffle::Detector,
+    /// Where the program has such reads.
+    non_coherent: Option<Box<non_coherent::Detector>>,
+    /// Its findings of earlier launches.
+    stale: Findings,
+    launch: u32,
+    perf: Option<Box<perf::Perf>>,
+    /// The kernel that runs, by its number in the session, and what was counted in the others.
+    kernel: usize,
+    others: BTreeMap<usize, Box<perf::Perf>>,
+    /// Where operations of the host program may run at the same time.
+    footprint: Option<Box<footprint::Recorder>>,
+    /// Loads that returned older values than the last, in the launch that runs.
+    older: BTreeSet<Site>,
+}
+
+impl Detectors {
+    /// For a session; `perf` turns the performance detectors on.
+    pub fn new(perf: bool) -> Detectors {
+        Detectors {
+            perf: perf.then(Box::default),
+            ..Detectors::default()
+        }
+    }
+
+    /// Keeps what the next launch does to memory, for [`Detectors::take_footprint`].
+    pub fn record_footprint(&mut self) {
+        self.footprint = Some(Box::default());
+    }
+
+    /// What the last launch did to memory, if that was asked for.
+    pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
+        Some(self.footprint.take()?.finish())
+    }
+
+    /// The next launches are of this kernel: an instruction's number means something in its own program only.
+    pub fn enter(&mut self, kernel: usize) {
+        if kernel != self.kernel && self.perf.is_some() {
+            let other = self.others.remove(&kernel).unwrap_or_default();
+            if let Some(left) = self.perf.replace(other) {
+                self.others.insert(self.kernel, left);
+            }
+        }
+        self.kernel = kernel;
+    }
+
+    /// What was found wrong in this kernel since the last call, in a stable order.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        let mut all = self.races.take_findings();
+        all.merge(self.barriers.take_findings());
+        all.merge(self.warps.take_findings());
+        all.merge(self.memory.take_findings());
+        all.merge(self.shuffles.take_findings());
+        all.merge(std::mem::take(&mut self.stale));
+        if let Some(non_coherent) = &mut self.non_coherent {
+            all.merge(non_coherent.take_findings());
+        }
+        let mut all = all.into_sorted();
+        for finding in &mut all {
+            finding.older = self.older.iter().copied().collect();
+        }
+        all
+    }
+
+    /// What was counted in all kernels: notes on performance.
+    pub fn take_notes(&mut self) -> Vec<Finding> {
+        let others = std::mem::take(&mut self.others).into_values();
+        let all = others.chain(self.perf.as_mut().map(std::mem::take));
+        all.flat_map(|mut perf| perf.take_findings()).collect()
+    }
+}
+
+impl Observer for Detectors {
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.launch = shape.launch;
+        self.older.clear();
+        self.races.launch_begins(shape);
+        self.non_coherent = shape
+            .non_coherent
+            .then(|| Box::new(non_coherent::Detector::new(shape)));
+        if let Some(perf) = &mut self.perf {
+            perf.launch_begins(shape);
+        }
+        if let Some(footprint) = &mut self.footprint {
+            **footprint = footprint::Recorder::new(shape);
+        }
+    }
+    fn launch_ends(&mut self) {
+        self.races.launch_ends();
+        if let Some(mut non_coherent) = self.non_coherent.take() {
+            self.stale.merge(non_coherent.take_findings());
+        }
+    }
+    fn fork(&self) -> Detectors {
+        Detectors {
+            races: self.races.fork(),
+            non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
+            launch: self.launch,
+            perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
+            footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
+            ..Detectors::default()
+        }
+    }
+    fn in_vain(&self) -> bool {
+        let clean = self.races.is_clean()
+            && self.barriers.is_clean()
+            && self.warps.is_clean()
+            && self.memory.is_clean()
+            && self.shuffles.is_clean()
+            && self.non_coherent.as_ref().is_none_or(|n| n.is_clean());
+        !clean
+    }
+    fn join(&mut self, forks: Vec<Detectors>) -> Joined {
+        if forks.iter().any(Detectors::in_vain) {
+            return Joined::Conflict;
+        }
+        let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
+        for fork in forks {
+            races.push(fork.races);
+            counts.extend(fork.perf);
+            footprints.extend(fork.footprint);
+        }
+        let joined = self.races.join(races);
+        if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
+            counts.into_iter().for_each(|p| perf.merge(*p));
+        }
+        if let (Joined::Clean, Some(footprint)) = (joined, &mut self.footprint) {
+            footprints.into_iter().for_each(|f| footprint.merge(*f));
+        }
+        joined
+    }
+    fn block_begins(&mut self, block: BlockId) {
+        self.races.block_begins(block);
+    }
+    fn block_ends(&mut self, block: BlockId) {
+        self.races.block_ends(block);
+    }
+    #[inline]
+    fn access(&mut self, access: &Access<'_>) {
+        self.races.access(access);
+        if let Some(non_coherent) = &mut self.non_coherent {
+            non_coherent.access(access);
+        }
+        if let Some(perf) = &mut self.perf {
+            perf.access(access);
+        }
+        if let Some(footprint) = &mut self.footprint {
+            footprint.access(access);
+        }
+    }
+    fn older_value(&mut self, site: Site) {
+        self.older.insert(site);
+    }
+    fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
+        self.races.fence(who, mask, order, scope);
+    }
+    fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        self.races.block_arrives(block, id, who);
+    }
+    fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        self.races.block_barrier(barrier);
+    }
+    fn warp_sync(&mut self, sync: &WarpSync) {
+        self.races.warp_sync(sync);
+    }
+    fn misuse(&mut self, block: BlockId, misuse: Misuse) {
+        self.barriers.misuse(self.launch, block, &misuse);
+        self.warps.misuse(self.launch, block, &misuse);
+    }
+    fn fault(&mut self, fault: &MemoryFault<'_>) {
+        self.memory.fault(self.launch, fault);
+    }
+    fn undefined(&mut self, used: &UndefinedUse<'_>) {
+        self.shuffles.undefined(self.launch, used);
+    }
+    #[inline]
+    fn uniform_branch(&mut self, site: Site) {
+        if let Some(perf) = &mut self.perf {
+            perf.uniform_branch(site);
+        }
+    }
+    fn diverges(&mut self, divergence: &Divergence) {
+        if let Some(perf) = &mut self.perf {
+            perf.diverges(divergence);
+        }
+    }
+    fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
+        self.races.exits(who, mask);
+    }
+}

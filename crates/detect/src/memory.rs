@@ -1,0 +1,70 @@
+//! Accesses that memory refuses: `out-of-bounds`, `misaligned-access`, `use-after-free`,
+//! and `uninitialized-read`.
+//!
+//! Bounds, alignment and validity are checked where the access is made; here a
+//! [`MemoryFault`] becomes a finding. An uninitialised read is reported where the bytes are
+//! read, whether or not the value is used.
+
+use crate::finding::{Action, Detail, End, Finding, Findings, Place};
+use crate::rules::Rule;
+use simt::ids::*;
+use simt::memory::GLOBAL_BASE;
+use simt::observer::{FaultKind, MemoryFault, Space};
+
+/// Turns memory faults into findings.
+#[derive(Debug, Default)]
+pub struct Detector {
+    findings: Findings,
+}
+
+impl Detector {
+    /// See [`simt::observer::Observer::fault`].
+    pub fn fault(&mut self, launch: u32, fault: &MemoryFault<'_>) {
+        let rule = match fault.kind {
+            FaultKind::OutOfBounds => Rule::OutOfBounds,
+            FaultKind::Misaligned => Rule::MisalignedAccess,
+            FaultKind::Freed => Rule::UseAfterFree,
+            FaultKind::Uninitialized => Rule::UninitializedRead,
+        };
+        let lane = fault.mask.trailing_zeros() as usize;
+        let full = fault.address[lane];
+        let global = matches!(fault.space, Some(Space::Global | Space::Const));
+        let offset = full.checked_sub(GLOBAL_BASE).filter(|_| global);
+        let mapped = fault.space.is_some() && (!global || offset.is_some());
+        self.findings.add(Finding {
+            rule,
+            ends: vec![End {
+                site: fault.site,
+                launch,
+                block: fault.who.block,
+                thread: fault.who.thread(LaneId(lane as u8)),
+                threads: fault.mask.count_ones(),
+                action: if fault.write {
+                    Action::Write
+                } else {
+                    Action::Read
+                },
+                order: None,
+            }],
+            place: Some(Place {
+                space: fault.space.unwrap_or(Space::Global),
+                address: offset.unwrap_or(full),
+                bytes: fault.bytes,
+                mapped,
+            }),
+            detail: Detail::None,
+            count: u64::from(fault.mask.count_ones()),
+            older: Vec::new(),
+        });
+    }
+
+    /// What was found, leaving nothing.
+    pub fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}

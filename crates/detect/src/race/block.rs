@@ -1,0 +1,342 @@
+//! What the threads of a resident block know of each other: stamps, floors, and
+//! exact clocks where those don't suffice.
+
+use super::clock::{BlockClock, Knowledge, Stamp};
+use super::sync::Thread;
+use simt::ids::Mask;
+use simt::observer::{BlockBarrier, Party};
+
+/// A warp of a resident block.
+#[derive(Clone, Copy, Debug)]
+pub struct Warp {
+    /// Stamp of its current events.
+    pub now: Stamp,
+    /// Its events below this are ordered before whatever its threads do next.
+    pub floor: Stamp,
+    /// Lanes that exist.
+    pub exists: Mask,
+    /// Lanes that have touched memory since the block's floor was raised.
+    pub touched: Mask,
+    /// Lanes that exited.
+    pub exited: Mask,
+}
+
+/// A resident block.
+#[derive(Debug, Default)]
+pub struct Block {
+    /// Its index in the grid.
+    pub id: u32,
+    /// Events in the block below this are ordered before whatever it does next.
+    pub floor: Stamp,
+    /// Its warps.
+    pub warps: Vec<Warp>,
+    /// What all its threads know beyond the floors.
+    pub base: Knowledge,
+    /// What single threads know beyond that; empty until one of them does.
+    pub threads: Vec<Thread>,
+    /// Whether some thread's [`Thread::known`] is not empty.
+    dirty: bool,
+    /// A thread has exited after touching memory that no barrier has ordered since.
+    uncovered: bool,
+    /// What those who executed `bar.arrive` published, by barrier.
+    arrivals: Vec<(u32, Knowledge)>,
+}
+
+impl Block {
+    /// A fresh block of `threads` threads whose stamps start above `stamp`.
+    pub fn begin(&mut self, id: u32, threads: u32, stamp: Stamp) {
+        let floor = stamp + 1;
+        *self = Block {
+            id,
+            floor,
+            warps: std::mem::take(&mut self.warps),
+            ..Block::default()
+        };
+        self.warps.clear();
+        self.warps
+            .extend((0..threads.div_ceil(32)).map(|warp| Warp {
+                now: floor,
+                floor,
+                exists: match threads - warp * 32 {
+                    0..32 => (1 << (threads % 32)) - 1,
+                    _ => u32::MAX,
+                },
+                touched: 0,
+                exited: 0,
+            }));
+    }
+
+    /// The largest stamp in use.
+    pub fn latest(&self) -> Stamp {
+        self.warps.iter().map(|w| w.now).max().unwrap_or(0)
+    }
+
+    /// The exact state of a thread, made on first use.
+    pub fn thread_mut(&mut self, warp: u32, lane: u32) -> &mut Thread {
+        if self.threads.is_empty() {
+            self.threads
+                .resize_with(self.warps.len() * 32, Thread::default);
+        }
+        &mut self.threads[(warp * 32 + lane) as usize]
+    }
+
+    /// The exact state of a thread, if any thread of the block has some.
+    pub fn thread(&self, warp: u32, lane: u32) -> Option<&Thread> {
+        self.threads.get((warp * 32 + lane) as usize)
+    }
+
+    /// To be called when a thread has learnt something by itself.
+    pub fn learnt(&mut self) {
+        self.dirty = true;
+    }
+
+    /// Lanes exited.
+    pub fn exits(&mut self, warp: u32, mask: Mask) {
+        let w = &mut self.warps[warp as usize];
+        w.exited |= mask;
+        self.uncovered |= w.touched & mask != 0;
+        if !self.threads.is_empty() {
+            // Nobody learns from it any more.
+            for lane in lanes(mask) {
+                self.thread_mut(warp, lane).known = Knowledge::default();
+            }
+        }
+    }
+
+    /// A barrier completed (PTX ISA, "bar, barrier": it orders the prior accesses of those
+    /// who arrive before the later accesses of those who wait).
+    ///
+    /// Threads that have exited took no part, so their accesses stay unordered. That is
+    /// what [`Block::uncovered`] is for: floors then can't tell, and clocks must.
+    pub fn barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        if barrier.full && !self.uncovered {
+            self.arrivals.retain(|(id, _)| *id != barrier.id);
+            return self.raise_floor();
+        }
+        let mut joined = self.publish(barrier.waited);
+        self.arrivals.retain(|(id, knowledge)| {
+            let ours = *id == barrier.id;
+            if ours {
+                joined.join(knowledge);
+            }
+            !ours
+        });
+        if barrier.full {
+            self.base.join(&joined);
+            self.threads
+                .iter_mut()
+                .for_each(|t| t.known = Knowledge::default());
+            self.dirty = false;
+        } else {
+            self.teach(barrier.waited, &joined);
+        }
+    }
+
+    fn raise_floor(&mut self) {
+        let floor = self.latest() + 1;
+        self.floor = floor;
+        for w in &mut self.warps {
+            (w.now, w.floor, w.touched) = (floor, floor, 0);
+        }
+        if std::mem::take(&mut self.dirty) {
+            let mut last = Knowledge::default();
+            for thread in &mut self.threads {
+                let known = std::mem::take(&mut thread.known);
+                if !known.is_empty() && !known.same(&last) {
+                    self.base.join(&known);
+                    last = known;
+                }
+            }
+        }
+    }
+
+    /// Lanes executed `bar.arrive` (PTX ISA, "bar, barrier": arrival releases, and does not wait).
+    pub fn arrives(&mut self, id: u32, party: Party) {
+        let knowledge = self.publish(&[party]);
+        self.arrivals.push((id, knowledge));
+    }
+
+    /// `bar.warp.sync` (PTX ISA, "bar.warp.sync": it orders memory accesses among the
+    /// participating threads).
+    pub fn warp_sync(&mut self, party: Party) {
+        let at = party.warp.0 as usize;
+        let w = &mut self.warps[at];
+        // An exited lane that touched memory was not there to be ordered.
+        let absent = w.exists & !party.mask & !(w.exited & !w.touched);
+        if absent != 0 {
+            let joined = self.publish(&[party]);
+            return self.teach(&[party], &joined);
+        }
+        w.now += 1;
+        w.floor = w.now;
+        if self.dirty {
+            let mut joined = Knowledge::default();
+            let lanes = at * 32..at * 32 + 32;
+            for thread in &self.threads[lanes.clone()] {
+                joined.join(&thread.known);
+            }
+            for thread in &mut self.threads[lanes] {
+                thread.known = joined.clone();
+            }
+        }
+    }
+
+    /// What some threads know together, and a new stamp for what they do next.
+    ///
+    /// All their warps get the same stamp, so that one bound serves them all.
+    fn publish(&mut self, parties: &[Party]) -> Knowledge {
+        let mut joined = self.base.clone();
+        if self.dirty {
+            let mut last = Knowledge::default();
+            for party in parties {
+                for lane in lanes(party.mask) {
+                    let known = &self.threads[(party.warp.0 * 32 + lane) as usize].known;
+                    if !known.is_empty() && !known.same(&last) {
+                        last = known.clone();
+                        joined.join(known);
+                    }
+                }
+            }
+        }
+        let bound = 1 + parties
+            .iter()
+            .map(|p| self.warps[p.warp.0 as usize].now)
+            .max()
+            .unwrap_or(0);
+        let mut own = BlockClock::floor(self.floor);
+        for party in parties {
+            let warp = party.warp.0;
+            let w = &self.warps[warp as usize];
+            own.raise_warp(warp, w.floor);
+        }
+        for party in parties {
+            // One warp may come in several parties, from several instructions.
+            let all = parties
+                .iter()
+                .filter(|p| p.warp == party.warp)
+                .fold(0, |m, p| m | p.mask);
+            let w = &mut self.warps[party.warp.0 as usize];
+            own.raise_lanes(party.warp.0, all | !w.exists | w.exited & !w.touched, bound);
+        }
+        for party in parties {
+            self.warps[party.warp.0 as usize].now = bound;
+        }
+        joined.raise(self.id, &own);
+        joined
+    }
+
+    fn teach(&mut self, parties: &[Party], joined: &Knowledge) {
+        for party in parties {
+            for lane in lanes(party.mask) {
+                // What it knew is part of what was published.
+                self.thread_mut(party.warp.0, lane).known = joined.clone();
+            }
+        }
+        self.dirty |= !parties.is_empty();
+    }
+}
+
+/// The lanes of a mask, lowest first.
+pub fn lanes(mut mask: Mask) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let lane = mask.trailing_zeros();
+            mask &= mask - 1;
+            lane
+        })
+    })
+}
+
+/// A warp's point of view while it executes one instruction: what is ordered before it.
+pub struct View<'a> {
+    /// The block.
+    pub block: &'a Block,
+    /// The warp in its block.
+    pub warp: u32,
+    /// Number of the block's first warp in the shadow's numbering: 0 in shared memory,
+    /// counted through the grid in global memory.
+    pub first: u32,
+    /// Warps of a block.
+    pub width: u32,
+    /// Number of this warp in the shadow's numbering.
+    pub me: u32,
+    /// Stamp of this instruction.
+    pub now: Stamp,
+    /// The block's floor.
+    pub block_floor: Stamp,
+    /// The warp's floor.
+    pub warp_floor: Stamp,
+    /// Whether the shadow is one of global memory.
+    pub global: bool,
+    /// Whether threads may be ordered other than by the block's floor and within warps.
+    pub fine_sync: bool,
+}
+
+impl View<'_> {
+    /// Whether a warp belongs to this block.
+    pub fn in_block(&self, warp: u32) -> bool {
+        warp.wrapping_sub(self.first) < self.width
+    }
+
+    /// Of some lanes of a warp that did something at `stamp`: those for which it is not
+    /// ordered before this instruction of `lane`. A lane is ordered with itself.
+    pub fn unordered(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Mask {
+        let left = self.beyond_floors(lane, warp, lanes, stamp);
+        if left == 0 {
+            return 0;
+        }
+        self.beyond_clocks(left, lane, warp, stamp, |k| &k.real)
+    }
+
+    /// The same as it would be if all scopes were wide enough.
+    pub fn unordered_at_any_scope(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Mask {
+        let left = self.beyond_floors(lane, warp, lanes, stamp);
+        if left == 0 {
+            return 0;
+        }
+        self.beyond_clocks(left, lane, warp, stamp, |k| &k.ideal)
+    }
+
+    fn beyond_floors(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Mask {
+        if stamp == 0 || self.in_block(warp) && stamp < self.block_floor {
+            0
+        } else if warp != self.me {
+            lanes
+        } else if stamp < self.warp_floor {
+            0
+        } else {
+            lanes & !(1 << lane)
+        }
+    }
+
+    fn beyond_clocks(
+        &self,
+        mut left: Mask,
+        lane: u32,
+        warp: u32,
+        stamp: Stamp,
+        clock: impl Fn(&Knowledge) -> &super::clock::Clock,
+    ) -> Mask {
+        let (block, warp) = self.locate(warp);
+        let base = clock(&self.block.base);
+        if !base.is_empty() {
+            left &= !base.covered(block, warp, stamp);
+        }
+        if let Some(thread) = self.block.thread(self.warp, lane) {
+            let own = clock(&thread.known);
+            if !own.is_empty() {
+                left &= !own.covered(block, warp, stamp);
+            }
+        }
+        left
+    }
+
+    /// Block and warp in it, from the shadow's numbering.
+    pub fn locate(&self, warp: u32) -> (u32, u32) {
+        if self.global {
+            (warp / self.width, warp % self.width)
+        } else {
+            (self.block.id, warp)
+        }
+    }
+}

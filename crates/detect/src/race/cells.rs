@@ -1,0 +1,682 @@
+//! The open half of the shadow: what is remembered of each granule of memory.
+//!
+//! It holds what does not fit in the packed lines ([`super::lines`]), and takes memory only
+//! once there is such a thing. Structure of arrays, so that a warp's access to adjacent memory is a loop over slices
+//! that the compiler vectorises. For each granule: the last weak write; the weak readers;
+//! and, where the program can make strong accesses, the strong ones.
+//!
+//! The weak readers are in one of these states, told by `r_stamp` and the low bits of `r_tag`:
+//!
+//! | state | means | encoding |
+//! |---|---|---|
+//! | none | nobody has read | `r_stamp` 0 |
+//! | single | some lanes of one warp, at one stamp and instruction | |
+//! | twin | the same at two instructions | [`TWIN`]; `r_mask` all lanes, `r_mask2` those of the second |
+//! | pair | two or more warps of a block; two are kept | [`PAIR`]; `r_stamp` the later of the two, `r_mask2` the second's warp |
+//! | far pair | warps of two or more blocks; two of different blocks are kept | [`PAIR`]; `r_stamp` [`FAR`] |
+//! | list | everybody, exactly | `r_stamp` [`LIST`], `r_mask` 0, `r_tag` the index |
+//!
+//! Pairs are used where threads of different warps can only be ordered by the floor that a barrier of the
+//! whole block raises ([`View::fine_sync`] is false): then whoever writes later, one of the two is
+//! in another warp and as unordered as all those that were forgotten.
+//! Blind spot: a reader that exits before a barrier which the others pass stays unordered with them, and may be
+//! among the forgotten.
+
+use super::block::View;
+use super::clock::Stamp;
+use super::lines::{LINE, Line};
+use super::strong::StrongCell;
+use simt::ids::{Mask, Site};
+
+/// A race was found, or in the fast loops: may have been. The slow path tells which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race;
+
+/// `r_stamp` of a far pair.
+pub const FAR: Stamp = u32::MAX;
+/// `r_stamp` of a list.
+pub const LIST: Stamp = u32::MAX - 1;
+/// In `r_tag`: some of the lanes read at a second instruction.
+pub const TWIN: u32 = 1;
+/// In `r_tag`: two of several warps.
+pub const PAIR: u32 = 2;
+/// Stamps stay below this.
+pub const LAST_STAMP: Stamp = u32::MAX - 2;
+
+/// `class` of a granule whose strong accesses are in a [`StrongCell`].
+pub const SLOW: u16 = u16::MAX;
+
+/// Some lanes of a warp that did the same at one stamp and instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The warp, in the shadow's numbering.
+    pub warp: u32,
+    /// When.
+    pub stamp: Stamp,
+    /// The lanes.
+    pub mask: Mask,
+    /// The instruction.
+    pub site: u32,
+}
+
+/// The last strong read-modify-write of a granule, if nothing else strong has happened there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// When; the index of a strong cell if `class` is [`SLOW`].
+    pub stamp: Stamp,
+    /// The warp, in the shadow's numbering.
+    pub warp: u32,
+    /// Instruction and lane.
+    pub tag: u32,
+    /// Its [`super::strong::Class`]; 0: none.
+    pub class: u16,
+}
+
+/// Things that are kept by index.
+#[derive(Debug)]
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab {
+            items: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Default> Slab<T> {
+    /// Adds one.
+    pub fn insert(&mut self, item: T) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.items[at as usize] = item;
+            at
+        } else {
+            self.items.push(item);
+            (self.items.len() - 1) as u32
+        }
+    }
+    /// Removes one.
+    pub fn remove(&mut self, at: u32) -> T {
+        self.free.push(at);
+        std::mem::take(&mut self.items[at as usize])
+    }
+    /// The one at an index.
+    pub fn get(&self, at: u32) -> &T {
+        &self.items[at as usize]
+    }
+    /// The one at an index.
+    pub fn get_mut(&mut self, at: u32) -> &mut T {
+        &mut self.items[at as usize]
+    }
+}
+
+/// The shadow of a shared-memory window, or of a page of global memory.
+///
+/// 4 bytes for each granule as long as all its lines are packed; once one has been opened,
+/// 36 more, 52 where strong accesses are possible, and what the lists and strong cells take.
+#[derive(Debug, Default)]
+pub struct Cells {
+    pub(super) lines: Vec<Line>,
+    has_strong: bool,
+    pub(super) w_stamp: Vec<Stamp>,
+    pub(super) w_warp: Vec<u32>,
+    /// Instruction and lane.
+    pub(super) w_tag: Vec<u32>,
+    pub(super) r_stamp: Vec<Stamp>,
+    pub(super) r_warp: Vec<u32>,
+    pub(super) r_mask: Vec<Mask>,
+    /// Instruction, [`TWIN`], [`PAIR`].
+    pub(super) r_tag: Vec<u32>,
+    /// The second of a pair: its warp; of a twin: its lanes.
+    pub(super) r_mask2: Vec<u32>,
+    /// The second's instruction, and in pairs the lane.
+    pub(super) r_tag2: Vec<u32>,
+    /// What is strong; none if there can be no strong accesses.
+    pub(super) slots: Vec<Slot>,
+    pub(super) lists: Slab<Vec<Entry>>,
+    pub(super) strong: Slab<StrongCell>,
+    /// Whether anything but weak reads has happened.
+    pub(super) written: bool,
+}
+
+/// Instruction and lane in one word.
+pub fn tag(site: Site, lane: u32) -> u32 {
+    site.0 << 5 | lane
+}
+/// The instruction of a tag.
+pub fn site_of(tag: u32) -> u32 {
+    tag >> 5
+}
+/// The lane of a tag.
+pub fn lane_of(tag: u32) -> u32 {
+    tag & 31
+}
+
+/// Lane numbers and bits of the cells of an access to adjacent memory with `K` cells a lane.
+struct Lanes<const N: usize> {
+    number: [u32; N],
+    bit: [u32; N],
+}
+
+const fn lane_table<const N: usize>() -> Lanes<N> {
+    let mut table = Lanes {
+        number: [0; N],
+        bit: [0; N],
+    };
+    let mut i = 0;
+    while i < N {
+        table.number[i] = (i * 32 / N) as u32;
+        table.bit[i] = 1 << (i * 32 / N);
+        i += 1;
+    }
+    table
+}
+
+static ONE: Lanes<32> = lane_table();
+static TWO: Lanes<64> = lane_table();
+static FOUR: Lanes<128> = lane_table();
+static EIGHT: Lanes<256> = lane_table();
+static SIXTEEN: Lanes<512> = lane_table();
+static THIRTY_TWO: Lanes<1024> = lane_table();
+
+/// For each cell of 32 lanes with `cells` adjacent cells each: its lane, and that lane's bit.
+pub fn lane_tables(cells: usize) -> (&'static [u32], &'static [u32]) {
+    match cells {
+        1 => (&ONE.number, &ONE.bit),
+        2 => (&TWO.number, &TWO.bit),
+        4 => (&FOUR.number, &FOUR.bit),
+        8 => (&EIGHT.number, &EIGHT.bit),
+        16 => (&SIXTEEN.number, &SIXTEEN.bit),
+        _ => (&THIRTY_TWO.number, &THIRTY_TWO.bit),
+    }
+}
+
+/// What a block's floor covers, as 0 or 1, for loops that the compiler vectorises.
+struct Floor<const GLOBAL: bool> {
+    block_floor: Stamp,
+    first: u32,
+    width: u32,
+}
+
+impl<const GLOBAL: bool> Floor<GLOBAL> {
+    fn of(v: &View<'_>) -> Self {
+        Floor {
+            block_floor: v.block_floor,
+            first: v.first,
+            width: v.width,
+        }
+    }
+    /// In shared memory everybody is in the block, or was before it began.
+    #[inline(always)]
+    fn in_block(&self, warp: u32) -> u32 {
+        if GLOBAL {
+            u32::from(warp.wrapping_sub(self.first) < self.width)
+        } else {
+            1
+        }
+    }
+    #[inline(always)]
+    fn covers(&self, stamp: Stamp, warp: u32) -> u32 {
+        let below = u32::from(stamp < self.block_floor);
+        if GLOBAL {
+            u32::from(stamp == 0) | self.in_block(warp) & below
+        } else {
+            below
+        }
+    }
+    /// Whether a pair that the floor does not cover stays as it is when the block reads.
+    #[inline(always)]
+    fn pair_stays(&self, stamp: Stamp, warp: u32) -> u32 {
+        u32::from(stamp == FAR) | self.in_block(warp)
+    }
+}
+
+impl Cells {
+    /// A fresh shadow of `cells` granules; `strong` if there can be strong accesses.
+    pub fn new(cells: usize, strong: bool) -> Cells {
+        Cells {
+            lines: vec![Line::default(); cells.div_ceil(LINE)],
+            has_strong: strong,
+            ..Cells::default()
+        }
+    }
+
+    /// Granules.
+    pub fn granules(&self) -> usize {
+        self.lines.len() * LINE
+    }
+
+    /// Makes the arrays, when the first line is opened.
+    pub(super) fn make_room(&mut self) {
+        if !self.w_stamp.is_empty() {
+            return;
+        }
+        let cells = self.granules();
+        for row in [
+            &mut self.w_stamp,
+            &mut self.w_warp,
+            &mut self.w_tag,
+            &mut self.r_stamp,
+            &mut self.r_warp,
+            &mut self.r_mask,
+            &mut self.r_tag,
+            &mut self.r_mask2,
+            &mut self.r_tag2,
+        ] {
+            *row = vec![0; cells];
+        }
+        if self.has_strong {
+            self.slots = vec![Slot::default(); cells];
+        }
+    }
+
+    /// A weak read of adjacent cells from `at` on, cell `i` by lane `lane[i]`. An error
+    /// means that nothing was done.
+    pub fn read_run<const GLOBAL: bool>(
+        &mut self,
+        at: usize,
+        lane: &[u32],
+        bit: &[u32],
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let n = lane.len();
+        let end = at + n;
+        let bit = &bit[..n];
+        let (me, now, warp_floor) = (v.me, v.now, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
+        let tag = tag(site, 0);
+        self.strong_run(at, n, v, false)?;
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
+        let (rs, rw) = (&mut self.r_stamp[at..end], &mut self.r_warp[at..end]);
+        let (rm, rt) = (&mut self.r_mask[at..end], &mut self.r_tag[at..end]);
+        let (rt2, rm2) = (&mut self.r_tag2[at..end], &mut self.r_mask2[at..end]);
+        let regular = u32::from(!v.fine_sync);
+        let (mut kept, mut rare) = (1, 0);
+        for i in 0..n {
+            let dead = floor.covers(rs[i], rw[i]);
+            let one = u32::from(rm[i] != 0) & u32::from(rt[i] & PAIR == 0);
+            let mine = u32::from(rw[i] == me);
+            let own = one & mine;
+            let current = own & u32::from(rs[i] == now) & (dead ^ 1);
+            let first = u32::from(rt[i] & !31 == tag);
+            let replace = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
+            let room = u32::from(rt[i] & TWIN == 0) | u32::from(rt2[i] == tag);
+            let fits = current & (first | room);
+            let pair = regular & u32::from(rt[i] & PAIR != 0) & floor.pair_stays(rs[i], rw[i]);
+            let other = u32::from(rm[i] != 0) & u32::from(rt[i] & (PAIR | TWIN) == 0) & (mine ^ 1);
+            let meets = regular & other & floor.in_block(rw[i]) & (dead ^ 1);
+            bad |= (dead | replace | fits | pair | meets) ^ 1;
+            kept &= pair & (dead ^ 1);
+            rare |= current & (first ^ 1) | meets;
+        }
+        if bad != 0 {
+            return Err(Race);
+        }
+        if kept != 0 {
+            return Ok(());
+        }
+        for i in 0..n {
+            let dead = floor.covers(rs[i], rw[i]) != 0;
+            let pair = !dead & (rt[i] & PAIR != 0);
+            let current = !dead & !pair & (rw[i] == me) & (rs[i] == now);
+            if rare != 0 {
+                let first = rt[i] & !31 == tag;
+                let meets = !dead & !pair & (rw[i] != me);
+                let second = current & !first;
+                let lanes = if rt[i] & TWIN != 0 { rm2[i] } else { 0 };
+                rm2[i] = if meets {
+                    me
+                } else if second {
+                    lanes | bit[i]
+                } else if current {
+                    lanes & !bit[i]
+                } else {
+                    rm2[i]
+                };
+                rt2[i] = if meets {
+                    tag | lane[i]
+                } else if second {
+                    tag
+                } else {
+                    rt2[i]
+                };
+                rt[i] |= if meets { PAIR } else { 0 } | if second { TWIN } else { 0 };
+                if meets {
+                    rs[i] = rs[i].max(now);
+                    continue;
+                }
+            }
+            let old = pair | current;
+            rm[i] = if pair {
+                rm[i]
+            } else {
+                bit[i] | if current { rm[i] } else { 0 }
+            };
+            rs[i] = if pair { rs[i] } else { now };
+            rw[i] = if pair { rw[i] } else { me };
+            rt[i] = if old { rt[i] } else { tag };
+        }
+        Ok(())
+    }
+
+    /// A weak write of adjacent cells; as [`Cells::read_run`].
+    pub fn write_run<const GLOBAL: bool>(
+        &mut self,
+        at: usize,
+        lane: &[u32],
+        bit: &[u32],
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let n = lane.len();
+        let end = at + n;
+        let bit = &bit[..n];
+        let (me, warp_floor) = (v.me, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
+        self.strong_run(at, n, v, v.fine_sync)?;
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
+        let (rs, rw) = (&self.r_stamp[at..end], &self.r_warp[at..end]);
+        let (rm, rt) = (&self.r_mask[at..end], &self.r_tag[at..end]);
+        for i in 0..n {
+            let own = u32::from(rw[i] == me) & u32::from(rt[i] & PAIR == 0);
+            let own = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
+            bad |= (floor.covers(rs[i], rw[i]) | own) ^ 1;
+        }
+        if bad != 0 {
+            return Err(Race);
+        }
+        self.written = true;
+        self.w_stamp[at..end].fill(v.now);
+        self.w_warp[at..end].fill(me);
+        for (slot, lane) in self.w_tag[at..end].iter_mut().zip(lane) {
+            *slot = tag(site, *lane);
+        }
+        Ok(())
+    }
+
+    /// 1 if some cell's last weak write may be unordered before the lane's access.
+    fn write_hazards<const GLOBAL: bool>(&self, at: usize, lane: &[u32], v: &View<'_>) -> u32 {
+        let n = lane.len();
+        let (ws, ww) = (&self.w_stamp[at..at + n], &self.w_warp[at..at + n]);
+        let wt = &self.w_tag[at..at + n];
+        let (me, warp_floor) = (v.me, v.warp_floor);
+        let floor = Floor::<GLOBAL>::of(v);
+        let mut bad = 0;
+        for i in 0..n {
+            let same = u32::from(ws[i] < warp_floor) | u32::from(lane_of(wt[i]) == lane[i]);
+            let own = u32::from(ww[i] == me) & same;
+            bad |= (floor.covers(ws[i], ww[i]) | own) ^ 1;
+        }
+        bad
+    }
+
+    /// Whether no strong access matters to a weak one, or at all if `none`.
+    fn strong_run(&self, at: usize, n: usize, v: &View<'_>, none: bool) -> Result<(), Race> {
+        if self.slots.is_empty() {
+            return Ok(());
+        }
+        let mut bad = 0;
+        for slot in &self.slots[at..at + n] {
+            let dead =
+                !none & (slot.class != SLOW) & v.in_block(slot.warp) & (slot.stamp < v.block_floor);
+            bad |= u32::from(!((slot.class == 0) | dead));
+        }
+        if bad == 0 { Ok(()) } else { Err(Race) }
+    }
+
+    /// Whether what came before allows a weak read of one cell by one lane.
+    pub fn check_read(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        self.check_write(at, lane, v)
+            .and(self.check_strong_writes(at, lane, v))
+    }
+
+    /// Whether what came before allows a weak write of one cell by one lane.
+    pub fn check_overwrite(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        self.check_write(at, lane, v)
+            .and(self.check_readers(at, lane, v))
+            .and(self.check_strong_writes(at, lane, v))
+            .and(self.check_strong_reads(at, lane, v))
+    }
+
+    /// Whether all writes are ordered before whatever the block does now.
+    pub fn is_quiet(&self, at: usize, v: &View<'_>) -> bool {
+        let write = self.w_stamp[at] == 0
+            || v.in_block(self.w_warp[at]) && self.w_stamp[at] < v.block_floor;
+        write && self.strong_run(at, 1, v, false).is_ok()
+    }
+
+    /// Remembers a weak write of one cell by one lane.
+    pub fn add_write(&mut self, at: usize, lane: u32, v: &View<'_>, site: Site) {
+        self.written = true;
+        self.w_stamp[at] = v.now;
+        self.w_warp[at] = v.me;
+        self.w_tag[at] = tag(site, lane);
+        // Whatever is unordered with what came before is unordered with this write too.
+        if self.r_stamp[at] == LIST {
+            self.lists.remove(site_of(self.r_tag[at]));
+        }
+        self.r_tag[at] = 0;
+        self.r_stamp[at] = 0;
+        self.r_mask[at] = 0;
+        self.r_warp[at] = 0;
+        if v.fine_sync && !self.slots.is_empty() {
+            self.break_locations(at, 1, false);
+        }
+        self.forget_strong(at);
+    }
+
+    /// Whether the last weak write is ordered before an access of `lane`.
+    pub(super) fn check_write(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        let tag = self.w_tag[at];
+        match v.unordered(lane, self.w_warp[at], 1 << lane_of(tag), self.w_stamp[at]) {
+            0 => Ok(()),
+            _ => Err(Race),
+        }
+    }
+
+    /// Whether all weak readers are ordered before a write of `lane`.
+    pub(super) fn check_readers(&self, at: usize, lane: u32, v: &View<'_>) -> Result<(), Race> {
+        let clean = self
+            .readers(at)
+            .all(|e| v.unordered(lane, e.warp, e.mask, e.stamp) == 0);
+        if clean { Ok(()) } else { Err(Race) }
+    }
+
+    /// The weak readers that are known of one by one.
+    pub(super) fn readers(&self, at: usize) -> impl Iterator<Item = Entry> + '_ {
+        let (stamp, mask) = (self.r_stamp[at], self.r_mask[at]);
+        let (warp, tag) = (self.r_warp[at], self.r_tag[at]);
+        let mut few = [None; 2];
+        let mut many: &[Entry] = &[];
+        let entry = |warp, mask, tag| {
+            let site = site_of(tag);
+            Entry {
+                warp,
+                stamp,
+                mask,
+                site,
+            }
+        };
+        let (mask2, tag2) = (self.r_mask2[at], self.r_tag2[at]);
+        if stamp == LIST {
+            many = self.lists.get(site_of(tag));
+        } else if tag & PAIR != 0 {
+            few[0] = Some(entry(warp, mask, tag));
+            few[1] = Some(entry(mask2, 1 << lane_of(tag2), tag2));
+        } else if mask != 0 {
+            let second = if tag & TWIN != 0 { mask2 } else { 0 };
+            few[0] = Some(entry(warp, mask & !second, tag)).filter(|e| e.mask != 0);
+            few[1] = Some(entry(warp, second, tag2)).filter(|e| e.mask != 0);
+        }
+        few.into_iter().flatten().chain(many.iter().copied())
+    }
+
+    /// Remembers a weak read of one cell by some lanes.
+    pub fn add_reader(&mut self, at: usize, mask: Mask, v: &View<'_>, site: Site) {
+        let new = Entry {
+            warp: v.me,
+            stamp: v.now,
+            mask,
+            site: site.0,
+        };
+        let lane = mask.trailing_zeros();
+        let (stamp, warp) = (self.r_stamp[at], self.r_warp[at]);
+        let pair = self.r_tag[at] & PAIR != 0 && stamp != LIST;
+        if self.r_mask[at] != 0 && !pair {
+            if warp == v.me && stamp == v.now && stamp >= v.warp_floor && self.add_lanes(at, &new) {
+                return;
+            }
+            let old_mask = self.r_mask[at];
+            let left = if warp == v.me {
+                old_mask & !mask
+            } else {
+                old_mask
+            };
+            if left & v.unordered(lane, warp, old_mask, stamp) == 0 {
+                return self.set_single(at, new);
+            }
+            let old: Vec<Entry> = self.readers(at).collect();
+            if v.fine_sync || warp == v.me {
+                self.set_list(at, old, new, v);
+            } else {
+                self.set_pair(at, old[0], new, v);
+            }
+        } else if stamp == LIST {
+            let mut entries = self.lists.remove(site_of(self.r_tag[at]));
+            if v.fine_sync {
+                return self.set_list(at, entries, new, v);
+            }
+            entries.retain(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+            // One of another block stays unordered when a barrier orders those of this one.
+            let far = entries.iter().find(|e| !v.in_block(e.warp));
+            match far.or(entries.iter().find(|e| e.warp != v.me)) {
+                Some(&other) => self.set_pair(at, other, new, v),
+                None if entries.is_empty() => self.set_single(at, new),
+                None => self.set_list(at, entries, new, v),
+            }
+        } else if stamp == 0 {
+            self.set_single(at, new);
+        } else {
+            let pair: Vec<Entry> = self.readers(at).collect();
+            let other = pair
+                .iter()
+                .find(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+            match other {
+                None => self.set_single(at, new),
+                // A pair of another block becomes a far one; all others stay.
+                Some(&old) if stamp != FAR && !v.in_block(warp) => {
+                    self.set_pair(at, old, new, v);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Adds a reader that is as old as it is, when a line is opened.
+    pub(super) fn insert_reader(&mut self, at: usize, e: Entry, v: &View<'_>) {
+        let (stamp, warp) = (self.r_stamp[at], self.r_warp[at]);
+        if stamp == 0 {
+            return self.set_single(at, e);
+        }
+        let single = stamp != LIST && self.r_tag[at] & PAIR == 0;
+        if single && (stamp, warp) == (e.stamp, e.warp) && self.add_lanes(at, &e) {
+            return;
+        }
+        let live = |warp, stamp| v.in_block(warp) && stamp >= v.block_floor;
+        let old: Vec<Entry> = self.readers(at).collect();
+        if single && !v.fine_sync && warp != e.warp && live(warp, stamp) && live(e.warp, e.stamp) {
+            return self.set_pair(at, old[0], e, v);
+        }
+        let pair = stamp != LIST && !single;
+        if pair && !v.fine_sync && v.in_block(e.warp) {
+            // The pair stands for it: whoever is unordered with it is so with one of the two.
+            return;
+        }
+        if stamp == LIST {
+            self.lists.remove(site_of(self.r_tag[at]));
+        }
+        self.set_list(at, old, e, v);
+    }
+
+    fn set_single(&mut self, at: usize, e: Entry) {
+        self.r_stamp[at] = e.stamp;
+        self.r_warp[at] = e.warp;
+        self.r_mask[at] = e.mask;
+        self.r_tag[at] = e.site << 5;
+    }
+
+    fn set_pair(&mut self, at: usize, old: Entry, new: Entry, v: &View<'_>) {
+        self.r_stamp[at] = if v.in_block(old.warp) {
+            old.stamp.max(new.stamp)
+        } else {
+            FAR
+        };
+        self.r_warp[at] = old.warp;
+        self.r_mask[at] = old.mask;
+        self.r_tag[at] = old.site << 5 | PAIR;
+        self.r_mask2[at] = new.warp;
+        self.r_tag2[at] = new.site << 5 | new.mask.trailing_zeros();
+    }
+
+    /// Adds lanes to a single reader or twin of the same warp and stamp, if they fit.
+    fn add_lanes(&mut self, at: usize, new: &Entry) -> bool {
+        let (tag, tag2) = (self.r_tag[at], self.r_tag2[at]);
+        let twin = tag & TWIN != 0;
+        let mask2 = &mut self.r_mask2[at];
+        if site_of(tag) == new.site {
+            *mask2 &= !new.mask;
+        } else if twin && site_of(tag2) == new.site {
+            *mask2 |= new.mask;
+        } else if !twin {
+            *mask2 = new.mask;
+            self.r_tag2[at] = new.site << 5;
+            self.r_tag[at] |= TWIN;
+        } else {
+            return false;
+        }
+        self.r_mask[at] |= new.mask;
+        true
+    }
+
+    fn set_list(&mut self, at: usize, mut entries: Vec<Entry>, new: Entry, v: &View<'_>) {
+        add_entry(&mut entries, new, v);
+        self.r_stamp[at] = LIST;
+        // In no block, so that the fast loops leave it alone.
+        self.r_warp[at] = u32::MAX;
+        self.r_mask[at] = 0;
+        self.r_tag[at] = self.lists.insert(entries) << 5;
+    }
+}
+
+/// Adds an entry to a list sorted by warp; what it dominates by program order goes.
+fn add_entry(entries: &mut Vec<Entry>, new: Entry, v: &View<'_>) {
+    if entries.len() >= 16 && entries.len().is_power_of_two() {
+        // What is ordered before a later reader need not be kept: whoever comes after the
+        // later one comes after both.
+        let lane = new.mask.trailing_zeros();
+        entries.retain(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
+    }
+    let from = entries.partition_point(|e| e.warp < new.warp);
+    let to = entries.partition_point(|e| e.warp <= new.warp);
+    for e in &mut entries[from..to] {
+        e.mask &= !new.mask;
+    }
+    let same = entries[from..to]
+        .iter()
+        .position(|e| e.stamp == new.stamp && e.site == new.site);
+    match same {
+        Some(i) => entries[from + i].mask |= new.mask,
+        None => entries.insert(to, new),
+    }
+    if entries[from..=to.min(entries.len() - 1)]
+        .iter()
+        .any(|e| e.mask == 0)
+    {
+        entries.retain(|e| e.mask != 0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Exact vector clocks, sparse and shared: what a thread knows beyond what the
+//! barriers of its own block tell it.
+//!
+//! A [`Clock`] maps blocks to [`BlockClock`]s, these have a floor for the whole
+//! block, floors for warps and bounds for single lanes. A *bound* `b` means:
+//! every event stamped below `b` is known to have happened before.
+
+use super::trie::{Join, Trie};
+use simt::ids::Mask;
+use std::sync::Arc;
+
+/// A time in a warp: grows when one of its threads synchronises. See [`super`].
+pub type Stamp = u32;
+
+/// What is known of one warp.
+#[derive(Clone, Debug, Default)]
+struct WarpClock {
+    warp: u32,
+    floor: Stamp,
+    lanes: Option<Arc<[Stamp; 32]>>,
+}
+
+/// What is known of one block.
+#[derive(Clone, Debug, Default)]
+pub struct BlockClock {
+    floor: Stamp,
+    /// By ascending warp.
+    warps: Vec<WarpClock>,
+}
+
+impl BlockClock {
+    /// Everything in the block stamped below `floor`.
+    pub fn floor(floor: Stamp) -> BlockClock {
+        BlockClock {
+            floor,
+            warps: Vec::new(),
+        }
+    }
+
+    fn warp_mut(&mut self, warp: u32) -> &mut WarpClock {
+        let at = match self.warps.binary_search_by_key(&warp, |w| w.warp) {
+            Ok(at) => at,
+            Err(at) => {
+                self.warps.insert(
+                    at,
+                    WarpClock {
+                        warp,
+                        ..WarpClock::default()
+                    },
+                );
+                at
+            }
+        };
+        &mut self.warps[at]
+    }
+
+    /// Adds everything of a warp stamped below `floor`.
+    pub fn raise_warp(&mut self, warp: u32, floor: Stamp) {
+        if floor > self.floor {
+            let w = self.warp_mut(warp);
+            w.floor = w.floor.max(floor);
+        }
+    }
+
+    /// Adds everything of some lanes stamped below `bound`.
+    pub fn raise_lanes(&mut self, warp: u32, lanes: Mask, bound: Stamp) {
+        if lanes == u32::MAX {
+            return self.raise_warp(warp, bound);
+        }
+        if bound <= self.floor {
+            return;
+        }
+        let w = self.warp_mut(warp);
+        if bound <= w.floor {
+            return;
+        }
+        let bounds = Arc::make_mut(w.lanes.get_or_insert_with(|| Arc::new([0; 32])));
+        for (lane, b) in bounds.iter_mut().enumerate() {
+            if lanes >> lane & 1 == 1 {
+                *b = (*b).max(bound);
+            }
+        }
+    }
+
+    /// The lanes of a warp whose events at `stamp` are known.
+    fn covered(&self, warp: u32, stamp: Stamp) -> Mask {
+        if stamp < self.floor {
+            return u32::MAX;
+        }
+        let Ok(at) = self.warps.binary_search_by_key(&warp, |w| w.warp) else {
+            return 0;
+        };
+        let w = &self.warps[at];
+        if stamp < w.floor {
+            return u32::MAX;
+        }
+        w.lanes.as_deref().map_or(0, |bounds| {
+            (0..32).fold(0, |m, lane| m | u32::from(stamp < bounds[lane]) << lane)
+        })
+    }
+}
+
+impl Join for BlockClock {
+    fn join(&mut self, other: &BlockClock) -> bool {
+        let mut changed = other.floor > self.floor;
+        if changed {
+            self.floor = other.floor;
+            let floor = self.floor;
+            self.warps.retain(|w| w.floor > floor || w.lanes.is_some());
+        }
+        for theirs in &other.warps {
+            if theirs.floor <= self.floor && theirs.lanes.is_none() {
+                continue;
+            }
+            let floor = self.floor;
+            let ours = self.warp_mut(theirs.warp);
+            if theirs.floor > ours.floor.max(floor) {
+                ours.floor = theirs.floor;
+                changed = true;
+            }
+            let Some(new) = &theirs.lanes else { continue };
+            let known = ours.floor.max(floor);
+            match &mut ours.lanes {
+                Some(old) if Arc::ptr_eq(old, new) => {}
+                Some(old) => {
+                    if (0..32).any(|l| new[l] > old[l].max(known)) {
+                        let old = Arc::make_mut(old);
+                        (0..32).for_each(|l| old[l] = old[l].max(new[l]));
+                        changed = true;
+                    }
+                }
+                None => {
+                    if new.iter().any(|&b| b > known) {
+                        ours.lanes = Some(new.clone());
+                        changed = true;
+                    }
+                }
+            }
+        }
+        changed
+    }
+}
+
+/// What is known of all blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Clock(Trie<BlockClock>);
+
+impl Clock {
+    /// Whether it knows nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// Whether the two share their nodes, hence are equal.
+    pub fn same(&self, other: &Clock) -> bool {
+        self.0.same(&other.0)
+    }
+    /// Learns all that the other knows.
+    pub fn join(&mut self, other: &Clock) {
+        self.0.join(&other.0);
+    }
+    /// Learns of one block.
+    pub fn raise(&mut self, block: u32, known: &BlockClock) {
+        self.0.raise(block, known);
+    }
+    /// The lanes of a warp whose events at `stamp` are known.
+    pub fn covered(&self, block: u32, warp: u32, stamp: Stamp) -> Mask {
+        self.0.get(block).map_or(0, |b| b.covered(warp, stamp))
+    }
+}
+
+impl Join for Clock {
+    fn join(&mut self, other: &Clock) -> bool {
+        if self.same(other) || other.is_empty() {
+            return false;
+        }
+        let before = self.clone();
+        Clock::join(self, other);
+        !self.same(&before)
+    }
+}
+
+/// A clock as the scopes have it, and as it would be if every scope were wide enough.
+///
+/// What only the second one orders is a matter of too narrow a scope.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    /// What has been synchronised.
+    pub real: Clock,
+    /// What would have been, with all scopes at `.sys`. Never less than `real`.
+    pub ideal: Clock,
+}
+
+impl Knowledge {
+    /// Whether it knows nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ideal.is_empty()
+    }
+    /// Whether the two share their nodes.
+    pub fn same(&self, other: &Knowledge) -> bool {
+        self.real.same(&other.real) && self.ideal.same(&other.ideal)
+    }
+    /// Learns all that the other knows.
+    pub fn join(&mut self, other: &Knowledge) {
+        if self.is_empty() {
+            *self = other.clone();
+            return;
+        }
+        let shared = self.real.same(&self.ideal) && other.real.same(&other.ideal);
+        self.real.join(&other.real);
+        if shared {
+            self.ideal = self.real.clone();
+        } else {
+            self.ideal.join(&other.ideal);
+        }
+    }
+    /// Learns of one block.
+    pub fn raise(&mut self, block: u32, known: &BlockClock) {
+        let shared = self.real.same(&self.ideal);
+        self.real.raise(block, known);
+        if shared {
+            self.ideal = self.real.clone();
+        } else {
+            self.ideal.raise(block, known);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_covers_what_is_stamped_below_it() {
+        let mut clock = Clock::default();
+        let mut block = BlockClock::floor(3);
+        block.raise_warp(1, 5);
+        block.raise_lanes(2, 0b11, 7);
+        clock.raise(9, &block);
+        assert_eq!(clock.covered(9, 0, 2), u32::MAX);
+        assert_eq!(clock.covered(9, 0, 3), 0);
+        assert_eq!(clock.covered(9, 1, 4), u32::MAX);
+        assert_eq!(clock.covered(9, 2, 6), 0b11);
+        assert_eq!(clock.covered(9, 2, 7), 0);
+        assert_eq!(clock.covered(8, 0, 0), 0);
+    }
+
+    #[test]
+    fn joining_what_is_known_keeps_the_nodes() {
+        let mut a = Clock::default();
+        let mut block = BlockClock::floor(3);
+        block.raise_lanes(2, 0b11, 7);
+        a.raise(1, &block);
+        let mut b = Clock::default();
+        b.raise(1, &BlockClock::floor(2));
+        let before = a.clone();
+        a.join(&b);
+        assert!(a.same(&before));
+    }
+}

@@ -1,0 +1,327 @@
+//! Lines: the packed half of the shadow.
+//!
+//! Most accesses of a warp are to adjacent memory, lane after lane. What one such access
+//! leaves in a line of [`LINE`] granules fits in one [`Span`] of 16 bytes, however many
+//! granules it covers, and one comparison per span tells whether the next access is ordered
+//! after it. A line holds the last weak write and up to [`READS`] weak reads in that form.
+//! What does not fit (two writers, many readers, broadcasts, strong accesses, anything that the
+//! floors alone don't order) opens the line: its spans are written out into [`Cells`], granule
+//! by granule, and it stays open until a barrier of the block has ordered everything in it.
+//!
+//! Both halves keep the same facts, so a verdict does not depend on which one a line is in.
+
+use super::block::View;
+use super::cells::{Cells, Entry, LIST, Race, site_of, tag};
+use super::clock::Stamp;
+use simt::ids::Site;
+
+/// Granules of a line.
+pub const LINE: usize = 32;
+/// Reads that a packed line holds.
+const READS: usize = 6;
+
+/// What a warp's access to adjacent memory left in one line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// When; 0: there is none.
+    stamp: Stamp,
+    /// The warp, in the shadow's numbering.
+    warp: u32,
+    /// The instruction.
+    site: u32,
+    /// Which lane accessed which granule: see [`Span::lane`].
+    map: u16,
+    /// The first granule in the line.
+    from: u8,
+    /// One past the last.
+    to: u8,
+}
+
+/// Part of an access: the granules of one line.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// The line.
+    pub line: usize,
+    /// The first granule in it.
+    pub from: usize,
+    /// Granules.
+    pub count: usize,
+    /// The number of the first one, counted from lane 0's first granule.
+    pub number: usize,
+    /// Granules of a lane, a power of two.
+    pub width: usize,
+}
+
+impl Span {
+    fn new(part: &Part, v: &View<'_>, site: Site) -> Span {
+        // From -31, where the access begins at the line's last granule, to 1023.
+        let skew = part.number + LINE - part.from;
+        Span {
+            stamp: v.now,
+            warp: v.me,
+            site: site.0,
+            map: (skew << 3) as u16 | part.width.trailing_zeros() as u16,
+            from: part.from as u8,
+            to: (part.from + part.count) as u8,
+        }
+    }
+
+    /// The lane that accessed a granule of the line.
+    fn lane(&self, granule: u8) -> u32 {
+        let number = u32::from(self.map >> 3) + u32::from(granule) - LINE as u32;
+        number >> (self.map & 7)
+    }
+
+    fn overlaps(&self, other: &Span) -> bool {
+        self.from < other.to && other.from < self.to
+    }
+
+    fn contains(&self, other: &Span) -> bool {
+        self.from <= other.from && other.to <= self.to
+    }
+
+    /// Whether the two are parts of one access, and have no gap between them.
+    fn continues(&self, other: &Span) -> bool {
+        (self.stamp, self.warp, self.site, self.map)
+            == (other.stamp, other.warp, other.site, other.map)
+            && self.from <= other.to
+            && other.from <= self.to
+    }
+
+    fn extend(&mut self, other: &Span) {
+        self.from = self.from.min(other.from);
+        self.to = self.to.max(other.to);
+    }
+
+    /// Whether the block's floor covers it, or there is nothing.
+    #[inline(always)]
+    fn is_settled(&self, v: &View<'_>) -> bool {
+        self.stamp == 0 || v.in_block(self.warp) && self.stamp < v.block_floor
+    }
+
+    /// Whether `new`, an access of the viewing warp, leaves nothing of it to remember: all of it is
+    /// ordered before `new`. Other blocks know nothing of this block's barriers, so in
+    /// global memory `new` has to stand in for it, granule by granule.
+    #[inline(always)]
+    fn is_replaced(&self, new: &Span, v: &View<'_>) -> bool {
+        self.is_settled(v) && (!v.global || self.stamp == 0 || new.contains(self))
+    }
+
+    /// Whether the floors and program order put it before `new`, an access of the viewing warp.
+    #[inline(always)]
+    fn is_before(&self, new: &Span, v: &View<'_>) -> bool {
+        self.is_settled(v)
+            || !self.overlaps(new)
+            || self.warp == v.me && (self.stamp < v.warp_floor || self.map == new.map)
+    }
+
+    fn entry(&self, granule: u8) -> Entry {
+        Entry {
+            warp: self.warp,
+            stamp: self.stamp,
+            mask: 1 << self.lane(granule),
+            site: self.site,
+        }
+    }
+}
+
+/// Where a line's state is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// In its spans.
+    #[default]
+    Packed,
+    /// In the cells.
+    Open,
+    /// In the cells, strong accesses among it.
+    Strong,
+}
+
+/// A line.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line {
+    write: Span,
+    reads: [Span; READS],
+    /// Of an open one, the stamp of the last access.
+    latest: Stamp,
+    state: State,
+}
+
+/// Whether readers of two warps stand for all others that no floor covers.
+fn are_pair(one: u32, other: u32, v: &View<'_>) -> bool {
+    let both_here = v.in_block(one) && v.in_block(other);
+    one != other && (both_here || v.locate(one).0 != v.locate(other).0)
+}
+
+impl Line {
+    /// An open line in shared memory is packed again once a barrier has ordered all of it.
+    #[inline(always)]
+    fn is_packed(&mut self, v: &View<'_>) -> bool {
+        if self.state == State::Open && !v.global && self.latest < v.block_floor {
+            *self = Line::default();
+        }
+        self.state == State::Packed
+    }
+
+    fn read(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        if !self.write.is_before(new, v) {
+            return Err(Race);
+        }
+        let (mut room, mut first, mut pair) = (None, None, false);
+        for (at, read) in self.reads.iter_mut().enumerate() {
+            if read.is_replaced(new, v) {
+                read.stamp = 0;
+                room = room.or(Some(at));
+            } else if read.continues(new) {
+                read.extend(new);
+                return Ok(());
+            } else if read.warp == v.me
+                && read.stamp != v.now
+                && (read.stamp < v.warp_floor || read.map == new.map)
+                && new.contains(read)
+            {
+                // The same lanes again, later in program order.
+                *read = *new;
+                return Ok(());
+            } else if read.contains(new) && !read.is_settled(v) {
+                pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
+                first = first.or(Some(read.warp));
+            }
+        }
+        match room {
+            // Two stand for all that follow: see the pairs of [`Cells`].
+            _ if pair && !v.fine_sync => Ok(()),
+            Some(at) => {
+                self.reads[at] = *new;
+                Ok(())
+            }
+            None => Err(Race),
+        }
+    }
+
+    fn write(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        let before = self.write.is_before(new, v) && self.reads.iter().all(|r| r.is_before(new, v));
+        if !before {
+            return Err(Race);
+        }
+        if self.write.is_replaced(new, v) || new.contains(&self.write) {
+            self.write = *new;
+        } else if self.write.continues(new) {
+            self.write.extend(new);
+        } else {
+            return Err(Race);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
+    pub fn uses(&self, granule: usize) -> Option<(bool, bool)> {
+        let covers =
+            |s: &Span| s.stamp != 0 && (usize::from(s.from)..usize::from(s.to)).contains(&granule);
+        (self.state == State::Packed).then(|| (self.reads.iter().any(covers), covers(&self.write)))
+    }
+
+    /// Whether anything has happened in it, and whether it may have been more than weak reads.
+    pub fn is_used(&self) -> (bool, bool) {
+        if self.state != State::Packed {
+            return (true, true);
+        }
+        let written = self.write.stamp != 0;
+        (written || self.reads.iter().any(|r| r.stamp != 0), written)
+    }
+}
+
+impl Cells {
+    /// A weak read of adjacent granules within one packed line. An error means that nothing was
+    /// done: it may be a race, or the line has to be opened.
+    #[inline]
+    pub fn read_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
+        let line = &mut self.lines[part.line];
+        if !line.is_packed(v) {
+            return Err(Race);
+        }
+        line.read(&Span::new(part, v, site), v)
+    }
+
+    /// A weak write; as [`Cells::read_packed`].
+    #[inline]
+    pub fn write_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
+        let line = &mut self.lines[part.line];
+        if !line.is_packed(v) {
+            return Err(Race);
+        }
+        line.write(&Span::new(part, v, site), v)?;
+        self.written = true;
+        Ok(())
+    }
+
+    /// Opens the line of a granule, for an access of the viewing warp.
+    #[inline]
+    pub fn open(&mut self, at: usize, strong: bool, v: &View<'_>) {
+        let line = &self.lines[at / LINE];
+        if line.state == State::Strong {
+            return;
+        }
+        if line.state == State::Packed {
+            self.write_out(at / LINE, v);
+        }
+        let line = &mut self.lines[at / LINE];
+        line.latest = line.latest.max(v.now);
+        if strong {
+            line.state = State::Strong;
+        }
+    }
+
+    /// Strong accesses have been forgotten in all lines.
+    pub(super) fn nothing_strong(&mut self) {
+        for line in &mut self.lines {
+            if line.state == State::Strong {
+                line.state = State::Open;
+            }
+        }
+    }
+
+    /// Writes a packed line's spans out into its cells.
+    fn write_out(&mut self, line: usize, v: &View<'_>) {
+        self.make_room();
+        let (start, end) = (line * LINE, line * LINE + LINE);
+        for at in start..end {
+            // Left from the last time the line was open.
+            if self.r_stamp[at] == LIST {
+                self.lists.remove(site_of(self.r_tag[at]));
+            }
+        }
+        for row in [
+            &mut self.w_stamp,
+            &mut self.w_warp,
+            &mut self.w_tag,
+            &mut self.r_stamp,
+            &mut self.r_warp,
+            &mut self.r_mask,
+            &mut self.r_tag,
+        ] {
+            row[start..end].fill(0);
+        }
+        let Line {
+            write, mut reads, ..
+        } = std::mem::take(&mut self.lines[line]);
+        // A warp's reads in the order in which they were made: the later ones dominate.
+        reads.sort_by_key(|r| r.stamp);
+        for granule in write.from..write.to {
+            let at = start + usize::from(granule);
+            self.w_stamp[at] = write.stamp;
+            self.w_warp[at] = write.warp;
+            self.w_tag[at] = tag(Site(write.site), write.lane(granule));
+        }
+        for read in reads.iter().filter(|r| v.global || !r.is_settled(v)) {
+            for granule in read.from..read.to {
+                self.insert_reader(start + usize::from(granule), read.entry(granule), v);
+            }
+        }
+        let line = &mut self.lines[line];
+        line.state = State::Open;
+        line.latest = write
+            .stamp
+            .max(reads.iter().map(|r| r.stamp).max().unwrap_or(0));
+    }
+}

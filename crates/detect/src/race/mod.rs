@@ -1,0 +1,640 @@
+//! The race detector: exact happens-before over the observed interleaving, in constant
+//! time per access in the common case.
+//!
+//! # What it decides
+//!
+//! Two accesses to the same byte of shared or global memory, at least one a write, that
+//! are not related in causality order and are not morally strong are a data race (PTX ISA,
+//! "Conflict and Data-races"). The order comes from program order; barriers; warp
+//! barriers; release and acquire patterns with their scopes, observation order through
+//! chains of read-modify-writes, and `fence.sc` ([`sync`]).
+//!
+//! # How
+//!
+//! *Stamps.* Every warp has a counter that grows when one of its threads publishes
+//! something (a barrier, a release). An access is remembered as (thread, stamp, instruction).
+//! A barrier of the whole block lifts all counters to one value, the block's *floor*:
+//! everything in the block stamped below it is ordered, at once and without touching it.
+//! A warp barrier lifts the warp's floor. That is FastTrack's epoch (Flanagan and Freund,
+//! PLDI 2009) with the grid's hierarchy put to use, as BARRACUDA (Eizenberg et al., PLDI
+//! 2017) compresses its per-thread clocks.
+//!
+//! *Exact clocks.* Partial warp barriers, named barriers for a part of the block,
+//! `bar.arrive`, release and acquire: threads then know something of others that no floor
+//! says. It is kept in sparse clocks by block, warp and lane ([`clock`]), persistent and
+//! shared ([`trie`]), looked at only where the floors don't decide.
+//!
+//! *Shadow.* For each granule the last weak write, the weak readers, the strong accesses
+//! ([`cells`], [`strong`]): the small per-word state of iGUARD (Kamath and Basu, SOSP 2021)
+//! and HiRace (Jacobson et al., SC 2024), but lossless. As long as accesses are to adjacent
+//! memory, one entry stands for a whole line of granules ([`lines`]). A granule is the largest unit that
+//! all accesses of the program are multiples of, so the answer is exact to the byte. A
+//! warp's access to adjacent memory is one branch-free loop over slices.
+//!
+//! *Scopes.* Each clock exists twice, as the scopes have it and as it would be if all were
+//! wide enough: what only the second one orders is `insufficient-scope`.
+//!
+//! # Deviations
+//!
+//! * FastTrack drops a reader that a later reader dominates. Here this holds only within
+//!   a category: a weak access is not forgotten for a strong one, which would hide it from
+//!   other strong ones.
+//! * Two `fence.sc` are ordered where communication forces it, not where they happened to
+//!   run in that order.
+//! * Causality order is not transitive where it goes through observation order. Among the
+//!   strong accesses to one granule it is taken as transitive: coherence orders them so.
+//! * Threads that exited take no part in a barrier: what they did stays unordered.
+//!
+//! # Blind spots
+//!
+//! * It judges one interleaving: a race that needs another path is found on that path.
+//!   After the first race on a granule, later ones there may be missed or named by another
+//!   of their accesses.
+//! * Where no fine synchronisation is possible, the readers of a granule by several warps
+//!   are kept as two of them. A third one that then exits without a barrier can be
+//!   missed, by a write after the next barrier.
+//! * Accesses through other proxies (textures, asynchronous copies) are not seen.
+//!
+//! # Blocks on several cores
+//!
+//! Each fork has a shadow of its own for global memory; [`Detector::join`] compares the
+//! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
+
+pub mod block;
+pub mod cells;
+pub mod clock;
+pub mod lines;
+mod merge;
+pub mod pages;
+pub mod report;
+pub mod strong;
+pub mod sync;
+pub mod trie;
+
+use crate::finding::Findings;
+use block::{Block, View, lanes};
+use cells::{Cells, LAST_STAMP, lane_tables};
+use clock::Stamp;
+use lines::{LINE, Part};
+use pages::{Pages, Shadow};
+use report::{Current, Reporter};
+use simt::ids::{BlockId, Mask};
+use simt::observer::*;
+use std::sync::Arc;
+use strong::{Class, StrongAccess};
+use sync::{Location, Operation, is_wide};
+
+/// The race detector.
+#[derive(Debug, Default)]
+pub struct Detector {
+    launch: Shape,
+    residents: Vec<Resident>,
+    /// The one that was looked up last.
+    current: usize,
+    /// Windows of blocks that have ended, with the latest stamp in each.
+    spare: Vec<(Resident, Stamp)>,
+    global: Pages,
+    reporter: Reporter,
+}
+
+/// What it needs of [`LaunchShape`].
+#[derive(Clone, Debug, Default)]
+struct Shape {
+    threads: u32,
+    warps: u32,
+    shared_cells: usize,
+    shared_shift: u32,
+    global_shift: u32,
+    strong_shared: bool,
+    strong_global: bool,
+    fine_sync: bool,
+    control_only: Arc<[bool]>,
+}
+
+#[derive(Debug, Default)]
+struct Resident {
+    block: Block,
+    shared: Cells,
+}
+
+impl Shape {
+    fn of(shape: &LaunchShape) -> Shape {
+        let threads = shape.block.count() as u32;
+        let shared_shift = shape.shared_granule.max(1).trailing_zeros();
+        Shape {
+            threads,
+            warps: threads.div_ceil(32),
+            shared_cells: (shape.shared_bytes as usize).div_ceil(1 << shared_shift),
+            shared_shift,
+            global_shift: shape.global_granule.max(1).trailing_zeros(),
+            strong_shared: shape.strong_shared,
+            strong_global: shape.strong_global,
+            fine_sync: shape.fine_sync,
+            control_only: shape.control_only.clone(),
+        }
+    }
+
+    fn view<'a>(&self, block: &'a Block, warp: u32, global: bool) -> View<'a> {
+        let w = &block.warps[warp as usize];
+        let first = if global {
+            block.id.wrapping_mul(self.warps)
+        } else {
+            0
+        };
+        View {
+            block,
+            warp,
+            first,
+            width: self.warps,
+            me: first.wrapping_add(warp),
+            now: w.now,
+            block_floor: block.floor,
+            warp_floor: w.floor,
+            global,
+            // Once threads have exited that a barrier did not order, floors don't tell the whole.
+            fine_sync: self.fine_sync || !block.base.is_empty(),
+        }
+    }
+}
+
+impl Detector {
+    /// A new session.
+    pub fn new() -> Detector {
+        Detector::default()
+    }
+
+    /// What was found, leaving nothing.
+    pub fn take_findings(&mut self) -> Findings {
+        std::mem::take(&mut self.reporter.findings)
+    }
+
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.reporter.findings.is_empty()
+    }
+
+    /// See [`Observer::launch_begins`].
+    pub fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.launch = Shape::of(shape);
+        self.residents.clear();
+        self.spare.clear();
+        self.global = Pages::new(shape.strong_global);
+        self.reporter.launch = shape.launch;
+    }
+
+    /// See [`Observer::launch_ends`].
+    pub fn launch_ends(&mut self) {
+        self.residents.clear();
+        self.spare.clear();
+        self.global = Pages::default();
+    }
+
+    /// See [`Observer::fork`].
+    pub fn fork(&self) -> Detector {
+        Detector {
+            launch: self.launch.clone(),
+            global: Pages::new(self.launch.strong_global),
+            reporter: Reporter::new(self.reporter.launch),
+            ..Detector::default()
+        }
+    }
+
+    /// See [`Observer::join`].
+    pub fn join(&mut self, forks: Vec<Detector>) -> Joined {
+        if forks.iter().any(|f| !f.is_clean()) || merge::conflicts(&forks) {
+            Joined::Conflict
+        } else {
+            Joined::Clean
+        }
+    }
+
+    /// See [`Observer::block_begins`].
+    pub fn block_begins(&mut self, id: BlockId) {
+        let (mut resident, stamp) = match self.spare.pop() {
+            Some((resident, stamp)) if stamp < LAST_STAMP / 2 => (resident, stamp),
+            _ => {
+                let cells = Cells::new(self.launch.shared_cells, self.launch.strong_shared);
+                let fresh = Resident {
+                    block: Block::default(),
+                    shared: cells,
+                };
+                (fresh, 0)
+            }
+        };
+        if self.launch.fine_sync && self.launch.strong_shared {
+            resident.shared.forget_all_strong();
+        }
+        resident.block.begin(id.0, self.launch.threads, stamp);
+        self.residents.push(resident);
+    }
+
+    /// See [`Observer::block_ends`].
+    pub fn block_ends(&mut self, id: BlockId) {
+        if let Some(at) = self.residents.iter().position(|r| r.block.id == id.0) {
+            let resident = self.residents.swap_remove(at);
+            let latest = resident.block.latest();
+            self.spare.push((resident, latest));
+        }
+    }
+
+    fn find(&mut self, id: BlockId) -> usize {
+        let here = |r: &Resident| r.block.id == id.0;
+        if !self.residents.get(self.current).is_some_and(here) {
+            self.current = self
+                .residents
+                .iter()
+                .position(here)
+                .expect("a block that has begun");
+        }
+        self.current
+    }
+
+    fn block(&mut self, id: BlockId) -> &mut Block {
+        let at = self.find(id);
+        &mut self.residents[at].block
+    }
+
+    /// See [`Observer::fence`].
+    pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
+        if self.launch.fine_sync {
+            sync::fence(self.block(who.block), who.warp.0, mask, order, scope);
+        }
+    }
+
+    /// See [`Observer::block_barrier`].
+    pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        self.block(barrier.block).barrier(barrier);
+    }
+
+    /// See [`Observer::block_arrives`].
+    pub fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        self.block(block).arrives(id, who);
+    }
+
+    /// See [`Observer::warp_sync`].
+    pub fn warp_sync(&mut self, sync: &WarpSync) {
+        if sync.kind == WarpSyncKind::Barrier {
+            self.block(sync.who.block).warp_sync(Party {
+                warp: sync.who.warp,
+                mask: sync.lanes,
+                site: sync.site,
+            });
+        }
+    }
+
+    /// See [`Observer::exits`].
+    pub fn exits(&mut self, who: WarpRef, mask: Mask) {
+        self.block(who.block).exits(who.warp.0, mask);
+    }
+
+    /// See [`Observer::access`].
+    #[inline]
+    pub fn access(&mut self, access: &Access<'_>) {
+        let global = match access.space {
+            Space::Global => true,
+            Space::Shared => false,
+            Space::Local | Space::Const | Space::Param => return,
+        };
+        let at = self.find(access.who.block);
+        let resident = &mut self.residents[at];
+        resident.block.warps[access.who.warp.0 as usize].touched |= access.mask;
+        let weak = access.order == Order::Weak
+            && matches!(access.kind, AccessKind::Read | AccessKind::Write);
+        let (launch, reporter) = (&self.launch, &mut self.reporter);
+        match (weak, global) {
+            (true, true) => {
+                let v = launch.view(&resident.block, access.who.warp.0, true);
+                self.global.weak(access, &v, launch.global_shift, reporter);
+            }
+            (true, false) => {
+                let v = launch.view(&resident.block, access.who.warp.0, false);
+                resident
+                    .shared
+                    .weak(access, &v, launch.shared_shift, reporter);
+            }
+            (false, true) => {
+                let strong = Strong { launch, access };
+                strong.run(&mut self.global, &mut resident.block, reporter);
+            }
+            (false, false) => {
+                let strong = Strong { launch, access };
+                strong.run(&mut resident.shared, &mut resident.block, reporter);
+            }
+        }
+    }
+}
+
+/// Weak accesses of a warp: cut into runs of lanes whose memory is adjacent or the same.
+trait WeakAccesses: Shadow {
+    fn weak(&mut self, access: &Access<'_>, v: &View<'_>, shift: u32, reporter: &mut Reporter) {
+        let bytes = u64::from(access.bytes());
+        let cells = (bytes >> shift) as usize;
+        let (next, same) = neighbours(access, bytes);
+        let mut left = access.mask;
+        while left != 0 {
+            let first = left.trailing_zeros();
+            // How many lanes after the first go on as it began.
+            let length = |steps: Mask| 1 + (u64::from(steps) >> (first + 1)).trailing_ones();
+            let lanes = |n: u32| (((1u64 << n) - 1) << first) as u32;
+            let (run, repeats) = (length(next), length(same));
+            if repeats > 1 && access.kind == AccessKind::Read {
+                self.broadcast(access, lanes(repeats), cells, shift, v, reporter);
+                left &= !lanes(repeats);
+            } else {
+                self.run(access, first, run, cells, shift, v, reporter);
+                left &= !lanes(run);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &mut self,
+        access: &Access<'_>,
+        first: u32,
+        run: u32,
+        cells: usize,
+        shift: u32,
+        v: &View<'_>,
+        reporter: &mut Reporter,
+    ) {
+        let start = access.address[first as usize];
+        let (lane, bit) = lane_tables(cells);
+        let offset = first as usize * cells;
+        let read = access.kind == AccessKind::Read;
+        self.pieces(start >> shift, run as usize * cells, |page, at, from, n| {
+            let mut done = 0;
+            while done < n {
+                let (at, number) = (at + done, offset + from + done);
+                let part = Part {
+                    line: at / LINE,
+                    from: at % LINE,
+                    count: (LINE - at % LINE).min(n - done),
+                    number,
+                    width: cells,
+                };
+                done += part.count;
+                let packed = if read {
+                    page.read_packed(&part, v, access.site)
+                } else {
+                    page.write_packed(&part, v, access.site)
+                };
+                if packed.is_ok() {
+                    continue;
+                }
+                page.open(at, false, v);
+                let lane = &lane[number..][..part.count];
+                let bit = &bit[number..][..part.count];
+                let fast = match (read, v.global) {
+                    _ if part.count < 4 => Err(cells::Race),
+                    (true, true) => page.read_run::<true>(at, lane, bit, v, access.site),
+                    (true, false) => page.read_run::<false>(at, lane, bit, v, access.site),
+                    (false, true) => page.write_run::<true>(at, lane, bit, v, access.site),
+                    (false, false) => page.write_run::<false>(at, lane, bit, v, access.site),
+                };
+                if fast.is_ok() {
+                    continue;
+                }
+                for (i, &lane) in lane.iter().enumerate() {
+                    let byte = start + (((number - offset + i) as u64) << shift);
+                    weak_cell(page, at + i, 1 << lane, byte, access, v, reporter);
+                }
+            }
+        });
+    }
+
+    /// Several lanes read the same memory.
+    fn broadcast(
+        &mut self,
+        access: &Access<'_>,
+        mask: Mask,
+        cells: usize,
+        shift: u32,
+        v: &View<'_>,
+        reporter: &mut Reporter,
+    ) {
+        let start = access.address[mask.trailing_zeros() as usize];
+        self.pieces(start >> shift, cells, |page, at, from, n| {
+            for i in 0..n {
+                page.open(at + i, false, v);
+                let byte = start + (((from + i) as u64) << shift);
+                weak_cell(page, at + i, mask, byte, access, v, reporter);
+            }
+        });
+    }
+}
+
+impl<S: Shadow> WeakAccesses for S {}
+
+/// The active lanes whose memory follows that of the active lane before them, and those whose
+/// memory is the same as that one's.
+fn neighbours(access: &Access<'_>, bytes: u64) -> (Mask, Mask) {
+    let (mut next, mut same) = (0, 0);
+    for lane in 1..32 {
+        let step = access.address[lane].wrapping_sub(access.address[lane - 1]);
+        next |= u32::from(step == bytes) << lane;
+        same |= u32::from(step == 0) << lane;
+    }
+    let both = access.mask & access.mask << 1;
+    (next & both, same & both)
+}
+
+/// One cell, some lanes (one, if they write).
+fn weak_cell(
+    page: &mut Cells,
+    at: usize,
+    mask: Mask,
+    byte: u64,
+    access: &Access<'_>,
+    v: &View<'_>,
+    reporter: &mut Reporter,
+) {
+    let read = access.kind == AccessKind::Read;
+    if !(read && page.is_quiet(at, v)) {
+        for lane in lanes(mask) {
+            let check = if read {
+                page.check_read(at, lane, v)
+            } else {
+                page.check_overwrite(at, lane, v)
+            };
+            if check.is_err() {
+                let first = access.address[lane as usize];
+                let into = (byte - first) % u64::from(access.element);
+                let address = byte - into;
+                let current = Current {
+                    access,
+                    lane,
+                    address,
+                };
+                reporter.weak(page, at, &current, v);
+            }
+        }
+    }
+    if read {
+        page.add_reader(at, mask, v, access.site);
+    } else {
+        for lane in lanes(mask) {
+            page.add_write(at, lane, v, access.site);
+        }
+    }
+}
+
+/// The strong accesses of a warp-instruction.
+struct Strong<'a> {
+    launch: &'a Shape,
+    access: &'a Access<'a>,
+}
+
+impl Strong<'_> {
+    fn run(&self, shadow: &mut impl Shadow, block: &mut Block, reporter: &mut Reporter) {
+        let access = self.access;
+        let global = access.space == Space::Global;
+        let shift = if global {
+            self.launch.global_shift
+        } else {
+            self.launch.shared_shift
+        };
+        reporter.learn(access);
+        let Some(left) = self.plain_atomics(shadow, block, shift) else {
+            return;
+        };
+        for lane in lanes(left) {
+            for element in 0..access.elements {
+                let address = access.address[lane as usize] + u64::from(element * access.element);
+                // An element is aligned, so it does not cross a page.
+                let n = (access.element >> shift) as usize;
+                shadow.pieces(address >> shift, n, |page, at, _, n| {
+                    self.element(page, at, n, lane, address, block, reporter);
+                });
+            }
+        }
+        if access.order.releases() && access.wrote & access.mask != 0 && self.launch.fine_sync {
+            // What comes later is not part of what was released.
+            block.warps[access.who.warp.0 as usize].now += 1;
+        }
+    }
+
+    /// Atomics on one granule each that neither publish nor can race: the lanes that are
+    /// left, from the first one on that is not such.
+    fn plain_atomics(&self, shadow: &mut impl Shadow, block: &Block, shift: u32) -> Option<Mask> {
+        let access = self.access;
+        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let silent = !self.launch.fine_sync || !access.order.releases() && block.threads.is_empty();
+        if !rmw || !silent || access.element >> shift != 1 || access.wrote != access.mask {
+            return Some(access.mask);
+        }
+        let v = self
+            .launch
+            .view(block, access.who.warp.0, access.space == Space::Global);
+        let class = Class::new(access.element, 0, is_wide(access.scope), true);
+        let mut left = access.mask;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            let mut done = false;
+            let cell = access.address[lane as usize] >> shift;
+            shadow.pieces(cell, 1, |page, at, _, _| {
+                page.open(at, true, &v);
+                done = page.chain(at, lane, class, access.site, &v).is_ok();
+            });
+            if !done {
+                return Some(left);
+            }
+            left &= left - 1;
+        }
+        None
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn element(
+        &self,
+        page: &mut Cells,
+        at: usize,
+        n: usize,
+        lane: u32,
+        address: u64,
+        block: &mut Block,
+        reporter: &mut Reporter,
+    ) {
+        let access = self.access;
+        let warp = access.who.warp.0;
+        let wide = is_wide(access.scope);
+        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        let (reads, writes) = match access.kind {
+            AccessKind::Read => (true, false),
+            AccessKind::Write => (false, true),
+            _ => (true, access.wrote >> lane & 1 == 1),
+        };
+        let control_only = &self.launch.control_only[..];
+        let steers = |site: u32| control_only.get(site as usize).copied().unwrap_or_default();
+        let v = self.launch.view(block, warp, access.space == Space::Global);
+        let class = |i: usize| Class::new(access.element, i as u32, wide, rmw);
+        for i in 0..n {
+            page.open(at + i, true, &v);
+        }
+        let link = reads && (0..n).all(|i| page.links(at + i, class(i), &v));
+        for i in 0..n {
+            let class = class(i);
+            let a = StrongAccess {
+                lane,
+                site: access.site.0,
+                class,
+                reads,
+                writes,
+                control_only: steers(access.site.0),
+                link,
+            };
+            if page.check_strong(at + i, &a, &v, control_only).is_err() {
+                let current = Current {
+                    access,
+                    lane,
+                    address,
+                };
+                reporter.strong(page, at + i, &a, &current, &v, control_only);
+            }
+            page.add_strong(at + i, &a, &v);
+        }
+        if self.launch.fine_sync {
+            if writes {
+                page.break_locations(at, n, true);
+            }
+            let op = Operation {
+                warp,
+                lane,
+                name: address << 4
+                    | u64::from(access.element.trailing_zeros()) << 1
+                    | u64::from(access.space == Space::Global),
+                reads,
+                can_acquire: matches!(access.kind, AccessKind::Read | AccessKind::Atomic),
+                writes,
+                acquires: access.order.acquires(),
+                releases: access.order.releases(),
+                wide,
+            };
+            synchronise(page, at, n as u32, block, &op, link);
+        }
+    }
+}
+
+/// Release and acquire at the location that an element is.
+fn synchronise(
+    page: &mut Cells,
+    at: usize,
+    cells: u32,
+    block: &mut Block,
+    op: &Operation,
+    link: bool,
+) {
+    let mut location = match page.take_location(at, cells) {
+        Some(location) => location,
+        None if sync::leaves_a_trace(block, op) => Location::of(cells),
+        None => return,
+    };
+    location.communicate(block, op);
+    if op.reads {
+        location.read(block, op, link);
+    }
+    if op.writes {
+        location.write(block, op, link);
+    }
+    page.put_location(at, location);
+}

@@ -1,0 +1,342 @@
+//! Release and acquire: what threads publish at fences and release operations, what
+//! locations carry, what acquiring threads learn.
+//!
+//! After the sections "Release and Acquire Patterns", "Observation Order", "Memory
+//! synchronization" and "Fence-SC Order" of the PTX ISA's memory consistency model. Of
+//! the four scopes two remain: *narrow* (`.cta`, and `.cluster` since clusters are of one
+//! block) and *wide* (`.gpu`, `.sys`).
+//!
+//! Two threads' `fence.sc` are ordered only where communication forces the order: an
+//! access after the first fence precedes, in communication order and at one location,
+//! an access before the second. That the first happened to run earlier proves nothing.
+
+use super::block::{Block, lanes};
+use super::clock::{BlockClock, Clock, Knowledge, Stamp};
+use super::trie::Trie;
+use simt::ids::Mask;
+use simt::observer::{FenceOrder, Scope};
+use std::collections::HashMap;
+
+/// Whether a scope reaches beyond the block.
+pub fn is_wide(scope: Scope) -> bool {
+    matches!(scope, Scope::Gpu | Scope::Sys)
+}
+
+/// What a location's value carries to those who acquire it.
+#[derive(Clone, Debug, Default)]
+pub struct Message {
+    /// From release patterns whose first operation has a wide scope: for everybody who
+    /// acquires at a wide scope.
+    wide: Clock,
+    /// From all release patterns, by the releaser's block: for this block's threads.
+    by_block: Trie<Clock>,
+    /// From all, as if every scope were wide.
+    ideal: Clock,
+}
+
+impl Message {
+    /// Whether it carries nothing.
+    pub fn is_empty(&self) -> bool {
+        self.ideal.is_empty()
+    }
+
+    /// Adds another message.
+    pub fn join(&mut self, other: &Message) {
+        self.wide.join(&other.wide);
+        self.by_block.join(&other.by_block);
+        self.ideal.join(&other.ideal);
+    }
+
+    /// Adds what a thread of `block` released at a scope.
+    pub fn release(&mut self, block: u32, wide: bool, known: &Knowledge) {
+        if wide {
+            self.wide.join(&known.real);
+        }
+        self.by_block.raise(block, &known.real);
+        self.ideal.join(&known.ideal);
+    }
+
+    /// The part that passes where a scope is too narrow: none, but for the idea of it.
+    pub fn beyond_scope(&self) -> Message {
+        Message {
+            ideal: self.ideal.clone(),
+            ..Message::default()
+        }
+    }
+
+    /// What a thread of `block` learns when it acquires at a scope (PTX ISA, "Memory
+    /// synchronization": the first operation of the release pattern and the last of the
+    /// acquire pattern must be morally strong).
+    fn acquire(&self, block: u32, wide: bool, known: &mut Knowledge) {
+        if wide {
+            known.real.join(&self.wide);
+        }
+        if let Some(clock) = self.by_block.get(block) {
+            known.real.join(clock);
+        }
+        known.ideal.join(&self.ideal);
+    }
+}
+
+/// What a thread knew at some moment, put together only when it is needed.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    base: Knowledge,
+    known: Knowledge,
+    block_floor: Stamp,
+    warp_floor: Stamp,
+    /// Its own events below this are included.
+    bound: Stamp,
+}
+
+impl Snapshot {
+    /// Of a thread, its current stamp included.
+    pub fn of(block: &Block, warp: u32, lane: u32) -> Snapshot {
+        let w = &block.warps[warp as usize];
+        Snapshot {
+            base: block.base.clone(),
+            known: block
+                .thread(warp, lane)
+                .map(|t| t.known.clone())
+                .unwrap_or_default(),
+            block_floor: block.floor,
+            warp_floor: w.floor,
+            bound: w.now + 1,
+        }
+    }
+
+    /// As one piece.
+    pub fn knowledge(&self, block: u32, warp: u32, lane: u32) -> Knowledge {
+        let mut all = self.base.clone();
+        all.join(&self.known);
+        let mut own = BlockClock::floor(self.block_floor);
+        own.raise_warp(warp, self.warp_floor);
+        own.raise_lanes(warp, 1 << lane, self.bound);
+        all.raise(block, &own);
+        all
+    }
+}
+
+/// The last fence of each width that a thread has executed.
+#[derive(Clone, Debug, Default)]
+pub struct Fences([Option<Snapshot>; 2]);
+
+impl Fences {
+    fn set(&mut self, wide: bool, snapshot: Snapshot) {
+        self.0[usize::from(wide)] = Some(snapshot);
+    }
+    /// Whether none was executed.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+    /// Adds what they published to a message.
+    fn publish(&self, block: u32, warp: u32, lane: u32, message: &mut Message) {
+        for (wide, snapshot) in [false, true].into_iter().zip(&self.0) {
+            if let Some(snapshot) = snapshot {
+                message.release(block, wide, &snapshot.knowledge(block, warp, lane));
+            }
+        }
+    }
+}
+
+/// The exact state of a thread.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// What it knows beyond the block's floors and base.
+    pub known: Knowledge,
+    /// Its release fences: a later strong write completes the pattern.
+    pub release: Fences,
+    /// Its `fence.sc`s.
+    pub sc: Fences,
+    /// What it published by release operations, by location: its later strong writes there
+    /// carry it on (PTX ISA, "Release and Acquire Patterns", second form).
+    releases: HashMap<(u64, bool), Knowledge>,
+    /// What its strong reads have brought, by location: a later acquire fence (or acquire
+    /// operation on the location) completes the pattern.
+    pending: Vec<(u64, Message)>,
+    /// The `fence.sc`s that must precede this thread's next one.
+    pending_sc: Message,
+}
+
+/// What a location carries. A location is a byte range that one strong operation covers.
+#[derive(Clone, Debug, Default)]
+pub struct Location {
+    /// Its size in granules.
+    pub cells: u32,
+    /// What its current value carries.
+    message: Message,
+    /// From the `fence.sc`s before its writes, and before the reads these overwrote.
+    sc_writes: Message,
+    /// From the `fence.sc`s before the reads since the last write.
+    sc_reads: Message,
+}
+
+/// One lane's strong operation on a location.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Warp in its block.
+    pub warp: u32,
+    /// Its lane.
+    pub lane: u32,
+    /// Address, size and space of the location in one.
+    pub name: u64,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Whether its reading can be part of an acquire pattern.
+    pub can_acquire: bool,
+    /// Whether it writes.
+    pub writes: bool,
+    /// `.acquire` or `.acq_rel`
+    pub acquires: bool,
+    /// `.release` or `.acq_rel`
+    pub releases: bool,
+    /// Whether its scope is wide.
+    pub wide: bool,
+}
+
+impl Location {
+    /// A location of `cells` granules that carries nothing.
+    pub fn of(cells: u32) -> Location {
+        Location {
+            cells,
+            ..Location::default()
+        }
+    }
+
+    /// Communication order at this location, between the `fence.sc`s before and after it:
+    /// an operation comes after the writes before it, a write also after the reads.
+    /// To be called first.
+    pub fn communicate(&mut self, block: &mut Block, op: &Operation) {
+        let id = block.id;
+        if self.sc_writes.is_empty()
+            && self.sc_reads.is_empty()
+            && block
+                .thread(op.warp, op.lane)
+                .is_none_or(|t| t.sc.is_empty())
+        {
+            return;
+        }
+        let thread = block.thread_mut(op.warp, op.lane);
+        thread.pending_sc.join(&self.sc_writes);
+        if op.writes {
+            thread.pending_sc.join(&self.sc_reads);
+            self.sc_writes.join(&std::mem::take(&mut self.sc_reads));
+            thread.sc.publish(id, op.warp, op.lane, &mut self.sc_writes);
+        } else {
+            thread.sc.publish(id, op.warp, op.lane, &mut self.sc_reads);
+        }
+    }
+
+    /// The reading half of an operation; `link` tells whether it is morally strong with
+    /// the write whose value it reads (PTX ISA, "Observation Order").
+    pub fn read(&mut self, block: &mut Block, op: &Operation, link: bool) {
+        let id = block.id;
+        let brings = if link {
+            self.message.clone()
+        } else {
+            self.message.beyond_scope()
+        };
+        let thread = block.thread_mut(op.warp, op.lane);
+        if !op.can_acquire {
+            return;
+        }
+        if op.acquires {
+            brings.acquire(id, op.wide, &mut thread.known);
+            for (name, message) in &thread.pending {
+                if *name == op.name {
+                    message.acquire(id, op.wide, &mut thread.known);
+                }
+            }
+        }
+        // A fence that follows may be wider.
+        if !(op.acquires && op.wide || brings.is_empty()) {
+            match thread.pending.iter_mut().find(|(name, _)| *name == op.name) {
+                Some((_, pending)) => pending.join(&brings),
+                None => thread.pending.push((op.name, brings)),
+            }
+        }
+        if op.acquires {
+            block.learnt();
+        }
+    }
+
+    /// The writing half of an operation.
+    pub fn write(&mut self, block: &mut Block, op: &Operation, link: bool) {
+        let id = block.id;
+        let mut message = match (op.reads, link) {
+            (false, _) => Message::default(),
+            (true, true) => std::mem::take(&mut self.message),
+            (true, false) => self.message.beyond_scope(),
+        };
+        if let Some(thread) = block.thread(op.warp, op.lane) {
+            for wide in [true, false] {
+                if let Some(known) = thread.releases.get(&(op.name, wide)) {
+                    message.release(id, wide, known);
+                }
+            }
+            thread.release.publish(id, op.warp, op.lane, &mut message);
+        }
+        if op.releases {
+            let known = Snapshot::of(block, op.warp, op.lane).knowledge(id, op.warp, op.lane);
+            message.release(id, op.wide, &known);
+            let thread = block.thread_mut(op.warp, op.lane);
+            thread.releases.insert((op.name, op.wide), known);
+        }
+        self.message = message;
+    }
+}
+
+/// Whether a thread's operation on a location that carries nothing leaves something there that others can learn, or completes an
+/// acquire pattern that an earlier read of the thread began.
+pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
+    op.writes && op.releases
+        || block.thread(op.warp, op.lane).is_some_and(|t| {
+            let pending = || t.pending.iter().any(|(name, _)| *name == op.name);
+            !t.sc.is_empty()
+                || op.writes && !(t.release.is_empty() && t.releases.is_empty())
+                || op.acquires && pending()
+        })
+}
+
+/// A fence executed by some lanes of a warp.
+pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope: Scope) {
+    let id = block.id;
+    let wide = is_wide(scope);
+    let mut learnt = false;
+    for lane in lanes(mask) {
+        let thread = block.thread_mut(warp, lane);
+        if order != FenceOrder::Release && !thread.pending.is_empty() {
+            let mut pending = std::mem::take(&mut thread.pending);
+            for (_, message) in &pending {
+                message.acquire(id, wide, &mut thread.known);
+            }
+            if !wide {
+                // A wider fence may still follow.
+                std::mem::swap(&mut pending, &mut thread.pending);
+            }
+            learnt = true;
+        }
+        if order == FenceOrder::Sc && !thread.pending_sc.is_empty() {
+            thread.pending_sc.acquire(id, wide, &mut thread.known);
+            learnt = true;
+        }
+        if order == FenceOrder::Acquire {
+            continue;
+        }
+        if learnt {
+            block.learnt();
+        }
+        let snapshot = Snapshot::of(block, warp, lane);
+        let thread = block.thread_mut(warp, lane);
+        if order == FenceOrder::Sc {
+            thread.sc.set(wide, snapshot.clone());
+        }
+        thread.release.set(wide, snapshot);
+    }
+    if learnt {
+        block.learnt();
+    }
+    if order != FenceOrder::Acquire {
+        block.warps[warp as usize].now += 1;
+    }
+}

@@ -1,0 +1,216 @@
+//! Which detector sees which bug: the simulator as it is now, the others by the evidence of a GPU.
+//!
+//! A verdict counts if it is about the present kernel, PTX and case; older ones are stale, shown as such and counted for
+//! nothing. Cases that no detector can see anything in are left out, so that nobody misses a bug there: those that the compiler
+//! refuses, and those that are not wrong on the GPUs of the evidence, which are those that are slow and nothing else (all their
+//! annotations are notes about performance), and those whose barriers only count on exited threads not being waited for
+//! (`barrier-after-exit`), which is so since Volta. So are cases that are run on the simulator alone.
+
+mod markdown;
+mod terminal;
+
+pub use markdown::{markdown, totals_markdown};
+pub use terminal::terminal;
+
+use crate::sanitizer::Tool;
+use crate::{Detector, Evidence, Fingerprint};
+use catalog::annotation::Fault;
+use catalog::check::is_performance;
+use catalog::load::{Catalog, Entry};
+use catalog::runner::Trials;
+use detect::rules::Rule;
+use report::Verdict;
+use serde::Serialize;
+
+/// What a detector says about a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cell {
+    /// A verdict on the present case.
+    Says(Verdict),
+    /// A verdict on what the case was before.
+    Stale(Verdict),
+    /// Never tried.
+    Untried,
+}
+
+impl Cell {
+    /// As shown: `caught`, `stale`, `–`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cell::Says(verdict) => verdict.name(),
+            Cell::Stale(_) => "stale",
+            Cell::Untried => "–",
+        }
+    }
+}
+
+/// A case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub case: String,
+    /// What it is.
+    pub title: String,
+    /// Whether it is a buggy one.
+    pub buggy: bool,
+    /// In the order of [`Detector::ALL`].
+    pub cells: [Cell; 6],
+}
+
+/// The sums of a detector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Totals {
+    /// Bugs found.
+    pub caught: usize,
+    /// Bugs not found.
+    pub missed: usize,
+    /// Correct cases about which nothing was said.
+    pub clean: usize,
+    /// Reports that are wrong, in correct cases or at lines of a buggy one that are not guilty.
+    pub false_alarms: usize,
+    /// Cases that it can't judge.
+    pub unsupported: usize,
+    /// Cases about which it could not tell.
+    pub inconclusive: usize,
+    /// Verdicts on what a case was before.
+    pub stale: usize,
+    /// Cases that it was never tried on.
+    pub untried: usize,
+}
+
+/// All cases and all detectors.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Matrix {
+    /// Where the verdicts of all detectors but the simulator come from; `None` where there is no evidence.
+    pub evidence: Option<String>,
+    /// The detectors, in the order of the cells.
+    pub detectors: [Detector; 6],
+    /// By name of the case.
+    pub rows: Vec<Row>,
+    /// By detector.
+    pub totals: [Totals; 6],
+}
+
+impl Matrix {
+    /// Of the cases that the simulator has tried.
+    pub fn new(catalog: &Catalog, trials: &Trials, evidence: Option<&Evidence>) -> Matrix {
+        let rows: Vec<Row> = trials
+            .trials
+            .iter()
+            .filter_map(|trial| Some((catalog.find(&trial.id)?, trial)))
+            .filter(|(entry, _)| !is_right(entry) && entry.case.is_for_gpus())
+            .map(|(entry, trial)| Row {
+                case: entry.id.clone(),
+                title: entry.case.title.clone(),
+                buggy: entry.case.is_meant_buggy(),
+                cells: Detector::ALL.map(|detector| match detector {
+                    Detector::Simulator => Cell::Says(trial.verdict),
+                    _ => cell(catalog, entry, detector, evidence),
+                }),
+            })
+            .collect();
+        let mut totals = [Totals::default(); 6];
+        for row in &rows {
+            for (sum, cell) in totals.iter_mut().zip(row.cells) {
+                sum.add(cell);
+            }
+        }
+        Matrix {
+            evidence: evidence.map(Evidence::source),
+            detectors: Detector::ALL,
+            rows,
+            totals,
+        }
+    }
+
+    /// Rows to look at: the buggy cases, and correct ones that somebody accuses.
+    pub fn telling(&self) -> impl Iterator<Item = &Row> {
+        self.rows
+            .iter()
+            .filter(|row| row.buggy || row.cells.contains(&Cell::Says(Verdict::FalseAlarm)))
+    }
+
+    /// How many bugs at least one tool of compute-sanitizer has found.
+    pub fn by_any_tool(&self) -> usize {
+        let tools = Tool::ALL.map(Detector::from);
+        let caught = |row: &&Row| {
+            row.buggy
+                && self
+                    .detectors
+                    .iter()
+                    .zip(row.cells)
+                    .any(|(of, cell)| tools.contains(of) && cell == Cell::Says(Verdict::Caught))
+        };
+        self.rows.iter().filter(caught).count()
+    }
+
+    /// How many correct cases there are.
+    pub fn correct(&self) -> usize {
+        self.rows.iter().filter(|row| !row.buggy).count()
+    }
+}
+
+impl Totals {
+    fn add(&mut self, cell: Cell) {
+        *match cell {
+            Cell::Says(Verdict::Caught) => &mut self.caught,
+            Cell::Says(Verdict::Missed) => &mut self.missed,
+            Cell::Says(Verdict::Clean) => &mut self.clean,
+            Cell::Says(Verdict::FalseAlarm | Verdict::Findings) => &mut self.false_alarms,
+            Cell::Says(Verdict::Unsupported) => &mut self.unsupported,
+            Cell::Says(Verdict::Inconclusive) => &mut self.inconclusive,
+            Cell::Stale(_) => &mut self.stale,
+            Cell::Untried => &mut self.untried,
+        } += 1;
+    }
+}
+
+/// The lines of the sums, each with its number of a detector.
+fn sums() -> [(&'static str, fn(&Totals) -> usize); 7] {
+    [
+        ("caught", |t| t.caught),
+        ("missed", |t| t.missed),
+        ("false alarms", |t| t.false_alarms),
+        ("unsupported", |t| t.unsupported),
+        ("inconclusive", |t| t.inconclusive),
+        ("stale", |t| t.stale),
+        ("not tried", |t| t.untried),
+    ]
+}
+
+/// The sums that are worth a line: the first three, and those that are not zero everywhere.
+fn telling_sums(totals: &[Totals; 6]) -> Vec<(&'static str, [usize; 6])> {
+    sums()
+        .into_iter()
+        .enumerate()
+        .map(|(at, (name, of))| (at, name, totals.each_ref().map(of)))
+        .filter(|(at, _, numbers)| *at < 3 || numbers.iter().any(|n| *n > 0))
+        .map(|(_, name, numbers)| (name, numbers))
+        .collect()
+}
+
+/// Whether all that is annotated is slow, or wrong on GPUs before Volta alone.
+fn is_right(entry: &Entry) -> bool {
+    let exited = Fault::Rule(Rule::BarrierAfterExit);
+    let harmless = |fault| is_performance(fault) || fault == exited;
+    !entry.tags.is_empty() && entry.tags.iter().all(|tag| harmless(tag.fault))
+}
+
+fn cell(catalog: &Catalog, entry: &Entry, detector: Detector, evidence: Option<&Evidence>) -> Cell {
+    let found = evidence.and_then(|e| Some((e, e.find(&entry.id, detector)?)));
+    match found {
+        None => Cell::Untried,
+        Some((evidence, seen)) => {
+            let now = Fingerprint::of(catalog, entry, evidence.device.compute_capability);
+            match seen.of == now {
+                true => Cell::Says(seen.verdict),
+                false => Cell::Stale(seen.verdict),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! For people: a line for each case, and on demand each mutant with the lines of the source that it is about.
+
+use crate::judged::{Judged, Outcome, Subject, Sums, sums};
+use annotate_snippets as a;
+use anstyle::{AnsiColor, Style};
+use report::terminal::snippets;
+use report::{Diagnostic, Label};
+use std::fmt::Write as _;
+
+/// A line for one kernel, with its name padded to `width`, and what is not as it should be below it.
+pub fn line(subject: &Subject, width: usize, color: bool) -> String {
+    let sums = subject.sums();
+    let problems = subject.problems();
+    let (bold, dim) = match color {
+        true => (Style::new().bold(), Style::new().dimmed()),
+        false => (Style::new(), Style::new()),
+    };
+    let mut out = format!(
+        "{bold}{:width$}{bold:#}  {}",
+        subject.name,
+        counted(sums, subject.strict)
+    );
+    if sums.mutants == 0 && subject.refused.is_none() {
+        out += &format!("{dim}nothing to remove or weaken{dim:#}");
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    let style = style(AnsiColor::Red, color);
+    for problem in problems {
+        let _ = writeln!(out, "  {style}{problem}{style:#}");
+    }
+    out
+}
+
+/// `3 needed, 1 redundant (explained)`
+fn counted(sums: Sums, strict: bool) -> String {
+    let mut parts = Vec::new();
+    if sums.needed > 0 {
+        parts.push(format!("{} needed", sums.needed));
+    }
+    if sums.redundant > 0 {
+        let explained = match (strict, sums.redundant - sums.explained) {
+            (false, _) => String::new(),
+            (true, 0) => " (explained)".into(),
+            (true, n) => format!(" ({n} not explained)"),
+        };
+        parts.push(format!("{} redundant{explained}", sums.redundant));
+    }
+    if sums.unknown > 0 {
+        parts.push(format!("{} not told", sums.unknown));
+    }
+    parts.join(", ")
+}
+
+/// Each mutant of a kernel, ending in a line feed each.
+pub fn mutants(subject: &Subject, color: bool) -> String {
+    let mut out = String::new();
+    for one in &subject.mutants {
+        out += &mutant(one, color);
+        out.push('\n');
+    }
+    out
+}
+
+/// One mutant: the changed line, and the lines of what goes wrong.
+fn mutant(one: &Judged, color: bool) -> String {
+    let condition = one.change.condition();
+    let mut notes: Vec<String> = Vec::new();
+    let mut labels = vec![Label {
+        text: one.change.to_string(),
+        ..one.place.clone()
+    }];
+    let (level, title) = match &one.outcome {
+        Outcome::Needed(sign) => {
+            let title = match &sign.diagnostic {
+                Some(finding) => finding.title.clone(),
+                None => sign.what.clone(),
+            };
+            if let Some(finding) = &sign.diagnostic {
+                labels.extend(finding.labels.iter().cloned());
+                notes.push(found(finding));
+            }
+            if let Some(smallest) = &sign.example {
+                notes.push(format!("smallest run: {smallest}"));
+            }
+            (
+                a::Level::HELP.with_name("needed"),
+                format!("{condition}: {title}"),
+            )
+        }
+        Outcome::Redundant {
+            runs,
+            every_schedule,
+        } => {
+            notes.push(tried(*runs, *every_schedule));
+            notes.extend(one.change.caveat().map(str::to_owned));
+            let title = format!("nothing goes wrong {condition}");
+            (a::Level::WARNING.with_name("redundant"), title)
+        }
+        Outcome::Unknown(verdict, why) => {
+            notes.push(format!("{}: {why}", verdict.name()));
+            let title = format!("{condition}: can't be told");
+            (a::Level::ERROR.with_name("not told"), title)
+        }
+    };
+    if one.ptx_lines.len() > 1 {
+        notes.push(format!(
+            "{} instructions of the PTX come from here (lines {}), all changed together; `--each` changes one at a time",
+            one.ptx_lines.len(),
+            listed(&one.ptx_lines)
+        ));
+    }
+    notes.extend(
+        one.explained
+            .as_ref()
+            .map(|why| format!("the case says: {}", why.trim())),
+    );
+    let title = level.primary_title(title).id(one.change.kind.name());
+    let mut group = a::Group::with_title(title);
+    for snippet in snippets(&labels) {
+        group = group.element(snippet);
+    }
+    for note in &notes {
+        group = group.element(a::Level::NOTE.message(note.as_str()));
+    }
+    let renderer = match color {
+        true => a::Renderer::styled(),
+        false => a::Renderer::plain(),
+    };
+    renderer.render(&[group]) + "\n"
+}
+
+fn found(finding: &Diagnostic) -> String {
+    let rule = finding.rule;
+    format!("found as {rule}: `racetrap explain {rule}` tells more")
+}
+
+/// What was tried, and what it promises.
+fn tried(runs: u32, every_schedule: bool) -> String {
+    let plural = if runs == 1 { "" } else { "s" };
+    match every_schedule {
+        true => format!(
+            "{runs} run{plural}: every schedule gives the right results on these inputs and launches; no others were tried"
+        ),
+        false => format!("{runs} run{plural}; other inputs, launches and schedules were not tried"),
+    }
+}
+
+fn listed(lines: &[u32]) -> String {
+    const SHOWN: usize = 6;
+    let mut words: Vec<String> = lines.iter().take(SHOWN).map(u32::to_string).collect();
+    if lines.len() > SHOWN {
+        words.push("…".into());
+    }
+    words.join(", ")
+}
+
+/// The last line: sums over all kernels.
+pub fn total(subjects: &[Subject], seconds: f64, color: bool) -> String {
+    let sums = sums(subjects);
+    let strict = subjects.iter().all(|s| s.strict);
+    let wrong: usize = subjects.iter().map(|s| s.problems().len()).sum();
+    let (bold, dim) = match color {
+        true => (Style::new().bold(), Style::new().dimmed()),
+        false => (Style::new(), Style::new()),
+    };
+    let counted = match counted(sums, strict) {
+        none if none.is_empty() => "nothing to remove or weaken".into(),
+        counted => counted,
+    };
+    let number = |n: usize, word: &str| match n {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    };
+    let mut out = format!(
+        "{bold}{counted}{bold:#}  {dim}{} of {} in {seconds:.1} s{dim:#}\n",
+        number(sums.mutants, "mutant"),
+        number(subjects.len(), "kernel")
+    );
+    if wrong > 0 {
+        let style = style(AnsiColor::Red, color);
+        let _ = writeln!(out, "{style}{wrong} not as expected{style:#}");
+    }
+    out
+}
+
+fn style(of: AnsiColor, color: bool) -> Style {
+    match color {
+        true => Style::new().fg_color(Some(of.into())),
+        false => Style::new(),
+    }
+}

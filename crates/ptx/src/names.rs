@@ -1,0 +1,115 @@
+//! C++ names: PTX has them mangled, people write them plain.
+
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, Symbol};
+
+/// The readable form of a mangled name; other names, and those whose readable form
+/// is longer than 64 KiB, as they are.
+///
+/// ```
+/// # use racetrap_ptx::demangle;
+/// assert_eq!(demangle("_Z4scanPii"), "scan(int*, int)");
+/// assert_eq!(demangle("plain_c"), "plain_c");
+/// assert_eq!(demangle("f"), "f");
+/// ```
+pub fn demangle(name: &str) -> String {
+    demangle_with(name, DemangleOptions::new()).unwrap_or_else(|| name.to_owned())
+}
+
+/// Whether the entry with the name `mangled` is what somebody means who writes
+/// `plain`: the mangled name itself, the demangled one, or that without
+/// parameters, template arguments or leading namespaces.
+///
+/// ```
+/// # use racetrap_ptx::matches_entry;
+/// assert!(matches_entry("_Z4scanPii", "scan"));
+/// assert!(matches_entry("_Z4scanPii", "scan(int*, int)"));
+/// assert!(matches_entry("_ZN2ns4scanIiEEvPT_i", "ns::scan<int>"));
+/// assert!(matches_entry("_ZN2ns4scanIiEEvPT_i", "scan"));
+/// assert!(!matches_entry("_Z7prescanPii", "scan"));
+/// ```
+pub fn matches_entry(mangled: &str, plain: &str) -> bool {
+    let plain = without_blanks(plain);
+    if plain == without_blanks(mangled) {
+        return true;
+    }
+    let options = DemangleOptions::new().no_return_type();
+    let (Some(full), Some(name)) = (
+        demangle_with(mangled, options),
+        demangle_with(mangled, options.no_params()),
+    ) else {
+        return false;
+    };
+    // The return type of a template counts for neither side.
+    [
+        without_blanks(&full),
+        without_blanks(&demangle(mangled)),
+        without_blanks(&name),
+    ]
+    .iter()
+    .flat_map(|name| [name.clone(), without_template_arguments(name)])
+    .any(|name| is_path_suffix(&name, &plain))
+}
+
+fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
+    // Itanium C++ ABI, "Mangling": without this start a name is none that was mangled, also where it looks like a type.
+    if !name.starts_with("_Z") {
+        return None;
+    }
+    let mut text = Bounded(String::new());
+    let symbol = Symbol::new(name).ok()?;
+    symbol.structured_demangle(&mut text, &options).ok()?;
+    Some(text.0)
+}
+
+/// Text of a bounded length. A mangled name refers back to parts of itself, so a
+/// hostile one of a hundred characters can stand for a text that fills the memory.
+struct Bounded(String);
+
+impl Bounded {
+    const LONGEST: usize = 1 << 16;
+}
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > Bounded::LONGEST {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+fn without_blanks(name: &str) -> String {
+    name.split_whitespace().collect()
+}
+
+/// `ns::scan<int>` without what stands in its last brackets.
+fn without_template_arguments(name: &str) -> String {
+    let end = name.find('(').unwrap_or(name.len());
+    let (path, parameters) = name.split_at(end);
+    let Some(inner) = path.strip_suffix('>') else {
+        return name.to_owned();
+    };
+    let mut depth = 1;
+    for (at, c) in inner.char_indices().rev() {
+        match c {
+            '>' => depth += 1,
+            '<' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return format!("{}{parameters}", &inner[..at]);
+        }
+    }
+    name.to_owned()
+}
+
+/// Whether `path` is `plain`, or ends in it behind a `::`.
+fn is_path_suffix(path: &str, plain: &str) -> bool {
+    !plain.is_empty()
+        && path
+            .strip_suffix(plain)
+            .is_some_and(|head| head.is_empty() || head.ends_with("::"))
+}

@@ -1,0 +1,293 @@
+//! Makes the canonical form: what every register holds where it is read, and what follows from it.
+
+use super::read::{Reader, each_name, kind, plain_symbol};
+use super::result::result;
+use super::{Instr, Place, Token};
+use crate::class::{Class, destinations, spaces, width};
+use crate::flow::{Flow, is_conditional};
+use crate::reaching::{Definition, Reaching};
+use crate::value::{Node, Value, Values};
+use ptx::ast::*;
+use ptx::flatten::{Declared, Flat, ScopeId};
+use std::collections::HashMap;
+
+/// What a name in an operand is.
+#[derive(Clone, Copy)]
+pub(super) enum Named {
+    Register(u32),
+    Symbol(u32, Value),
+    Special(Value),
+}
+
+pub(super) struct Builder<'a, 'v> {
+    pub(super) values: &'v mut Values,
+    flat: &'v Flat<'a>,
+    /// Parameters of a kernel, by name.
+    parameters: HashMap<&'a str, u32>,
+    names: HashMap<(ScopeId, &'a str), Named>,
+    scopes: Vec<ScopeId>,
+    /// Definitions of each register.
+    pub(super) definitions: Vec<Vec<u32>>,
+    pub(super) all: Vec<Definition>,
+    registers: HashMap<(ScopeId, &'a str), u32>,
+}
+
+impl<'a, 'v> Builder<'a, 'v> {
+    pub(super) fn new(
+        function: &'a Function,
+        flat: &'v Flat<'a>,
+        values: &'v mut Values,
+    ) -> Builder<'a, 'v> {
+        let parameters = function.params.iter().enumerate();
+        Builder {
+            values,
+            flat,
+            parameters: parameters
+                .map(|(i, p)| (p.name.as_str(), i as u32))
+                .collect(),
+            names: HashMap::new(),
+            scopes: Vec::new(),
+            definitions: Vec::new(),
+            all: Vec::new(),
+            registers: HashMap::new(),
+        }
+    }
+
+    /// An instruction of which nothing but itself is known; its definitions are noted.
+    pub(super) fn start(
+        &mut self,
+        instr: &'a Instruction,
+        scope: ScopeId,
+        block: usize,
+    ) -> Instr<'a> {
+        let index = self.all_instructions();
+        for operand in &instr.operands[..destinations(instr).min(instr.operands.len())] {
+            each_name(operand, &mut |name, _| {
+                if let Named::Register(register) = self.name(scope, name, None) {
+                    self.definitions[register as usize].push(self.all.len() as u32);
+                    self.all.push(Definition {
+                        instruction: index,
+                        guarded: instr.guard.is_some(),
+                    });
+                }
+            });
+        }
+        self.scopes.push(scope);
+        let mut name = instr.opcode.clone();
+        for modifier in &instr.modifiers {
+            name.push('.');
+            name.push_str(modifier);
+        }
+        Instr {
+            instr,
+            class: Class::of(instr),
+            block,
+            chain: None,
+            line: 0,
+            place: None,
+            source_place: None,
+            result: None,
+            sources: Vec::new(),
+            strong: 0,
+            weak: 0,
+            name: self.values.word(&name),
+            opcode: self.values.word(&instr.opcode),
+            site: 0,
+            operands: Vec::new(),
+            registers: Vec::new(),
+        }
+    }
+
+    fn all_instructions(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// What a name stands for.
+    pub(super) fn name(&mut self, scope: ScopeId, name: &'a str, component: Option<&str>) -> Named {
+        if let Some(known) = self.names.get(&(scope, name))
+            && component.is_none()
+        {
+            return *known;
+        }
+        let named = match self.flat.lookup(scope, name) {
+            Some(Declared::Variable {
+                variable,
+                scope: home,
+                ..
+            }) if variable.space == StateSpace::Reg => {
+                let next = self.definitions.len() as u32;
+                let register = *self.registers.entry((home, name)).or_insert(next);
+                if register == next {
+                    self.definitions.push(Vec::new());
+                }
+                Named::Register(register)
+            }
+            _ if name.starts_with('%') => {
+                let whole = component.map_or(name.to_owned(), |c| format!("{name}.{c}"));
+                Named::Special(self.values.intern(Node::Special(whole)))
+            }
+            _ => {
+                let plain = match self.parameters.get(name) {
+                    Some(index) => format!("param{index}"),
+                    None => plain_symbol(name),
+                };
+                let word = self.values.word(&plain);
+                Named::Symbol(word, self.values.intern(Node::Symbol(plain)))
+            }
+        };
+        if component.is_none() {
+            self.names.insert((scope, name), named);
+        }
+        named
+    }
+
+    /// Finds out what every register holds where it is read, and what follows from it.
+    pub(super) fn resolve(&mut self, flow: &Flow, instructions: &mut [Instr<'a>]) {
+        let mut reaching = Reaching::new(&self.definitions, &self.all, flow, instructions);
+        let mut results: Vec<Option<Value>> = vec![None; self.all.len()];
+        let shapes: Vec<u32> = self
+            .all
+            .iter()
+            .map(|d| instructions[d.instruction].name)
+            .collect();
+        let mut next_definition = vec![0usize; self.definitions.len()];
+        for (block, flowing) in flow.blocks.iter().enumerate() {
+            reaching.enter(block);
+            for &index in &flowing.instructions {
+                self.instruction(
+                    index,
+                    &mut instructions[index],
+                    &mut reaching,
+                    &results,
+                    &shapes,
+                );
+                let instr = &instructions[index];
+                let scope = self.scopes[index];
+                let mut lane = 0;
+                for operand in &instr.instr.operands
+                    [..destinations(instr.instr).min(instr.instr.operands.len())]
+                {
+                    each_name(operand, &mut |name, _| {
+                        if let Named::Register(register) = self.name(scope, name, None) {
+                            let at = &mut next_definition[register as usize];
+                            let definition = self.definitions[register as usize][*at];
+                            *at += 1;
+                            results[definition as usize] =
+                                match (lane, instr.result) {
+                                    (0, result) => result,
+                                    // Another destination of the same instruction: a lane, a predicate.
+                                    (lane, Some(result)) => Some(self.values.intern(
+                                        Node::Operation(format!("lane{lane}"), vec![result]),
+                                    )),
+                                    (_, None) => None,
+                                };
+                            lane += 1;
+                            reaching.define(register, definition, &self.all);
+                        }
+                    });
+                }
+            }
+        }
+        // Registers by the definitions that they share.
+        for instr in instructions.iter_mut() {
+            for operand in &mut instr.operands {
+                for token in operand {
+                    if let Token::Register(definition) = token {
+                        *definition = reaching.web(*definition);
+                    }
+                }
+            }
+            for (_, web) in &mut instr.registers {
+                *web = reaching.web(*web);
+            }
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        index: usize,
+        own: &mut Instr<'a>,
+        reaching: &mut Reaching,
+        results: &[Option<Value>],
+        shapes: &[u32],
+    ) {
+        let scope = self.scopes[index];
+        let instr = own.instr;
+        let written = destinations(instr).min(instr.operands.len());
+        let mut reader = Reader {
+            builder: self,
+            scope,
+            reaching,
+            results,
+            shapes,
+            registers: Vec::new(),
+            tokens: Vec::new(),
+            next: HashMap::new(),
+        };
+        let mut tokens = Vec::with_capacity(instr.operands.len() + 1);
+        let mut sources = Vec::new();
+        let mut kinds = String::new();
+        if let Some(guard) = &instr.guard {
+            let value = reader.register(&guard.register);
+            sources.push(value);
+            if !guard.negated || is_conditional(instr) {
+                reader.tokens.push(Token::Mark(1));
+            }
+            tokens.push(std::mem::take(&mut reader.tokens));
+            kinds.push('@');
+        }
+        let label = matches!(instr.opcode.as_str(), "bra");
+        let mut addresses = Vec::new();
+        for (position, operand) in instr.operands.iter().enumerate() {
+            if label {
+                continue;
+            }
+            kinds.push(kind(operand));
+            if position < written {
+                reader.destination(operand, index);
+            } else {
+                let value = reader.operand(operand);
+                if let Operand::Address(_) = operand {
+                    addresses.push(value);
+                }
+                sources.push(value);
+            }
+            tokens.push(std::mem::take(&mut reader.tokens));
+        }
+        own.registers = reader.registers;
+        own.operands = tokens;
+        let values = &mut *self.values;
+        if own.class.is_access() {
+            let width = width(instr).unwrap_or(0);
+            let mut places = addresses
+                .iter()
+                .zip(spaces(instr))
+                .map(|(&address, space)| {
+                    let (base, offset) = values.split(address);
+                    Place {
+                        space,
+                        root: values.root(base),
+                        base,
+                        offset,
+                        width,
+                    }
+                });
+            own.place = places.next();
+            own.source_place = places.next();
+        }
+        let address = addresses.first().copied();
+        own.result = (written > 0).then(|| result(values, instr, &sources, address));
+        let mut strong = vec![values.int(own.name as i64)];
+        strong.extend(&sources);
+        if let Some(guard) = &instr.guard
+            && guard.negated
+            && !label
+        {
+            strong.push(values.int(-1));
+        }
+        let strong = values.intern(Node::Operation("strong".into(), strong));
+        own.strong = values.word(&format!("{strong:?}"));
+        own.weak = values.word(&format!("{} {kinds}", own.name));
+        own.sources = sources;
+    }
+}

@@ -1,0 +1,111 @@
+//! # branch-to-selection
+//!
+//! One side branches around instructions; the other executes them always and selects the result (`selp`), or gives each a
+//! predicate. The lanes of a warp then stay together: there is no divergence, and no barrier can be left out by a part of them.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! if (lane >= d) value += left;           // setp, selp, add: no branch
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! A conditional branch without a partner, that does not lead back to a loop or out of it; and on the other side a `selp`, `slct` or
+//! predicated instruction that is new there (no partner, or a partner without predicate) and hangs on the same comparison, the
+//! same up to its negation and the order of its operands. Where the comparison itself can't be traced, both must come from one source position.
+//!
+//! ## What it cannot see
+//!
+//! Selections that need no predicate, such as `min`, `max` or masks made of sign bits; and what `ptxas` does below PTX (`--sass` shows that).
+
+use super::{Occurrence, View};
+use crate::class::Class;
+use crate::code::{Code, Instr};
+use crate::compare::chooses;
+use crate::value::{Node, Value, Values};
+
+pub(super) fn find(view: &View) -> Vec<Occurrence> {
+    let new = |index: usize, instr: &Instr| match view.partner(index) {
+        None => true,
+        Some(partner) => view.other.instructions[partner].instr.guard.is_none() && instr.instr.guard.is_some(),
+    };
+    let selections: Vec<(usize, Option<Value>)> = view
+        .mine
+        .instructions
+        .iter()
+        .enumerate()
+        .filter(|(index, instr)| selects(instr) && new(*index, instr))
+        .map(|(index, instr)| (index, predicate(instr)))
+        .collect();
+    let branches = view.only_other().filter(|(index, instr)| chooses(instr) && is_forward(view.other, *index));
+    branches
+        .filter_map(|(index, branch)| {
+            let condition = branch.sources.first().copied();
+            let chosen: Vec<usize> = selections
+                .iter()
+                .filter(|(selection, value)| {
+                    let same = match (condition, *value) {
+                        (Some(x), Some(y)) => alike(view.values, x, y),
+                        _ => false,
+                    };
+                    let site = view.mine.instructions[*selection].site;
+                    same || site != 0 && site == branch.site
+                })
+                .map(|(selection, _)| *selection)
+                .collect();
+            (!chosen.is_empty()).then(|| view.occurrence(chosen, vec![index]))
+        })
+        .collect()
+}
+
+fn selects(instr: &Instr) -> bool {
+    instr.class == Class::Select
+        || instr.instr.guard.is_some() && !matches!(instr.class, Class::Branch | Class::Leave)
+}
+
+/// What a selection hangs on.
+fn predicate(instr: &Instr) -> Option<Value> {
+    match instr.class {
+        Class::Select => instr.sources.last().copied(),
+        _ => instr.sources.first().copied(),
+    }
+}
+
+/// Whether both ways stay in the branch's loop and none leads back to its start.
+fn is_forward(code: &Code, branch: usize) -> bool {
+    let block = code.instructions[branch].block;
+    let own = code.flow.innermost[block];
+    code.flow.blocks[block].successors.iter().all(|&next| {
+        let stays = own.is_none_or(|own| code.flow.loops[own].nodes.contains(&next));
+        let back = ptx::graph::dominates(&code.flow.idom, next, block);
+        stays && !back
+    })
+}
+
+/// Whether two predicates are one comparison, negated or turned round.
+fn alike(values: &Values, x: Value, y: Value) -> bool {
+    if x == y {
+        return true;
+    }
+    match (comparison(values, x), comparison(values, y)) {
+        (Some(x), Some(y)) => x == y,
+        _ => false,
+    }
+}
+
+/// A comparison without its sense: `lt` for the four orders, its operands so that it means "less".
+fn comparison(values: &Values, predicate: Value) -> Option<(&'static str, String, Value, Value)> {
+    let Node::Operation(name, operands) = values.node(predicate) else {
+        return None;
+    };
+    let [x, y] = operands[..] else { return None };
+    let mut parts = name.strip_prefix("setp.")?.splitn(2, '.');
+    let (relation, kind) = (parts.next()?, parts.next().unwrap_or_default().to_owned());
+    Some(match relation {
+        "eq" | "ne" => ("eq", kind, x.min(y), x.max(y)),
+        "lt" | "lo" | "ge" | "hs" => ("lt", kind, x, y),
+        "gt" | "hi" | "le" | "ls" => ("lt", kind, y, x),
+        _ => return None,
+    })
+}

@@ -1,0 +1,103 @@
+//! # call-inlined
+//!
+//! One side calls a function, the other has the function's body where the call was.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! __device__ int own_word();              // `-G` calls it, `-O3` does not
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! A `call` without a partner, and on the other side instructions that are inlined from that function: their source locations say so, or, where
+//! there are none, at least half of the function's instructions (moves and parameters apart) stand among those without a partner.
+//!
+//! ## What it cannot see
+//!
+//! Indirect calls: they name no function. A function that was inlined and left nothing behind shows as a call that is gone.
+
+use super::{Occurrence, View};
+use ptx::ast::{Function, Instruction, Item, Operand, Stmt};
+use ptx::demangle;
+use crate::class::Class;
+
+/// The calls of the other side that are inlined here, and the instructions that they became.
+pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
+    let (mut found, mut bodies) = (Vec::new(), Vec::new());
+    let mut used = vec![false; view.mine.instructions.len()];
+    let calls = view.other.instructions.iter().enumerate();
+    for (index, call) in calls.filter(|(i, c)| c.class == Class::Call && view.back(*i).is_none()) {
+        let Some(name) = callee(call.instr) else { continue };
+        let plain = demangle(name);
+        let mut body: Vec<usize> = view
+            .only_mine()
+            .filter(|(i, _)| view.mine.inlined_from(*i).any(|from| from == plain))
+            .map(|(i, _)| i)
+            .collect();
+        if body.is_empty() {
+            body = by_content(view, name, &mut used).unwrap_or_default();
+        }
+        if !body.is_empty() {
+            bodies.extend(&body);
+            found.push(view.occurrence(body, vec![index]));
+        }
+    }
+    (found, bodies)
+}
+
+/// The function that a direct call names.
+fn callee(call: &Instruction) -> Option<&str> {
+    call.operands.iter().find_map(|operand| match operand {
+        Operand::Name(name, None) if !name.starts_with('%') => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// Instructions without a partner that look like the function's.
+fn by_content(view: &View, name: &str, used: &mut [bool]) -> Option<Vec<usize>> {
+    let function = view.other_module.items.iter().find_map(|item| match item {
+        Item::Function(f) if f.name == name && f.body.is_some() => Some(f),
+        _ => None,
+    })?;
+    let mut wanted: Vec<String> = Vec::new();
+    collect(function, &mut wanted);
+    let total = wanted.len();
+    let mut body = Vec::new();
+    for (index, instr) in view.only_mine() {
+        let text = spelling(instr.instr);
+        if !used[index]
+            && let Some(at) = wanted.iter().position(|w| *w == text)
+        {
+            wanted.swap_remove(at);
+            body.push(index);
+        }
+    }
+    if body.is_empty() || 2 * body.len() < total {
+        return None;
+    }
+    body.iter().for_each(|&index| used[index] = true);
+    Some(body)
+}
+
+fn collect(function: &Function, into: &mut Vec<String>) {
+    fn walk(statements: &[Stmt], into: &mut Vec<String>) {
+        for statement in statements {
+            match statement {
+                Stmt::Block(inner) => walk(inner, into),
+                Stmt::Instruction(i) => {
+                    let class = Class::of(i);
+                    if !matches!(class, Class::Parameter | Class::Move | Class::Leave | Class::Branch) {
+                        into.push(spelling(i));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    walk(function.body.as_deref().unwrap_or_default(), into);
+}
+
+fn spelling(i: &Instruction) -> String {
+    format!("{}.{}", i.opcode, i.modifiers.join("."))
+}

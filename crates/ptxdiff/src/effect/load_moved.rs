@@ -1,0 +1,69 @@
+//! # load-moved-across-barrier
+//!
+//! A load stands in front of a barrier on one side and behind it on the other. In front of the barrier it may read what
+//! other threads have yet to write. The side that is named has it in front: there it was hoisted, or it was sunk on the other.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! __syncthreads();
+//! int left = tile[t - 1];                 // must not be read before the barrier
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! The load has a partner, the barrier has a partner, and their order differs. Barriers are those of a warp, a block or
+//! a cluster.
+//!
+//! ## What it cannot see
+//!
+//! Whether the place is one that other threads write, and so whether the move is harmless: a compiler may move loads of memory that is read-only.
+//! In a loop, where everything is in front of and behind everything, the order in the text decides.
+
+use super::{Occurrence, View};
+use crate::Side;
+use crate::class::Class;
+use crate::compare::Match;
+
+pub(super) fn find(view: &View) -> Vec<Occurrence> {
+    let positions = |order: &[usize]| {
+        let mut position = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, &index)| position[index] = place);
+        position
+    };
+    let (in_a, in_b) = (positions(&view.matching.order_a), positions(&view.matching.order_b));
+    let pairs = &view.matching.pairs;
+    let barriers: Vec<_> = pairs.iter().filter(|p| class(view, p.a).is_barrier()).collect();
+    let loads = pairs.iter().filter(|p| matches!(class(view, p.a), Class::Load(_)));
+    let mut found = Vec::new();
+    for load in loads {
+        let crosses = |barrier: &&&crate::compare::Pair| {
+            // Partners that were aligned stand in one order.
+            if load.kind != Match::Moved && barrier.kind != Match::Moved {
+                return false;
+            }
+            let before_a = in_a[load.a] < in_a[barrier.a];
+            let before_b = in_b[load.b] < in_b[barrier.b];
+            let (mine, other) = match view.side {
+                Side::A => (before_a, before_b),
+                Side::B => (before_b, before_a),
+            };
+            mine && !other
+        };
+        if let Some(barrier) = barriers.iter().find(crosses) {
+            found.push(Occurrence {
+                a: vec![load.a, barrier.a],
+                b: vec![load.b, barrier.b],
+                ..Occurrence::default()
+            });
+        }
+    }
+    found
+}
+
+fn class(view: &View, a: usize) -> Class {
+    match view.side {
+        Side::A => view.mine.instructions[a].class,
+        Side::B => view.other.instructions[a].class,
+    }
+}

@@ -1,0 +1,105 @@
+//! # loop-unrolled
+//!
+//! One side has a loop where the other has its body several times in a row, inside a loop of fewer rounds or with no loop at all.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! #pragma unroll
+//! for (int d = 1; d < 32; d *= 2)         // five bodies, no branch
+//!     sum += data[32 - d];
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! The work of a loop's body (accesses, barriers, arithmetic; not moves, nor what counts and branches) is known by its opcodes
+//! and source lines, or by its opcodes and kinds of operands where there are no lines. If most of it stands at least twice as
+//! often in one loop of the other side, or outside of its loops, the other side is unrolled; the factor is the middle one of the
+//! quotients.
+//!
+//! ## What it cannot see
+//!
+//! Cycles with several entries are no loops here. Peeling one round off, or a loop that is run
+//! through once, is no unrolling. What unrolling then made possible (values kept from one round to the next) it can't count: the loop makes the accesses
+//! again and again, but they stand in the text once.
+
+use super::{Occurrence, View};
+use crate::class::Class;
+use crate::code::{Code, Instr};
+use std::collections::{BTreeMap, HashMap};
+
+/// What work is known by.
+type Work = (u32, u32);
+
+/// The loops of the other side that are unrolled here, and the copies that have no partner.
+pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
+    let theirs = by_loop(view.other);
+    let mine = by_loop(view.mine);
+    let (mut found, mut copies) = (Vec::new(), Vec::new());
+    for (number, body) in view.other.flow.loops.iter().enumerate() {
+        let mut ratios = Vec::new();
+        let mut unrolled: Vec<Work> = Vec::new();
+        let mut seen = 0;
+        let mut works = false;
+        for (work, places) in &theirs {
+            // What stands in other loops, or outside, tells nothing about this one.
+            let (Some(count), 1) = (places.get(&Some(number)), places.len()) else {
+                continue;
+            };
+            let Some(here) = mine.get(work) else { continue };
+            seen += 1;
+            let most = here.values().map(Vec::len).max().unwrap_or(0);
+            if most >= 2 * count.len() {
+                ratios.push(most / count.len());
+                unrolled.push(*work);
+                works |= count.iter().any(|&i| view.other.instructions[i].class != Class::Arithmetic);
+            }
+        }
+        let arithmetic_only = ratios.len() >= 2;
+        if ratios.is_empty() || 2 * ratios.len() <= seen || !(works || arithmetic_only) {
+            continue;
+        }
+        ratios.sort_unstable();
+        let all_of = |map: &Places, works: &[Work]| -> Vec<usize> {
+            let mut all: Vec<usize> = works.iter().flat_map(|w| map[w].values().flatten().copied()).collect();
+            all.sort_unstable();
+            all
+        };
+        let here = all_of(&mine, &unrolled);
+        copies.extend(here.iter().copied().filter(|&index| view.partner(index).is_none()));
+        let header = view.other.flow.blocks[body.header].instructions.first().copied();
+        let mut there = all_of(&theirs, &unrolled);
+        if let Some(header) = header
+            && !there.contains(&header)
+        {
+            there.insert(0, header);
+        }
+        let mut occurrence = view.occurrence(here, there);
+        occurrence.factor = Some(ratios[ratios.len() / 2] as u32);
+        found.push(occurrence);
+    }
+    (found, copies)
+}
+
+/// Where work stands: by the smallest loop around it.
+type Places = BTreeMap<Work, HashMap<Option<usize>, Vec<usize>>>;
+
+fn by_loop(code: &Code) -> Places {
+    let mut places = Places::new();
+    for (index, instr) in code.instructions.iter().enumerate() {
+        if let Some(work) = work(instr) {
+            let own = places.entry(work).or_default();
+            own.entry(code.loop_of(index)).or_default().push(index);
+        }
+    }
+    places
+}
+
+fn work(instr: &Instr) -> Option<Work> {
+    match instr.class {
+        Class::Move | Class::Parameter | Class::Branch | Class::Leave => None,
+        _ if instr.instr.opcode == "setp" => None,
+        _ if instr.site == 0 => Some((instr.weak, 0)),
+        _ => Some((instr.opcode, instr.site)),
+    }
+}

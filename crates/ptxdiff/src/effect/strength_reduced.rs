@@ -1,0 +1,291 @@
+//! # strength-reduced
+//!
+//! One side divides, takes a remainder or multiplies; the other gets the same by shifts, masks and additions.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! if (t % (2 * d) == 0)                   // rem.u32: some 20 instructions of machine code
+//! if ((t & (2 * d - 1)) == 0)             // and.b32: one
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! A costly operation of one side has no partner, and on the other side stands, without a partner too, a cheaper one that computes the same
+//! value from the same operand: a shift or a sum that is the product by that constant; for `rem` by y a mask of y - 1, or the operand
+//! less y times a quotient made of it; for `div` by a constant a shift by its logarithm, or shifts of a high product of the operand and constants; for
+//! a division of floating-point numbers the product by the reciprocal, or `rsqrt` for one by a square root. Costs are those of
+//! the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on division, in steps: division and
+//! remainder, square root and reciprocal, multiplication, the rest. An operation that stands on both sides was only moved or cut up.
+//!
+//! ## What it cannot see
+//!
+//! Whether the results are equal: `%` and `&` are so for powers of two only, a high product for the right constant only, a reciprocal up to its rounding.
+//! Products of a loop's counter that became sums from round to round. Operands that went through memory in between, as
+//! without optimisation.
+
+use super::{Occurrence, View};
+use crate::class::Class;
+use crate::code::{Code, Instr, Token};
+use crate::value::{Node, Value, Values};
+use std::collections::HashMap;
+
+pub(super) fn find(view: &View) -> Vec<Occurrence> {
+    let costly: Vec<usize> = view
+        .only_other()
+        .filter(|(_, i)| cost(i) > 1)
+        .map(|(index, _)| index)
+        .collect();
+    if costly.is_empty() {
+        return Vec::new();
+    }
+    let cheap: Vec<usize> = view
+        .only_mine()
+        .filter(|(_, i)| i.class == Class::Arithmetic && i.result.is_some() && i.instr.opcode != "setp")
+        .map(|(index, _)| index)
+        .collect();
+    let (mine, other) = (uses(view.mine), uses(view.other));
+    let beside = |x: &Instr, y: &Instr| x.site != 0 && x.site == y.site;
+    let mut taken = Vec::new();
+    let mut found = Vec::new();
+    for index in costly {
+        let own = &view.other.instructions[index];
+        let still_there = cheap.iter().map(|&index| &view.mine.instructions[index]).any(|i| {
+            cost(i) >= cost(own) && (i.result == own.result || operands(i).iter().all(|v| operands(own).contains(v)))
+        });
+        if still_there {
+            continue;
+        }
+        // Of several steps the last one has the result.
+        let replacement = cheap
+            .iter()
+            .copied()
+            .filter(|candidate| {
+                let cheaper = &view.mine.instructions[*candidate];
+                cost(cheaper) < cost(own) && !taken.contains(candidate) && replaces(view.values, cheaper, own)
+            })
+            .max_by_key(|&candidate| {
+                let near = beside(&view.mine.instructions[candidate], own);
+                (used_alike(view, &mine, &other, candidate, index), near, candidate)
+            });
+        if let Some(replacement) = replacement {
+            taken.push(replacement);
+            found.push(view.occurrence(vec![replacement], vec![index]));
+        }
+    }
+    found
+}
+
+/// What an instruction works on, without its guard.
+fn operands<'i>(instr: &'i Instr) -> &'i [Value] {
+    &instr.sources[usize::from(instr.instr.guard.is_some()).min(instr.sources.len())..]
+}
+
+/// Whether a cheaper operation computes from the operand of a costly one what that computes.
+fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
+    let (Some(result), Some(wanted)) = (cheap.result, costly.result) else {
+        return false;
+    };
+    let step = cheap.instr.opcode.as_str();
+    match (costly.instr.opcode.as_str(), operands(costly)) {
+        ("mul" | "mul24", [x, y]) => {
+            let twice = |v: &Value| operands(cheap) == [*v, *v];
+            let two = |v: &Value| values.node(*v) == &Node::Literal("0f40000000".into());
+            match step {
+                "shl" if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
+                "add" | "sub" if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
+                "add" => two(y) && twice(x) || two(x) && twice(y),
+                _ => false,
+            }
+        }
+        ("mad" | "mad24", [x, y, z]) => {
+            let of_one = [x, y].iter().any(|v| operands(cheap).first() == Some(v));
+            step == "shl" && of_one && values.is_sum(wanted, result, *z)
+        }
+        ("rem", [x, y]) => is_remainder(values, cheap, *x, *y),
+        ("div", [x, y]) => match values.constant(*y) {
+            Some(y) => is_quotient(values, cheap, *x, y),
+            None => is_float_quotient(values, cheap, *x, *y),
+        },
+        _ => false,
+    }
+}
+/// Whether an operation is the last of those that make `x % y`.
+fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
+    if cheap.instr.opcode == "and" {
+        let mask = match operands(cheap) {
+            [own, mask] if *own == x => *mask,
+            [mask, own] if *own == x => *mask,
+            _ => return false,
+        };
+        return values.minus(y, mask) == (Vec::new(), 1);
+    }
+    let (Some(result), Some(y)) = (cheap.result, values.constant(y)) else {
+        return false;
+    };
+    let (terms, 0) = values.minus(result, x) else {
+        return false;
+    };
+    let [(rest, factor)] = terms[..] else { return false };
+    // x less the multiple of y below it: masked out, or the quotient times y.
+    let masked = match values.node(rest) {
+        Node::Operation(name, parts) if name.starts_with("and") => {
+            parts.iter().any(|part| values.constant(*part).is_some_and(|mask| i64::from(mask as i32) == -y))
+        }
+        _ => false,
+    };
+    (factor == -y || factor == -1 && masked) && made_of(values, rest, x, 16) == Some(true)
+}
+
+/// Whether an operation is the last of those that make `x / y`.
+fn is_quotient(values: &Values, cheap: &Instr, x: Value, y: i64) -> bool {
+    let Some(result) = cheap.result.filter(|result| made_of(values, *result, x, 16) == Some(true)) else {
+        return false;
+    };
+    let shift = match (cheap.instr.opcode.as_str(), operands(cheap)) {
+        ("shr", [_, by]) => values.constant(*by),
+        _ => None,
+    };
+    match cheap.instr.opcode.as_str() {
+        "shr" if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
+        "shr" | "add" | "sub" => has_product(values, result, 16),
+        _ => false,
+    }
+}
+
+/// Whether an operation makes `x / y` of floating-point numbers.
+fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
+    let of = |v: Value, opcode: &str, operand: Value| {
+        matches!(values.node(v), Node::Operation(name, parts) if name.split('.').next() == Some(opcode) && parts[..] == [operand])
+    };
+    match (cheap.instr.opcode.as_str(), operands(cheap)) {
+        ("mul", [a, b]) => {
+            let factor = match (*a == x, *b == x) {
+                (true, _) => *b,
+                (_, true) => *a,
+                _ => return false,
+            };
+            let reciprocal = match (float(values, factor), float(values, y)) {
+                (Some(factor), Some(y)) => (factor * y - 1.0).abs() < 1e-6,
+                _ => false,
+            };
+            reciprocal || of(factor, "rcp", y)
+        }
+        ("rsqrt", [operand]) => of(y, "sqrt", *operand),
+        _ => false,
+    }
+}
+
+/// The number that a literal is.
+fn float(values: &Values, value: Value) -> Option<f64> {
+    let Node::Literal(text) = values.node(value) else {
+        return None;
+    };
+    let bits = |digits: &str| u64::from_str_radix(digits, 16).ok();
+    match text.get(..2)?.to_ascii_lowercase().as_str() {
+        "0f" => Some(f64::from(f32::from_bits(bits(&text[2..])? as u32))),
+        "0d" => Some(f64::from_bits(bits(&text[2..])?)),
+        _ => None,
+    }
+}
+
+/// Whether `x` is in a value; nothing where there is something else than `x` and constants.
+fn made_of(values: &Values, value: Value, x: Value, depth: u32) -> Option<bool> {
+    if value == x {
+        return Some(true);
+    }
+    let all = |parts: &mut dyn Iterator<Item = Value>| {
+        let mut found = false;
+        for part in parts {
+            found |= made_of(values, part, x, depth - 1)?;
+        }
+        Some(found)
+    };
+    match values.node(value) {
+        Node::Int(_) | Node::Literal(_) => Some(false),
+        _ if depth == 0 => None,
+        Node::Operation(_, parts) => all(&mut parts.iter().copied()),
+        Node::Sum(terms, _) => {
+            // x may be a sum itself, and a part of this one.
+            let (rest, _) = values.minus(value, x);
+            match rest.len() < terms.len() {
+                true => all(&mut rest.iter().map(|(part, _)| *part)).map(|_| true),
+                false => all(&mut terms.iter().map(|(part, _)| *part)),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value has a product in it by a constant of more than a few bits.
+fn has_product(values: &Values, value: Value, depth: u32) -> bool {
+    if depth == 0 {
+        return false;
+    }
+    match values.node(value) {
+        Node::Operation(name, parts) => name.starts_with("mul") || parts.iter().any(|part| has_product(values, *part, depth - 1)),
+        Node::Sum(terms, _) => {
+            let large = |factor: i64| factor.unsigned_abs() >= 1 << 12;
+            terms.iter().any(|(part, factor)| large(*factor) || has_product(values, *part, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// What an operation costs, in steps.
+fn cost(instr: &Instr) -> u32 {
+    if instr.class != Class::Arithmetic {
+        return 0;
+    }
+    match instr.instr.opcode.as_str() {
+        "div" | "rem" => 4,
+        "sqrt" | "rsqrt" | "rcp" | "sin" | "cos" | "ex2" | "lg2" | "tanh" => 3,
+        "mul" | "mad" | "mul24" | "mad24" => 2,
+        _ => 1,
+    }
+}
+
+/// Where each instruction's result is used: the users, and as which operand.
+type Uses = HashMap<usize, Vec<(usize, usize)>>;
+
+fn uses(code: &Code) -> Uses {
+    let mut definitions: HashMap<u32, Vec<usize>> = HashMap::new();
+    let guarded = |instr: &Instr| usize::from(instr.instr.guard.is_some());
+    let written = |instr: &Instr| crate::class::destinations(instr.instr);
+    for (index, instr) in code.instructions.iter().enumerate() {
+        let first = guarded(instr);
+        let targets = instr.operands.iter().skip(first).take(written(instr));
+        for token in targets.flatten() {
+            if let Token::Register(register) = token {
+                definitions.entry(*register).or_default().push(index);
+            }
+        }
+    }
+    let mut uses = Uses::new();
+    for (user, instr) in code.instructions.iter().enumerate() {
+        for (position, operand) in instr.operands.iter().enumerate() {
+            let first = guarded(instr);
+            if (first..first + written(instr)).contains(&position) {
+                continue;
+            }
+            for token in operand {
+                if let Token::Register(register) = token {
+                    for definition in definitions.get(register).into_iter().flatten() {
+                        uses.entry(*definition).or_default().push((user, position));
+                    }
+                }
+            }
+        }
+    }
+    uses
+}
+
+/// Whether partners use both results as the same operand.
+fn used_alike(view: &View, mine: &Uses, other: &Uses, cheap: usize, costly: usize) -> bool {
+    let theirs = other.get(&costly);
+    let users = mine.get(&cheap).into_iter().flatten();
+    users.into_iter().any(|&(user, position)| {
+        let partner = view.partner(user);
+        theirs.into_iter().flatten().any(|&(own, at)| Some(own) == partner && at == position)
+    })
+}

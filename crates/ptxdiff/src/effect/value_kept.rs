@@ -1,0 +1,44 @@
+//! # value-kept-in-register
+//!
+//! One side reads a word of memory again that its thread has read or written before; the other takes the value from the register that still
+//! has it. Between the two accesses another thread may have written the word: that is what `volatile`, an atomic
+//! load or a barrier is for.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! data[32] = value;
+//! value = data[32] + data[31];            // a plain data[32] is `value`: no load
+//! ```
+//!
+//! ## How it is recognised
+//!
+//! A load that is elided (`load-elided`), and in front of it, on every way that leads to it, an access of the same thread to the same
+//! place: same space, same address in terms of parameters, variables and special registers, same width.
+//!
+//! ## What it cannot see
+//!
+//! Addresses that are the same for a reason that is not in their form, and which register keeps the value.
+
+use super::{Occurrence, View};
+use crate::Side;
+use crate::class::Class;
+
+pub(super) fn find(view: &View, elided: &[Occurrence]) -> Vec<Occurrence> {
+    let code = view.other;
+    let kept = |occurrence: &&Occurrence| {
+        let load = match view.side {
+            Side::A => occurrence.b[0],
+            Side::B => occurrence.a[0],
+        };
+        let own = &code.instructions[load];
+        let Some(place) = own.place else { return false };
+        let mut classes = vec![Class::Load(place.space), Class::Store(place.space)];
+        classes.extend([Class::Atomic(place.space), Class::Reduction(place.space)]);
+        classes.iter().any(|class| {
+            let alike = view.alike.get(&(*class, Some(place))).into_iter().flatten();
+            alike.into_iter().any(|&earlier| earlier != load && code.dominates(earlier, load))
+        })
+    };
+    elided.iter().filter(kept).cloned().collect()
+}

@@ -1,0 +1,273 @@
+//! How much an instruction synchronises: order and scope of fences and accesses, who takes part in a barrier and who waits.
+//!
+//! Sources are the PTX ISA's sections on `membar` and `fence` (`membar.{cta,gl,sys}` is `fence.sc.{cta,gpu,sys}` from `sm_70` on; without a
+//! `.sem` a fence is `.acq_rel`), `bar` and `barrier` (`bar{.cta}.sync` is `barrier{.cta}.sync.aligned`, and so on), `barrier.cluster` (an
+//! arrival is `.release`, a wait `.acquire`, if nothing else is said), `ld`, `st` (`.weak`), `atom`, `red` (`.relaxed`, `.gpu`), and
+//! "Volatile Operation" (`.volatile` orders as `.relaxed.sys`).
+//!
+//! What it cannot see: whether the order or the scope is needed. In memory of the block's own (`.shared::cta`) no scope is wider than the
+//! block, so `.cta` and `.gpu` are alike there. Two barriers of different numbers are equally strong.
+
+use super::class::{Class, is_volatile};
+use ptx::ast::{Instruction, Operand};
+use std::fmt;
+
+/// Which orderings an instruction makes, as bits: what has more is stronger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Order(u8);
+
+const WEAK: Order = Order(0);
+const RELAXED: Order = Order(1);
+const ACQUIRE: Order = Order(0b0011);
+const RELEASE: Order = Order(0b0101);
+const ACQUIRE_RELEASE: Order = Order(0b0111);
+const SEQUENTIAL: Order = Order(0b1111);
+
+impl Order {
+    fn named(instruction: &Instruction) -> Option<Order> {
+        instruction
+            .modifiers
+            .iter()
+            .find_map(|modifier| match modifier.as_str() {
+                "weak" => Some(WEAK),
+                "relaxed" | "volatile" => Some(RELAXED),
+                "acquire" => Some(ACQUIRE),
+                "release" => Some(RELEASE),
+                "acq_rel" => Some(ACQUIRE_RELEASE),
+                "sc" => Some(SEQUENTIAL),
+                _ => None,
+            })
+    }
+
+    /// Whether something that `other` orders is not ordered.
+    fn lacks(self, other: Order) -> bool {
+        self.0 & other.0 != other.0
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            WEAK => "no order",
+            RELAXED => "relaxed",
+            ACQUIRE => "acquire",
+            RELEASE => "release",
+            ACQUIRE_RELEASE => "acquire and release",
+            _ => "sequentially consistent",
+        })
+    }
+}
+
+/// The threads that an access or fence orders with, or that take part in a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Threads {
+    /// Lanes of the warp; their mask, where it is a constant.
+    Lanes(Option<u32>),
+    /// A number of the block's threads, where it is a constant.
+    Some(Option<u64>),
+    Block,
+    Cluster,
+    Gpu,
+    System,
+}
+
+impl Threads {
+    /// The scope that the modifiers name.
+    fn named(instruction: &Instruction) -> Option<Threads> {
+        instruction
+            .modifiers
+            .iter()
+            .find_map(|modifier| match modifier.as_str() {
+                "cta" => Some(Threads::Block),
+                "cluster" => Some(Threads::Cluster),
+                "gpu" | "gl" => Some(Threads::Gpu),
+                "sys" => Some(Threads::System),
+                _ => None,
+            })
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Threads::Lanes(_) => 0,
+            Threads::Some(_) => 1,
+            Threads::Block => 2,
+            Threads::Cluster => 3,
+            Threads::Gpu => 4,
+            Threads::System => 5,
+        }
+    }
+
+    /// Whether some of `other`'s threads are certainly not among these.
+    fn lacks(self, other: Threads) -> bool {
+        match (self, other) {
+            (Threads::Lanes(Some(mine)), Threads::Lanes(Some(theirs))) => mine & theirs != theirs,
+            (Threads::Some(Some(mine)), Threads::Some(Some(theirs))) => mine < theirs,
+            // A number in a register may be that of the block.
+            (Threads::Some(None), Threads::Block) => false,
+            _ => self.rank() < other.rank(),
+        }
+    }
+}
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Threads::Lanes(Some(u32::MAX)) => f.write_str("the warp"),
+            Threads::Lanes(Some(mask)) => write!(f, "the lanes {mask:#x}"),
+            Threads::Lanes(None) => f.write_str("lanes of the warp"),
+            Threads::Some(Some(count)) => write!(f, "{count} threads"),
+            Threads::Some(None) => f.write_str("some threads"),
+            Threads::Block => f.write_str("the block"),
+            Threads::Cluster => f.write_str("the cluster"),
+            Threads::Gpu => f.write_str("the GPU"),
+            Threads::System => f.write_str("the system"),
+        }
+    }
+}
+
+/// What synchronises, so far as two can be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind<'i> {
+    /// A barrier at which threads arrive, and wait or not.
+    Barrier { waits: bool },
+    /// A fence, between the proxies or for the operations that are named, if any are.
+    Fence(Vec<&'i str>),
+    /// A load, a store, an atomic operation.
+    Access,
+}
+
+struct Strength<'i> {
+    kind: Kind<'i>,
+    order: Order,
+    threads: Threads,
+}
+
+impl Strength<'_> {
+    fn of(instruction: &Instruction) -> Option<Strength<'_>> {
+        let class = Class::of(instruction);
+        let order = Order::named(instruction);
+        let threads = Threads::named(instruction);
+        match class {
+            Class::WarpBarrier | Class::BlockBarrier => Some(Strength {
+                kind: Kind::Barrier {
+                    waits: !instruction.has("arrive"),
+                },
+                order: match (instruction.has("cluster"), order) {
+                    (true, Some(order)) => order,
+                    (true, None) if instruction.has("arrive") => RELEASE,
+                    (true, None) => ACQUIRE,
+                    (false, _) => ACQUIRE_RELEASE,
+                },
+                threads: participants(instruction),
+            }),
+            Class::Fence => Some(Strength {
+                kind: Kind::Fence(restrictions(instruction)),
+                order: match (instruction.opcode.as_str(), order) {
+                    ("membar", _) => SEQUENTIAL,
+                    (_, order) => order.unwrap_or(ACQUIRE_RELEASE),
+                },
+                threads: threads.unwrap_or(Threads::System),
+            }),
+            Class::Load(_) | Class::Store(_) | Class::Atomic(_) | Class::Reduction(_) => {
+                let atomic = matches!(class, Class::Atomic(_) | Class::Reduction(_));
+                let order = order.unwrap_or(if atomic { RELAXED } else { WEAK });
+                let wanted = match (order, is_volatile(instruction)) {
+                    (WEAK, _) => Threads::Block,
+                    (_, true) => Threads::System,
+                    _ => threads.unwrap_or(Threads::Gpu),
+                };
+                let own = ["shared", "shared::cta"];
+                let own = own.iter().any(|space| instruction.has(space));
+                Some(Strength {
+                    kind: Kind::Access,
+                    order,
+                    threads: if own { Threads::Block } else { wanted },
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Who takes part in a barrier.
+fn participants(instruction: &Instruction) -> Threads {
+    let number = |operand: Option<&Operand>| match operand {
+        Some(Operand::Int(value, _)) => Some(*value),
+        Some(Operand::Neg(inner)) => match **inner {
+            Operand::Int(value, _) => Some(value.wrapping_neg()),
+            _ => None,
+        },
+        _ => None,
+    };
+    if instruction.has("cluster") {
+        return Threads::Cluster;
+    }
+    let operands = &instruction.operands;
+    if instruction.has("warp") {
+        return Threads::Lanes(number(operands.first()).map(|mask| mask as u32));
+    }
+    // `red` has a destination in front and a predicate behind.
+    let (at, count) = match instruction.has("red") {
+        true => (2, 4),
+        false => (1, 2),
+    };
+    match operands.len() >= count {
+        true => Threads::Some(number(operands.get(at))),
+        false => Threads::Block,
+    }
+}
+
+/// What a fence is restricted to: its modifiers without order and scope.
+fn restrictions(instruction: &Instruction) -> Vec<&str> {
+    const PLAIN: &[&str] = &[
+        "sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys",
+    ];
+    let modifiers = instruction.modifiers.iter().map(String::as_str);
+    modifiers.filter(|m| !PLAIN.contains(m)).collect()
+}
+
+/// Whether two barriers or two fences are of one kind, so that one can be the other's partner.
+pub fn comparable(a: &Instruction, b: &Instruction) -> bool {
+    match (Strength::of(a), Strength::of(b)) {
+        (Some(a), Some(b)) => match (a.kind, b.kind) {
+            // An arrival of a cluster and a wait are two halves of one barrier.
+            (Kind::Barrier { .. }, Kind::Barrier { .. }) => {
+                (a.threads == Threads::Cluster) == (b.threads == Threads::Cluster)
+                    && (a.threads != Threads::Cluster
+                        || a.order.0 & ACQUIRE.0 == b.order.0 & ACQUIRE.0)
+            }
+            (a, b) => a == b,
+        },
+        _ => false,
+    }
+}
+
+/// In what `mine` is weaker than `other`: `release where B has acquire and release`; nothing where it is not, or where the two can't be
+/// compared. `name` is what the side of `other` is called.
+pub fn weaker(mine: &Instruction, other: &Instruction, name: impl fmt::Display) -> Option<String> {
+    let (x, y) = (Strength::of(mine)?, Strength::of(other)?);
+    let mut found = Vec::new();
+    match (&x.kind, &y.kind) {
+        (Kind::Barrier { waits: false }, Kind::Barrier { waits: true })
+            if x.threads != Threads::Cluster =>
+        {
+            found.push(format!("arrives where {name} waits"));
+        }
+        (Kind::Barrier { .. }, Kind::Barrier { .. }) => {}
+        (x, y) if x != y => return None,
+        _ => {}
+    }
+    let volatile = |i: &Instruction| is_volatile(i) && x.kind == Kind::Access;
+    // What is volatile on one side and weak on the other has an effect of its own.
+    if (volatile(mine) && y.order == WEAK) || (volatile(other) && x.order == WEAK) {
+        return None;
+    }
+    if x.order.lacks(y.order) {
+        found.push(format!("{} where {name} has {}", x.order, y.order));
+    }
+    let strong = x.order != WEAK && y.order != WEAK;
+    if strong && x.threads.lacks(y.threads) {
+        found.push(format!("{} where {name} has {}", x.threads, y.threads));
+    }
+    (!found.is_empty()).then(|| found.join(", "))
+}

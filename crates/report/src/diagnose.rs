@@ -1,0 +1,599 @@
+//! Turns a [`Finding`] into a [`Diagnostic`]: finds the source lines, unwinds
+//! inlined calls, names the memory, words it.
+
+use super::help::{self, Frame, Guilty};
+use super::memory::MemoryNames;
+use super::source::{SourceFile, Sources, element, statement};
+use super::terminal::counted;
+use super::view::View;
+use super::{Diagnostic, Label, Who};
+use detect::finding::{Action, Detail, End, Finding, Place};
+use detect::rules::Rule;
+use ptx::source::SourceLine;
+use simt::ids::Dim3;
+use simt::observer::{BarrierFault, NoValue, Order, Scope};
+use simt::program::SiteInfo;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One launch, as a diagnostic needs it.
+#[derive(Clone, Debug)]
+pub struct KernelView<'a> {
+    /// The kernel, demangled.
+    pub name: String,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Its instructions, by [`simt::ids::Site`].
+    pub sites: &'a [SiteInfo],
+    /// Names in its memory.
+    pub memory: MemoryNames,
+    /// Its PTX: shown where there is no source line.
+    pub ptx: Arc<SourceFile>,
+}
+
+/// Everything that findings of one session refer to.
+#[derive(Debug)]
+pub struct Scene<'a> {
+    /// The launches and the host program's other steps, by their number.
+    pub steps: Vec<View<'a>>,
+    /// The source texts.
+    pub sources: &'a mut Sources,
+}
+
+/// Words a finding.
+///
+/// # Panics
+///
+/// If an end names a launch or a site that the scene does not have.
+pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
+    let guilty: Vec<Guilty> = finding
+        .ends
+        .iter()
+        .map(|end| locate(end, finding, scene))
+        .collect();
+    let first = finding.ends.first().map_or(0, |end| end.launch as usize);
+    let views = scene.steps.get(first).into_iter();
+    let ends = finding.ends.iter().map(|end| end.launch as usize);
+    let kernel = ends
+        .filter_map(|step| scene.steps.get(step)?.kernel())
+        .next();
+    // A kernel's view has its declarations, too.
+    let names = kernel.map(|k| &k.memory).or(views.map(View::memory).next());
+    let labels = finding.ends.iter().zip(&guilty);
+    let mut labels: Vec<_> = labels
+        .map(|(end, one)| label(end, one, finding, &scene.steps))
+        .collect();
+    for one in &guilty {
+        labels.extend(callers(one, &labels));
+    }
+    Diagnostic {
+        rule: finding.rule,
+        level: finding.rule.level(),
+        title: title(finding, names),
+        labels,
+        notes: notes(finding, names, &guilty)
+            .into_iter()
+            .chain(kernel.and_then(|k| older(finding, k)))
+            .collect(),
+        help: help::help(finding, &guilty, kernel, &scene.steps),
+        replay: None,
+        count: finding.count,
+        builds: Vec::new(),
+        expected: false,
+    }
+}
+
+/// The source frames of an end, innermost first; the PTX line where there is none.
+fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
+    let view = match &scene.steps[end.launch as usize] {
+        View::Kernel(view) => view,
+        View::Host(view) => {
+            let columns = view.columns();
+            let text = view.source.line(view.line).unwrap_or_default();
+            let text = text.get(columns.start as usize..columns.end as usize);
+            return Guilty {
+                instruction: text.unwrap_or_default().to_owned(),
+                frames: vec![Frame {
+                    file: view.source.clone(),
+                    line: view.line,
+                    columns,
+                    function: None,
+                }],
+                in_source: true,
+                unread: None,
+                toolkit: false,
+            };
+        }
+    };
+    let site = &view.sites[end.site.0 as usize];
+    let name = finding
+        .place
+        .and_then(|p| view.memory.region(&p).map(|r| r.name.clone()));
+    let mut unread = None;
+    let mut frames = Vec::new();
+    // What the compiler itself brings has no lines where all else has some.
+    let lined = view.sites.iter().any(|s| !s.lines.is_empty());
+    let toolkit = lined && is_of_toolkit(site);
+    for line in lines_of(site, view.sites) {
+        // What `atomicAdd` and the like are made of is of no interest where the call can be shown.
+        if frames.is_empty() && of_toolkit(&line.file) {
+            continue;
+        }
+        let file = scene.sources.find(&line.file);
+        let text = file.as_ref().and_then(|f| f.line(line.line));
+        let (Some(file), Some(text)) = (&file, text) else {
+            unread.get_or_insert_with(|| format!("{}:{}", line.file, line.line));
+            continue;
+        };
+        let whole = statement(text, line.column);
+        let columns = match (&name, end.action, frames.is_empty()) {
+            (Some(name), Action::Read, true) => element(text, &whole, name, false),
+            (Some(name), Action::Write, true) => element(text, &whole, name, true),
+            _ => None,
+        };
+        frames.push(Frame {
+            file: file.clone(),
+            line: line.line,
+            columns: columns.unwrap_or(whole),
+            function: line.function.clone(),
+        });
+    }
+    let in_source = !frames.is_empty();
+    if !in_source {
+        let text = view.ptx.line(site.ptx_line).unwrap_or_default();
+        frames.push(Frame {
+            file: view.ptx.clone(),
+            line: site.ptx_line,
+            columns: instruction(text),
+            function: None,
+        });
+    }
+    Guilty {
+        frames,
+        in_source,
+        unread: unread.filter(|_| !in_source),
+        toolkit,
+        instruction: site.text.clone(),
+    }
+}
+
+/// Whether no line of an instruction is anybody's but the toolkit's.
+fn is_of_toolkit(site: &SiteInfo) -> bool {
+    site.lines.iter().all(|line| of_toolkit(&line.file))
+}
+
+/// The source lines of an instruction, innermost first. A function of the toolkit that was not inlined is followed to its
+/// caller, if there is one alone.
+fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item = &'s SourceLine> {
+    /// Calls of the toolkit's functions by each other that are followed.
+    const DEPTH: usize = 16;
+    let outer = |site: &&'s SiteInfo| {
+        let caller = site.caller.filter(|_| is_of_toolkit(site))?;
+        all.get(caller.0 as usize)
+    };
+    std::iter::successors(Some(site), outer)
+        .take(DEPTH)
+        .flat_map(|site| &site.lines)
+}
+
+/// Whether a path is that of a header of the CUDA toolkit.
+pub fn of_toolkit(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let include = folder
+        .split('/')
+        .any(|part| part == "include" || part == "cccl");
+    let toolkit = folder
+        .split('/')
+        .any(|part| part.starts_with("cu1") || part.to_lowercase().contains("cuda"));
+    let known = ["_functions.hpp", "_functions.h", "_intrinsics.hpp"];
+    include && toolkit
+        || known.iter().any(|end| name.ends_with(end))
+        || path.contains("cooperative_groups")
+}
+
+/// Byte columns of a PTX line without its indentation and semicolon.
+fn instruction(line: &str) -> std::ops::Range<u32> {
+    let start = line.len() - line.trim_start().len();
+    start as u32..line.trim_end().trim_end_matches(';').len().max(start) as u32
+}
+
+fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Label {
+    let step = end.launch as usize;
+    let place = finding.place.as_ref();
+    let (who, mut text) = match &steps[step] {
+        View::Host(view) => (None, view.who.clone()),
+        View::Kernel(view) => {
+            let who = Who {
+                thread: view.block.coordinates(end.thread.0),
+                block: view.grid.coordinates(end.block.0),
+                threads: end.threads,
+            };
+            let mut text = match end.threads {
+                0 | 1 => format!("thread {}", triple(who.thread)),
+                more => format!("{more} threads ({} the first)", triple(who.thread)),
+            };
+            text += &format!(" of block {}", triple(who.block));
+            let launches = |steps: &[View<'_>]| steps.iter().filter_map(View::kernel).count();
+            if launches(steps) > 1 {
+                let number = launches(&steps[..step]);
+                text += &format!(" in launch {number} (`{}`)", view.name);
+            }
+            (Some(who), text)
+        }
+    };
+    text += " ";
+    text += &action(end, place, steps[step].memory(), end.threads > 1);
+    Label {
+        source: one.frames[0].file.clone(),
+        line: one.frames[0].line,
+        columns: one.frames[0].columns.clone(),
+        text,
+        who,
+        instruction: Some(one.instruction.clone()),
+    }
+}
+
+/// The calls through which an inlined line was reached, those already shown left out.
+fn callers(one: &Guilty, shown: &[Label]) -> Vec<Label> {
+    let mut out: Vec<Label> = Vec::new();
+    for pair in one.frames.windows(2) {
+        let (inner, outer) = (&pair[0], &pair[1]);
+        let here = |l: &Label| l.source.path == outer.file.path && l.line == outer.line;
+        if shown.iter().any(here) || out.iter().any(here) {
+            continue;
+        }
+        let text = match &inner.function {
+            Some(function) => format!("`{}` was inlined here", short(function)),
+            None => "inlined here".to_string(),
+        };
+        out.push(Label {
+            source: outer.file.clone(),
+            line: outer.line,
+            columns: outer.columns.clone(),
+            text,
+            who: None,
+            instruction: None,
+        });
+    }
+    out
+}
+
+/// A function's name without its parameters.
+fn short(function: &str) -> &str {
+    function.split('(').next().unwrap_or(function)
+}
+
+fn triple([x, y, z]: [u32; 3]) -> String {
+    format!("({x},{y},{z})")
+}
+
+fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -> String {
+    let s = if plural { "" } else { "s" };
+    let what = place.map(|p| names.describe(p)).unwrap_or_default();
+    let how = match end.order {
+        Some((Order::Weak, _)) | None => String::new(),
+        Some((Order::Volatile, _)) => " (volatile)".to_string(),
+        Some((_, scope)) => format!(" ({})", scope_name(scope)),
+    };
+    match end.action {
+        Action::Read => format!("read{s} {what}{how}"),
+        Action::Write => format!("write{s} {what}{how}"),
+        Action::Atomic => format!("update{s} {what} atomically{how}"),
+        Action::Wait => format!("wait{s} here"),
+        Action::Sync => format!("execute{s} this"),
+        Action::Pass if plural => "go past without waiting".to_string(),
+        Action::Pass => "goes past without waiting".to_string(),
+        Action::Exit => format!("exit{s} here"),
+        Action::Run if plural => "still run here".to_string(),
+        Action::Run => "still runs here".to_string(),
+        Action::Use => format!("use{s} the value here"),
+        Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
+    }
+}
+
+/// `block scope`
+pub(super) fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cta => "block scope",
+        Scope::Cluster => "cluster scope",
+        Scope::Gpu => "device scope",
+        Scope::Sys => "system scope",
+    }
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Read => "read",
+        Action::Write => "write",
+        Action::Atomic => "atomic update",
+        _ => "access",
+    }
+}
+
+fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
+    let what = |space: bool| match (&finding.place, names) {
+        (Some(place), Some(names)) => {
+            let name = names.describe(place);
+            match space && names.region(place).is_some() {
+                true => format!("{name} in {}", names.kind(place)),
+                false => name,
+            }
+        }
+        _ => "memory".to_string(),
+    };
+    let threads = |at: usize| finding.ends.get(at).map_or(0, |e| e.threads);
+    let access = finding.ends.first().map_or("access", |e| verb(e.action));
+    let bytes = finding.place.map_or(0, |p| p.bytes);
+    match finding.rule {
+        Rule::DataRace => match finding.ends.as_slice() {
+            [later, earlier, ..] => {
+                let (a, b) = (verb(earlier.action), verb(later.action));
+                if help::differ_in_size(finding) {
+                    return match a == b {
+                        true => format!("two {a}s of different sizes overlap at {}", what(true)),
+                        false => {
+                            format!("{a} and {b} of different sizes overlap at {}", what(true))
+                        }
+                    };
+                }
+                match a == b {
+                    true => format!("two unordered {a}s of {}", what(true)),
+                    false => format!("unordered {a} and {b} of {}", what(true)),
+                }
+            }
+            _ => format!("unordered accesses to {}", what(true)),
+        },
+        Rule::InsufficientScope => {
+            format!(
+                "{} is shared with a thread that the scope leaves out",
+                what(true)
+            )
+        }
+        Rule::NonCoherentRead => format!(
+            "{} is read through the read-only cache, and this launch has written it",
+            what(true)
+        ),
+        Rule::UndefinedShuffle => {
+            let use_of = match finding.ends.get(1).map(|e| e.action) {
+                Some(Action::Write | Action::Atomic) => format!("is stored to {}", what(true)),
+                Some(Action::Branch) => "decides what is executed".to_string(),
+                _ => "is used".to_string(),
+            };
+            format!("a shuffle gets an undefined value, which {use_of}")
+        }
+        Rule::InvalidBarrier => match finding.detail {
+            Detail::Barrier(BarrierFault::Number(number)) => {
+                format!("there is no barrier {number}")
+            }
+            Detail::Barrier(BarrierFault::Fraction(count)) => {
+                format!("a barrier for {count} threads, which is no number of whole warps")
+            }
+            Detail::Barrier(BarrierFault::TooMany { count, threads }) => {
+                format!("a barrier for {count} threads in a block of {threads}")
+            }
+            Detail::Barrier(BarrierFault::NoCount) => {
+                "an arrival at a barrier that does not say for how many threads it is".to_string()
+            }
+            _ => Rule::InvalidBarrier.summary().to_string(),
+        },
+        Rule::LockstepAssumption => {
+            format!(
+                "lanes of a warp communicate through {} without synchronising",
+                what(true)
+            )
+        }
+        Rule::DivergentBarrier => match threads(0) {
+            0 => Rule::DivergentBarrier.summary().to_string(),
+            n => format!(
+                "{n} thread{} wait{} at a barrier to which others of the block do not come",
+                if n == 1 { "" } else { "s" },
+                if n == 1 { "s" } else { "" }
+            ),
+        },
+        Rule::BarrierAfterExit => match threads(1) {
+            0 => Rule::BarrierAfterExit.summary().to_string(),
+            n => format!(
+                "a barrier completed only because {n} thread{} had exited",
+                if n == 1 { "" } else { "s" }
+            ),
+        },
+        Rule::NoProgress => match finding.detail {
+            Detail::Steps(steps) => format!(
+                "the kernel has not ended after {} warp-instructions",
+                super::terminal::thousands(steps)
+            ),
+            _ => Rule::NoProgress.summary().to_string(),
+        },
+        Rule::OutOfBounds => format!("{access} of {bytes} bytes outside every allocation"),
+        Rule::MisalignedAccess => {
+            format!("{access} of {bytes} bytes at an address that is no multiple of {bytes}")
+        }
+        Rule::UninitializedRead => format!("{} is read and nothing has written it", what(true)),
+        Rule::UseAfterFree => format!("{access} of memory that was freed"),
+        Rule::BankConflict => match finding.detail {
+            Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
+            _ => Rule::BankConflict.summary().to_string(),
+        },
+        Rule::WarpSyncMask | Rule::Deadlock | Rule::UncoalescedAccess | Rule::DivergentBranch => {
+            finding.rule.summary().to_string()
+        }
+    }
+}
+
+fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
+    let mut notes = Vec::new();
+    match &finding.detail {
+        Detail::None | Detail::Steps(_) | Detail::Exited => {}
+        Detail::Source { lane, from, members, why } => notes.push(match why {
+            NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
+            NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
+        }),
+        Detail::Barrier(fault) => notes.push(match fault {
+            BarrierFault::Number(_) => "a block has the barriers 0 to 15".to_string(),
+            BarrierFault::Fraction(_) => "the count must be a multiple of the warp size, 32; it is taken as rounded up".to_string(),
+            BarrierFault::TooMany { .. } => "so many never come".to_string(),
+            BarrierFault::NoCount => "without a count it is taken to be for all threads of the block".to_string(),
+        }),
+        Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
+            None => format!("the mask is {members:#010x}; the lanes {lanes:#010x} execute it and are not in it"),
+            Some(Action::Sync) => format!("the lanes {lanes:#010x} name the mask {members:#010x}, the others another one"),
+            Some(_) => format!("the mask is {members:#010x}; the lanes {lanes:#010x} are in it and do not come"),
+        }),
+        Detail::Banks { requests, wavefronts, .. } => notes.push(format!(
+            "{requests} requests took {wavefronts} passes through the banks, {} more than without conflicts",
+            wavefronts.saturating_sub(*requests)
+        )),
+        Detail::Sectors { requests, sectors, ideal } => notes.push(format!(
+            "{requests} requests moved {sectors} sectors of 32 bytes; their data would fit in {ideal}"
+        )),
+        Detail::Branches { executed, divergent } => notes.push(format!(
+            "{divergent} of {executed} executions split their warp"
+        )),
+        Detail::Text(text) => notes.push(text.clone()),
+    }
+    if let (Some(place), Some(names)) = (&finding.place, names) {
+        notes.extend(about(finding, place, names));
+    }
+    for one in guilty {
+        if let Some(unread) = &one.unread {
+            notes.push(format!("compiled from {unread}, which can't be read"));
+        }
+    }
+    let hidden = || guilty.iter().filter(|g| !g.in_source && g.unread.is_none());
+    if hidden().any(|g| g.toolkit) {
+        notes.push(
+            "in a function of the CUDA toolkit, which is called from several lines".to_string(),
+        );
+    }
+    if hidden().any(|g| !g.toolkit) {
+        notes.push("the PTX has no source lines: compile it with `-lineinfo`".to_string());
+    }
+    notes.dedup();
+    notes
+}
+
+/// Which loads returned older values than the last: without that it may never be seen.
+fn older(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
+    let lines = finding.older.iter().filter_map(|site| {
+        let lines = &view.sites.get(site.0 as usize)?.lines;
+        let own = lines
+            .iter()
+            .find(|l| !of_toolkit(&l.file))
+            .or(lines.first())?;
+        Some(own.line)
+    });
+    let lines: BTreeSet<u32> = lines.filter(|line| *line > 0).collect();
+    let at = match &lines.iter().map(u32::to_string).collect::<Vec<_>>()[..] {
+        _ if finding.older.is_empty() => return None,
+        [] => "a strong load".to_owned(),
+        [one] => format!("the load at line {one}"),
+        [most @ .., last] => format!("a load at lines {} or {last}", most.join(", ")),
+    };
+    Some(format!(
+        "in this run {at} returned a value that had been overwritten, as the memory model lets it: \
+         `__threadfence()` (`fence.sc`) between a thread's write and its read of what another one writes forbids that on both \
+         sides, and so does an acquire that reads what was released after the write"
+    ))
+}
+
+/// Where an access outside lies, and what the memory was declared as.
+fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
+    if let Some(region) = names.region(place) {
+        let declaration = region.declaration.as_ref()?;
+        return Some(format!("`{}` is declared `{declaration}`", region.name));
+    }
+    let outside = matches!(finding.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
+    if !outside {
+        return None;
+    }
+    let nearest = names.nearest(place);
+    let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {
+        return Some(format!("the address is {:#x}", place.address));
+    };
+    let offset = place.address - region.start;
+    let behind = |bytes: u64| match offset - bytes {
+        0 => "right behind its end".to_string(),
+        n => format!("{} behind its end", counted(n, "byte")),
+    };
+    Some(match (offset >= bytes, region.element) {
+        (true, Some(element)) => format!(
+            "`{}` has {} of {}; this would be `{}`, {}",
+            region.name,
+            counted(bytes / u64::from(element.max(1)), "element"),
+            counted(element.into(), "byte"),
+            region.element_at(place.address, place.bytes),
+            behind(bytes)
+        ),
+        (true, None) => format!(
+            "`{}` has {}; the access begins {}",
+            region.name,
+            counted(bytes, "byte"),
+            behind(bytes)
+        ),
+        (false, _) => format!("the address is byte {offset} of `{}`", region.name),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lines_of, of_toolkit};
+    use ptx::source::SourceLine;
+    use simt::ids::Site;
+    use simt::program::SiteInfo;
+
+    fn site(file: Option<&str>, caller: Option<u32>) -> SiteInfo {
+        let line = |file: &str| SourceLine {
+            file: file.into(),
+            line: 7,
+            column: 1,
+            function: None,
+        };
+        SiteInfo {
+            lines: file.map(line).into_iter().collect(),
+            caller: caller.map(Site),
+            ..SiteInfo::default()
+        }
+    }
+
+    #[test]
+    fn functions_of_the_toolkit_are_shown_by_their_only_caller() {
+        let header = "cuda/include/device_atomic_functions.hpp";
+        let sites = [
+            site(None, Some(1)),
+            site(Some(header), Some(2)),
+            site(Some("k.cu"), Some(3)),
+            site(Some("other.cu"), None),
+            site(Some(header), None),
+        ];
+        let files = |at: usize| -> Vec<&str> {
+            let lines = lines_of(&sites[at], &sites);
+            lines.map(|l| l.file.as_str()).collect()
+        };
+        assert_eq!(files(0), [header, "k.cu"]);
+        assert_eq!(
+            files(2),
+            ["k.cu"],
+            "a function of one's own is a place itself"
+        );
+        assert_eq!(files(4), [header], "called from several lines");
+    }
+
+    #[test]
+    fn headers_of_the_toolkit_are_known() {
+        for path in [
+            "/usr/local/cuda/include/sm_60_atomic_functions.hpp",
+            "/p/.toolchain/cuda/include/cccl/cuda/std/atomic",
+            "/site/nvidia/cu13/include/cooperative_groups/details/sync.h",
+            "device_atomic_functions.hpp",
+            "C:\\CUDA\\v13.0\\include\\crt\\device_functions.h",
+        ] {
+            assert!(of_toolkit(path), "{path}");
+        }
+        for path in ["kernel.cu", "include/lookup.h", "/home/me/cuda/kernel.cu"] {
+            assert!(!of_toolkit(path), "{path}");
+        }
+    }
+}

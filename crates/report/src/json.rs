@@ -1,0 +1,256 @@
+//! One JSON document, for programs. Its schema is `docs/report.schema.json`,
+//! generated from the types of this file.
+//!
+//! `version` is 1. Fields may be added without raising it; a field that goes or
+//! changes its meaning raises it.
+
+use super::{Report, Setting, Verdict, Who};
+use detect::rules::{Level, Rule};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Version of the document's layout.
+pub const VERSION: u32 = 1;
+
+/// The document.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "racetrap report")]
+pub struct Document {
+    /// Version of this layout: 1.
+    version: u32,
+    /// The program that wrote it.
+    tool: Tool,
+    /// One for each kernel or case.
+    checks: Vec<Check>,
+    /// Sums over the checks.
+    totals: Totals,
+}
+
+/// The program that wrote the document.
+#[derive(Serialize, JsonSchema)]
+pub struct Tool {
+    /// `racetrap`
+    name: &'static str,
+    /// Its version.
+    version: &'static str,
+}
+
+impl Default for Tool {
+    /// This one.
+    fn default() -> Tool {
+        Tool {
+            name: "racetrap",
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}
+
+/// Sums over the checks.
+#[derive(Serialize, JsonSchema)]
+struct Totals {
+    /// Checks.
+    checks: usize,
+    /// Checks that came out as they should.
+    ok: usize,
+    /// Findings of level error.
+    errors: usize,
+    /// Findings of level warning.
+    warnings: usize,
+    /// Findings of level note.
+    notes: usize,
+}
+
+/// One kernel or case.
+#[derive(Serialize, JsonSchema)]
+struct Check {
+    /// `reverse.cu: reverse`, or the case's name.
+    name: String,
+    /// What came out.
+    verdict: Verdict,
+    /// Whether that is as it should be.
+    ok: bool,
+    /// The verdict in a sentence.
+    summary: String,
+    /// Whether every schedule gives this result on these inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule_independent: Option<bool>,
+    /// How the kernel was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setting: Option<Setting>,
+    /// The findings.
+    findings: Vec<Finding>,
+    /// What the kernel printed.
+    output: String,
+    /// How long it took, in seconds.
+    seconds: f64,
+}
+
+/// One finding.
+#[derive(Serialize, JsonSchema)]
+pub struct Finding {
+    /// The rule it breaks; `racetrap explain RULE` prints its page.
+    rule: Rule,
+    /// How bad it is.
+    level: Level,
+    /// One line.
+    title: String,
+    /// The guilty places and the lines that lead there.
+    places: Vec<Place>,
+    /// Further facts.
+    notes: Vec<String>,
+    /// The remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    /// The command that shows it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<String>,
+    /// How often it happened.
+    count: u64,
+    /// The builds in which it appears; empty where there is only one.
+    builds: Vec<String>,
+    /// Whether an annotation expects it.
+    expected: bool,
+}
+
+/// A place in a source text.
+#[derive(Serialize, JsonSchema)]
+struct Place {
+    /// The file, as the compiler or the user named it.
+    file: String,
+    /// Line, from 1.
+    line: u32,
+    /// First column, in characters, from 1.
+    column: usize,
+    /// One past the last column.
+    end_column: usize,
+    /// What happened there.
+    text: String,
+    /// `guilty` or `leads-there`.
+    role: Role,
+    /// The thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    who: Option<Thread>,
+    /// The PTX instruction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instruction: Option<String>,
+}
+
+/// What a place has to do with the finding.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Role {
+    /// It is one of the ends of the finding.
+    Guilty,
+    /// A guilty line was inlined here.
+    LeadsThere,
+}
+
+/// A thread.
+#[derive(Serialize, JsonSchema)]
+struct Thread {
+    /// `threadIdx`
+    thread: [u32; 3],
+    /// `blockIdx`
+    block: [u32; 3],
+    /// How many threads of the block did the same.
+    threads: u32,
+}
+
+impl From<Who> for Thread {
+    fn from(who: Who) -> Thread {
+        Thread {
+            thread: who.thread,
+            block: who.block,
+            threads: who.threads,
+        }
+    }
+}
+
+/// Characters (not bytes) of a label's columns, from 1, and one past the last.
+pub fn columns(label: &super::Label) -> (usize, usize) {
+    let line = label.source.line(label.line).unwrap_or_default();
+    let count = |bytes: u32| {
+        line.char_indices()
+            .take_while(|(at, _)| *at < bytes as usize)
+            .count()
+    };
+    (count(label.columns.start) + 1, count(label.columns.end) + 1)
+}
+
+impl From<&super::Diagnostic> for Finding {
+    fn from(from: &super::Diagnostic) -> Finding {
+        Finding {
+            rule: from.rule,
+            level: from.level,
+            title: from.title.clone(),
+            places: from
+                .labels
+                .iter()
+                .map(|label| {
+                    let (column, end_column) = columns(label);
+                    Place {
+                        file: label.source.path.clone(),
+                        line: label.line,
+                        column,
+                        end_column,
+                        text: label.text.clone(),
+                        role: match label.is_guilty() {
+                            true => Role::Guilty,
+                            false => Role::LeadsThere,
+                        },
+                        who: label.who.map(Thread::from),
+                        instruction: label.instruction.clone(),
+                    }
+                })
+                .collect(),
+            notes: from.notes.clone(),
+            help: from.help.clone(),
+            replay: from.replay.clone(),
+            count: from.count,
+            builds: from.builds.clone(),
+            expected: from.expected,
+        }
+    }
+}
+
+/// The document of a report.
+pub fn document(report: &Report) -> Document {
+    let count = |level| report.checks.iter().map(|c| c.count(level)).sum();
+    Document {
+        version: VERSION,
+        tool: Tool::default(),
+        totals: Totals {
+            checks: report.checks.len(),
+            ok: report.checks.iter().filter(|c| c.ok).count(),
+            errors: count(Level::Error),
+            warnings: count(Level::Warning),
+            notes: count(Level::Note),
+        },
+        checks: report
+            .checks
+            .iter()
+            .map(|check| Check {
+                name: check.name.clone(),
+                verdict: check.verdict,
+                ok: check.ok,
+                summary: check.summary.clone(),
+                schedule_independent: check.schedule_independent,
+                setting: check.setting.clone(),
+                findings: check.diagnostics.iter().map(Finding::from).collect(),
+                output: check.output.clone(),
+                seconds: (check.time.as_secs_f64() * 1e6).round() / 1e6,
+            })
+            .collect(),
+    }
+}
+
+/// The document as text.
+pub fn render(report: &Report) -> String {
+    serde_json::to_string_pretty(&document(report)).expect("plain data serialises") + "\n"
+}
+
+/// The document's JSON schema.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Document);
+    serde_json::to_string_pretty(&schema).expect("a schema serialises") + "\n"
+}

@@ -1,0 +1,231 @@
+//! Names for addresses: `tile[3][5]`, `data[64]`.
+
+use super::source::Sources;
+use detect::finding::Place;
+use simt::observer::Space;
+use toolchain::cuda_text::{CudaText, scalar_bytes};
+
+/// A variable or buffer and where it lies in its space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name as the source has it.
+    pub name: String,
+    /// First byte.
+    pub start: u64,
+    /// Bytes; `None` where it goes on to the end of the space (dynamic shared memory).
+    pub bytes: Option<u64>,
+    /// Bytes of an element, where known.
+    pub element: Option<u32>,
+    /// Array dimensions, slowest first; empty where unknown or one-dimensional.
+    pub dims: Vec<u64>,
+    /// Its declaration for the reader: `float tile[32][33]`, `int[64]`.
+    pub declaration: Option<String>,
+    /// Whether it is host memory that the device can address.
+    pub host: bool,
+}
+
+impl Region {
+    /// A region of which only name and place are known.
+    pub fn new(name: &str, start: u64, bytes: Option<u64>) -> Region {
+        Region {
+            name: name.to_string(),
+            start,
+            bytes,
+            element: None,
+            dims: Vec::new(),
+            declaration: None,
+            host: false,
+        }
+    }
+
+    /// The same with what the declaration in `text` tells.
+    pub fn declared(mut self, text: &CudaText) -> Region {
+        let Some(declared) = text.variable(&self.name) else {
+            return self;
+        };
+        self.element = scalar_bytes(&declared.ty);
+        let dims: Option<Vec<u64>> = declared
+            .dims
+            .iter()
+            .map(|d| text.evaluate(d).and_then(|v| u64::try_from(v).ok()))
+            .collect();
+        if let (Some(dims), Some(element), Some(bytes)) = (dims, self.element, self.bytes)
+            && dims.iter().product::<u64>() * u64::from(element) == bytes
+        {
+            self.dims = dims;
+        }
+        let dims: String = declared.dims.iter().map(|d| format!("[{d}]")).collect();
+        self.declaration = Some(format!("{} {}{dims}", declared.ty, self.name));
+        self
+    }
+
+    fn contains(&self, address: u64) -> bool {
+        address >= self.start && self.bytes.is_none_or(|b| address < self.start + b)
+    }
+
+    /// How the source would write the element at `address`, accessed by `bytes` at a time.
+    pub fn element_at(&self, address: u64, bytes: u32) -> String {
+        let offset = address.saturating_sub(self.start);
+        let element = u64::from(self.element.unwrap_or(bytes)).max(1);
+        if self.bytes == Some(element) && self.dims.is_empty() {
+            return self.name.clone();
+        }
+        if !offset.is_multiple_of(element) && self.element.is_none() {
+            return format!("{}+{offset}", self.name);
+        }
+        let mut index = offset / element;
+        if self.dims.len() < 2 {
+            return format!("{}[{index}]", self.name);
+        }
+        let mut parts = Vec::new();
+        for dim in self.dims.iter().skip(1).rev() {
+            parts.push(format!("[{}]", index % dim));
+            index /= dim;
+        }
+        parts.push(format!("[{index}]"));
+        parts.reverse();
+        format!("{}{}", self.name, parts.concat())
+    }
+}
+
+/// All that has a name in the spaces that a kernel sees.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryNames {
+    /// Shared memory of a block, by offset.
+    pub shared: Vec<Region>,
+    /// Global memory, by arena offset.
+    pub global: Vec<Region>,
+    /// The constant bank, by offset.
+    pub constant: Vec<Region>,
+    /// Kernel parameters, by offset.
+    pub param: Vec<Region>,
+}
+
+impl MemoryNames {
+    /// Completes the regions from the declarations in all `sources`.
+    pub fn complete(&mut self, sources: &Sources, defines: &[String]) {
+        let texts: Vec<CudaText> = sources
+            .given()
+            .map(|file| CudaText::new(&file.text, defines))
+            .collect();
+        for region in [&mut self.shared, &mut self.global, &mut self.constant]
+            .into_iter()
+            .flatten()
+        {
+            for text in &texts {
+                if region.declaration.is_none() {
+                    *region = region.clone().declared(text);
+                }
+            }
+        }
+    }
+
+    fn of(&self, space: Space) -> &[Region] {
+        match space {
+            Space::Shared => &self.shared,
+            Space::Global => &self.global,
+            Space::Const => &self.constant,
+            Space::Param => &self.param,
+            Space::Local => &[],
+        }
+    }
+
+    /// The region that holds a place.
+    pub fn region(&self, place: &Place) -> Option<&Region> {
+        let mapped = place.mapped || place.space != Space::Global;
+        let all = self.of(place.space);
+        let found = all
+            .iter()
+            .rev()
+            .find(|r| mapped && r.contains(place.address));
+        found.filter(|r| !r.name.is_empty())
+    }
+
+    /// The last region that begins at or before a place: what an access outside was probably
+    /// meant for.
+    pub fn nearest(&self, place: &Place) -> Option<&Region> {
+        self.of(place.space)
+            .iter()
+            .filter(|r| r.start <= place.address && !r.name.is_empty())
+            .max_by_key(|r| r.start)
+    }
+
+    /// What kind of memory a place lies in: `shared memory`.
+    pub fn kind(&self, place: &Place) -> &'static str {
+        match self.region(place) {
+            Some(region) if region.host => "host memory",
+            _ => space_name(place.space),
+        }
+    }
+
+    /// A place by name, in backticks where it has one.
+    pub fn describe(&self, place: &Place) -> String {
+        match self.region(place) {
+            Some(region) => format!("`{}`", region.element_at(place.address, place.bytes)),
+            None if place.mapped => {
+                format!("{} at byte {:#x}", space_name(place.space), place.address)
+            }
+            None => format!("address {:#x}", place.address),
+        }
+    }
+}
+
+/// `shared memory`
+pub fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Global => "global memory",
+        Space::Shared => "shared memory",
+        Space::Local => "local memory",
+        Space::Const => "constant memory",
+        Space::Param => "the parameters",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(address: u64, bytes: u32) -> Place {
+        Place {
+            space: Space::Shared,
+            address,
+            bytes,
+            mapped: true,
+        }
+    }
+
+    #[test]
+    fn elements_are_written_as_in_the_source() {
+        let text = CudaText::new(
+            "#define N 33\n__shared__ float tile[4][N]; __shared__ short x; extern __shared__ double dyn[];",
+            &[],
+        );
+        let names = MemoryNames {
+            shared: vec![
+                Region::new("tile", 0, Some(4 * 33 * 4)).declared(&text),
+                Region::new("x", 528, Some(2)).declared(&text),
+                Region::new("dyn", 536, None).declared(&text),
+            ],
+            ..MemoryNames::default()
+        };
+        assert_eq!(names.describe(&place(4 * (33 * 2 + 5), 4)), "`tile[2][5]`");
+        assert_eq!(names.describe(&place(528, 2)), "`x`");
+        assert_eq!(names.describe(&place(536 + 16, 8)), "`dyn[2]`");
+        assert_eq!(
+            names.region(&place(0, 4)).unwrap().declaration.as_deref(),
+            Some("float tile[4][N]")
+        );
+    }
+
+    #[test]
+    fn without_a_declaration_the_access_gives_the_element() {
+        let names = MemoryNames {
+            shared: vec![Region::new("s", 16, Some(64))],
+            ..MemoryNames::default()
+        };
+        assert_eq!(names.describe(&place(24, 4)), "`s[2]`");
+        assert_eq!(names.describe(&place(25, 1)), "`s[9]`");
+        assert_eq!(names.describe(&place(26, 4)), "`s+10`");
+        assert_eq!(names.describe(&place(8, 4)), "shared memory at byte 0x8");
+    }
+}

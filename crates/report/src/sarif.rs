@@ -1,0 +1,106 @@
+//! SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format").
+
+use super::json::columns;
+use super::{Diagnostic, Label, Report};
+use detect::rules::{Level, Rule};
+use serde_json::{Value, json};
+
+/// The log with one run. Findings that a case expects are left out, for they are no result to
+/// act on.
+pub fn render(report: &Report) -> String {
+    let results: Vec<Value> = report
+        .checks
+        .iter()
+        .flat_map(|check| check.diagnostics.iter())
+        .filter(|diagnostic| !diagnostic.expected)
+        .map(result)
+        .collect();
+    let rules: Vec<Value> = Rule::ALL.iter().map(|r| rule(*r)).collect();
+    let untold: Vec<Value> = report
+        .checks
+        .iter()
+        .filter(|check| !check.ok && check.diagnostics.iter().all(|d| d.expected))
+        .map(|check| {
+            json!({
+                "level": "error",
+                "message": { "text": format!("{}: {}: {}", check.verdict.name(), check.name, check.summary) },
+            })
+        })
+        .collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "racetrap",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": untold.is_empty(),
+                "toolExecutionNotifications": untold,
+            }],
+            "results": results,
+        }],
+    });
+    serde_json::to_string_pretty(&log).expect("plain data serialises") + "\n"
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Note => "note",
+    }
+}
+
+fn rule(rule: Rule) -> Value {
+    json!({
+        "id": rule.name(),
+        "shortDescription": { "text": rule.summary() },
+        "help": { "text": rule.page(), "markdown": rule.page() },
+        "defaultConfiguration": { "level": level(rule.level()) },
+    })
+}
+
+fn result(diagnostic: &Diagnostic) -> Value {
+    let mut text = diagnostic.title.clone();
+    if let Some(help) = &diagnostic.help {
+        text.push_str("\nhelp: ");
+        text.push_str(help);
+    }
+    let (first, rest) = match diagnostic.labels.split_first() {
+        Some((first, rest)) => (vec![location(first, None)], rest),
+        None => (Vec::new(), &[][..]),
+    };
+    let related: Vec<Value> = rest
+        .iter()
+        .enumerate()
+        .map(|(id, label)| location(label, Some(id)))
+        .collect();
+    json!({
+        "ruleId": diagnostic.rule.name(),
+        "ruleIndex": Rule::ALL.iter().position(|r| *r == diagnostic.rule),
+        "level": level(diagnostic.level),
+        "message": { "text": text },
+        "locations": first,
+        "relatedLocations": related,
+        "occurrenceCount": diagnostic.count,
+    })
+}
+
+fn location(label: &Label, id: Option<usize>) -> Value {
+    let (column, end) = columns(label);
+    let mut value = json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": label.source.path.replace('\\', "/").replace(' ', "%20") },
+            "region": { "startLine": label.line, "startColumn": column, "endColumn": end },
+        },
+        "message": { "text": label.text },
+    });
+    if let Some(id) = id {
+        value["id"] = json!(id);
+    }
+    value
+}

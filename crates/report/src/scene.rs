@@ -1,0 +1,87 @@
+//! Builds the [`KernelView`] of a launch from the program and the device's memory.
+
+use super::KernelView;
+use super::memory::{MemoryNames, Region};
+use super::source::{SourceFile, Sources};
+use ptx::demangle;
+use simt::program::Program;
+use simt::{Device, Dim3};
+use std::sync::Arc;
+
+impl<'a> KernelView<'a> {
+    /// The view of one launch of `program`, after it. `ptx` is the text that the program was
+    /// lowered from; declarations are looked up in the given `sources` as `defines` make them.
+    pub fn new(
+        program: &'a Program,
+        device: &Device,
+        (grid, block): (Dim3, Dim3),
+        ptx: &Arc<SourceFile>,
+        sources: &Sources,
+        defines: &[String],
+    ) -> KernelView<'a> {
+        let mut memory = names(program, device);
+        memory.complete(sources, defines);
+        KernelView {
+            name: demangle(&program.entry),
+            grid,
+            block,
+            sites: &program.sites,
+            memory,
+            ptx: ptx.clone(),
+        }
+    }
+}
+
+/// Names of everything that a program can address, without their declarations.
+pub fn names(program: &Program, device: &Device) -> MemoryNames {
+    let shared = program.shared.iter().map(|variable| {
+        let bytes = variable.bytes.map(u64::from);
+        Region::new(
+            &variable_name(&variable.name),
+            u64::from(variable.offset),
+            bytes,
+        )
+    });
+    let global = variables(device);
+    let param = program
+        .params
+        .iter()
+        .map(|p| Region::new(&p.name, u64::from(p.offset), Some(u64::from(p.bytes))));
+    MemoryNames {
+        shared: shared.collect(),
+        constant: global.clone(),
+        global,
+        param: param.collect(),
+    }
+}
+
+/// Everything that is allocated.
+pub(super) fn variables(device: &Device) -> Vec<Region> {
+    let regions = device.allocations().iter().map(|a| Region {
+        host: a.host,
+        ..Region::new(&variable_name(&a.name), a.offset, Some(a.bytes))
+    });
+    regions.collect()
+}
+
+/// A variable's name as its scope knows it: `tile` for `_ZZ4scanPiE4tile`.
+pub fn variable_name(mangled: &str) -> String {
+    let full = demangle(mangled);
+    match full.rsplit_once("::") {
+        Some((_, name)) => name.to_string(),
+        None => full,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::variable_name;
+
+    #[test]
+    fn variables_have_their_own_names() {
+        assert_eq!(variable_name("_ZZ7reversePiPKfi1PE4smem"), "smem");
+        assert_eq!(variable_name("_ZN2ns5tableE"), "table");
+        assert_eq!(variable_name("dyn"), "dyn");
+        assert_eq!(variable_name("data"), "data");
+    }
+}

@@ -1,0 +1,172 @@
+//! The look of rustc: source lines with labels, notes, one `help:`.
+
+use super::{Check, Diagnostic, Label, Report, Verdict};
+use annotate_snippets as a;
+use anstyle::{AnsiColor, Style};
+use detect::rules::Level;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// All checks of a report, each with its verdict under its findings.
+pub fn render(report: &Report, color: bool) -> String {
+    let mut out = String::new();
+    for check in &report.checks {
+        for one in &check.diagnostics {
+            out.push_str(&diagnostic(one, color));
+            out.push('\n');
+        }
+        out.push_str(&verdict(check, color));
+    }
+    out
+}
+
+/// One diagnostic, ending in a line feed.
+pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
+    let level = match diagnostic.level {
+        Level::Error => a::Level::ERROR,
+        Level::Warning => a::Level::WARNING,
+        Level::Note => a::Level::NOTE,
+    };
+    let title = level
+        .primary_title(&diagnostic.title)
+        .id(diagnostic.rule.name());
+    let mut group = a::Group::with_title(title);
+    for snippet in snippets(&diagnostic.labels) {
+        group = group.element(snippet);
+    }
+    for note in &diagnostic.notes {
+        group = group.element(a::Level::NOTE.message(note.as_str()));
+    }
+    if let Some(seen) = seen(diagnostic) {
+        group = group.element(a::Level::NOTE.message(seen));
+    }
+    if let Some(help) = &diagnostic.help {
+        group = group.element(a::Level::HELP.message(help.as_str()));
+    }
+    let more = format!("`racetrap explain {}` tells more", diagnostic.rule);
+    group = group.element(a::Level::NOTE.message(match &diagnostic.replay {
+        Some(replay) => format!("{more}; see it again: `{replay}`"),
+        None => more,
+    }));
+    let renderer = if color {
+        a::Renderer::styled()
+    } else {
+        a::Renderer::plain()
+    };
+    renderer.render(&[group]) + "\n"
+}
+
+/// How often, and in which builds; nothing to say of one time in the only build.
+fn seen(diagnostic: &Diagnostic) -> Option<String> {
+    let times =
+        (diagnostic.count > 1).then(|| format!("seen {} times", thousands(diagnostic.count)));
+    let builds = (!diagnostic.builds.is_empty())
+        .then(|| format!("appears in: {}", diagnostic.builds.join(", ")));
+    match (times, builds) {
+        (Some(times), Some(builds)) => Some(format!("{times}; {builds}")),
+        (times, builds) => times.or(builds),
+    }
+}
+
+/// `12,345`
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 case`, `2,000 cases`
+pub fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        n => format!("{} {noun}s", thousands(n)),
+    }
+}
+
+/// One snippet for each file; the first label is the primary one.
+pub fn snippets(labels: &[Label]) -> Vec<a::Snippet<'_, a::Annotation<'_>>> {
+    let mut files: Vec<&Label> = Vec::new();
+    for label in labels {
+        if !files.iter().any(|l| l.source.path == label.source.path) {
+            files.push(label);
+        }
+    }
+    files
+        .iter()
+        .map(|file| {
+            let marks = labels
+                .iter()
+                .enumerate()
+                .filter(|(_, l)| l.source.path == file.source.path);
+            let (text, first_line, start) = window(file, labels);
+            a::Snippet::source(text)
+                .path(&file.source.path)
+                .line_start(first_line)
+                .annotations(marks.map(move |(index, label)| {
+                    let kind = match index {
+                        0 => a::AnnotationKind::Primary,
+                        _ => a::AnnotationKind::Context,
+                    };
+                    let range = label.source.range(label.line, &label.columns);
+                    kind.span(range.start - start..range.end - start)
+                        .label(label.text.as_str())
+                }))
+        })
+        .collect()
+}
+
+/// The part of a file that its labels need, its first line's number and its first byte, so that a
+/// long PTX file is not laid out whole.
+fn window<'a>(file: &'a Label, labels: &[Label]) -> (&'a str, usize, usize) {
+    let same = || labels.iter().filter(|l| l.source.path == file.source.path);
+    let first = same().map(|l| l.line).min().unwrap_or(1);
+    let last = same().map(|l| l.line).max().unwrap_or(1);
+    let whole = 0..u32::MAX;
+    let start = file.source.range(first, &whole).start;
+    let end: Range<usize> = file.source.range(last, &whole);
+    (
+        &file.source.text[start..end.end.max(start)],
+        first as usize,
+        start,
+    )
+}
+
+/// The verdict's line, ending in a line feed.
+pub fn verdict(check: &Check, color: bool) -> String {
+    let mut out = String::new();
+    let style = if color {
+        verdict_style(check.verdict, check.ok)
+    } else {
+        Style::new()
+    };
+    let bold = if color {
+        Style::new().bold()
+    } else {
+        Style::new()
+    };
+    let _ = writeln!(
+        out,
+        "{style}{}{style:#} {bold}{}{bold:#}: {}",
+        check.verdict.name(),
+        check.name,
+        check.summary
+    );
+    out
+}
+
+/// Green for what is as it should be, red for what is not, yellow for what nobody knows.
+pub fn verdict_style(verdict: Verdict, ok: bool) -> Style {
+    let color = match verdict {
+        Verdict::Inconclusive | Verdict::Unsupported => AnsiColor::Yellow,
+        Verdict::Findings if ok => AnsiColor::Yellow,
+        _ if ok => AnsiColor::Green,
+        _ => AnsiColor::Red,
+    };
+    Style::new().bold().fg_color(Some(color.into()))
+}

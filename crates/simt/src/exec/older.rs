@@ -1,0 +1,222 @@
+//! Tells [`OlderValues`] what happens, and takes from it what strong loads return.
+
+use super::Core;
+use super::memory::store_register;
+use crate::alu::Mask;
+use crate::ids::*;
+use crate::memory::Words;
+use crate::observer::*;
+use crate::older::*;
+use crate::op::*;
+use crate::state::*;
+
+/// What a lane's element held before a store: lane, offset, value if any was written.
+pub(super) type Before = Vec<(usize, u64, Option<u64>)>;
+
+/// The place that an element of an access is.
+pub(super) fn place(block: BlockId, space: Space, at: u64, bytes: u8) -> Place {
+    Place {
+        block: (space == Space::Shared).then_some(block),
+        at,
+        bytes: u32::from(bytes),
+    }
+}
+
+impl<O: Observer> Core<'_, O> {
+    fn held(&self, block: &Block, space: Space, at: u64, bytes: u32, lane: usize) -> Option<u64> {
+        match space {
+            Space::Shared => {
+                let valid = block.shared.is_valid(at, bytes, lane);
+                valid.then(|| block.shared.read(at, bytes, lane))
+            }
+            _ => {
+                let valid = self.device.arena.is_valid(at, bytes, lane);
+                valid.then(|| self.device.arena.read(at, bytes, lane))
+            }
+        }
+    }
+
+    /// Before a store: what is there. `None` where nobody wants to know.
+    #[inline(always)]
+    pub(super) fn before_store(
+        &mut self,
+        block: &Block,
+        op: &MemoryOp,
+        space: Space,
+        lanes: Mask,
+    ) -> Option<Before> {
+        let between = matches!(space, Space::Global | Space::Shared);
+        if self.older.is_none() || !op.store || !between {
+            return None;
+        }
+        Some(self.look(block, op, space, lanes))
+    }
+
+    #[cold]
+    fn look(&self, block: &Block, op: &MemoryOp, space: Space, lanes: Mask) -> Before {
+        let bytes = u32::from(op.element).min(8);
+        let elements = (0..u64::from(op.count)).flat_map(|k| lanes_of(lanes).map(move |l| (k, l)));
+        let look = |(k, l): (u64, usize)| {
+            let at = self.address[l] + k * u64::from(op.element);
+            (l, at, self.held(block, space, at, bytes, l))
+        };
+        elements.map(look).collect()
+    }
+
+    /// After a store.
+    #[cold]
+    pub(super) fn after_store(
+        &mut self,
+        block: &Block,
+        w: usize,
+        op: &MemoryOp,
+        space: Space,
+        before: &Before,
+    ) {
+        let Some(mut older) = self.older.take() else {
+            return;
+        };
+        older.tick();
+        for &(l, at, old) in before {
+            let place = place(block.id, space, at, op.element);
+            if place.bytes > 8 {
+                older.wide_access(place.block, at, place.bytes);
+                continue;
+            }
+            let who = Who {
+                block: block.id,
+                warp: w,
+                lane: LaneId(l as u8),
+            };
+            let new = self
+                .held(block, space, at, place.bytes, l)
+                .unwrap_or_default();
+            let how = How::of(op.order, op.scope, false);
+            older.write(who, place, old, new, how);
+        }
+        self.older = Some(older);
+    }
+
+    /// After a load: what strong ones return instead of the last value. The lanes for which the observer should
+    /// take it for a read of the last value.
+    ///
+    /// A lane that reads an older one learns nothing from the last write. That the observer is told so all the same orders
+    /// more than is, which hides races and makes none up; where the value is from before all strong writes nothing at all is learnt,
+    /// and it is not told.
+    #[cold]
+    pub(super) fn older_values(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &MemoryOp,
+        space: Space,
+        lanes: Mask,
+        site: Site,
+    ) -> Mask {
+        let Some(mut older) = self.older.take() else {
+            return lanes;
+        };
+        let mut settled = lanes;
+        let mut given = false;
+        if op.order.is_strong() {
+            older.tick();
+            for l in lanes_of(lanes) {
+                let mut initial = 0;
+                for k in 0..usize::from(op.count) {
+                    let at = self.address[l] + k as u64 * u64::from(op.element);
+                    let place = place(block.id, space, at, op.element);
+                    if place.bytes > 8 {
+                        older.wide_access(place.block, at, place.bytes);
+                        continue;
+                    }
+                    let who = Who {
+                        block: block.id,
+                        warp: w,
+                        lane: LaneId(l as u8),
+                    };
+                    if let Some(found) = older.read(who, place, How::of(op.order, op.scope, true)) {
+                        store_register(&mut block.warps[w], op, k, l, [found.value, 0]);
+                        initial += u8::from(found.initial);
+                        given = true;
+                    }
+                }
+                if initial == op.count {
+                    settled &= !(1 << l);
+                }
+            }
+        }
+        self.older = Some(older);
+        if given && O::WATCHES {
+            self.observer.older_value(site);
+        }
+        settled
+    }
+
+    #[cold]
+    pub(super) fn fence_for_older(
+        &mut self,
+        block: BlockId,
+        w: usize,
+        lanes: Mask,
+        (order, scope): (FenceOrder, Scope),
+    ) {
+        let Some(older) = &mut self.older else { return };
+        older.tick();
+        for l in lanes_of(lanes) {
+            older.fence(
+                Who {
+                    block,
+                    warp: w,
+                    lane: LaneId(l as u8),
+                },
+                order,
+                scope > Scope::Cta,
+            );
+        }
+    }
+
+    #[cold]
+    pub(super) fn meeting_for_older(&mut self, block: BlockId, w: usize, lanes: Mask) {
+        let Some(older) = &mut self.older else { return };
+        older.tick();
+        for l in lanes_of(lanes) {
+            older.warp_barrier(Who {
+                block,
+                warp: w,
+                lane: LaneId(l as u8),
+            });
+        }
+    }
+}
+
+impl How {
+    fn of(order: Order, scope: Scope, reads: bool) -> How {
+        How {
+            order,
+            wide: scope > Scope::Cta,
+            reads,
+        }
+    }
+}
+
+impl OlderValues {
+    /// An atomic of one lane: what it read, and what it wrote if it did.
+    pub(super) fn atomic(
+        &mut self,
+        who: Who,
+        place: Place,
+        old: u64,
+        new: Option<u64>,
+        op: &AtomicOp,
+    ) {
+        if place.bytes > 8 {
+            self.wide_access(place.block, place.at, place.bytes);
+            return;
+        }
+        let how = How::of(op.order, op.scope, true);
+        self.read_last(who, place, how);
+        if let Some(new) = new {
+            self.write(who, place, Some(old), new, how);
+        }
+    }
+}

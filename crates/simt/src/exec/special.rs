@@ -1,0 +1,85 @@
+//! Special registers (PTX ISA, "Special Registers").
+
+use super::Core;
+use crate::alu::Mask;
+use crate::ids::*;
+use crate::memory::GLOBAL_BASE;
+use crate::observer::Observer;
+use crate::op::*;
+use crate::state::*;
+
+impl<O: Observer> Core<'_, O> {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn special(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        which: Special,
+        d: Slot,
+        wide: bool,
+        active: Mask,
+        dead: Mask,
+    ) {
+        let geometry = self.geometry;
+        if let Special::Tid(axis) = which {
+            let from = &geometry.tids[w][usize::from(axis)];
+            let to = &mut block.warps[w].w[d.0 as usize];
+            if active | dead == Mask::MAX {
+                *to = *from;
+            } else {
+                lanes_of(active).for_each(|l| to[l] = from[l]);
+            }
+            return;
+        }
+        let axis_of = |size: Dim3, axis: u8| [size.x, size.y, size.z][usize::from(axis)];
+        let lanewise = |f: fn(u32) -> u32| (0..LANES as u32).map(f).collect::<Vec<_>>();
+        let rows = match which {
+            Special::LaneId => Some(lanewise(|l| l)),
+            Special::LaneMaskEq => Some(lanewise(|l| 1 << l)),
+            Special::LaneMaskLt => Some(lanewise(|l| (1 << l) - 1)),
+            Special::LaneMaskLe => Some(lanewise(|l| u32::MAX >> (31 - l))),
+            Special::LaneMaskGe => Some(lanewise(|l| u32::MAX << l)),
+            Special::LaneMaskGt => Some(lanewise(|l| !(u32::MAX >> (31 - l)))),
+            _ => None,
+        };
+        let warp = &mut block.warps[w];
+        if let Some(rows) = rows {
+            lanes_of(active).for_each(|l| warp.w[d.0 as usize][l] = rows[l]);
+            return;
+        }
+        let value = match which {
+            Special::Ntid(axis) => u64::from(axis_of(geometry.block, axis)),
+            Special::Ctaid(axis) | Special::ClusterId(axis) => {
+                u64::from(block.coordinates[usize::from(axis)])
+            }
+            Special::Nctaid(axis) | Special::NClusterId(axis) => {
+                u64::from(axis_of(geometry.grid, axis))
+            }
+            Special::WarpId => w as u64,
+            Special::NWarpId => geometry.block.count().div_ceil(LANES as u64),
+            Special::SmId => u64::from(block.id.0 % 132),
+            Special::NSmId => 132,
+            Special::GridId => 1,
+            Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
+                self.clock()
+            }
+            Special::ClockHi | Special::GlobalTimerHi => self.clock() >> 32,
+            Special::DynamicSharedSize => u64::from(geometry.dynamic_shared),
+            Special::TotalSharedSize => block.shared.bytes,
+            // The driver hands the cooperative launch's workspace over in two of them.
+            Special::EnvReg(1) => geometry.workspace.map_or(0, |at| (GLOBAL_BASE + at) >> 32),
+            Special::EnvReg(2) => geometry
+                .workspace
+                .map_or(0, |at| (GLOBAL_BASE + at) & 0xffff_ffff),
+            Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
+            _ => 0,
+        };
+        self.splat(warp, d, wide, value, active);
+    }
+
+    /// A clock that every instruction moves on.
+    fn clock(&mut self) -> u64 {
+        self.steps += 1;
+        self.steps * 8
+    }
+}

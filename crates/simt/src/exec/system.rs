@@ -1,0 +1,264 @@
+//! Functions that the driver provides to device code: `vprintf`, `__assertfail`,
+//! `malloc`, `free` (CUDA C++ Programming Guide, "Formatted Output", "Assertion",
+//! "Dynamic Global Memory Allocation and Operations").
+
+use super::Core;
+use crate::alu::Mask;
+use crate::ids::*;
+use crate::memory::*;
+use crate::observer::{FaultKind, MemoryFault, Observer, Space};
+use crate::op::*;
+use crate::state::*;
+use crate::stop::Stop;
+use std::fmt::Write;
+
+/// Longest text read from device memory, bytes.
+const TEXT: u64 = 4096;
+/// Most printed text that is kept, bytes.
+const OUTPUT: usize = 1 << 20;
+
+impl<O: Observer> Core<'_, O> {
+    pub(super) fn system(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        site: Site,
+    ) -> Result<(), Stop> {
+        let mask = block.warps[w].splits[s].mask;
+        let base = block.warps[w].splits[s].base;
+        for l in lanes_of(mask) {
+            let arg = |core: &Self, block: &Block, k: usize| core.argument(block, w, s, call, k, l);
+            let (a, b) = (arg(self, block, 0), arg(self, block, 1));
+            let result = match call.which {
+                System::Vprintf => {
+                    let (text, count) = self.format(block, w, l, a, b);
+                    let mut output = self
+                        .output
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    if output.len() < OUTPUT {
+                        output.push_str(&text);
+                    }
+                    count
+                }
+                System::AssertFail => {
+                    let file = arg(self, block, 1);
+                    let function = arg(self, block, 3);
+                    return Err(Stop::Assert {
+                        site,
+                        block: block.id,
+                        thread: block.who(w).thread(LaneId(l as u8)),
+                        message: self.text(block, w, l, a),
+                        file: self.text(block, w, l, file),
+                        line: arg(self, block, 2) as u32,
+                        function: self.text(block, w, l, function),
+                    });
+                }
+                System::Malloc => {
+                    let mut heap = self
+                        .device
+                        .heap
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    heap.malloc(a)
+                }
+                System::Free => {
+                    let freed = a == 0 || {
+                        let mut heap = self
+                            .device
+                            .heap
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner);
+                        heap.free(a)
+                    };
+                    if !freed && O::WATCHES {
+                        self.bad_free(block, w, l, a, site);
+                    }
+                    0
+                }
+            };
+            let warp = &mut block.warps[w];
+            match call.results.first() {
+                Some(Carried::Frame { offset, bytes }) => {
+                    warp.local
+                        .write(u64::from(base + offset), (*bytes).min(8), l, result);
+                }
+                Some(Carried::Register(slot, Class::W(_))) => {
+                    warp.w[slot.0 as usize][l] = result as u32
+                }
+                Some(Carried::Register(slot, _)) => warp.d[slot.0 as usize][l] = result,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// An argument as a lane hands it over, 8 bytes at most; 0 where there is none.
+    pub(super) fn argument(
+        &self,
+        block: &Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        k: usize,
+        l: usize,
+    ) -> u64 {
+        let warp = &block.warps[w];
+        match call.args.get(k) {
+            Some(Carried::Frame { offset, bytes }) => {
+                let at = u64::from(warp.splits[s].base + offset);
+                warp.local.read(at, (*bytes).min(8), l)
+            }
+            Some(Carried::Register(slot, class)) => self.register(warp, *slot, *class, l),
+            None => 0,
+        }
+    }
+
+    /// How many arguments the format of a `vprintf` may ask for, at most.
+    pub(super) fn conversions(
+        &self,
+        block: &Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        l: usize,
+    ) -> u64 {
+        let format = self.argument(block, w, s, call, 0, l);
+        self.text(block, w, l, format).matches('%').count() as u64
+    }
+
+    fn bad_free(&mut self, block: &Block, w: usize, l: usize, address: u64, site: Site) {
+        let mask: Mask = 1 << l;
+        self.observer.fault(&MemoryFault {
+            site,
+            who: block.who(w),
+            mask,
+            space: Some(Space::Global),
+            address: &[address; LANES],
+            bytes: 1,
+            write: true,
+            kind: FaultKind::Freed,
+        });
+    }
+
+    /// A byte anywhere in generic memory.
+    fn byte(&self, block: &Block, w: usize, l: usize, address: u64) -> Option<u8> {
+        let warp = &block.warps[w];
+        let value = match address {
+            a if a >= GLOBAL_BASE => {
+                let at = a - GLOBAL_BASE;
+                self.ranges
+                    .iter()
+                    .find(|r| (r.start..r.end).contains(&at))?;
+                self.device.arena.read(at, 1, l)
+            }
+            a if (SHARED_BASE..SHARED_BASE + block.shared.bytes).contains(&a) => {
+                block.shared.read(a - SHARED_BASE, 1, l)
+            }
+            a if (LOCAL_BASE..LOCAL_BASE + warp.local.bytes()).contains(&a) => {
+                warp.local.read(a - LOCAL_BASE, 1, l)
+            }
+            a if a < warp.local.bytes() => warp.local.read(a, 1, l),
+            _ => return None,
+        };
+        Some(value as u8)
+    }
+
+    fn text(&self, block: &Block, w: usize, l: usize, address: u64) -> String {
+        let bytes = (0..TEXT).map_while(|i| self.byte(block, w, l, address.checked_add(i)?));
+        let bytes: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn number(&self, block: &Block, w: usize, l: usize, address: u64, bytes: u64) -> u64 {
+        (0..bytes).fold(0, |n, i| {
+            n | u64::from(self.byte(block, w, l, address.wrapping_add(i)).unwrap_or(0)) << (8 * i)
+        })
+    }
+
+    /// `printf` as the device does it; the text and the number of arguments.
+    fn format(&self, block: &Block, w: usize, l: usize, format: u64, mut at: u64) -> (String, u64) {
+        let format = self.text(block, w, l, format);
+        let mut out = String::new();
+        let mut count = 0;
+        let mut rest = format.as_str();
+        while let Some(percent) = rest.find('%') {
+            out.push_str(&rest[..percent]);
+            rest = &rest[percent + 1..];
+            let end =
+                rest.find(|c: char| c.is_ascii_alphabetic() && !"hlLqjzt".contains(c) || c == '%');
+            let Some(end) = end else {
+                out.push('%');
+                break;
+            };
+            let (spec, kind) = (&rest[..end], rest.as_bytes()[end] as char);
+            rest = &rest[end + 1..];
+            if kind == '%' {
+                out.push('%');
+                continue;
+            }
+            count += 1;
+            let wide = spec.contains(['l', 'j', 'z', 't', 'q']) || "feEgGaAsp".contains(kind);
+            let bytes = if wide { 8 } else { 4 };
+            at = at.next_multiple_of(bytes);
+            let bits = self.number(block, w, l, at, bytes);
+            at += bytes;
+            let text = match kind {
+                'd' | 'i' if wide => (bits as i64).to_string(),
+                'd' | 'i' => (bits as u32 as i32).to_string(),
+                'u' => bits.to_string(),
+                'x' => format!("{bits:x}"),
+                'X' => format!("{bits:X}"),
+                'o' => format!("{bits:o}"),
+                'c' => char::from(bits as u8).to_string(),
+                'p' => format!("{bits:#x}"),
+                's' => self.text(block, w, l, bits),
+                'f' | 'F' => fixed(bits, spec),
+                'e' | 'E' | 'g' | 'G' | 'a' | 'A' => f64::from_bits(bits).to_string(),
+                other => format!("%{spec}{other}"),
+            };
+            let _ = write!(out, "{}", padded(&text, spec, kind));
+        }
+        out.push_str(rest);
+        (out, count)
+    }
+}
+
+fn fixed(bits: u64, spec: &str) -> String {
+    let digits: String = spec
+        .split('.')
+        .nth(1)
+        .unwrap_or("6")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let precision = digits.parse().unwrap_or(0).min(100);
+    format!("{:.precision$}", f64::from_bits(bits))
+}
+
+fn padded(text: &str, spec: &str, kind: char) -> String {
+    let flags: String = spec.chars().take_while(|c| "-+ #0".contains(*c)).collect();
+    let width: String = spec[flags.len()..]
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let width = width.parse().unwrap_or(0usize).min(1000);
+    let text = if flags.contains('+') && "dif".contains(kind) && !text.starts_with('-') {
+        format!("+{text}")
+    } else {
+        text.to_owned()
+    };
+    if flags.contains('-') {
+        format!("{text:<width$}")
+    } else if flags.contains('0') && kind != 's' {
+        let (sign, digits) = text
+            .strip_prefix('-')
+            .map_or(("", text.as_str()), |d| ("-", d));
+        let room = width.saturating_sub(sign.len());
+        format!("{sign}{digits:0>room$}")
+    } else {
+        format!("{text:>width$}")
+    }
+}

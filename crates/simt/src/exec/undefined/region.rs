@@ -1,0 +1,132 @@
+//! Code between a branch and where its ways meet again.
+
+use super::{W, key};
+use crate::lower::reads::{Row, rows};
+use crate::op::*;
+use crate::program::Program;
+use std::collections::HashSet;
+
+/// The instructions between a branch and where its ways meet, if they only compute.
+#[derive(Debug)]
+pub(super) struct Region {
+    /// Where the ways meet.
+    pub end: u32,
+    pub writes: Vec<Row>,
+    /// Stores, all through addresses that the region leaves alone.
+    pub stores: Vec<u32>,
+}
+
+impl Region {
+    /// Instructions that are looked at for where the ways of a branch meet.
+    const REACH: u32 = 512;
+
+    /// The region of a branch, if its ways meet soon and only compute until then.
+    pub(super) fn find(program: &Program, pc: u32) -> Option<Region> {
+        let starts = successors(program, pc);
+        let last = (program.code.len() as u32).min(pc.saturating_add(Region::REACH));
+        (pc + 1..last).find_map(|end| Region::until(program, pc, &starts, end))
+    }
+
+    /// The region that ends there, if every way leads there.
+    fn until(program: &Program, branch: u32, starts: &[u32], end: u32) -> Option<Region> {
+        let mut seen: HashSet<u32> = HashSet::from([end]);
+        let mut left: Vec<u32> = starts.to_vec();
+        let mut region = Region {
+            end,
+            writes: Vec::new(),
+            stores: Vec::new(),
+        };
+        while let Some(pc) = left.pop() {
+            if !seen.insert(pc) {
+                continue;
+            }
+            if seen.len() as u32 > Region::REACH || pc.abs_diff(branch) > Region::REACH {
+                return None;
+            }
+            let i = program.code.get(pc as usize)?;
+            match &i.op {
+                Op::Memory(index) => {
+                    let m = &program.memory_ops[*index as usize];
+                    if m.store {
+                        region.stores.push(*index);
+                    }
+                }
+                Op::Atomic(_)
+                | Op::Barrier(_)
+                | Op::Warp(_)
+                | Op::System(_)
+                | Op::Return
+                | Op::Exit
+                | Op::Trap
+                | Op::Alloca { .. }
+                | Op::Unsupported => return None,
+                Op::Call(call) => {
+                    let callee = call.function?;
+                    if !only_computes(program, callee, &mut HashSet::new()) {
+                        return None;
+                    }
+                }
+                _ => {}
+            }
+            rows(program, i, &mut |_, _| {}, &mut |row| {
+                region.writes.push(row)
+            });
+            left.extend(successors(program, pc));
+        }
+        let fixed = |index: &u32| match program.memory_ops[*index as usize].base {
+            Base::W(slot) => key(W, slot).is_none_or(|row| !region.writes.contains(&row)),
+            Base::D(slot) => key(Class::D, slot).is_none_or(|row| !region.writes.contains(&row)),
+            Base::Frame | Base::Zero => true,
+        };
+        region.stores.iter().all(fixed).then_some(region)
+    }
+}
+
+/// Whether a function does nothing but to compute and to store to memory that may be its caller's. Where its stores really go is looked
+/// at when they are made.
+fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> bool {
+    if !seen.insert(function) {
+        return true;
+    }
+    let info = &program.functions[function as usize];
+    let later = program.functions.iter().map(|f| f.start);
+    let end = later.filter(|start| *start > info.start).min();
+    let end = end.map_or(program.code.len(), |end| end as usize);
+    let computes = |i: &Instr, seen: &mut HashSet<u32>| match &i.op {
+        Op::Memory(index) => {
+            let m = &program.memory_ops[*index as usize];
+            !m.store || matches!(m.space, AddressSpace::Generic | AddressSpace::Local)
+        }
+        Op::Call(call) => call
+            .function
+            .is_some_and(|callee| only_computes(program, callee, seen)),
+        Op::Atomic(_)
+        | Op::Barrier(_)
+        | Op::Warp(_)
+        | Op::System(_)
+        | Op::Exit
+        | Op::Trap
+        | Op::Alloca { .. }
+        | Op::Unsupported => false,
+        _ => true,
+    };
+    !info.recursive
+        && program.code[info.start as usize..end]
+            .iter()
+            .all(|i| computes(i, seen))
+}
+
+/// Where an instruction leads to.
+fn successors(program: &Program, pc: u32) -> Vec<u32> {
+    let i = &program.code[pc as usize];
+    match &i.op {
+        Op::Branch { target } if i.guard == Slot::TRUE => vec![*target],
+        Op::Branch { target } => vec![*target, pc + 1],
+        Op::BranchIndexed { targets, .. } => {
+            let mut all = targets.to_vec();
+            all.push(pc + 1);
+            all
+        }
+        _ => vec![pc + 1],
+    }
+}

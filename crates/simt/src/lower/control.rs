@@ -1,0 +1,133 @@
+//! Branches and calls (PTX ISA, "Control Flow Instructions").
+
+use super::operand::Decoded;
+use super::{Jump, Lowering};
+use crate::op::*;
+use ptx::ast::{Instruction, Operand, ScalarType};
+
+/// Adds `by` to every jump target of an operation.
+pub(super) fn shift_targets(op: &mut Op, by: u32) {
+    match op {
+        Op::Branch { target } => *target += by,
+        Op::BranchIndexed { targets, .. } => targets.iter_mut().for_each(|t| *t += by),
+        _ => {}
+    }
+}
+
+impl<'m> Lowering<'m> {
+    pub(super) fn branch(&mut self, i: &Instruction) -> Decoded<()> {
+        let scope = self.scopes.here();
+        if i.opcode == "brx" {
+            let index = self.source(self.operand(i, 0)?, Class::W(32), ScalarType::U32)?;
+            let Operand::Name(list, None) = self.operand(i, 1)? else {
+                return Err(String::from("a branch without a list of targets"));
+            };
+            let labels = self
+                .scopes
+                .find_list(list, scope)
+                .cloned()
+                .ok_or("an unknown list of targets")?;
+            self.jumps.push(Jump {
+                at: self.code.len(),
+                labels,
+                scope,
+            });
+            self.emit(Op::BranchIndexed {
+                index,
+                targets: Box::default(),
+            });
+            return Ok(());
+        }
+        let Operand::Name(label, None) = self.operand(i, 0)? else {
+            return Err(String::from("a branch to this kind of target"));
+        };
+        self.jumps.push(Jump {
+            at: self.code.len(),
+            labels: vec![label.clone()],
+            scope,
+        });
+        self.emit(Op::Branch { target: 0 });
+        Ok(())
+    }
+
+    /// `call{.uni} {(ret…),} fname{, (param…)}{, targets or prototype}`.
+    pub(super) fn call(&mut self, i: &'m Instruction) -> Decoded<()> {
+        let mut operands = i.operands.iter().peekable();
+        let mut list = |wanted: bool| -> Vec<Operand> {
+            match operands.peek() {
+                Some(Operand::List(l)) if wanted => {
+                    operands.next();
+                    l.clone()
+                }
+                _ => Vec::new(),
+            }
+        };
+        let results = list(true);
+        let callee = operands.next().ok_or("a call without a function")?;
+        let args = match operands.next() {
+            Some(Operand::List(l)) => l.clone(),
+            _ => Vec::new(),
+        };
+        let results = results
+            .iter()
+            .map(|o| self.argument(o))
+            .collect::<Decoded<Vec<_>>>()?;
+        let args = args
+            .iter()
+            .map(|o| self.argument(o))
+            .collect::<Decoded<Vec<_>>>()?;
+        if let Some((pointer, Class::D)) = self.register(callee) {
+            self.emit(Op::Call(Box::new(CallOp {
+                function: None,
+                pointer,
+                args,
+                results,
+            })));
+            return Ok(());
+        }
+        let Operand::Name(name, None) = callee else {
+            return Err(String::from("a call of this form"));
+        };
+        if let Some(function) = self.definition(name) {
+            let function = Some(self.function_index(function) as u32);
+            self.emit(Op::Call(Box::new(CallOp {
+                function,
+                pointer: Slot::NONE,
+                args,
+                results,
+            })));
+            return Ok(());
+        }
+        let which = match name.as_str() {
+            "vprintf" => System::Vprintf,
+            "__assertfail" => System::AssertFail,
+            "malloc" => System::Malloc,
+            "free" => System::Free,
+            _ => {
+                return Err(format!(
+                    "the function `{name}`, which this PTX does not define"
+                ));
+            }
+        };
+        self.emit(Op::System(Box::new(SystemCall {
+            which,
+            args,
+            results,
+        })));
+        Ok(())
+    }
+
+    fn argument(&mut self, operand: &Operand) -> Decoded<Carried> {
+        if let Some((slot, class)) = self.register(operand) {
+            return Ok(Carried::Register(slot, class));
+        }
+        if let Operand::Name(name, None) = operand
+            && let Some(super::scope::Binding::Frame { offset, bytes, .. }) =
+                self.scopes.lookup(name)
+        {
+            return Ok(Carried::Frame { offset, bytes });
+        }
+        let slot = self.source(operand, Class::D, ScalarType::B64)?;
+        Ok(Carried::Register(slot, Class::D))
+    }
+}

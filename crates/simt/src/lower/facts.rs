@@ -1,0 +1,355 @@
+//! What can be known of a kernel before it runs.
+//!
+//! All of it is conservative: a fact that says "no" is certain, one that says
+//! "yes" may be an overestimate. Flow through registers is followed without
+//! regard to order; flow through memory by state space.
+
+use super::reads::{Row, Use, rows};
+use crate::observer::{FenceOrder, Order};
+use crate::op::*;
+use crate::program::Program;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Static facts about a program.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Smallest element of any access that may go to shared memory, bytes.
+    pub shared_granule: u32,
+    /// Smallest element of any access that may go to global memory, bytes.
+    pub global_granule: u32,
+    /// Whether strong accesses may go to shared memory.
+    pub strong_shared: bool,
+    /// Whether strong accesses may go to global memory.
+    pub strong_global: bool,
+    /// Whether there are reads through the non-coherent cache.
+    pub non_coherent: bool,
+    /// Whether anything but whole-block barriers and warp barriers may order threads.
+    pub fine_sync: bool,
+    /// Whether blocks can run at the same time on several cores with a result
+    /// that does not depend on how they interleave, provided that they don't race.
+    pub blocks_commute: bool,
+    /// Whether a value that depends on the order of threads may steer control
+    /// flow or an address, or whether who synchronises with whom may depend on it.
+    pub steered: bool,
+    /// Whether such a value may reach memory.
+    pub order_in_results: bool,
+    /// Whether a strong load may return something else than the last value.
+    pub older_values: bool,
+    /// By site: a strong load whose value only steers control flow (it waits for a flag).
+    pub control_only: Arc<[bool]>,
+}
+
+/// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
+pub(super) fn find(program: &mut Program) {
+    reductions(program);
+    copies(program);
+    let mut facts = Facts {
+        shared_granule: 16,
+        global_granule: 16,
+        blocks_commute: true,
+        ..Facts::default()
+    };
+    accesses(program, &mut facts);
+    facts.steered = order_depends(program);
+    taint(program, &mut facts);
+    facts.control_only = control_only(program);
+    program.facts = facts;
+}
+
+fn reductions(program: &mut Program) {
+    let mut read = HashSet::new();
+    for i in &program.code {
+        rows(program, i, &mut |r, _| _ = read.insert(r), &mut |_| {});
+    }
+    for a in &mut program.atomic_ops {
+        let kind = u8::from(a.element >= 8);
+        let used = |s: &Slot| {
+            *s != Slot::NONE
+                && (read.contains(&(kind, s.0))
+                    || a.element == 16 && read.contains(&(kind, s.0 + 1)))
+        };
+        a.used = a.d[..usize::from(a.count)].iter().any(used);
+    }
+}
+
+/// Marks the loads whose values are only copied.
+fn copies(program: &mut Program) {
+    /// Another use.
+    const OTHER: u8 = 0;
+    /// Masked by a constant, as a word is in which a bit-field is set.
+    const MASKED: u8 = u8::MAX;
+    fn add(uses: &mut HashMap<Row, u8>, row: Row, now: u8) {
+        let known = uses.entry(row).or_insert(now);
+        *known = match (*known, now) {
+            (a, MASKED) => a,
+            (MASKED, b) => b,
+            (a, b) if a == b => a,
+            _ => OTHER,
+        };
+    }
+    // Size of the elements that a row is stored as.
+    let mut uses: HashMap<Row, u8> = HashMap::new();
+    // What one row hands on to another.
+    let mut moves: Vec<(Row, Row)> = Vec::new();
+    for i in &program.code {
+        let text = &program.site(i.site).text;
+        let (stored, data) = match &i.op {
+            Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
+            Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => (
+                OTHER,
+                if text.starts_with("and.b") {
+                    MASKED
+                } else {
+                    OTHER
+                },
+            ),
+            _ => (OTHER, OTHER),
+        };
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        rows(program, i, &mut |r, what| reads.push((r, what)), &mut |r| {
+            writes.push(r)
+        });
+        if let (true, [(from, Use::Data)], [to]) =
+            (text.starts_with("mov."), &reads[..], &writes[..])
+        {
+            moves.push((*from, *to));
+            continue;
+        }
+        for (row, what) in reads {
+            let now = match what {
+                Use::Escape => stored,
+                Use::Data => data,
+                _ => OTHER,
+            };
+            add(&mut uses, row, now);
+        }
+    }
+    loop {
+        let before = uses.clone();
+        for (from, to) in &moves {
+            if let Some(&now) = uses.get(to) {
+                add(&mut uses, *from, now);
+            }
+        }
+        if uses == before {
+            break;
+        }
+    }
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let element = program.memory_ops[index as usize].element;
+        let mut copied = true;
+        let mut look = |r: Row| copied &= [Some(&element), Some(&MASKED)].contains(&uses.get(&r));
+        rows(program, i, &mut |_, _| {}, &mut look);
+        let m = &mut program.memory_ops[index as usize];
+        m.copies = copied && !m.store;
+    }
+}
+
+fn may_be(space: AddressSpace, wanted: AddressSpace) -> bool {
+    space == wanted || space == AddressSpace::Generic
+}
+
+fn accesses(program: &Program, facts: &mut Facts) {
+    let mut see = |space: AddressSpace, element: u8, strong: bool, commutes: bool| {
+        if may_be(space, AddressSpace::Shared) {
+            facts.shared_granule = facts.shared_granule.min(u32::from(element));
+            facts.strong_shared |= strong;
+        }
+        if may_be(space, AddressSpace::Global) || space == AddressSpace::Const {
+            facts.global_granule = facts.global_granule.min(u32::from(element));
+            facts.strong_global |= strong;
+            facts.blocks_commute &= !strong || commutes;
+        }
+    };
+    for m in &program.memory_ops {
+        see(m.space, m.element, m.order != Order::Weak, false);
+    }
+    for a in &program.atomic_ops {
+        see(a.space, a.element, true, !a.used && commutative(a));
+    }
+    facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
+    facts.older_values = program.memory_ops.iter().any(|m| {
+        let between =
+            may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
+        !m.store && between && m.order.is_strong()
+    });
+    facts.fine_sync = program.code.iter().any(|i| match &i.op {
+        Op::Fence(..) => true,
+        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
+        Op::Memory(m) => !matches!(
+            program.memory_ops[*m as usize].order,
+            Order::Weak | Order::Volatile | Order::Relaxed
+        ),
+        Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
+        _ => false,
+    });
+    facts.blocks_commute &= !program.code.iter().any(|i| {
+        matches!(i.op, Op::System(_))
+            || matches!(
+                i.op,
+                Op::Special {
+                    which: Special::EnvReg(_),
+                    ..
+                }
+            )
+    });
+}
+
+/// Whether who synchronises with whom may depend on the order of threads: on which value a strong read
+/// gets that a fence or an acquire makes part of an acquire pattern, or on who comes first to a barrier that is not for
+/// the whole block.
+fn order_depends(program: &Program) -> bool {
+    let acquires = program.code.iter().any(|i| match &i.op {
+        Op::Fence(order, _) => *order != FenceOrder::Release,
+        Op::Memory(m) => program.memory_ops[*m as usize].order.acquires(),
+        Op::Atomic(a) => program.atomic_ops[*a as usize].order.acquires(),
+        _ => false,
+    });
+    let reads = program.code.iter().any(|i| match &i.op {
+        Op::Memory(m) => {
+            let m = &program.memory_ops[*m as usize];
+            !m.store && m.order.is_strong()
+        }
+        Op::Atomic(a) => program.atomic_ops[*a as usize].used,
+        _ => false,
+    });
+    let named = program.code.iter().any(|i| match &i.op {
+        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
+        _ => false,
+    });
+    acquires && reads || named
+}
+
+/// Whether the order of several such operations on one word leaves no trace.
+fn commutative(a: &AtomicOp) -> bool {
+    match a.f {
+        AtomFn::W(_) => !a.flush,
+        AtomFn::D(f) => f(1.5f64.to_bits(), 2.25f64.to_bits()) != 3.75f64.to_bits(),
+        AtomFn::AddDouble | AtomFn::Row(_) | AtomFn::Cas | AtomFn::Exch => false,
+    }
+}
+
+/// Follows values whose content depends on the order of threads.
+fn taint(program: &Program, facts: &mut Facts) {
+    let mut tainted: HashSet<Row> = HashSet::new();
+    // Shared, global, local.
+    let mut memory = [false; 3];
+    loop {
+        let before = (tainted.len(), memory);
+        for i in &program.code {
+            let mut from_taint = false;
+            let mut steered = false;
+            let mut escapes = false;
+            rows(
+                program,
+                i,
+                &mut |r, what| {
+                    if tainted.contains(&r) {
+                        from_taint = true;
+                        steered |= matches!(what, Use::Control | Use::Address);
+                        escapes |= what == Use::Escape;
+                    }
+                },
+                &mut |_| {},
+            );
+            facts.steered |= steered;
+            let mut source = from_taint;
+            match &i.op {
+                Op::Memory(index) => {
+                    let m = &program.memory_ops[*index as usize];
+                    let strong = m.order != Order::Weak;
+                    source = strong && !m.store || spaces(m.space).any(|s| memory[s]);
+                    if m.store && (escapes || strong) {
+                        spaces(m.space).for_each(|s| memory[s] = true);
+                        facts.order_in_results |= escapes;
+                    }
+                }
+                Op::Atomic(index) => {
+                    let a = &program.atomic_ops[*index as usize];
+                    source = a.used;
+                    if escapes || !commutative(a) {
+                        spaces(a.space).for_each(|s| memory[s] = true);
+                        facts.order_in_results |=
+                            !commutative(a) && !matches!(a.f, AtomFn::Cas) || escapes;
+                    }
+                }
+                Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
+                Op::Special { which, .. } => {
+                    source |= matches!(
+                        which,
+                        Special::Clock
+                            | Special::ClockHi
+                            | Special::Clock64
+                            | Special::GlobalTimer
+                            | Special::GlobalTimerLo
+                            | Special::GlobalTimerHi
+                            | Special::Pm
+                            // Where a block and its warps run is up to the hardware (PTX ISA, "%smid", "%warpid").
+                            | Special::SmId
+                            | Special::WarpId
+                    );
+                }
+                Op::System(_) if escapes => facts.order_in_results = true,
+                _ => {}
+            }
+            if source {
+                rows(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
+            }
+        }
+        if (tainted.len(), memory) == before {
+            return;
+        }
+    }
+}
+
+fn spaces(space: AddressSpace) -> impl Iterator<Item = usize> {
+    let all = [
+        AddressSpace::Shared,
+        AddressSpace::Global,
+        AddressSpace::Local,
+    ];
+    (0..3).filter(move |s| may_be(space, all[*s]))
+}
+
+/// For each site, whether it is a strong load whose value decides branches and nothing else.
+fn control_only(program: &Program) -> Arc<[bool]> {
+    let mut answer = vec![false; program.sites.len()];
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let m = &program.memory_ops[index as usize];
+        if m.store || m.order == Order::Weak {
+            continue;
+        }
+        let mut reached: HashSet<Row> = HashSet::new();
+        rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+        answer[i.site.0 as usize] = !reaches_data(program, &mut reached);
+    }
+    answer.into()
+}
+
+fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
+    loop {
+        let before = reached.len();
+        for i in &program.code {
+            let (mut hit, mut data) = (false, false);
+            let mut look = |r: Row, what: Use| {
+                if reached.contains(&r) {
+                    data |= matches!(what, Use::Escape | Use::Address);
+                    hit |= what == Use::Data;
+                }
+            };
+            rows(program, i, &mut look, &mut |_| {});
+            if data || hit && matches!(i.op, Op::Warp(_)) {
+                return true;
+            }
+            if hit {
+                rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+            }
+        }
+        if reached.len() == before {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Lowering: from the syntax tree to decoded code.
+//!
+//! The driver below walks one kernel and every device function that it can
+//! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
+//! instructions decoded by [`instruction`] and the files it calls, meeting
+//! points inserted by [`points`], loads whose value some lanes drop found by
+//! [`speculated`], static facts gathered by [`facts`].
+//!
+//! Lowering an instruction never fails: what racetrap does not implement becomes
+//! [`Op::Unsupported`], which stops the run when a lane comes to it.
+
+pub mod control;
+pub mod facts;
+pub mod instruction;
+pub mod memory;
+pub mod operand;
+pub mod points;
+pub mod reads;
+pub mod scope;
+pub mod speculated;
+pub mod symbols;
+pub mod sync;
+
+use super::ids::Site;
+use super::op::*;
+use super::program::*;
+use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
+use ptx::source::SourceMap;
+use scope::Scopes;
+use std::collections::HashMap;
+
+/// Why a kernel can't be made ready.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LowerError {
+    /// No such kernel.
+    #[error("there is no kernel `{entry}` in this PTX")]
+    NoSuchEntry {
+        /// The name asked for.
+        entry: String,
+        /// The kernels that are there.
+        entries: Vec<String>,
+    },
+    /// A directive or declaration that can't be laid out.
+    #[error("line {line}: {what}")]
+    Declaration {
+        /// Line in the PTX, from 1.
+        line: u32,
+        /// What is wrong.
+        what: String,
+    },
+    /// `.address_size 32`.
+    #[error("this PTX is for 32-bit addresses; racetrap runs 64-bit PTX (compile with -m64)")]
+    AddressSize,
+}
+
+/// The kernels that a module defines, in order.
+pub fn entries(module: &Module) -> Vec<&str> {
+    functions(module)
+        .filter(|f| f.kind == FunctionKind::Entry && f.body.is_some())
+        .map(|f| f.name.as_str())
+        .collect()
+}
+
+fn functions(module: &Module) -> impl Iterator<Item = &Function> {
+    module.items.iter().filter_map(|item| match item {
+        Item::Function(f) => Some(f),
+        _ => None,
+    })
+}
+
+impl Program {
+    /// Makes the kernel `entry` (its name as in the PTX) of a module ready to
+    /// run. `source` is the text that the module was parsed from.
+    ///
+    /// # Errors
+    /// See [`LowerError`].
+    pub fn lower(module: &Module, source: &str, entry: &str) -> Result<Program, LowerError> {
+        Lowering::new(module, source).program(entry)
+    }
+}
+
+/// Where lowering stands.
+pub(super) struct Lowering<'m> {
+    module: &'m Module,
+    source: &'m str,
+    line_starts: Vec<u32>,
+    sources: SourceMap,
+    definitions: HashMap<&'m str, &'m Function>,
+    pub(super) program: Program,
+    pub(super) scopes: Scopes,
+    /// Functions referred to but not yet lowered.
+    queue: Vec<(usize, &'m Function)>,
+    /// Code of the functions lowered so far.
+    bodies: Vec<Vec<Instr>>,
+    /// Code of the function at hand.
+    pub(super) code: Vec<Instr>,
+    /// Jumps of the function at hand whose targets are label names.
+    pub(super) jumps: Vec<Jump>,
+    /// Declared module-scope shared variables, laid out when first used.
+    pub(super) module_shared: HashMap<&'m str, (&'m ast::Variable, Option<u32>)>,
+    pub(super) dynamic_shared: Vec<(String, u32)>,
+    pub(super) function: usize,
+    pub(super) guard: Slot,
+    pub(super) site: Site,
+    pub(super) constants: operand::Constants,
+    location: Option<ast::Loc>,
+}
+
+/// A jump to be resolved when the function's labels are known.
+pub(super) struct Jump {
+    pub at: usize,
+    pub labels: Vec<String>,
+    pub scope: usize,
+}
+
+impl<'m> Lowering<'m> {
+    fn new(module: &'m Module, source: &'m str) -> Lowering<'m> {
+        let line_starts = std::iter::once(0)
+            .chain(
+                source
+                    .bytes()
+                    .enumerate()
+                    .filter(|(_, b)| *b == b'\n')
+                    .map(|(i, _)| i as u32 + 1),
+            )
+            .collect();
+        let definitions = functions(module)
+            .filter(|f| f.body.is_some())
+            .map(|f| (f.name.as_str(), f))
+            .collect();
+        Lowering {
+            module,
+            source,
+            line_starts,
+            sources: SourceMap::of(module),
+            definitions,
+            program: Program {
+                entry: String::new(),
+                code: Vec::new(),
+                functions: Vec::new(),
+                sites: Vec::new(),
+                params: Vec::new(),
+                param_bytes: 0,
+                shared_bytes: 0,
+                shared: Vec::new(),
+                globals: Vec::new(),
+                memory_ops: Vec::new(),
+                atomic_ops: Vec::new(),
+                points: 0,
+                required_block: None,
+                max_threads: None,
+                target: 0,
+                facts: facts::Facts::default(),
+                rows_w: 0,
+                rows_d: 0,
+                preds: 0,
+                const_w: Vec::new(),
+                const_d: Vec::new(),
+                relocations: Vec::new(),
+            },
+            scopes: Scopes::new(),
+            queue: Vec::new(),
+            bodies: Vec::new(),
+            code: Vec::new(),
+            jumps: Vec::new(),
+            module_shared: HashMap::new(),
+            dynamic_shared: Vec::new(),
+            function: 0,
+            guard: Slot::TRUE,
+            site: Site(0),
+            constants: operand::Constants::default(),
+            location: None,
+        }
+    }
+
+    fn program(mut self, entry: &str) -> Result<Program, LowerError> {
+        if self.module.address_size == 32 {
+            return Err(LowerError::AddressSize);
+        }
+        let kernel = self
+            .definitions
+            .get(entry)
+            .copied()
+            .filter(|f| f.kind == FunctionKind::Entry);
+        let kernel = kernel.ok_or_else(|| LowerError::NoSuchEntry {
+            entry: entry.to_owned(),
+            entries: entries(self.module)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+        })?;
+        self.program.entry = entry.to_owned();
+        self.program.target = target_number(&self.module.target);
+        self.function_index(kernel);
+        self.module_variables()?;
+        while let Some((index, function)) = self.queue.pop() {
+            self.function(index, function)?;
+        }
+        self.place_dynamic_shared();
+        self.link();
+        self.callers();
+        let rows = self.scopes.rows;
+        let program = &mut self.program;
+        [program.rows_w, program.rows_d, program.preds] = rows.map(|n| n as usize);
+        self.constants.finish(program);
+        facts::find(program);
+        Ok(self.program)
+    }
+
+    /// The index of a function in the program, which makes it part of the program.
+    pub(super) fn function_index(&mut self, function: &'m Function) -> usize {
+        if let Some(known) = self
+            .program
+            .functions
+            .iter()
+            .position(|f| f.name == function.name)
+        {
+            return known;
+        }
+        let index = self.program.functions.len();
+        self.program.functions.push(FunctionInfo {
+            name: function.name.clone(),
+            ..FunctionInfo::default()
+        });
+        self.queue.push((index, function));
+        index
+    }
+
+    /// The definition of a device function.
+    pub(super) fn definition(&self, name: &str) -> Option<&'m Function> {
+        self.definitions.get(name).copied()
+    }
+
+    fn function(&mut self, index: usize, function: &'m Function) -> Result<(), LowerError> {
+        self.function = index;
+        self.code.clear();
+        self.jumps.clear();
+        self.location = None;
+        let rows_before = self.scopes.rows;
+        let back = self.scopes.enter();
+        self.parameters(function)?;
+        self.directives(function);
+        self.statements(function.body.as_deref().unwrap_or_default())?;
+        // Falling off the end returns (PTX ISA, "ret").
+        self.site = self.new_site(function.span, String::from("(end of function)"));
+        self.guard = Slot::TRUE;
+        self.emit(Op::Return);
+        self.resolve_jumps();
+        self.scopes.leave(back);
+        if self.bodies.len() <= index {
+            self.bodies.resize_with(index + 1, Vec::new);
+        }
+        self.bodies[index] = std::mem::take(&mut self.code);
+        let rows_after = self.scopes.rows;
+        self.program.functions[index].rows =
+            std::array::from_fn(|i| (rows_before[i], rows_after[i]));
+        Ok(())
+    }
+
+    /// Puts the functions' code together.
+    fn link(&mut self) {
+        let mut bodies = std::mem::take(&mut self.bodies);
+        speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
+        let recursive = points::recursive(&bodies);
+        self.program.points = points::insert(&mut bodies);
+        for ((body, info), recursive) in bodies
+            .into_iter()
+            .zip(&mut self.program.functions)
+            .zip(recursive)
+        {
+            info.start = self.program.code.len() as u32;
+            info.recursive = recursive;
+            self.program.code.extend(body.into_iter().map(|mut instr| {
+                control::shift_targets(&mut instr.op, info.start);
+                instr
+            }));
+        }
+    }
+
+    /// Notes where functions are called that are called from one place only.
+    fn callers(&mut self) {
+        let Program {
+            functions,
+            code,
+            sites,
+            ..
+        } = &mut self.program;
+        let mut calls: Vec<Vec<Site>> = vec![Vec::new(); functions.len()];
+        for i in code.iter() {
+            if let Op::Call(call) = &i.op {
+                match call.function {
+                    Some(f) => calls[f as usize].push(i.site),
+                    None => return, // through a pointer, perhaps to any of them
+                }
+            }
+        }
+        let mut end = code.len();
+        for (info, calls) in functions.iter().zip(calls).rev() {
+            let start = info.start as usize;
+            if let [only] = calls[..] {
+                for i in &code[start..end] {
+                    sites[i.site.0 as usize].caller = Some(only);
+                }
+            }
+            end = start;
+        }
+    }
+
+    fn directives(&mut self, function: &Function) {
+        for d in &function.directives {
+            let numbers: Vec<u32> = d.tokens.iter().filter_map(|t| t.parse().ok()).collect();
+            let at = |i: usize| numbers.get(i).copied().unwrap_or(1);
+            match d.name.as_str() {
+                ".reqntid" if self.function == 0 => {
+                    self.program.required_block = Some([at(0), at(1), at(2)]);
+                }
+                ".maxntid" if self.function == 0 => {
+                    self.program.max_threads =
+                        Some(numbers.iter().map(|n| u64::from(*n)).product());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn statements(&mut self, body: &'m [Stmt]) -> Result<(), LowerError> {
+        // Labels and lists are visible in the whole scope, before their place too;
+        // jumps are resolved at the function's end.
+        for statement in body {
+            match statement {
+                Stmt::Label(label) => self.scopes.label(&label.name, self.code.len() as u32),
+                Stmt::Variable(v) => self.local_variable(v)?,
+                // Line 0 marks code that the compiler made for no line in particular: it counts
+                // to the line before.
+                Stmt::Loc(loc) if loc.line == 0 && self.location.is_some() => {}
+                Stmt::Loc(loc) => self.location = Some(loc.clone()),
+                Stmt::BranchTargets(list) | Stmt::CallTargets(list) => {
+                    self.scopes.list(&list.name, list.targets.clone());
+                }
+                Stmt::Block(inner) => {
+                    let back = self.scopes.enter();
+                    self.statements(inner)?;
+                    self.scopes.leave(back);
+                }
+                Stmt::Instruction(instruction) => self.instruction(instruction),
+                Stmt::CallPrototype(_) | Stmt::Directive(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A new site for a piece of source text.
+    pub(super) fn new_site(&mut self, span: ast::Span, text: String) -> Site {
+        let lines = self
+            .location
+            .as_ref()
+            .map(|l| self.sources.chain(l))
+            .unwrap_or_default();
+        self.program.sites.push(SiteInfo {
+            text,
+            ptx_line: self.line(span),
+            lines,
+            caller: None,
+            missing: None,
+        });
+        Site(self.program.sites.len() as u32 - 1)
+    }
+
+    /// Line of a span, from 1.
+    pub(super) fn line(&self, span: ast::Span) -> u32 {
+        self.line_starts
+            .partition_point(|start| *start <= span.start) as u32
+    }
+
+    /// Source text of a span with its white space folded.
+    pub(super) fn text(&self, span: ast::Span) -> String {
+        let text = self
+            .source
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Appends an operation under the current guard.
+    pub(super) fn emit(&mut self, op: Op) {
+        self.code.push(Instr {
+            guard: self.guard,
+            op,
+            site: self.site,
+        });
+    }
+
+    fn resolve_jumps(&mut self) {
+        for jump in std::mem::take(&mut self.jumps) {
+            let found: Option<Vec<u32>> = jump
+                .labels
+                .iter()
+                .map(|l| self.scopes.find_label(l, jump.scope))
+                .collect();
+            let op = &mut self.code[jump.at].op;
+            match (found, op) {
+                (Some(targets), Op::Branch { target }) => *target = targets[0],
+                (Some(found), Op::BranchIndexed { targets, .. }) => *targets = found.into(),
+                (_, op) => *op = Op::Unsupported,
+            }
+        }
+    }
+}
+
+/// 90 of `sm_90a`.
+fn target_number(target: &[String]) -> u32 {
+    let digits = |t: &String| {
+        t.strip_prefix("sm_")
+            .or_else(|| t.strip_prefix("compute_"))
+            .map(|n| {
+                n.chars()
+                    .take_while(char::is_ascii_digit)
+                    .collect::<String>()
+                    .parse()
+                    .unwrap_or(0)
+            })
+    };
+    target.iter().find_map(digits).unwrap_or(0)
+}

@@ -1,0 +1,484 @@
+//! Operands: registers, immediates, addresses and special registers.
+
+use super::Lowering;
+use super::scope::{Binding, class_of};
+use super::symbols::{DYNAMIC_SHARED, literal_bits};
+use crate::ids::LANES;
+use crate::op::*;
+use crate::program::{Program, Relocation};
+use ptx::ast::{Operand, ScalarType};
+use std::collections::HashMap;
+
+/// Base of device function addresses: a function's address is this plus its
+/// index, far away from every data window.
+pub(crate) const FUNCTION_BASE: u64 = 0x00f0_0000_0000_0000;
+
+/// Reasons for which an instruction can't be decoded.
+pub(super) type Decoded<T> = Result<T, String>;
+
+/// The constant pool while it grows.
+#[derive(Default)]
+pub(crate) struct Constants {
+    w: Vec<u32>,
+    d: Vec<u64>,
+    w_index: HashMap<u32, usize>,
+    d_index: HashMap<u64, usize>,
+    relocations: Vec<Relocation>,
+    dynamic_w: Vec<usize>,
+    dynamic_d: Vec<usize>,
+}
+
+impl Constants {
+    pub fn w(&mut self, value: u32) -> Slot {
+        let w = &mut self.w;
+        Slot::constant(*self.w_index.entry(value).or_insert_with(|| {
+            w.push(value);
+            w.len() - 1
+        }))
+    }
+
+    pub fn d(&mut self, value: u64) -> Slot {
+        let d = &mut self.d;
+        Slot::constant(*self.d_index.entry(value).or_insert_with(|| {
+            d.push(value);
+            d.len() - 1
+        }))
+    }
+
+    fn dynamic(&mut self, wide: bool, extra: i64) -> Slot {
+        let value = i64::from(DYNAMIC_SHARED) + extra;
+        if wide {
+            self.d.push(value as u64);
+            self.dynamic_d.push(self.d.len() - 1);
+            Slot::constant(self.d.len() - 1)
+        } else {
+            self.w.push(value as u32);
+            self.dynamic_w.push(self.w.len() - 1);
+            Slot::constant(self.w.len() - 1)
+        }
+    }
+
+    fn symbol(&mut self, symbol: usize, addend: i64) -> Slot {
+        self.d.push(0);
+        let row = self.d.len() - 1;
+        self.relocations.push(Relocation {
+            row,
+            symbol,
+            addend,
+        });
+        Slot::constant(row)
+    }
+
+    pub fn move_dynamic_shared(&mut self, start: u32) {
+        for row in &self.dynamic_w {
+            self.w[*row] = self.w[*row]
+                .wrapping_sub(DYNAMIC_SHARED)
+                .wrapping_add(start);
+        }
+        for row in &self.dynamic_d {
+            self.d[*row] = self.d[*row]
+                .wrapping_sub(u64::from(DYNAMIC_SHARED))
+                .wrapping_add(u64::from(start));
+        }
+    }
+
+    pub fn finish(&mut self, program: &mut Program) {
+        program.const_w = self.w.iter().map(|v| [*v; 32]).collect();
+        program.const_d = self.d.iter().map(|v| [*v; 32]).collect();
+        program.relocations = std::mem::take(&mut self.relocations);
+    }
+}
+
+/// The type that an instruction's literals have: its last type modifier.
+pub(super) fn literal_type(modifiers: &[String]) -> ScalarType {
+    modifiers
+        .iter()
+        .rev()
+        .find_map(|m| scalar_type(m))
+        .unwrap_or(ScalarType::B64)
+}
+
+/// `u32` and so on.
+pub(super) fn scalar_type(modifier: &str) -> Option<ScalarType> {
+    use ScalarType::*;
+    Some(match modifier {
+        "s8" => S8,
+        "s16" => S16,
+        "s32" => S32,
+        "s64" => S64,
+        "u8" => U8,
+        "u16" => U16,
+        "u32" => U32,
+        "u64" => U64,
+        "f16" => F16,
+        "f16x2" => F16x2,
+        "f32" => F32,
+        "f64" => F64,
+        "bf16" => Bf16,
+        "bf16x2" => Bf16x2,
+        "b8" => B8,
+        "b16" => B16,
+        "b32" => B32,
+        "b64" => B64,
+        "b128" => B128,
+        "pred" => Pred,
+        _ => return None,
+    })
+}
+
+impl Lowering<'_> {
+    /// A fresh row.
+    pub(super) fn temporary(&mut self, class: Class) -> Slot {
+        self.scopes.rows(class, 1)
+    }
+
+    /// The register that a name means.
+    pub(super) fn register(&mut self, operand: &Operand) -> Option<(Slot, Class)> {
+        let Operand::Name(name, component) = operand else {
+            return None;
+        };
+        if name == "_" {
+            return None;
+        }
+        match self.scopes.lookup(name)? {
+            Binding::Register { slot, class } => {
+                let lane = match component.as_deref() {
+                    None | Some("x" | "r") => 0,
+                    Some("y" | "g") => 1,
+                    Some("z" | "b") => 2,
+                    Some("w" | "a") => 3,
+                    Some(_) => return None,
+                };
+                let each = if class == Class::Q { 2 } else { 1 };
+                Some((Slot(slot.0 + lane * each), class))
+            }
+            _ => None,
+        }
+    }
+
+    /// A source operand as a row of the class asked for; literals are of type `ty`.
+    pub(super) fn source(
+        &mut self,
+        operand: &Operand,
+        class: Class,
+        ty: ScalarType,
+    ) -> Decoded<Slot> {
+        if let Some((slot, has)) = self.register(operand) {
+            return self.converted(slot, has, class);
+        }
+        if let Operand::Name(name, component) = operand
+            && let Some((which, wide)) = special(name, component.as_deref())
+        {
+            let has = if wide { Class::D } else { Class::W(32) };
+            let d = self.temporary(has);
+            self.emit(Op::Special { which, d, wide });
+            return self.converted(d, has, class);
+        }
+        match operand {
+            Operand::Not(inner) => Ok(self.source(inner, class, ty)?.inverted()),
+            // PTX ISA, "Predefined Constants".
+            Operand::Name(name, None) if name == "WARP_SZ" => {
+                self.literal(&Operand::Int(LANES as u64, false), class, ty)
+            }
+            Operand::Name(name, None) => self.address_constant(name, 0, class),
+            Operand::Offset(name, offset) => self.address_constant(name, *offset, class),
+            Operand::Vector(parts) => self.packed(parts, class),
+            Operand::Expr(e) => match &**e {
+                ptx::ast::Expr::Leaf(leaf) => {
+                    let leaf = leaf.clone();
+                    self.source(&leaf, class, ty)
+                }
+                _ => self.literal(operand, class, ty),
+            },
+            _ => self.literal(operand, class, ty),
+        }
+    }
+
+    fn literal(&mut self, operand: &Operand, class: Class, ty: ScalarType) -> Decoded<Slot> {
+        // Narrow and packed floating types take their bits as integers.
+        let bits = literal_bits(operand, ty)
+            .ok_or_else(|| String::from("an operand that is not implemented"))?;
+        match class {
+            Class::W(_) => Ok(self.constants.w(bits as u32)),
+            Class::D => Ok(self.constants.d(bits)),
+            Class::P => Ok(if bits != 0 { Slot::TRUE } else { Slot::FALSE }),
+            Class::Q => Err(String::from("a 128-bit literal")),
+        }
+    }
+
+    /// A row in the class asked for: as it is, or truncated or zero-extended into a temporary
+    /// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+    fn converted(&mut self, slot: Slot, has: Class, want: Class) -> Decoded<Slot> {
+        match (has, want) {
+            (Class::W(_), Class::W(_))
+            | (Class::D, Class::D)
+            | (Class::P, Class::P)
+            | (Class::Q, Class::Q) => Ok(slot),
+            (Class::D, Class::W(_)) => {
+                let d = self.temporary(Class::W(32));
+                self.emit(Op::Pack {
+                    d: [
+                        Part {
+                            slot: d,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                        Part {
+                            slot: Slot::NONE,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                    ]
+                    .into(),
+                    s: [Part {
+                        slot,
+                        class: Class::D,
+                        bits: 64,
+                    }]
+                    .into(),
+                });
+                Ok(d)
+            }
+            (Class::W(_), Class::D) => {
+                let d = self.temporary(Class::D);
+                let zero = self.constants.w(0);
+                self.emit(Op::Pack {
+                    d: [Part {
+                        slot: d,
+                        class: Class::D,
+                        bits: 64,
+                    }]
+                    .into(),
+                    s: [
+                        Part {
+                            slot,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                        Part {
+                            slot: zero,
+                            class: Class::W(32),
+                            bits: 32,
+                        },
+                    ]
+                    .into(),
+                });
+                Ok(d)
+            }
+            _ => Err(String::from("a register of the wrong kind")),
+        }
+    }
+
+    fn packed(&mut self, parts: &[Operand], class: Class) -> Decoded<Slot> {
+        let s = self.parts(parts)?;
+        let d = self.temporary(class);
+        let bits = if class == Class::D { 64 } else { 32 };
+        self.emit(Op::Pack {
+            d: [Part {
+                slot: d,
+                class,
+                bits,
+            }]
+            .into(),
+            s: s.into(),
+        });
+        Ok(d)
+    }
+
+    /// The registers of a vector, with the bits each contributes.
+    pub(super) fn parts(&mut self, parts: &[Operand]) -> Decoded<Vec<Part>> {
+        let width = parts
+            .iter()
+            .find_map(|p| self.register(p).map(|(_, c)| c))
+            .unwrap_or(Class::W(32));
+        parts
+            .iter()
+            .map(|p| {
+                let (slot, class) = match self.register(p) {
+                    Some(found) => found,
+                    None if matches!(p, Operand::Name(n, None) if n == "_") => (Slot::NONE, width),
+                    None => (self.source(p, width, ScalarType::B64)?, width),
+                };
+                let bits = match class {
+                    Class::W(bits) => bits,
+                    Class::D => 64,
+                    Class::Q | Class::P => return Err(String::from("a vector of this type")),
+                };
+                Ok(Part { slot, class, bits })
+            })
+            .collect()
+    }
+
+    /// The address of a variable or function.
+    pub(super) fn address_constant(
+        &mut self,
+        name: &str,
+        offset: i64,
+        class: Class,
+    ) -> Decoded<Slot> {
+        let wide = class == Class::D;
+        let binding = self
+            .binding(name)
+            .ok_or_else(|| format!("`{name}`, which is not declared"))?;
+        match binding {
+            Binding::Shared(DYNAMIC_SHARED) => Ok(self.constants.dynamic(wide, offset)),
+            Binding::Shared(at) => Ok(self.number(i64::from(at) + offset, wide)),
+            Binding::Global { index, .. } if wide => Ok(self.constants.symbol(index, offset)),
+            Binding::Function(index) if wide => Ok(self.constants.d(FUNCTION_BASE + index as u64)),
+            Binding::EntryParam(at) => Ok(self.number(i64::from(at) + offset, wide)),
+            Binding::Frame { offset: at, .. } => {
+                let d = self.temporary(class);
+                self.emit(Op::FrameAddress {
+                    d,
+                    wide,
+                    offset: (i64::from(at) + offset) as u32,
+                });
+                Ok(d)
+            }
+            _ => Err(format!("the address of `{name}` in this place")),
+        }
+    }
+
+    fn number(&mut self, value: i64, wide: bool) -> Slot {
+        if wide {
+            self.constants.d(value as u64)
+        } else {
+            self.constants.w(value as u32)
+        }
+    }
+
+    /// A destination row of the class asked for, with what has to be emitted
+    /// behind the operation when the register is of another class.
+    pub(super) fn destination(
+        &mut self,
+        operand: &Operand,
+        class: Class,
+    ) -> Decoded<(Slot, Option<Op>)> {
+        if matches!(operand, Operand::Name(n, None) if n == "_") {
+            return Ok((self.temporary(class), None));
+        }
+        if let Operand::Vector(parts) = operand {
+            let d = self.parts(parts)?;
+            let slot = self.temporary(class);
+            let bits = if class == Class::D { 64 } else { 32 };
+            let s = [Part { slot, class, bits }];
+            return Ok((
+                slot,
+                Some(Op::Pack {
+                    d: d.into(),
+                    s: s.into(),
+                }),
+            ));
+        }
+        let (slot, has) = self
+            .register(operand)
+            .ok_or("a destination that is not a register")?;
+        match (has, class) {
+            (Class::W(_), Class::W(_))
+            | (Class::D, Class::D)
+            | (Class::P, Class::P)
+            | (Class::Q, Class::Q) => Ok((slot, None)),
+            (Class::D, Class::W(_)) => {
+                let t = self.temporary(class);
+                let zero = self.constants.w(0);
+                let low = Part {
+                    slot: t,
+                    class: Class::W(32),
+                    bits: 32,
+                };
+                let high = Part {
+                    slot: zero,
+                    class: Class::W(32),
+                    bits: 32,
+                };
+                let d = Part {
+                    slot,
+                    class: Class::D,
+                    bits: 64,
+                };
+                Ok((
+                    t,
+                    Some(Op::Pack {
+                        d: [d].into(),
+                        s: [low, high].into(),
+                    }),
+                ))
+            }
+            _ => Err(String::from("a destination of the wrong kind")),
+        }
+    }
+
+    /// Class of a type modifier.
+    pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<Class> {
+        class_of(ty).ok_or_else(|| String::from("an opaque type"))
+    }
+}
+
+/// A special register and whether it is 64 bits wide (PTX ISA, "Special Registers").
+pub(super) fn special(name: &str, component: Option<&str>) -> Option<(Special, bool)> {
+    let axis = match component {
+        None => 3,
+        Some("x") => 0,
+        Some("y") => 1,
+        Some("z") => 2,
+        Some(_) => return None,
+    };
+    let vector = |f: fn(u8) -> Special| (axis < 3).then(|| (f(axis), false));
+    Some(match name {
+        "%tid" => return vector(Special::Tid),
+        "%ntid" => return vector(Special::Ntid),
+        "%ctaid" => return vector(Special::Ctaid),
+        "%nctaid" => return vector(Special::Nctaid),
+        "%clusterid" => return vector(Special::ClusterId),
+        "%nclusterid" => return vector(Special::NClusterId),
+        "%cluster_ctaid" => return vector(Special::ClusterCtaId),
+        "%cluster_nctaid" => return vector(Special::ClusterNCtaId),
+        "%cluster_ctarank" => (Special::ClusterCtaRank, false),
+        "%cluster_nctarank" => (Special::ClusterNCtaRank, false),
+        "%is_explicit_cluster" => (Special::IsExplicitCluster, false),
+        "%laneid" => (Special::LaneId, false),
+        "%warpid" => (Special::WarpId, false),
+        "%nwarpid" => (Special::NWarpId, false),
+        "%smid" => (Special::SmId, false),
+        "%nsmid" => (Special::NSmId, false),
+        "%gridid" => (Special::GridId, true),
+        "%lanemask_eq" => (Special::LaneMaskEq, false),
+        "%lanemask_le" => (Special::LaneMaskLe, false),
+        "%lanemask_lt" => (Special::LaneMaskLt, false),
+        "%lanemask_ge" => (Special::LaneMaskGe, false),
+        "%lanemask_gt" => (Special::LaneMaskGt, false),
+        "%clock" => (Special::Clock, false),
+        "%clock_hi" => (Special::ClockHi, false),
+        "%clock64" => (Special::Clock64, true),
+        "%globaltimer" => (Special::GlobalTimer, true),
+        "%globaltimer_lo" => (Special::GlobalTimerLo, false),
+        "%globaltimer_hi" => (Special::GlobalTimerHi, false),
+        // Shared memory that the system reserves: none here.
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap"
+        | "%reserved_smem_offset_0"
+        | "%reserved_smem_offset_1" => (Special::ReservedShared, false),
+        "%aggr_smem_size" => (Special::TotalSharedSize, false),
+        "%dynamic_smem_size" => (Special::DynamicSharedSize, false),
+        "%total_smem_size" => (Special::TotalSharedSize, false),
+        "%current_graph_exec" => (Special::CurrentGraphExec, true),
+        _ => {
+            if let Some(n) = name.strip_prefix("%envreg") {
+                return Some((Special::EnvReg(n.parse().ok().filter(|n| *n < 32)?), false));
+            }
+            if let Some(n) = name.strip_prefix("%pm") {
+                let (n, wide) = match n.strip_suffix("_64") {
+                    Some(n) => (n, true),
+                    None => (n, false),
+                };
+                return n
+                    .parse::<u8>()
+                    .ok()
+                    .filter(|n| *n < 8)
+                    .map(|_| (Special::Pm, wide));
+            }
+            return None;
+        }
+    })
+}

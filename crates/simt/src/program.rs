@@ -1,0 +1,158 @@
+//! A kernel made ready to run: decoded code with everything that it refers to.
+
+use super::alu::{Row32, Row64};
+use super::ids::Site;
+use super::op::{AtomicOp, Instr, MemoryOp};
+use ptx::ast::ScalarType;
+use ptx::source::SourceLine;
+
+/// A kernel and the device functions that it can reach, decoded.
+///
+/// A program is immutable and independent of any device: addresses of global
+/// variables are filled in when it is launched.
+#[derive(Debug)]
+pub struct Program {
+    /// The kernel's name as in the PTX (mangled).
+    pub entry: String,
+    /// All code; the kernel starts at `functions[0].start`.
+    pub code: Vec<Instr>,
+    /// The kernel first.
+    pub functions: Vec<FunctionInfo>,
+    /// What a finding can point at, indexed by [`Site`].
+    pub sites: Vec<SiteInfo>,
+    /// The kernel's parameters in order.
+    pub params: Vec<ParamInfo>,
+    /// Bytes of all parameters with their padding.
+    pub param_bytes: u32,
+    /// Bytes of statically declared shared memory; dynamic shared memory follows.
+    pub shared_bytes: u32,
+    /// Shared variables, for naming addresses.
+    pub shared: Vec<SharedVariable>,
+    /// Variables in global and constant memory.
+    pub globals: Vec<GlobalVariable>,
+    /// Loads and stores.
+    pub memory_ops: Vec<MemoryOp>,
+    /// Atomics and reductions.
+    pub atomic_ops: Vec<AtomicOp>,
+    /// Meeting points, see [`super::lower::points`].
+    pub points: u32,
+    /// `.reqntid`, where declared.
+    pub required_block: Option<[u32; 3]>,
+    /// `.maxntid` as a number of threads, where declared.
+    pub max_threads: Option<u64>,
+    /// Architecture number of `.target` (90 for `sm_90`), 0 where unknown.
+    pub target: u32,
+    /// What static analysis says.
+    pub facts: super::lower::facts::Facts,
+    pub(super) rows_w: usize,
+    pub(super) rows_d: usize,
+    pub(super) preds: usize,
+    pub(super) const_w: Vec<Row32>,
+    pub(super) const_d: Vec<Row64>,
+    pub(super) relocations: Vec<Relocation>,
+}
+
+impl Program {
+    /// What is known of an instruction.
+    pub fn site(&self, site: Site) -> &SiteInfo {
+        &self.sites[site.0 as usize]
+    }
+}
+
+/// A constant row that holds a variable's address.
+#[derive(Clone, Copy, Debug)]
+pub struct Relocation {
+    pub(super) row: usize,
+    pub(super) symbol: usize,
+    pub(super) addend: i64,
+}
+
+/// An instruction, for people.
+#[derive(Clone, Debug, Default)]
+pub struct SiteInfo {
+    /// The instruction as in the PTX, white space folded.
+    pub text: String,
+    /// Line in the PTX, from 1.
+    pub ptx_line: u32,
+    /// Source lines, innermost inlined call first; empty where the PTX has no `.loc`.
+    pub lines: Vec<SourceLine>,
+    /// The call of the function that it is in, if there is only one in the program.
+    pub caller: Option<Site>,
+    /// What racetrap does not implement of it.
+    pub missing: Option<String>,
+}
+
+/// A kernel parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamInfo {
+    /// Name in the PTX (`_Z4scanPi_param_0`).
+    pub name: String,
+    /// Element type.
+    pub ty: ScalarType,
+    /// Array elements (structs are arrays of `.b8`); 1 for scalars.
+    pub count: u64,
+    /// Offset in the parameter block, bytes.
+    pub offset: u32,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Declared with `.ptr`.
+    pub declared_pointer: bool,
+}
+
+/// A shared variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SharedVariable {
+    /// Name in the PTX.
+    pub name: String,
+    /// Offset in the block's window, bytes.
+    pub offset: u32,
+    /// Size in bytes; `None` for the dynamic part.
+    pub bytes: Option<u32>,
+}
+
+/// A variable in global or constant memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GlobalVariable {
+    /// Name in the PTX.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// In constant memory.
+    pub constant: bool,
+    /// Initial bytes (zero where nothing is said, PTX ISA, "Initializers").
+    pub init: Vec<u8>,
+    /// Addresses in the initialiser: offset, what, added bytes.
+    pub addresses: Vec<(u64, Target, i64)>,
+}
+
+/// What an address in an initialiser refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Index into [`Program::globals`].
+    Variable(usize),
+    /// Index into [`Program::functions`].
+    Function(usize),
+}
+
+/// A function of the program.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionInfo {
+    /// Name in the PTX.
+    pub name: String,
+    /// Index of its first instruction.
+    pub start: u32,
+    /// Bytes of its frame: local variables and parameters.
+    pub frame: u32,
+    /// Parameters in order.
+    pub params: Vec<super::op::Carried>,
+    /// Results in order.
+    pub results: Vec<super::op::Carried>,
+    /// Whether it can call itself: its registers are then saved around calls.
+    pub recursive: bool,
+    /// Register rows that belong to it: first and one past the last of W, D and P.
+    pub rows: [(u32, u32); 3],
+}
