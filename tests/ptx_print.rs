@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::Command;
 
 use proptest::prelude::*;
-use ptx;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
