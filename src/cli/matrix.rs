@@ -1,6 +1,5 @@
 //! `racetrap matrix`: which detector sees which bug.
 
-use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
 use catalog::load::{Catalog, Entry};
@@ -9,6 +8,7 @@ use catalog::trial::Settings;
 use clap::{Args, ValueEnum};
 use evidence::Evidence;
 use evidence::matrix::{Matrix, markdown, terminal};
+use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
 

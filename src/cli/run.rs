@@ -1,7 +1,6 @@
 //! `racetrap run`, `list` and `replay`: the catalogue.
 
 use super::choice::choice;
-use super::failure::Failure;
 use super::progress::Progress as Live;
 use anstyle::Style;
 use catalog::error::RENEW;
@@ -10,6 +9,7 @@ use catalog::runner::{self, Progress, Trials};
 use catalog::token::{self, TokenError};
 use catalog::trial::{self, Settings, Trial};
 use clap::Args;
+use report::Failure;
 use report::exit;
 use report::{Format, Report, render, terminal};
 use simt::ScheduleSpec;
