@@ -10,12 +10,11 @@ mod dev;
 mod diff;
 mod doctor;
 mod explain;
-mod failure;
 mod mutate;
 mod progress;
 mod run;
 
-pub use failure::Failure;
+use report::Failure;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use report::exit;

@@ -1,10 +1,10 @@
 //! `racetrap dev evidence merge`: what a GPU run left behind, put together.
 
-use crate::cli::failure::Failure;
 use crate::cli::run::Where;
 use clap::{Args, Subcommand};
 use evidence::Evidence;
 use evidence::merge::{MergeError, merge};
+use report::Failure;
 use report::Verdict;
 use report::exit;
 use std::path::PathBuf;

@@ -1,6 +1,5 @@
 //! `racetrap dev matrix`: which detector sees which bug.
 
-use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::run::Where;
 use catalog::case_result::Settings;
@@ -9,6 +8,7 @@ use catalog::runner::{self, CaseResults};
 use clap::{Args, ValueEnum};
 use evidence::Evidence;
 use evidence::matrix::{Matrix, markdown, terminal};
+use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
 

@@ -7,8 +7,8 @@ pub mod judge;
 pub mod matrix;
 pub mod renew;
 
-use super::Failure;
 use clap::{Args, Subcommand};
+use report::Failure;
 
 /// Options of `racetrap dev`.
 #[derive(Args, Debug)]

@@ -1,7 +1,6 @@
 //! `racetrap dev renew`: for those who change the catalogue, the evidence or the command line.
 
 use super::matrix::{live, newest};
-use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use catalog::load::Catalog;
 use catalog::renew::{RenewError, renew};
@@ -9,6 +8,7 @@ use claims::{claim, show};
 use clap::Args;
 use evidence::matrix::{markdown, totals_markdown};
 use mutate::render::json as mutants;
+use report::Failure;
 use report::exit;
 use report::json;
 use std::path::{Path, PathBuf};
