@@ -11,6 +11,7 @@ pub mod across;
 pub mod annotation;
 pub mod arguments;
 pub mod case;
+pub mod case_result;
 pub mod check;
 pub mod compare;
 pub mod compiled;
@@ -25,7 +26,6 @@ pub mod gpu;
 pub mod host;
 pub mod load;
 pub mod locate;
-pub mod machine;
 pub mod native;
 pub mod oracle;
 pub mod pinned;
@@ -35,21 +35,7 @@ pub mod refused;
 pub mod renew;
 pub mod runner;
 pub mod shrink;
+pub mod simulate;
 pub mod token;
 pub mod tree;
-pub mod trial;
 pub mod values;
-
-/// The candidate that a misspelt word most resembles, if one is close enough to suggest.
-pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| {
-            (
-                strsim::normalized_damerau_levenshtein(word, candidate),
-                candidate,
-            )
-        })
-        .filter(|(similarity, _)| *similarity >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}

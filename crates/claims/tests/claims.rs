@@ -2,10 +2,10 @@
 
 extern crate racetrap_claims as claims;
 
+use catalog::case_result::Settings;
 use catalog::load::Catalog;
 use catalog::runner;
 use catalog::tree::Tree;
-use catalog::trial::Settings;
 use claims::claim::claims;
 use claims::decide::to_try;
 use claims::time::Times;
