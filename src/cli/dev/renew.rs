@@ -5,7 +5,7 @@ use crate::cli::progress::Progress;
 use catalog::load::Catalog;
 use catalog::renew::{RenewError, renew};
 use claims::{claim, show};
-use clap::Args;
+use clap::{Args, Parser};
 use evidence::matrix::{Matrix, markdown, totals_markdown};
 use mutate::render::json as mutants;
 use report::Failure;
@@ -72,6 +72,22 @@ fn claims_tables(catalog: &Catalog, readme: &str) -> Result<(String, Option<Stri
     ))
 }
 
+/// The README's picture of a finding: what `racetrap check` prints in colour about a kernel of the tests, as SVG.
+/// Runs in racetrap's own folder, because the picture shows the path.
+fn picture() -> Result<String, Failure> {
+    let arguments = ["racetrap", "check", PICTURED, "--entry", "reverse"];
+    let cli = crate::cli::Cli::try_parse_from(arguments)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let (text, _) = crate::cli::command(&cli.command, true)?;
+    let finding = text.find("error").map_or(text.as_str(), |at| {
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        &text[start..]
+    });
+    // The first finding is enough.
+    let end = finding.find("\n\n").unwrap_or(finding.len());
+    Ok(anstyle_svg::Term::new().render_svg(&finding[..end]))
+}
+
 /// A text with what stands between two marks replaced.
 fn between(text: &str, begin: &str, end: &str, new: &str) -> Option<String> {
     let (before, rest) = text.split_once(begin)?;
@@ -79,6 +95,8 @@ fn between(text: &str, begin: &str, end: &str, new: &str) -> Option<String> {
     Some(format!("{before}{begin}\n{new}{end}{after}"))
 }
 
+const PICTURE: &str = "docs/finding.svg";
+const PICTURED: &str = "tests/cli/kernels.ptx";
 const REFERENCE: &str = "docs/cli.md";
 const CLAIMS_FOLDER: &str = "cases/claims";
 const CLAIMS: &str = "docs/claims.md";
@@ -108,6 +126,9 @@ pub fn renew_all(args: &RenewArgs) -> Result<(String, u8), Failure> {
         if own || of_claims {
             write(root, name, &text, &mut written)?;
         }
+    }
+    if own && root == Path::new(".") && root.join(PICTURED).is_file() {
+        write(root, PICTURE, &picture()?, &mut written)?;
     }
     let progress = Progress::spinner(true);
     let renewed = renew(root, *all, crate::cli::check::jobs(None), &|file| {
@@ -191,7 +212,7 @@ fn write(root: &Path, name: &str, text: &str, written: &mut Vec<String>) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::{CLAIMS, README, TABLE, claims_tables, generated, tables};
+    use super::{CLAIMS, PICTURE, README, TABLE, claims_tables, generated, picture, tables};
     use catalog::load::Catalog;
     use std::path::Path;
 
@@ -227,6 +248,14 @@ mod tests {
                 "{name} is stale; renew it with `cargo run -- dev renew`"
             );
         }
+    }
+
+    #[test]
+    fn the_picture_is_current() {
+        assert!(
+            committed(PICTURE) == picture().unwrap(),
+            "{PICTURE} is stale; renew it with `cargo run -- dev renew`"
+        );
     }
 
     #[test]
