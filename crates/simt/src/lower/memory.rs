@@ -380,9 +380,9 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
 fn atom_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
     use AtomicOperation::*;
     use ScalarType::*;
-    match (operation, ty) {
-        (Add | Min | Max, F16 | F16x2 | Bf16 | Bf16x2) => return half_function(operation, ty),
-        _ => {}
+    let half = matches!(ty, F16 | F16x2 | Bf16 | Bf16x2);
+    if half && matches!(operation, Add | Min | Max) {
+        return half_function(operation, ty);
     }
     Some(match (operation, ty) {
         (Exch, B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64 | B128) => AtomFn::Exch,
