@@ -4,7 +4,7 @@
 //! "yes" may be an overestimate. Flow through registers is followed without
 //! regard to order; flow through memory by state space.
 
-use super::reads::{Row, Use, rows};
+use super::def_use::{Row, Use, rows};
 use crate::observer::{FenceOrder, Order};
 use crate::op::*;
 use crate::program::Program;
@@ -35,7 +35,7 @@ pub struct Facts {
     /// Whether such a value may reach memory.
     pub order_in_results: bool,
     /// Whether a strong load may return something else than the last value.
-    pub older_values: bool,
+    pub stale_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
     pub control_only: Arc<[bool]>,
 }
@@ -170,7 +170,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         see(a.space, a.element, true, !a.used && commutative(a));
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
-    facts.older_values = program.memory_ops.iter().any(|m| {
+    facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
         !m.store && between && m.order.is_strong()

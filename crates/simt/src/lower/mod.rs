@@ -9,13 +9,13 @@
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
 
+pub mod barrier_postdominators;
 pub mod control;
+pub mod def_use;
 pub mod facts;
 pub mod instruction;
 pub mod memory;
 pub mod operand;
-pub mod points;
-pub mod reads;
 pub mod scope;
 pub mod speculated;
 pub mod symbols;
@@ -136,6 +136,7 @@ impl<'m> Lowering<'m> {
             definitions,
             program: Program {
                 entry: String::new(),
+                module: 0,
                 code: Vec::new(),
                 functions: Vec::new(),
                 sites: Vec::new(),
@@ -261,8 +262,8 @@ impl<'m> Lowering<'m> {
     fn link(&mut self) {
         let mut bodies = std::mem::take(&mut self.bodies);
         speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
-        let recursive = points::recursive(&bodies);
-        self.program.points = points::insert(&mut bodies);
+        let recursive = barrier_postdominators::recursive(&bodies);
+        self.program.points = barrier_postdominators::insert(&mut bodies);
         for ((body, info), recursive) in bodies
             .into_iter()
             .zip(&mut self.program.functions)
