@@ -13,7 +13,7 @@
 
 use ptx::parser::parse;
 use racetrap_detect::Detectors;
-use simt::observer::{Blind, Observer};
+use simt::observer::{NullObserver, Observer};
 use simt::*;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl Row {
     fn round(&mut self) {
         let lockstep = ScheduleSpec::Lockstep;
         let (races, steps) = self.setup.run(&lockstep, Detectors::new(false));
-        let (plain, _) = self.setup.run(&lockstep, Blind);
+        let (plain, _) = self.setup.run(&lockstep, NullObserver);
         (self.plain, self.races) = (self.plain.min(plain), self.races.min(races));
         self.steps = steps;
     }
@@ -147,7 +147,7 @@ fn class(instruction: &str) -> Setup {
          cvt.rn.f32.f64 %f22, %d0;\nst.global.f32 [%rd22], %f22;\nret;\n}}\n"
     );
     let (grid, block) = (Dim3::linear(8), Dim3::linear(256));
-    Setup::new(&ptx, grid, block, &[8 * 256, 0], &[(1, 50)])
+    Setup::new(&ptx, grid, block, &[8 * 256, 0], &[(1, 10)])
 }
 
 /// Name and text of the classes.
@@ -294,9 +294,9 @@ fn main() {
         .filter(|(name, _)| is_wanted(name))
         .map(|(name, setup)| Row::new(name, setup))
         .collect();
-    for round in 0..15 {
+    for round in 0..90 {
         classes.iter_mut().for_each(Row::round);
-        if round % 3 == 0 {
+        if round % 15 == 0 {
             whole.iter_mut().for_each(Row::round);
         }
     }

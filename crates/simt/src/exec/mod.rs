@@ -26,6 +26,7 @@ use super::program::Program;
 use super::state::*;
 use super::stop::Stop;
 use super::weak_memory::StoreHistory;
+use super::wide::{Work, at_best};
 use std::sync::Mutex;
 
 /// Why a split stopped running.
@@ -139,7 +140,7 @@ impl<'a, O: Observer> Core<'a, O> {
         quantum: Quantum,
     ) -> Result<Yield, Stop> {
         let rest = match block.poison {
-            None => match self.run_as::<false>(block, w, s, quantum)? {
+            None => match at_best(Run(self, block, w, s, quantum))? {
                 Yield::Poisoned(rest) => rest,
                 ran => return Ok(ran),
             },
@@ -149,6 +150,7 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// The loop, with what follows undefined values compiled in or left out.
+    #[inline(always)]
     fn run_as<const TRACK_POISON: bool>(
         &mut self,
         block: &mut Block,
@@ -503,6 +505,18 @@ impl<'a, O: Observer> Core<'a, O> {
         } else {
             lanes_of(active).for_each(|l| warp.w[d.0 as usize][l] = value as u32);
         }
+    }
+}
+
+/// The loop as work for [`at_best`].
+struct Run<'r, 'a, O: Observer>(&'r mut Core<'a, O>, &'r mut Block, usize, usize, Quantum);
+
+impl<O: Observer> Work for Run<'_, '_, O> {
+    type Output = Result<Yield, Stop>;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Result<Yield, Stop> {
+        let Run(core, block, w, s, quantum) = self;
+        core.run_as::<false>(block, w, s, quantum)
     }
 }
 
