@@ -9,12 +9,14 @@ mod alu;
 mod atomic;
 mod barrier;
 mod call;
+pub(crate) mod inline;
 mod memory;
 pub(crate) mod poison;
 mod special;
 mod system;
 mod warp;
 mod weak_memory;
+mod whole_row;
 
 use super::alu::{Row32, Row64};
 use super::ids::*;
@@ -146,12 +148,12 @@ impl<'a, O: Observer> Core<'a, O> {
             },
             Some(_) => quantum,
         };
-        self.run_as::<true>(block, w, s, rest)
+        self.run_as::<true, false>(block, w, s, rest)
     }
 
     /// The loop, with what follows undefined values compiled in or left out.
     #[inline(always)]
-    fn run_as<const TRACK_POISON: bool>(
+    fn run_as<const TRACK_POISON: bool, const FMA: bool>(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -193,6 +195,14 @@ impl<'a, O: Observer> Core<'a, O> {
                 self.follow(block, w, s, pc, mask, active);
             }
             let warp = &mut block.warps[w];
+            if i.inline != Inline::No && (FMA || i.inline != Inline::FmaF32) {
+                if active != 0 {
+                    let pools = (self.const_w, self.const_d);
+                    inline::perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
+                }
+                pc += 1;
+                continue;
+            }
             match &i.op {
                 Op::Alu { f, d, s } => {
                     if active != 0 {
@@ -225,7 +235,9 @@ impl<'a, O: Observer> Core<'a, O> {
                             }
                             visible -= u32::from(visible != u32::MAX);
                         }
-                        self.memory(block, w, s, op, active, dead, i.site);
+                        if active != Mask::MAX || !self.whole_row(block, w, op, dead, i.site) {
+                            self.memory(block, w, s, op, active, dead, i.site);
+                        }
                     }
                     pc += 1;
                 }
@@ -516,7 +528,7 @@ impl<O: Observer> Work for Run<'_, '_, O> {
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Result<Yield, Stop> {
         let Run(core, block, w, s, quantum) = self;
-        core.run_as::<false>(block, w, s, quantum)
+        core.run_as::<false, FMA>(block, w, s, quantum)
     }
 }
 
