@@ -201,6 +201,7 @@ impl<O: Observer> Scene<O> {
             mask,
             space: does.space,
             address: &address,
+            neighbours: None,
             element: does.element,
             elements: does.elements,
             kind: does.kind,
