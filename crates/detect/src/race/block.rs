@@ -36,6 +36,8 @@ pub struct Block {
     pub threads: Vec<Thread>,
     /// Whether some thread's [`Thread::known`] is not empty.
     dirty: bool,
+    /// Whether a thread has learnt something of others by what it read, or by `fence.sc`.
+    pub communicated: bool,
     /// A thread has exited after touching memory that no barrier has ordered since.
     uncovered: bool,
     /// What those who executed `bar.arrive` published, by barrier.

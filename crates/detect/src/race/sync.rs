@@ -240,10 +240,12 @@ impl Location {
         if !op.can_acquire {
             return;
         }
+        let mut learnt = !brings.is_empty();
         if op.acquires {
             brings.acquire(id, op.wide, &mut thread.known);
             for (name, message) in &thread.pending {
                 if *name == op.name {
+                    learnt |= !message.is_empty();
                     message.acquire(id, op.wide, &mut thread.known);
                 }
             }
@@ -256,6 +258,7 @@ impl Location {
             }
         }
         if op.acquires {
+            block.communicated |= learnt;
             block.learnt();
         }
     }
@@ -334,6 +337,7 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
         thread.release.set(wide, snapshot);
     }
     if learnt {
+        block.communicated = true;
         block.learnt();
     }
     if order != FenceOrder::Acquire {

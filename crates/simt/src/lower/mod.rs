@@ -4,12 +4,14 @@
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
 //! points inserted by [`points`], loads whose value some lanes drop found by
-//! [`speculated`], static facts gathered by [`facts`].
+//! [`speculated`], static facts gathered by [`facts`],
+//! what order-dependent values reach told by [`dependence`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
 
 pub mod control;
+pub mod dependence;
 pub mod facts;
 pub mod instruction;
 pub mod memory;
