@@ -7,7 +7,7 @@
 use detect::Detectors;
 use divan::Bencher;
 use ptx::parser::parse;
-use simt::observer::{Blind, Observer};
+use simt::observer::{NullObserver, Observer};
 use simt::*;
 
 /// A kernel with its input.
@@ -114,7 +114,7 @@ macro_rules! kernel {
 
             #[divan::bench(args = [1, 2])]
             fn plain(bencher: Bencher, cores: usize) {
-                run(bencher, $setup, cores, || Blind);
+                run(bencher, $setup, cores, || NullObserver);
             }
 
             #[divan::bench(args = [1, 2])]

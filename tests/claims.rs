@@ -1,9 +1,9 @@
 //! Claims: each is decided as its file says, and what makes no sense is told.
 
+use catalog::case_result::Settings;
 use catalog::load::Catalog;
 use catalog::runner;
 use catalog::tree::Tree;
-use catalog::trial::Settings;
 use claims::claim::claims;
 use claims::decide::to_try;
 use claims::time::Times;

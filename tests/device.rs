@@ -13,9 +13,9 @@
 //! | `RACETRAP_TOOL=NAME` | the tool that this process runs under |
 //! | `RACETRAP_RECEIPT=FILE` | where to write the receipt then |
 
+use catalog::case_result;
 use catalog::load::{Catalog, Entry};
 use catalog::native::{self, Settings};
-use catalog::trial;
 use device::client::Client;
 use device::job::DeviceInfo;
 use device::receipt::Receipt;
@@ -137,7 +137,7 @@ fn on_gpu(setting: &Setting, entry: &Entry, device: &DeviceInfo) -> Result<(), F
 }
 
 fn on_simulator(setting: &Setting, entry: &Entry) -> Result<(), Failed> {
-    let trial = trial::run(&setting.catalog, entry, &trial::Settings::default());
+    let trial = case_result::run(&setting.catalog, entry, &case_result::Settings::default());
     let text = format!(
         "{}: {} on the simulator: {}",
         entry.id,

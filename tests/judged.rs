@@ -17,7 +17,7 @@
 
 use catalog::annotation::{Fault, Home, Tag, parse};
 use catalog::expect::Expected;
-use catalog::machine::{Seen, SeenEnd};
+use catalog::simulate::{LocatedEnd, LocatedFinding};
 use clap::Parser;
 use detect::rules::{Level, Rule};
 use racetrap::cli::check::{CheckArgs, Checked, Found, check};
@@ -91,8 +91,8 @@ impl Kernel {
     }
 
     /// A finding's places as lines of this kernel's file.
-    fn seen(&self, found: &Found) -> Seen {
-        let ends = found.ends.iter().map(|(action, lines)| SeenEnd {
+    fn seen(&self, found: &Found) -> LocatedFinding {
+        let ends = found.ends.iter().map(|(action, lines)| LocatedEnd {
             home: Home::Kernel,
             action: *action,
             lines: lines
@@ -101,7 +101,7 @@ impl Kernel {
                 .map(|l| l.line)
                 .collect(),
         });
-        Seen {
+        LocatedFinding {
             rule: found.rule,
             ends: ends.collect(),
         }

@@ -10,7 +10,7 @@ use mutate::{Change, Kind, Mutant, Unit, mutants, mutated};
 use proptest::prelude::*;
 use ptx::ast::{Instruction, Item, Module, Stmt};
 use ptx::{parse, print};
-use simt::observer::Blind;
+use simt::observer::NullObserver;
 use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, launch};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -252,7 +252,7 @@ fn left(module: &Module, source: &str, memory: &[u8]) -> Vec<u8> {
         &schedule,
         &limits,
         1,
-        &mut Blind,
+        &mut NullObserver,
     )
     .unwrap();
     device.read(at, memory.len() as u64).unwrap()

@@ -328,7 +328,7 @@ fn a_tool_gets_few_runs_and_no_shrinking() {
 #[test]
 fn the_largest_ptx_that_the_gpu_can_run_is_chosen() {
     use catalog::gpu::ptx;
-    use catalog::machine::Prepared;
+    use catalog::simulate::Prepared;
     let catalog = Catalog::embedded().unwrap();
     let entry = catalog.find("vector/add").unwrap();
     let prepared = Prepared::new(&catalog, entry).unwrap();

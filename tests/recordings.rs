@@ -3,7 +3,7 @@
 use catalog::load::Catalog;
 use evidence::sanitizer::recording::without_folders;
 use evidence::sanitizer::{
-    Judgement, Kind, Record, Recording, Severity, Tool, Trouble, judge, log, xml,
+    Judgement, Kind, Record, Recording, Severity, Tool, ToolError, judge, log, xml,
 };
 use evidence::{Detector, Evidence, Observation};
 use report::Verdict;
@@ -104,7 +104,7 @@ fn shown(records: &[Record]) -> String {
     out
 }
 
-fn verdict(judged: &Result<Judgement, Trouble>) -> String {
+fn verdict(judged: &Result<Judgement, ToolError>) -> String {
     match judged {
         Ok(judgement) => {
             let mut out = format!("{}\n", judgement.verdict.name());
@@ -173,7 +173,7 @@ fn cut_recordings_are_inconclusive() {
             };
             let judged = judge(tool, entry, &shorter);
             assert!(
-                matches!(judged, Err(Trouble::BadRecords { .. })),
+                matches!(judged, Err(ToolError::BadRecords { .. })),
                 "{tool} {case} {part}: {judged:?}"
             );
             cut += 1;
@@ -186,7 +186,7 @@ fn cut_recordings_are_inconclusive() {
         let judged = judge(tool, entry, &shorter);
         // What is left of the summary's line is no line of a report.
         assert!(
-            matches!(judged, Err(Trouble::Complaint { .. })),
+            matches!(judged, Err(ToolError::Complaint { .. })),
             "{tool} {case}: {judged:?}"
         );
         let lines: Vec<&str> = log.lines().collect();
@@ -196,7 +196,7 @@ fn cut_recordings_are_inconclusive() {
         };
         let judged = judge(tool, entry, &shorter);
         assert!(
-            matches!(judged, Err(Trouble::NoSummary { .. })),
+            matches!(judged, Err(ToolError::NoSummary { .. })),
             "{tool} {case}: {judged:?}"
         );
     }
@@ -223,7 +223,7 @@ fn a_record_less_is_inconclusive() {
         };
         let judged = judge(tool, entry, &less);
         assert!(
-            matches!(judged, Err(Trouble::CountDiffers { .. })),
+            matches!(judged, Err(ToolError::CountDiffers { .. })),
             "{tool} {case}: {judged:?}"
         );
     }

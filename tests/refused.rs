@@ -1,10 +1,10 @@
 //! Kernels that the compiler must refuse: what it said when it was pinned is what the case expects, on the lines that the
 //! kernel tags; and the mistakes that such a case can have. Whether a compiler still says it is `tests/pinned_ptx.rs`'s question.
 
+use catalog::case_result::{self, Settings};
 use catalog::load::Catalog;
 use catalog::refused::Diagnostics;
 use catalog::tree::Tree;
-use catalog::trial::{self, Settings};
 use insta::assert_snapshot;
 use report::Verdict;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn the_compiler_said_what_it_must() {
     let refused = catalog.cases.iter().filter(|e| e.case.refusal().is_some());
     let mut tried = 0;
     for entry in refused {
-        let trial = trial::run(&catalog, entry, &Settings::default());
+        let trial = case_result::run(&catalog, entry, &Settings::default());
         assert_eq!(
             trial.verdict,
             Verdict::Caught,
@@ -173,7 +173,7 @@ fn what_the_compiler_said_is_pinned() {
         tree.files.insert(of.file.clone(), text.into());
         let catalog = Catalog::without_ptx(tree, Path::new("somewhere")).unwrap();
         let entry = catalog.find("fill/refused").unwrap();
-        let trial = trial::run(&catalog, entry, &Settings::default());
+        let trial = case_result::run(&catalog, entry, &Settings::default());
         format!(
             "{} ({}): {}",
             trial.verdict.name(),

@@ -1,7 +1,7 @@
 //! Small kernels through the simulator, from PTX text to results in memory.
 
 use ptx::parser::parse;
-use simt::observer::Blind;
+use simt::observer::NullObserver;
 use simt::*;
 
 struct Run {
@@ -82,7 +82,7 @@ impl Run {
             &schedule,
             &self.limits,
             2,
-            &mut Blind,
+            &mut NullObserver,
         )
     }
 }

@@ -3,7 +3,7 @@
 //! rest of the simulator.
 
 use ptx::parser::parse;
-use simt::observer::Blind;
+use simt::observer::NullObserver;
 use simt::*;
 
 /// Runs `body` in each lane of one warp, with its lane number in `%r0` and as a
@@ -55,7 +55,7 @@ fn run(body: &str) -> Vec<u64> {
         &schedule,
         &Limits::default(),
         1,
-        &mut Blind,
+        &mut NullObserver,
     )
     .unwrap_or_else(|e| panic!("{body}: {e:?}"));
     let bytes = device.read(out, 256).unwrap();

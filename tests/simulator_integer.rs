@@ -3,7 +3,7 @@
 //! the rest of the simulator.
 
 use ptx::parser::parse;
-use simt::observer::Blind;
+use simt::observer::NullObserver;
 use simt::*;
 
 /// Runs `body` in each lane of one warp, with its lane number in `%r0`, and gives
@@ -54,7 +54,7 @@ fn run(body: &str) -> Vec<u32> {
         &schedule,
         &Limits::default(),
         1,
-        &mut Blind,
+        &mut NullObserver,
     )
     .unwrap_or_else(|e| panic!("{body}: {e:?}"));
     let bytes = device.read(out, 128).unwrap();

@@ -10,7 +10,7 @@ use catalog::load::{Catalog, Entry};
 use clap::Args;
 use evidence::sanitizer::judge::{Report, expectation, is_endless, verdict};
 use evidence::sanitizer::recording::{Run, read_if_there};
-use evidence::sanitizer::{Judgement, Recording, Tool, Trouble, judge as decide, log};
+use evidence::sanitizer::{Judgement, Recording, Tool, ToolError, judge as decide, log};
 use report::exit;
 use report::{Verdict, terminal};
 use std::fmt::Write as _;
@@ -90,7 +90,7 @@ pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
 fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
     let file = |path: &Path| {
         read_if_there(path).map_err(|error| {
-            let trouble = Trouble::Unreadable {
+            let trouble = ToolError::Unreadable {
                 path: path.display().to_string(),
                 error,
             };
@@ -110,7 +110,7 @@ fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
     })
 }
 
-fn inconclusive(case: &str, tool: Tool, trouble: &Trouble) -> Failure {
+fn inconclusive(case: &str, tool: Tool, trouble: &ToolError) -> Failure {
     Failure::inconclusive(format!("inconclusive {case} under {tool}: {trouble}"))
         .help(trouble.help())
 }
@@ -120,7 +120,7 @@ fn answer(
     catalog: &Catalog,
     entry: &Entry,
     tool: Tool,
-    decided: Result<Judgement, Trouble>,
+    decided: Result<Judgement, ToolError>,
     color: bool,
 ) -> Result<(String, u8), Failure> {
     let expected = expectation(tool, &entry.case);

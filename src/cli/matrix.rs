@@ -3,9 +3,9 @@
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
+use catalog::case_result::Settings;
 use catalog::load::{Catalog, Entry};
-use catalog::runner::{self, Trials};
-use catalog::trial::Settings;
+use catalog::runner::{self, CaseResults};
 use clap::{Args, ValueEnum};
 use evidence::Evidence;
 use evidence::matrix::{Matrix, markdown, terminal};
@@ -112,7 +112,7 @@ pub fn live(
 }
 
 /// What the simulator says of cases now, with a bar while it runs.
-pub fn tried(catalog: &Catalog, cases: &[&Entry], jobs: Option<u32>) -> Trials {
+pub fn tried(catalog: &Catalog, cases: &[&Entry], jobs: Option<u32>) -> CaseResults {
     let bar = Progress::bar(cases.len(), true);
     let trials = runner::run(
         catalog,

@@ -5,9 +5,9 @@ use super::choice::choice;
 use super::failure::Failure;
 use super::progress::Progress;
 use super::run::{Where, select};
+use catalog::case_result;
 use catalog::load::{Catalog, Entry};
 use catalog::runner::parallel;
-use catalog::trial;
 use clap::Args;
 use mutate::case::{Settings, judge};
 use mutate::judged::{self, Subject};
@@ -199,11 +199,11 @@ impl MutateArgs {
 
 fn cases(args: &MutateArgs, catalog: &Catalog, correct: &[&Entry]) -> Vec<Subject> {
     let settings = Settings {
-        trial: trial::Settings {
+        trial: case_result::Settings {
             seed: args.kernel.seed,
             schedule: args.kernel.schedule.clone(),
             runs: args.runs,
-            ..trial::Settings::default()
+            ..case_result::Settings::default()
         },
         unit: args.unit(),
         only: args.only.clone(),

@@ -4,11 +4,11 @@ use super::choice::choice;
 use super::failure::Failure;
 use super::progress::Progress as Live;
 use anstyle::Style;
+use catalog::case_result::{self, CaseResult, Settings};
 use catalog::error::RENEW;
 use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
-use catalog::runner::{self, Progress, Trials};
+use catalog::runner::{self, CaseResults, Progress};
 use catalog::token::{self, TokenError};
-use catalog::trial::{self, Settings, Trial};
 use clap::Args;
 use report::exit;
 use report::{Format, Report, render, terminal};
@@ -219,11 +219,11 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
         wall: Duration::from_secs(60),
         ..Settings::default()
     };
-    let trial = trial::replay(&catalog, entry, &draw, &settings);
+    let trial = case_result::replay(&catalog, entry, &draw, &settings);
     let report = Report {
         checks: vec![trial.check()],
     };
-    let code = Trials {
+    let code = CaseResults {
         trials: vec![trial],
         seed: 0,
         time: Duration::ZERO,
@@ -257,7 +257,7 @@ fn styles(color: bool) -> (Style, Style) {
 }
 
 /// `caught  scan/warp/volatile  2 threads, 1 block …`
-fn line(trial: &Trial, width: usize, color: bool) -> String {
+fn line(trial: &CaseResult, width: usize, color: bool) -> String {
     let style = match color {
         true => terminal::verdict_style(trial.verdict, trial.ok()),
         false => Style::new(),
@@ -278,7 +278,7 @@ fn line(trial: &Trial, width: usize, color: bool) -> String {
 }
 
 /// The findings of a case and the token of its smallest counterexample, or what the compiler said.
-fn details(trial: &Trial, color: bool) -> String {
+fn details(trial: &CaseResult, color: bool) -> String {
     let mut out = String::new();
     for line in trial.refusal.iter().flat_map(|said| said.lines()) {
         let _ = writeln!(out, "{}", format!("  {line}").trim_end());
@@ -299,7 +299,7 @@ fn details(trial: &Trial, color: bool) -> String {
     out
 }
 
-fn sums(trials: &Trials, color: bool) -> String {
+fn sums(trials: &CaseResults, color: bool) -> String {
     let sums = trials.sums();
     let (bold, dim) = styles(color);
     let mut out = format!(

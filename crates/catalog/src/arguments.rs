@@ -1,7 +1,7 @@
 //! The arguments of a launch as the kernel's parameters take them: the same for every backend.
 
-use super::machine::MachineError;
 use super::plan::{PlannedLaunch, Value};
+use super::simulate::SimulateError;
 use ptx::ast::ScalarType;
 use simt::program::ParamInfo;
 
@@ -15,9 +15,12 @@ pub enum Encoded {
 }
 
 /// The arguments of a launch, one for each parameter.
-pub fn encode(planned: &PlannedLaunch, params: &[ParamInfo]) -> Result<Vec<Encoded>, MachineError> {
+pub fn encode(
+    planned: &PlannedLaunch,
+    params: &[ParamInfo],
+) -> Result<Vec<Encoded>, SimulateError> {
     if planned.args.len() != params.len() {
-        return Err(MachineError::ArgumentCount {
+        return Err(SimulateError::ArgumentCount {
             entry: planned.entry.clone(),
             wanted: params.len(),
             given: planned.args.len(),
@@ -26,7 +29,7 @@ pub fn encode(planned: &PlannedLaunch, params: &[ParamInfo]) -> Result<Vec<Encod
     let values = planned.args.iter().zip(params).enumerate();
     values
         .map(|(index, (value, param))| {
-            encoded(*value, param).ok_or_else(|| MachineError::ArgumentType {
+            encoded(*value, param).ok_or_else(|| SimulateError::ArgumentType {
                 entry: planned.entry.clone(),
                 index: index + 1,
                 given: match value {

@@ -1,9 +1,9 @@
 //! Compares what a run left in its buffers, and printed, with what the oracle says.
 
 use super::case::{Case, Oracle, Tolerance};
-use super::machine::{MachineError, Prepared};
 use super::oracle::{self, Elements, Given};
 use super::plan::{Plan, PlanError, evaluate, values};
+use super::simulate::{Prepared, SimulateError};
 use super::values::{ElementType, Number};
 use std::fmt;
 
@@ -90,7 +90,7 @@ pub enum OracleError {
     Plan(#[from] PlanError),
     /// The backend.
     #[error(transparent)]
-    Machine(#[from] MachineError),
+    Machine(#[from] SimulateError),
     /// A named oracle that has no answer for its arguments.
     #[error("the oracle `{call}` has no answer here: its arguments don't fit together")]
     NoAnswer {
@@ -123,7 +123,7 @@ pub enum OracleError {
 pub trait Left {
     /// What a buffer holds at the end, at least as far as it is compared, and for each element whether it was ever
     /// written; `true` where that is not known.
-    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), MachineError>;
+    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError>;
 
     /// What was printed.
     fn printed(&self) -> &str;

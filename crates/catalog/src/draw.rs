@@ -37,7 +37,7 @@ pub enum Inputs {
     /// 1 everywhere (or what is nearest to it in the range).
     Ones,
     /// 1, 2, 3 …, wrapping around in the range.
-    Counting,
+    Iota,
     /// Values from this seed.
     Random(u64),
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Inputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Inputs::Ones => f.write_str("ones"),
-            Inputs::Counting => f.write_str("counting"),
+            Inputs::Iota => f.write_str("iota"),
             Inputs::Random(seed) => write!(f, "random:{seed}"),
         }
     }
@@ -58,7 +58,7 @@ impl FromStr for Inputs {
     fn from_str(text: &str) -> Result<Inputs, ()> {
         match text.split_once(':') {
             None if text == "ones" => Ok(Inputs::Ones),
-            None if text == "counting" => Ok(Inputs::Counting),
+            None if text == "iota" => Ok(Inputs::Iota),
             Some(("random", seed)) => seed.parse().map(Inputs::Random).map_err(drop),
             _ => Err(()),
         }
@@ -72,7 +72,7 @@ impl Inputs {
         let one = 1.clamp(low, high.max(low));
         let offset = match self {
             Inputs::Ones => return one,
-            Inputs::Counting => (one.abs_diff(low) % span + index % span) % span,
+            Inputs::Iota => (one.abs_diff(low) % span + index % span) % span,
             Inputs::Random(seed) => {
                 let name = buffer
                     .bytes()
@@ -291,7 +291,7 @@ impl Strategy for Draws<'_> {
         let seed = below(u64::from(u32::MAX));
         let inputs = match below(7) {
             0 => Inputs::Ones,
-            1 => Inputs::Counting,
+            1 => Inputs::Iota,
             _ => Inputs::Random(seed),
         };
         let schedule = match (&self.schedule, self.run % 4) {
@@ -360,8 +360,8 @@ impl DrawTree {
         };
         let inputs: &[Inputs] = match draw.inputs {
             Inputs::Ones => &[],
-            Inputs::Counting => &[Inputs::Ones],
-            Inputs::Random(_) => &[Inputs::Ones, Inputs::Counting],
+            Inputs::Iota => &[Inputs::Ones],
+            Inputs::Random(_) => &[Inputs::Ones, Inputs::Iota],
         };
         DrawTree {
             sizes: draw
@@ -589,7 +589,7 @@ mod tests {
 
     #[test]
     fn inputs_lie_in_their_range() {
-        for inputs in [Inputs::Ones, Inputs::Counting, Inputs::Random(3)] {
+        for inputs in [Inputs::Ones, Inputs::Iota, Inputs::Random(3)] {
             assert_eq!(inputs.to_string().parse(), Ok(inputs));
             for (low, high) in [(-9, 9), (5, 7), (0, 0), (i64::MIN, i64::MAX), (-3, -2)] {
                 for index in 0..50 {
@@ -601,9 +601,7 @@ mod tests {
                 }
             }
         }
-        let counting: Vec<_> = (0..4)
-            .map(|i| Inputs::Counting.value("", i, 0, 2))
-            .collect();
+        let counting: Vec<_> = (0..4).map(|i| Inputs::Iota.value("", i, 0, 2)).collect();
         assert_eq!(counting, [1, 2, 0, 1]);
     }
 }

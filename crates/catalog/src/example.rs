@@ -45,7 +45,7 @@ impl fmt::Display for Counterexample {
         match self.inputs {
             None => {}
             Some(Inputs::Ones) => f.write_str(", all inputs 1")?,
-            Some(Inputs::Counting) => f.write_str(", inputs 1, 2, 3 …")?,
+            Some(Inputs::Iota) => f.write_str(", inputs 1, 2, 3 …")?,
             Some(Inputs::Random(_)) => f.write_str(", random inputs")?,
         }
         if let Some(schedule) = &self.schedule {

@@ -8,7 +8,7 @@
 //! through, so that a tag may stand in a helper or at its call.
 
 use crate::annotation::{Fault, Home, Tag, action_name};
-use crate::machine::{Seen, SeenEnd};
+use crate::simulate::{LocatedEnd, LocatedFinding};
 use detect::rules::Rule;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -94,7 +94,7 @@ impl<'t> Expected<'t> {
 
     /// Whether a finding is expected; what it hits is remembered. The groups that it belongs to, by
     /// their index; none, if it is unexpected.
-    pub fn matches(&mut self, seen: &Seen) -> Vec<usize> {
+    pub fn matches(&mut self, seen: &LocatedFinding) -> Vec<usize> {
         let mut matched = Vec::new();
         for (index, group) in self.groups.iter_mut().enumerate() {
             if let Some(hits) = group.covers(seen) {
@@ -170,7 +170,7 @@ impl Group<'_> {
     }
 
     /// The tags that a finding hits, or `None` if it does not belong here.
-    fn covers(&self, seen: &Seen) -> Option<Vec<usize>> {
+    fn covers(&self, seen: &LocatedFinding) -> Option<Vec<usize>> {
         if self.fault != Fault::Rule(seen.rule) {
             return None;
         }
@@ -188,13 +188,13 @@ impl Group<'_> {
                     .collect(),
             })
             .collect();
-        let fits = |end: &SeenEnd, (at, action): &(usize, Option<detect::finding::Action>)| {
+        let fits = |end: &LocatedEnd, (at, action): &(usize, Option<detect::finding::Action>)| {
             let tag = self.tags[*at];
             end.home == tag.home
                 && end.lines.contains(&tag.line)
                 && action.is_none_or(|a| a == end.action)
         };
-        let at_tags = |end: &SeenEnd| -> Vec<usize> {
+        let at_tags = |end: &LocatedEnd| -> Vec<usize> {
             ends.iter()
                 .filter(|tagged| fits(end, tagged))
                 .map(|(at, _)| *at)
@@ -252,19 +252,19 @@ mod tests {
     use crate::annotation::parse;
     use detect::finding::Action::{self, *};
 
-    fn seen(rule: Rule, ends: &[(Action, &[u32])]) -> Seen {
-        let ends = ends.iter().map(|(action, lines)| SeenEnd {
+    fn seen(rule: Rule, ends: &[(Action, &[u32])]) -> LocatedFinding {
+        let ends = ends.iter().map(|(action, lines)| LocatedEnd {
             action: *action,
             home: Home::Kernel,
             lines: lines.to_vec(),
         });
-        Seen {
+        LocatedFinding {
             rule,
             ends: ends.collect(),
         }
     }
 
-    fn check(source: &str, findings: &[Seen]) -> (Vec<usize>, Vec<String>) {
+    fn check(source: &str, findings: &[LocatedFinding]) -> (Vec<usize>, Vec<String>) {
         let tags = parse("k.cu", source).unwrap();
         let mut expected = Expected::new(&tags);
         let matched = findings.iter().map(|f| expected.matches(f).len()).collect();

@@ -4,10 +4,10 @@ use super::arguments::{self, Encoded};
 use super::compare::{Left, compared};
 use super::host::Memory;
 use super::load::Catalog;
-use super::machine::{MachineError, PrepareError, Prepared};
 use super::oracle::Elements;
 use super::pinned::{Pin, TARGETS};
 use super::plan::{Does, Plan, PlanError, PlannedCopy, PlannedStep};
+use super::simulate::{PrepareError, Prepared, SimulateError};
 
 use device::job::{Buffer, Done, Job, Launch, Param, Place, Step, StreamKind};
 use simt::Dim3;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub enum JobError {
     /// An argument.
     #[error(transparent)]
-    Machine(#[from] MachineError),
+    Machine(#[from] SimulateError),
     /// What is compared.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -113,7 +113,7 @@ fn step(
     prepared: &Prepared<'_>,
     planned: &PlannedStep,
     homes: &[Home],
-) -> Result<Step, MachineError> {
+) -> Result<Step, SimulateError> {
     let place = |buffer: usize, offset: u64| match homes[buffer] {
         Home::Device(index) => Place::Buffer { index, offset },
         Home::Host(index) => Place::Host { index, offset },
@@ -203,7 +203,7 @@ impl GpuRan {
 }
 
 impl Left for GpuRan {
-    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), MachineError> {
+    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError> {
         let none = Vec::new();
         let bytes = self.buffers.get(&buffer).unwrap_or(&none);
         let elements = Elements::from_bytes(plan.buffers[buffer].element, bytes);

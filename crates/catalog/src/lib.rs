@@ -11,6 +11,7 @@ pub mod across;
 pub mod annotation;
 pub mod arguments;
 pub mod case;
+pub mod case_result;
 pub mod check;
 pub mod compare;
 pub mod compiled;
@@ -25,7 +26,6 @@ pub mod gpu;
 pub mod host;
 pub mod load;
 pub mod locate;
-pub mod machine;
 pub mod native;
 pub mod oracle;
 pub mod pinned;
@@ -35,9 +35,9 @@ pub mod refused;
 pub mod renew;
 pub mod runner;
 pub mod shrink;
+pub mod simulate;
 pub mod token;
 pub mod tree;
-pub mod trial;
 pub mod values;
 
 /// The candidate that a misspelt word most resembles, if one is close enough to suggest.

@@ -12,9 +12,9 @@ use super::draw::{Draw, Draws, runner};
 use super::example::{Counterexample, example};
 use super::gpu::{self, GpuRan};
 use super::load::{Catalog, Entry};
-use super::machine::Prepared;
 use super::plan::{Plan, plan};
-use super::shrink::{Tried, shrink};
+use super::shrink::{ShrinkStep, shrink};
+use super::simulate::Prepared;
 use device::client::{ClientError, RunJob};
 use device::job::{DeviceInfo, Job, Reply};
 use device::receipt::Receipt;
@@ -117,7 +117,7 @@ enum Ending {
     Fault(String),
     Hung(f64),
     /// It says nothing about the case.
-    Trouble(String),
+    RunError(String),
 }
 
 impl Ending {
@@ -135,7 +135,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Right => f.write_str("right"),
             Ending::Wrong(mismatch) => mismatch.fmt(f),
-            Ending::Fault(text) | Ending::Trouble(text) => f.write_str(text),
+            Ending::Fault(text) | Ending::RunError(text) => f.write_str(text),
             Ending::Hung(seconds) => write!(f, "not ended after {seconds} s"),
         }
     }
@@ -216,13 +216,13 @@ impl Tester<'_> {
                 Ok(observed) => observed,
                 Err(reason) => return native.summary = reason,
             };
-            if let Ending::Trouble(text) = &ending {
+            if let Ending::RunError(text) = &ending {
                 native.receipt.error = Some(text.clone());
                 return native.summary = text.clone();
             }
             native.receipt.runs += 1;
             let ends = match &ending {
-                Ending::Right | Ending::Trouble(_) => continue,
+                Ending::Right | Ending::RunError(_) => continue,
                 Ending::Wrong(mismatch) => {
                     native.receipt.wrong += 1;
                     let first = &mut native.receipt.first_wrong;
@@ -301,7 +301,7 @@ impl Tester<'_> {
                     _ => break,
                 }
             }
-            Tried {
+            ShrinkStep {
                 shows,
                 enough: started.elapsed() > SHRINKING_TIME,
             }
@@ -326,9 +326,9 @@ impl Tester<'_> {
             Ok(Reply::Failed { error, .. }) if error.is_of_the_kernel() => {
                 Ending::Fault(error.to_string())
             }
-            Ok(Reply::Failed { error, .. }) => Ending::Trouble(error.to_string()),
+            Ok(Reply::Failed { error, .. }) => Ending::RunError(error.to_string()),
             Err(ClientError::Hung { seconds }) => Ending::Hung(seconds),
-            Err(error) => Ending::Trouble(error.to_string()),
+            Err(error) => Ending::RunError(error.to_string()),
         };
         Ok((plan, ending))
     }

@@ -1,10 +1,10 @@
 //! Runs a changed kernel of a correct case until something is wrong: under the same drawn sizes, inputs and
 //! schedules as the case, with the same detectors and oracles, but for no longer than to the first sign.
 
+use super::case_result::{CaseRunner, Observation, RUNS, RunError, Settings, Target};
 use super::draw::{Draws, runner};
 use super::example::Counterexample;
-use super::machine::Prepared;
-use super::trial::{Aim, Observation, RUNS, Settings, Trier, Trouble};
+use super::simulate::Prepared;
 use detect::rules::{Level, Rule};
 use proptest::strategy::{Strategy, ValueTree};
 use report::{Diagnostic, Verdict};
@@ -40,7 +40,7 @@ pub struct Sign {
 /// made as small as it gets.
 pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Probe {
     let case = &prepared.entry.case;
-    let mut trier = Trier::new(prepared, settings);
+    let mut case_runner = CaseRunner::new(prepared, settings);
     let mut runner = runner(settings.seed, &prepared.entry.id);
     let mut probe = Probe::default();
     let trouble = |probe: Probe, verdict, text| Probe {
@@ -52,18 +52,20 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
         let draws = Draws {
             case,
             schedule,
-            weak: prepared.reads_older_values(),
+            weak: prepared.reads_stale_values(),
             run,
         };
         let draw = match draws.new_tree(&mut runner) {
             Ok(tree) => tree.current(),
             Err(reason) => return trouble(probe, Verdict::Inconclusive, reason.to_string()),
         };
-        let observation = match trier.observe(&draw) {
+        let observation = match case_runner.observe(&draw) {
             Ok(observation) => observation,
-            Err(Trouble::Unsupported(text)) => return trouble(probe, Verdict::Unsupported, text),
-            Err(Trouble::Inconclusive(text)) => return trouble(probe, Verdict::Inconclusive, text),
-            Err(Trouble::Gave(what, _)) => {
+            Err(RunError::Unsupported(text)) => return trouble(probe, Verdict::Unsupported, text),
+            Err(RunError::Inconclusive(text)) => {
+                return trouble(probe, Verdict::Inconclusive, text);
+            }
+            Err(RunError::Gave(what, _)) => {
                 probe.runs += 1;
                 probe.sign = Some(Sign {
                     rule: None,
@@ -81,23 +83,23 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
         };
         let (observation, draw) = match smallest {
             true => {
-                trier.evidence.insert(aim.clone(), (0, draw.clone()));
-                trier.shrunk(&aim).unwrap_or((observation, draw))
+                case_runner.evidence.insert(aim.clone(), (0, draw.clone()));
+                case_runner.shrunk(&aim).unwrap_or((observation, draw))
             }
             false => (observation, draw),
         };
-        let shows = trier.shows(&observation, &aim);
-        let mut diagnostic = trier.worded(&observation, &aim, &draw);
+        let shows = case_runner.shows(&observation, &aim);
+        let mut diagnostic = case_runner.worded(&observation, &aim, &draw);
         if let Some(diagnostic) = &mut diagnostic {
             // The token would replay the kernel as it is.
             diagnostic.replay = None;
         }
         probe.sign = Some(Sign {
             rule: match aim {
-                Aim::Unexpected(rule, _) => Some(rule),
+                Target::Unexpected(rule, _) => Some(rule),
                 _ => None,
             },
-            example: Some(trier.example(&observation.plan, &draw, shows.clone())),
+            example: Some(case_runner.example(&observation.plan, &draw, shows.clone())),
             what: shows,
             diagnostic,
         });
@@ -108,16 +110,16 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
 
 /// The worst that a run shows, if that is more than a note: an error before a wrong result before a warning, and of errors the
 /// first in the order of the rules.
-fn worst(observation: &Observation) -> Option<Aim> {
-    let rank = |aim: &Aim| match aim {
-        Aim::Unexpected(rule, _) => match rule.level() {
+fn worst(observation: &Observation) -> Option<Target> {
+    let rank = |aim: &Target| match aim {
+        Target::Unexpected(rule, _) => match rule.level() {
             Level::Error => Some(0),
             Level::Warning => Some(2),
             Level::Note => None,
         },
-        Aim::WrongResult => Some(1),
+        Target::WrongResult => Some(1),
         // The tags of a correct case are notes.
-        Aim::Group(_) | Aim::Figures => None,
+        Target::Group(_) | Target::Figures => None,
     };
     let aims = observation.aims().into_iter();
     let ranked = aims.filter_map(|aim| Some((rank(&aim)?, aim)));

@@ -1,7 +1,7 @@
 //! Tries many cases at once, over a number of threads.
 
+use super::case_result::{self, CaseResult, Settings};
 use super::load::{Catalog, Entry};
-use super::trial::{self, Settings, Trial};
 use report::exit;
 use report::{Report, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +20,7 @@ pub enum Progress<'a> {
     /// A case is done.
     Finished {
         /// What came out.
-        trial: &'a Trial,
+        trial: &'a CaseResult,
         /// How many are done now.
         done: usize,
         /// How many there are.
@@ -30,9 +30,9 @@ pub enum Progress<'a> {
 
 /// What came out of all cases.
 #[derive(Clone, Debug)]
-pub struct Trials {
+pub struct CaseResults {
     /// In the order of the cases.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<CaseResult>,
     /// The settings' seed.
     pub seed: u64,
     /// Wall-clock time.
@@ -46,7 +46,7 @@ pub fn run(
     settings: &Settings,
     jobs: usize,
     progress: &(dyn Fn(Progress<'_>) + Sync),
-) -> Trials {
+) -> CaseResults {
     let started = Instant::now();
     let done = AtomicUsize::new(0);
     let trials = parallel(cases.len(), jobs, &|index| {
@@ -61,7 +61,7 @@ pub fn run(
         });
         trial
     });
-    Trials {
+    CaseResults {
         trials,
         seed: settings.seed,
         time: started.elapsed(),
@@ -93,17 +93,18 @@ pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T +
 }
 
 /// A mistake of racetrap in one case must not take the others down.
-fn one(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
-    catch_unwind(AssertUnwindSafe(|| trial::run(catalog, entry, settings))).unwrap_or_else(
-        |panic| {
-            let message = panic
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("no message");
-            trial::broken(entry, message)
-        },
-    )
+fn one(catalog: &Catalog, entry: &Entry, settings: &Settings) -> CaseResult {
+    catch_unwind(AssertUnwindSafe(|| {
+        case_result::run(catalog, entry, settings)
+    }))
+    .unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        case_result::broken(entry, message)
+    })
 }
 
 /// Sums over all cases.
@@ -131,11 +132,11 @@ pub struct Sums {
     pub unexpected: usize,
 }
 
-impl Trials {
+impl CaseResults {
     /// The sums.
     pub fn sums(&self) -> Sums {
         let count =
-            |wanted: &dyn Fn(&Trial) -> bool| self.trials.iter().filter(|t| wanted(t)).count();
+            |wanted: &dyn Fn(&CaseResult) -> bool| self.trials.iter().filter(|t| wanted(t)).count();
         let verdict = |verdict| count(&|t| t.verdict == verdict);
         Sums {
             cases: self.trials.len(),
@@ -153,10 +154,10 @@ impl Trials {
 
     /// The exit code: see [`exit`].
     pub fn exit_code(&self) -> u8 {
-        let unsure = |t: &Trial| {
+        let unsure = |t: &CaseResult| {
             !t.ok() && matches!(t.verdict, Verdict::Inconclusive | Verdict::Unsupported)
         };
-        if self.trials.iter().all(Trial::ok) {
+        if self.trials.iter().all(CaseResult::ok) {
             exit::OK
         } else if self.trials.iter().all(|t| t.ok() || unsure(t)) {
             exit::INCONCLUSIVE
@@ -168,7 +169,7 @@ impl Trials {
     /// For the renderers.
     pub fn report(&self) -> Report {
         Report {
-            checks: self.trials.iter().map(Trial::check).collect(),
+            checks: self.trials.iter().map(CaseResult::check).collect(),
         }
     }
 }

@@ -5,7 +5,7 @@ use proptest::strategy::ValueTree;
 
 /// A smaller run, tried.
 #[derive(Clone, Debug)]
-pub struct Tried<O> {
+pub struct ShrinkStep<O> {
     /// What it gave, if it shows the same.
     pub shows: Option<O>,
     /// Whether enough was spent on looking for a smaller one.
@@ -18,7 +18,7 @@ pub fn shrink<O>(
     start: (O, Draw),
     fixed: bool,
     mut budget: u32,
-    observe: &mut dyn FnMut(&Draw) -> Tried<O>,
+    observe: &mut dyn FnMut(&Draw) -> ShrinkStep<O>,
 ) -> (O, Draw) {
     let mut best = start;
     let mut enough = false;
@@ -75,7 +75,7 @@ mod tests {
         let (n, draw) = shrink((900, draw(900)), fixed, budget, &mut |draw| {
             runs += 1;
             let n = draw.offsets["n"];
-            Tried {
+            ShrinkStep {
                 shows: (n >= 37).then_some(n),
                 enough: runs >= enough_after,
             }

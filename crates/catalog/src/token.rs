@@ -102,13 +102,9 @@ pub fn follow<'c>(catalog: &'c Catalog, token: &str) -> Result<(&'c Entry, Draw)
         problem,
     };
     let inputs = take("inputs")?;
-    let inputs: Inputs = inputs.parse().map_err(|()| {
-        bad(
-            "inputs",
-            inputs,
-            "use ones, counting or random:SEED".to_owned(),
-        )
-    })?;
+    let inputs: Inputs = inputs
+        .parse()
+        .map_err(|()| bad("inputs", inputs, "use ones, iota or random:SEED".to_owned()))?;
     let schedule = take("schedule")?;
     let schedule: ScheduleSpec = schedule
         .parse()

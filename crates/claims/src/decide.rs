@@ -6,14 +6,14 @@ use super::claim::{
 use super::count::Counter;
 use super::time::{Times, seconds};
 use catalog::case::ExpectedVerdict;
+use catalog::case_result::CaseResult;
 use catalog::compiled::{PtxCheck, checks};
 use catalog::draw::given_sizes;
 use catalog::expression::Expression;
 use catalog::load::{Catalog, Entry};
-use catalog::machine::Prepared;
 use catalog::pinned::TARGETS;
 use catalog::plan::{Plan, plan};
-use catalog::trial::Trial;
+use catalog::simulate::Prepared;
 use evidence::{Detector, Evidence, Fingerprint};
 use report;
 use simt::{ScheduleSpec, Stop};
@@ -25,7 +25,7 @@ pub struct Facts<'a> {
     /// The cases.
     pub catalog: &'a Catalog,
     /// What the simulator says of them.
-    pub trials: &'a [Trial],
+    pub trials: &'a [CaseResult],
     /// What a GPU has said of them.
     pub evidence: Option<&'a Evidence>,
     /// What a GPU took for them.
@@ -170,7 +170,7 @@ impl Facts<'_> {
         entry.ok_or_else(|| format!("there is no case `{case}`"))
     }
 
-    fn trial(&self, case: &str) -> Result<&Trial, Unseen> {
+    fn trial(&self, case: &str) -> Result<&CaseResult, Unseen> {
         let trial = self.trials.iter().find(|t| t.id == case);
         trial.ok_or_else(|| format!("`{case}` was not tried"))
     }
@@ -302,7 +302,7 @@ fn text(error: impl Display) -> Unseen {
     error.to_string()
 }
 
-fn trial_figure(trial: &Trial) -> String {
+fn trial_figure(trial: &CaseResult) -> String {
     match trial.verdict {
         report::Verdict::Clean => trial.summary.clone(),
         _ => {

@@ -12,7 +12,7 @@ use super::decide::planned;
 use catalog::draw::Sizes;
 use catalog::gpu;
 use catalog::load::{Catalog, Entry};
-use catalog::machine::Prepared;
+use catalog::simulate::Prepared;
 use device::client::RunJob;
 use device::job::{DeviceInfo, Job, Reply, Step};
 use evidence::{Fingerprint, unparsed};

@@ -124,7 +124,7 @@ impl Banks {
                     degree: c.degree,
                 },
                 count: c.wavefronts - c.requests,
-                older: Vec::new(),
+                stale_loads: Vec::new(),
             })
     }
 }

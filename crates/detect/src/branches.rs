@@ -60,7 +60,7 @@ impl Branches {
                     divergent: c.divergent,
                 },
                 count: c.divergent,
-                older: Vec::new(),
+                stale_loads: Vec::new(),
             })
         })
     }

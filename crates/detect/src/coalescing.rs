@@ -101,7 +101,7 @@ impl Sectors {
                 ideal: c.ideal,
             },
             count: c.sectors - c.ideal,
-            older: Vec::new(),
+            stale_loads: Vec::new(),
         })
     }
 }

@@ -151,10 +151,10 @@ pub struct Finding {
     pub detail: Detail,
     /// How often it happened.
     pub count: u64,
-    /// The loads that returned older values than the last in that run, by instruction ([`Observer::older_value`]).
+    /// The loads that returned older values than the last in that run, by instruction ([`Observer::stale_value`]).
     ///
-    /// [`Observer::older_value`]: simt::observer::Observer::older_value
-    pub older: Vec<Site>,
+    /// [`Observer::stale_value`]: simt::observer::Observer::stale_value
+    pub stale_loads: Vec<Site>,
 }
 
 impl Finding {

@@ -8,7 +8,7 @@
 //! While a launch runs, a [`Recorder`] keeps, for each granule and each kind of access, one thread that did it: the
 //! first in order of blocks and threads, so that nothing depends on the schedule. [`Footprint::conflicts`] walks two of them side by side.
 //!
-//! # Blind spots
+//! # NullObserver spots
 //!
 //! * Strong accesses of one kind to one granule by one launch are taken to be of one size: of mixed ones, one stands for all.
 //! * Release and acquire between kernels that run at the same time orders more than the host program does. It is not followed;
@@ -23,7 +23,7 @@ use std::collections::hash_map::Entry;
 
 /// Who touched a granule, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Toucher {
+pub struct AccessRecord {
     /// The instruction; meaningless for what is no launch.
     pub site: Site,
     /// The block.
@@ -40,7 +40,7 @@ pub struct Toucher {
     pub bytes: u32,
 }
 
-impl Toucher {
+impl AccessRecord {
     fn is_strong(&self) -> bool {
         self.order.is_some_and(|(order, _)| order.is_strong())
     }
@@ -69,9 +69,9 @@ impl Toucher {
 /// Weak, strong but narrow, strong and wide; reads and writes.
 const KINDS: usize = 6;
 
-type Touched = [Option<Toucher>; KINDS];
+type Touched = [Option<AccessRecord>; KINDS];
 
-fn add(touched: &mut Touched, toucher: Toucher) {
+fn add(touched: &mut Touched, toucher: AccessRecord) {
     let kept = &mut touched[toucher.kind()];
     if kept.is_none_or(|kept| toucher.rank() < kept.rank()) {
         *kept = Some(toucher);
@@ -135,7 +135,7 @@ impl Recorder {
             for element in 0..access.elements {
                 let address =
                     access.address[usize::from(lane)] + u64::from(element * access.element);
-                let toucher = Toucher {
+                let toucher = AccessRecord {
                     site: access.site,
                     block: access.who.block,
                     thread: access.who.thread(LaneId(lane)),
@@ -190,9 +190,9 @@ pub struct Conflict {
     /// Data race or insufficient scope.
     pub rule: Rule,
     /// What the first operation did.
-    pub first: Toucher,
+    pub first: AccessRecord,
     /// What the second one did.
-    pub second: Toucher,
+    pub second: AccessRecord,
     /// The first byte concerned.
     pub address: u64,
 }
@@ -206,7 +206,7 @@ impl Footprint {
     ) -> Footprint {
         let piece = |(start, bytes): (u64, u64), action| {
             let mut touched = Touched::default();
-            let toucher = Toucher {
+            let toucher = AccessRecord {
                 site: Site(0),
                 block: BlockId(0),
                 thread: ThreadId(0),
@@ -274,12 +274,12 @@ impl Footprint {
 }
 
 /// The same, with the element of a copy that holds a byte.
-fn at(toucher: &Toucher, byte: u64) -> Toucher {
+fn at(toucher: &AccessRecord, byte: u64) -> AccessRecord {
     match toucher.order {
         Some(_) => *toucher,
         None => {
             let into = (byte - toucher.address) % u64::from(toucher.bytes.max(1));
-            Toucher {
+            AccessRecord {
                 address: byte - into,
                 ..*toucher
             }
@@ -295,7 +295,7 @@ enum Judged {
     Breaks(Rule),
 }
 
-fn judge(a: &Toucher, b: &Toucher) -> Judged {
+fn judge(a: &AccessRecord, b: &AccessRecord) -> Judged {
     if !a.writes() && !b.writes() {
         Judged::Apart
     } else if !(a.is_strong() && b.is_strong()) || (a.address, a.bytes) != (b.address, b.bytes) {

@@ -49,7 +49,7 @@ pub struct Detectors {
     /// Where operations of the host program may run at the same time.
     footprint: Option<Box<footprint::Recorder>>,
     /// Loads that returned older values than the last, in the launch that runs.
-    older: BTreeSet<Site>,
+    stale_loads: BTreeSet<Site>,
 }
 
 impl Detectors {
@@ -100,7 +100,7 @@ impl Detectors {
         }
         let mut all = all.into_sorted();
         for finding in &mut all {
-            finding.older = self.older.iter().copied().collect();
+            finding.stale_loads = self.stale_loads.iter().copied().collect();
         }
         all
     }
@@ -116,7 +116,7 @@ impl Detectors {
 impl Observer for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
-        self.older.clear();
+        self.stale_loads.clear();
         self.races.launch_begins(shape);
         self.non_coherent = shape
             .non_coherent
@@ -191,8 +191,8 @@ impl Observer for Detectors {
             footprint.access(access);
         }
     }
-    fn older_value(&mut self, site: Site) {
-        self.older.insert(site);
+    fn stale_value(&mut self, site: Site) {
+        self.stale_loads.insert(site);
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);

@@ -54,7 +54,7 @@ impl Detector {
             }),
             detail: Detail::None,
             count: u64::from(fault.mask.count_ones()),
-            older: Vec::new(),
+            stale_loads: Vec::new(),
         });
     }
 

@@ -440,7 +440,7 @@ impl Reference {
             }),
             detail: Detail::None,
             count: 1,
-            older: Vec::new(),
+            stale_loads: Vec::new(),
         }
     }
 

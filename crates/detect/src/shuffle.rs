@@ -42,7 +42,7 @@ impl Detector {
                 why: source.why,
             },
             count: 1,
-            older: Vec::new(),
+            stale_loads: Vec::new(),
         });
     }
 

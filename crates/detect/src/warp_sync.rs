@@ -30,7 +30,7 @@ impl Detector {
                 place: None,
                 detail: Detail::Masks { members, lanes },
                 count: 1,
-                older: Vec::new(),
+                stale_loads: Vec::new(),
             });
         };
         match misuse {

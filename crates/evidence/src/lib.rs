@@ -11,7 +11,7 @@ pub mod merge;
 pub mod observation;
 pub mod sanitizer;
 
-pub use observation::{Detector, Fingerprint, Observation, Seen};
+pub use observation::{Detector, Fingerprint, Observation, ToolReport};
 
 use device::job::DeviceInfo;
 use include_dir::{Dir, include_dir};

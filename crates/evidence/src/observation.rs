@@ -1,7 +1,7 @@
 //! One detector's word about one case.
 
 use crate::sanitizer::judge::{Report, is_endless};
-use crate::sanitizer::{Judgement, Kind, Severity, Tool, Trouble};
+use crate::sanitizer::{Judgement, Kind, Severity, Tool, ToolError};
 use catalog::case::{Case, Expectation, Expectations};
 use catalog::load::{Catalog, Entry};
 use catalog::pinned::{Pin, body_hash, stable_hash};
@@ -108,7 +108,7 @@ pub struct Observation {
     pub reason: Option<String>,
     /// What a tool reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<Seen>,
+    pub reports: Vec<ToolReport>,
     /// Runs that were begun.
     pub runs: u32,
     /// Of these, with wrong results.
@@ -128,7 +128,7 @@ pub struct Observation {
 /// Reports of one kind at the same places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub struct ToolReport {
     /// What is wrong.
     pub kind: Kind,
     /// How bad the tool finds it.
@@ -141,9 +141,9 @@ pub struct Seen {
     pub hits: Vec<String>,
 }
 
-impl From<&Report> for Seen {
-    fn from(report: &Report) -> Seen {
-        Seen {
+impl From<&Report> for ToolReport {
+    fn from(report: &Report) -> ToolReport {
+        ToolReport {
             kind: report.kind.clone(),
             severity: report.severity,
             lines: report.places.iter().filter_map(|(_, line)| *line).collect(),
@@ -258,14 +258,14 @@ impl Observation {
     pub fn of_tool(
         entry: &Entry,
         tool: Tool,
-        judged: &Result<Judgement, Trouble>,
+        judged: &Result<Judgement, ToolError>,
         of: Fingerprint,
     ) -> Observation {
         let blank = Observation::blank(entry, tool.into(), of);
         match judged {
             Ok(judgement) => Observation {
                 verdict: judgement.verdict,
-                reports: judgement.reports.iter().map(Seen::from).collect(),
+                reports: judgement.reports.iter().map(ToolReport::from).collect(),
                 ..blank.with(&judgement.receipt)
             },
             Err(trouble) => Observation {

@@ -97,7 +97,7 @@ fn recordings_and_receipts_become_evidence() {
     let seen = &evidence.find(RACE, Detector::Racecheck).unwrap().reports;
     assert_eq!(
         *seen,
-        [Seen {
+        [ToolReport {
             kind: Kind::Race,
             severity: Severity::Error,
             lines: vec![19, 27],

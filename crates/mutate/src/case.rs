@@ -5,11 +5,11 @@ use super::judged::{Judged, Outcome, Subject};
 use super::site::{Mutant, Unit, mutants, mutated};
 use super::step::steps;
 use super::{Change, Kind};
+use catalog::case_result;
 use catalog::equivalent::{Equivalent, plan_text};
 use catalog::load::{Catalog, Entry};
-use catalog::machine::{PrepareError, Prepared};
 use catalog::probe::{Probe, probe};
-use catalog::trial;
+use catalog::simulate::{PrepareError, Prepared};
 use report::exit;
 use report::source::statement;
 use report::{Label, SourceFile, Sources, Verdict};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Runs, seed, schedule.
-    pub trial: trial::Settings,
+    pub trial: case_result::Settings,
     /// What makes one mutant.
     pub unit: Unit,
     /// The kinds of mutations; all, where none is named.
@@ -32,9 +32,9 @@ impl Default for Settings {
     /// As `racetrap mutate` without options, but for smallest runs: seed 1, one mutant a place.
     fn default() -> Settings {
         Settings {
-            trial: trial::Settings {
+            trial: case_result::Settings {
                 seed: 1,
-                ..trial::Settings::default()
+                ..case_result::Settings::default()
             },
             unit: Unit::Place,
             only: Vec::new(),

@@ -73,7 +73,7 @@ impl fmt::Display for Space {
 
 /// What an instruction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum InstructionClass {
     /// `ld`, `ldu`; not of parameters.
     Load(Space),
     /// `st`; not of parameters.
@@ -108,27 +108,29 @@ pub enum Class {
     Arithmetic,
 }
 
-impl Class {
+impl InstructionClass {
     /// The class of an instruction.
-    pub fn of(instruction: &Instruction) -> Class {
+    pub fn of(instruction: &Instruction) -> InstructionClass {
         let space = || Space::of(instruction);
         match instruction.opcode.as_str() {
-            "ld" | "ldu" | "st" if space() == Space::Param => Class::Parameter,
-            "ld" | "ldu" => Class::Load(space()),
-            "st" => Class::Store(space()),
-            "atom" => Class::Atomic(space()),
-            "red" => Class::Reduction(space()),
-            "cp" if is_async_copy(instruction) => Class::AsyncCopy(space()),
-            "fence" | "membar" => Class::Fence,
-            "bar" if instruction.has("warp") => Class::WarpBarrier,
-            "bar" | "barrier" => Class::BlockBarrier,
-            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => Class::WarpExchange,
-            "bra" | "brx" => Class::Branch,
-            "call" => Class::Call,
-            "ret" | "exit" | "trap" => Class::Leave,
-            "selp" | "slct" => Class::Select,
-            "mov" | "cvta" => Class::Move,
-            _ => Class::Arithmetic,
+            "ld" | "ldu" | "st" if space() == Space::Param => InstructionClass::Parameter,
+            "ld" | "ldu" => InstructionClass::Load(space()),
+            "st" => InstructionClass::Store(space()),
+            "atom" => InstructionClass::Atomic(space()),
+            "red" => InstructionClass::Reduction(space()),
+            "cp" if is_async_copy(instruction) => InstructionClass::AsyncCopy(space()),
+            "fence" | "membar" => InstructionClass::Fence,
+            "bar" if instruction.has("warp") => InstructionClass::WarpBarrier,
+            "bar" | "barrier" => InstructionClass::BlockBarrier,
+            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
+                InstructionClass::WarpExchange
+            }
+            "bra" | "brx" => InstructionClass::Branch,
+            "call" => InstructionClass::Call,
+            "ret" | "exit" | "trap" => InstructionClass::Leave,
+            "selp" | "slct" => InstructionClass::Select,
+            "mov" | "cvta" => InstructionClass::Move,
+            _ => InstructionClass::Arithmetic,
         }
     }
 
@@ -136,31 +138,39 @@ impl Class {
     pub fn is_access(self) -> bool {
         matches!(
             self,
-            Class::Load(_)
-                | Class::Store(_)
-                | Class::Atomic(_)
-                | Class::Reduction(_)
-                | Class::AsyncCopy(_)
+            InstructionClass::Load(_)
+                | InstructionClass::Store(_)
+                | InstructionClass::Atomic(_)
+                | InstructionClass::Reduction(_)
+                | InstructionClass::AsyncCopy(_)
         )
     }
 
     /// Whether threads wait in it.
     pub fn is_barrier(self) -> bool {
-        matches!(self, Class::BlockBarrier | Class::WarpBarrier)
+        matches!(
+            self,
+            InstructionClass::BlockBarrier | InstructionClass::WarpBarrier
+        )
     }
 
     /// How much a wrong partner would mislead: what alignment weighs a match by.
     pub(super) fn weight(self) -> u32 {
         match self {
-            Class::BlockBarrier | Class::WarpBarrier | Class::Fence => 40,
-            Class::Load(_)
-            | Class::Store(_)
-            | Class::Atomic(_)
-            | Class::Reduction(_)
-            | Class::AsyncCopy(_) => 12,
-            Class::Call | Class::Branch | Class::WarpExchange | Class::Leave => 8,
-            Class::Select | Class::Arithmetic => 4,
-            Class::Parameter | Class::Move => 2,
+            InstructionClass::BlockBarrier
+            | InstructionClass::WarpBarrier
+            | InstructionClass::Fence => 40,
+            InstructionClass::Load(_)
+            | InstructionClass::Store(_)
+            | InstructionClass::Atomic(_)
+            | InstructionClass::Reduction(_)
+            | InstructionClass::AsyncCopy(_) => 12,
+            InstructionClass::Call
+            | InstructionClass::Branch
+            | InstructionClass::WarpExchange
+            | InstructionClass::Leave => 8,
+            InstructionClass::Select | InstructionClass::Arithmetic => 4,
+            InstructionClass::Parameter | InstructionClass::Move => 2,
         }
     }
 }
@@ -187,9 +197,9 @@ pub(super) fn atomic_operation(instruction: &Instruction) -> Option<&str> {
 /// The spaces of the addresses that an instruction accesses, in the order of its operands: one, but of an asynchronous copy two (PTX ISA, "cp.async":
 /// destination and source; of a copy of a tensor, whose source is no address, the destination alone).
 pub(super) fn spaces(instruction: &Instruction) -> Vec<Space> {
-    match Class::of(instruction) {
-        Class::AsyncCopy(space) if instruction.has("tensor") => vec![space],
-        Class::AsyncCopy(_) => Space::named(instruction).take(2).collect(),
+    match InstructionClass::of(instruction) {
+        InstructionClass::AsyncCopy(space) if instruction.has("tensor") => vec![space],
+        InstructionClass::AsyncCopy(_) => Space::named(instruction).take(2).collect(),
         _ => vec![Space::of(instruction)],
     }
 }
@@ -219,7 +229,7 @@ pub(super) fn lanes(instruction: &Instruction) -> u32 {
 
 /// The width of one access in bytes: element times lanes; `None` where the type is not among the modifiers.
 pub(super) fn width(instruction: &Instruction) -> Option<u32> {
-    if let Class::AsyncCopy(_) = Class::of(instruction) {
+    if let InstructionClass::AsyncCopy(_) = InstructionClass::of(instruction) {
         return match instruction.operands.get(2) {
             Some(Operand::Int(bytes, _)) => u32::try_from(*bytes).ok(),
             _ => None,
@@ -290,27 +300,33 @@ mod tests {
         for (text, class) in [
             (
                 "ld.volatile.shared.u32 %r1, [%r2];",
-                Class::Load(Space::Shared),
+                InstructionClass::Load(Space::Shared),
             ),
-            ("ld.shared::cta.u32 %r1, [%r2];", Class::Load(Space::Shared)),
-            ("ld.param.u32 %r1, [p];", Class::Parameter),
-            ("st.u32 [%rd1], %r2;", Class::Store(Space::Generic)),
-            ("bar.warp.sync -1;", Class::WarpBarrier),
-            ("bar.sync 0;", Class::BlockBarrier),
-            ("barrier.cluster.arrive;", Class::BlockBarrier),
+            (
+                "ld.shared::cta.u32 %r1, [%r2];",
+                InstructionClass::Load(Space::Shared),
+            ),
+            ("ld.param.u32 %r1, [p];", InstructionClass::Parameter),
+            (
+                "st.u32 [%rd1], %r2;",
+                InstructionClass::Store(Space::Generic),
+            ),
+            ("bar.warp.sync -1;", InstructionClass::WarpBarrier),
+            ("bar.sync 0;", InstructionClass::BlockBarrier),
+            ("barrier.cluster.arrive;", InstructionClass::BlockBarrier),
             (
                 "red.global.add.u32 [%rd1], 1;",
-                Class::Reduction(Space::Global),
+                InstructionClass::Reduction(Space::Global),
             ),
-            ("membar.gl;", Class::Fence),
+            ("membar.gl;", InstructionClass::Fence),
             (
                 "cp.async.ca.shared.global [%r1], [%rd1], 16;",
-                Class::AsyncCopy(Space::Shared),
+                InstructionClass::AsyncCopy(Space::Shared),
             ),
-            ("cp.async.wait_group 0;", Class::Arithmetic),
-            ("rem.u32 %r1, %r2, %r3;", Class::Arithmetic),
+            ("cp.async.wait_group 0;", InstructionClass::Arithmetic),
+            ("rem.u32 %r1, %r2, %r3;", InstructionClass::Arithmetic),
         ] {
-            assert_eq!(Class::of(&instruction(text)), class, "{text}");
+            assert_eq!(InstructionClass::of(&instruction(text)), class, "{text}");
         }
     }
 

@@ -7,7 +7,7 @@
 //! What it cannot see: which instruction is which, and why `ptxas` did it. Its opcodes are those of the architectures from
 //! Turing to Blackwell ("Instruction Set Reference" of the same manual); others count as arithmetic.
 
-use super::class::{Class, Space};
+use super::class::{InstructionClass, Space};
 use super::code::Code;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -212,21 +212,23 @@ impl Kind {
         })
     }
 
-    fn of_ptx(class: Class) -> Option<Kind> {
+    fn of_ptx(class: InstructionClass) -> Option<Kind> {
         Some(match class {
-            Class::Load(Space::Shared) => Kind::SharedLoads,
-            Class::Store(Space::Shared) => Kind::SharedStores,
-            Class::Load(Space::Local) | Class::Store(Space::Local) => Kind::LocalAccesses,
-            Class::Load(Space::Global | Space::Generic) => Kind::GlobalLoads,
-            Class::Store(Space::Global | Space::Generic) => Kind::GlobalStores,
-            Class::Atomic(_) => Kind::Atomics,
-            Class::Reduction(_) => Kind::Reductions,
-            Class::BlockBarrier => Kind::BlockBarriers,
-            Class::WarpBarrier => Kind::WarpBarriers,
-            Class::Fence => Kind::Fences,
-            Class::WarpExchange => Kind::WarpExchanges,
-            Class::Branch => Kind::Branches,
-            Class::Call => Kind::Calls,
+            InstructionClass::Load(Space::Shared) => Kind::SharedLoads,
+            InstructionClass::Store(Space::Shared) => Kind::SharedStores,
+            InstructionClass::Load(Space::Local) | InstructionClass::Store(Space::Local) => {
+                Kind::LocalAccesses
+            }
+            InstructionClass::Load(Space::Global | Space::Generic) => Kind::GlobalLoads,
+            InstructionClass::Store(Space::Global | Space::Generic) => Kind::GlobalStores,
+            InstructionClass::Atomic(_) => Kind::Atomics,
+            InstructionClass::Reduction(_) => Kind::Reductions,
+            InstructionClass::BlockBarrier => Kind::BlockBarriers,
+            InstructionClass::WarpBarrier => Kind::WarpBarriers,
+            InstructionClass::Fence => Kind::Fences,
+            InstructionClass::WarpExchange => Kind::WarpExchanges,
+            InstructionClass::Branch => Kind::Branches,
+            InstructionClass::Call => Kind::Calls,
             _ => return None,
         })
     }
@@ -282,7 +284,9 @@ impl Counts {
             if let Some(kind) = Kind::of_ptx(i.class) {
                 counts.add(kind, line);
             }
-            if i.instr.guard.is_some() && !matches!(i.class, Class::Branch | Class::Leave) {
+            if i.instr.guard.is_some()
+                && !matches!(i.class, InstructionClass::Branch | InstructionClass::Leave)
+            {
                 counts.add(Kind::Predicated, line);
             }
         }

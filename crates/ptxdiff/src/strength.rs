@@ -8,7 +8,7 @@
 //! What it cannot see: whether the order or the scope is needed. In memory of the block's own (`.shared::cta`) no scope is wider than the
 //! block, so `.cta` and `.gpu` are alike there. Two barriers of different numbers are equally strong.
 
-use super::class::{Class, is_volatile};
+use super::class::{InstructionClass, is_volatile};
 use ptx::ast::{Instruction, Operand};
 use std::fmt;
 
@@ -144,11 +144,11 @@ struct Strength<'i> {
 
 impl Strength<'_> {
     fn of(instruction: &Instruction) -> Option<Strength<'_>> {
-        let class = Class::of(instruction);
+        let class = InstructionClass::of(instruction);
         let order = Order::named(instruction);
         let threads = Threads::named(instruction);
         match class {
-            Class::WarpBarrier | Class::BlockBarrier => Some(Strength {
+            InstructionClass::WarpBarrier | InstructionClass::BlockBarrier => Some(Strength {
                 kind: Kind::Barrier {
                     waits: !instruction.has("arrive"),
                 },
@@ -160,7 +160,7 @@ impl Strength<'_> {
                 },
                 threads: participants(instruction),
             }),
-            Class::Fence => Some(Strength {
+            InstructionClass::Fence => Some(Strength {
                 kind: Kind::Fence(restrictions(instruction)),
                 order: match (instruction.opcode.as_str(), order) {
                     ("membar", _) => SEQUENTIAL,
@@ -168,8 +168,14 @@ impl Strength<'_> {
                 },
                 threads: threads.unwrap_or(Threads::System),
             }),
-            Class::Load(_) | Class::Store(_) | Class::Atomic(_) | Class::Reduction(_) => {
-                let atomic = matches!(class, Class::Atomic(_) | Class::Reduction(_));
+            InstructionClass::Load(_)
+            | InstructionClass::Store(_)
+            | InstructionClass::Atomic(_)
+            | InstructionClass::Reduction(_) => {
+                let atomic = matches!(
+                    class,
+                    InstructionClass::Atomic(_) | InstructionClass::Reduction(_)
+                );
                 let order = order.unwrap_or(if atomic { RELAXED } else { WEAK });
                 let wanted = match (order, is_volatile(instruction)) {
                     (WEAK, _) => Threads::Block,

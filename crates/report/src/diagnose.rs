@@ -75,7 +75,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         labels,
         notes: notes(finding, names, &guilty)
             .into_iter()
-            .chain(kernel.and_then(|k| older(finding, k)))
+            .chain(kernel.and_then(|k| stale_loads(finding, k)))
             .collect(),
         help: help::help(finding, &guilty, kernel, &scene.steps),
         replay: None,
@@ -476,8 +476,8 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
 }
 
 /// Which loads returned older values than the last: without that it may never be seen.
-fn older(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
-    let lines = finding.older.iter().filter_map(|site| {
+fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
+    let lines = finding.stale_loads.iter().filter_map(|site| {
         let lines = &view.sites.get(site.0 as usize)?.lines;
         let own = lines
             .iter()
@@ -487,7 +487,7 @@ fn older(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
     });
     let lines: BTreeSet<u32> = lines.filter(|line| *line > 0).collect();
     let at = match &lines.iter().map(u32::to_string).collect::<Vec<_>>()[..] {
-        _ if finding.older.is_empty() => return None,
+        _ if finding.stale_loads.is_empty() => return None,
         [] => "a strong load".to_owned(),
         [one] => format!("the load at line {one}"),
         [most @ .., last] => format!("a load at lines {} or {last}", most.join(", ")),

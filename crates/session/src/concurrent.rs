@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use detect::finding::{Action, Detail, End, Finding, Place};
-use detect::footprint::{Footprint, Toucher};
+use detect::footprint::{AccessRecord, Footprint};
 use detect::rules::Rule;
 use simt::ids::Site;
 use simt::observer::Space;
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct Concurrent {
     order: Order,
-    past: Vec<Past>,
-    found: BTreeMap<(Rule, Culprit, Culprit), Finding>,
+    past: Vec<ExecutedOp>,
+    found: BTreeMap<(Rule, RaceEnd, RaceEnd), Finding>,
     /// Whether strong accesses of unordered operations met: values may depend on the order.
     meet: bool,
     /// Launches that wait, and read what an unordered operation writes.
@@ -21,7 +21,7 @@ pub struct Concurrent {
 }
 
 #[derive(Debug)]
-struct Past {
+struct ExecutedOp {
     number: usize,
     /// The kernel; `None` for copies and the host.
     kernel: Option<String>,
@@ -32,7 +32,7 @@ struct Past {
 
 /// One end of a finding, for grouping: an instruction of a kernel, or a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Culprit {
+enum RaceEnd {
     Kernel(String, Site),
     Step(usize),
 }
@@ -68,7 +68,7 @@ impl Concurrent {
         kernel: Option<&str>,
         footprint: Footprint,
     ) -> Result<(), Unknown> {
-        self.add(Past {
+        self.add(ExecutedOp {
             number,
             kernel: kernel.map(str::to_owned),
             footprint,
@@ -88,7 +88,7 @@ impl Concurrent {
         kernel: &str,
         footprint: Footprint,
     ) -> Result<(), Unknown> {
-        self.add(Past {
+        self.add(ExecutedOp {
             number,
             kernel: Some(kernel.to_owned()),
             footprint,
@@ -97,7 +97,7 @@ impl Concurrent {
     }
 
     /// Compares an operation with all that were executed before and that nothing orders with it.
-    fn add(&mut self, now: Past) -> Result<(), Unknown> {
+    fn add(&mut self, now: ExecutedOp) -> Result<(), Unknown> {
         for past in &self.past {
             if !self.order.is_concurrent(past.number, now.number) {
                 continue;
@@ -149,7 +149,7 @@ impl Concurrent {
                     }),
                     detail: Detail::None,
                     count: 0,
-                    older: Vec::new(),
+                    stale_loads: Vec::new(),
                 };
                 self.found.entry(key).or_insert_with(finding).count += 1;
             }
@@ -187,24 +187,24 @@ impl Concurrent {
     }
 }
 
-impl Past {
-    fn culprit(&self, toucher: &Toucher) -> Culprit {
+impl ExecutedOp {
+    fn culprit(&self, toucher: &AccessRecord) -> RaceEnd {
         match &self.kernel {
-            Some(name) => Culprit::Kernel(name.clone(), toucher.site),
-            None => Culprit::Step(self.number),
+            Some(name) => RaceEnd::Kernel(name.clone(), toucher.site),
+            None => RaceEnd::Step(self.number),
         }
     }
 }
 
-fn reads(toucher: &Toucher) -> bool {
+fn reads(toucher: &AccessRecord) -> bool {
     matches!(toucher.action, Action::Read | Action::Atomic)
 }
 
-fn writes(toucher: &Toucher) -> bool {
+fn writes(toucher: &AccessRecord) -> bool {
     matches!(toucher.action, Action::Write | Action::Atomic)
 }
 
-fn end(past: &Past, toucher: &Toucher) -> End {
+fn end(past: &ExecutedOp, toucher: &AccessRecord) -> End {
     End {
         site: toucher.site,
         launch: past.number as u32,

@@ -357,6 +357,6 @@ fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         place: None,
         detail,
         count: 1,
-        older: Vec::new(),
+        stale_loads: Vec::new(),
     })
 }

@@ -8,15 +8,15 @@
 //! again on one core.
 
 use super::alu::{Row32, Row64};
-use super::exec::{Core, IDLE, Ran, Range, Turn};
+use super::exec::{Core, IDLE, Quantum, Range, Yield};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
-use super::older::OlderValues;
 use super::program::Program;
 use super::schedule::{Decision, Runnable, ScheduleSpec, Trace};
 use super::state::*;
 use super::stop::*;
+use super::weak_memory::StoreHistory;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -27,11 +27,11 @@ const BLOCK_DIM: [u32; 3] = [1024, 1024, 64];
 const GRID_DIM: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 
 /// Steps that a split runs before others of its warp get a turn.
-const SPLIT_TURN: u32 = 4096;
+const SPLIT_QUANTUM: u32 = 4096;
 /// Steps that a warp runs before the next one gets a turn.
-const WARP_TURN: u32 = 1 << 16;
+const WARP_QUANTUM: u32 = 1 << 16;
 /// The same where several blocks are resident, which may wait for each other in loops.
-const SHORT_TURN: u32 = 1 << 10;
+const SHORT_QUANTUM: u32 = 1 << 10;
 /// Passes over a block before it makes room for another one.
 const BLOCK_PASSES: u32 = 4;
 
@@ -141,7 +141,7 @@ pub fn launch<O: Observer>(
         ended: AtomicU32::new(0),
         ended_at: AtomicU64::new(0),
         apart: schedule.is_apart(),
-        weak: schedule.is_weak() && program.facts.older_values,
+        weak: schedule.is_weak() && program.facts.stale_values,
         state_bytes: state_bytes(program, &geometry),
     };
     let blocks = launch.grid.count() as u32;
@@ -342,9 +342,9 @@ struct Grid<'a> {
 }
 
 /// An observer that is only lent.
-struct Lent<'o, O>(&'o mut O);
+struct ByRef<'o, O>(&'o mut O);
 
-impl<O: Observer> Observer for Lent<'_, O> {
+impl<O: Observer> Observer for ByRef<'_, O> {
     const WATCHES: bool = O::WATCHES;
     fn fork(&self) -> Self {
         unreachable!("a lent observer stays where it is")
@@ -365,8 +365,8 @@ impl<O: Observer> Observer for Lent<'_, O> {
     fn access(&mut self, access: &Access<'_>) {
         self.0.access(access);
     }
-    fn older_value(&mut self, site: Site) {
-        self.0.older_value(site);
+    fn stale_value(&mut self, site: Site) {
+        self.0.stale_value(site);
     }
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.0.fence(site, who, mask, order, scope);
@@ -410,8 +410,8 @@ impl<'a> Grid<'a> {
         device: &'c Device,
         observer: &'c mut O,
         parallel: bool,
-    ) -> Core<'c, Lent<'c, O>> {
-        self.core_of(device, Lent(observer), parallel)
+    ) -> Core<'c, ByRef<'c, O>> {
+        self.core_of(device, ByRef(observer), parallel)
     }
 
     fn core_of<'c, O: Observer>(
@@ -432,7 +432,7 @@ impl<'a> Grid<'a> {
             parallel,
         );
         // A sweep reads the oldest values everywhere; schedules that decide say where.
-        core.older = self.weak.then(|| Box::new(OlderValues::new()));
+        core.history = self.weak.then(|| Box::new(StoreHistory::new()));
         core
     }
 
@@ -460,7 +460,7 @@ impl<'a> Grid<'a> {
             missed: 0,
             out_of_step: false,
             steps: 0,
-            undefined: None,
+            poison: None,
         }
     }
 
@@ -543,7 +543,7 @@ impl<'a> Grid<'a> {
                         if vain.load(Relaxed) {
                             return (core.observer, Ok(()));
                         }
-                        let ran = self.pass(&mut core, &mut block, WARP_TURN);
+                        let ran = self.pass(&mut core, &mut block, WARP_QUANTUM);
                         if let Err(stop) =
                             ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
                         {
@@ -589,10 +589,10 @@ impl<'a> Grid<'a> {
         &self,
         core: &mut Core<'_, O>,
         block: &mut Block,
-        turn: u32,
+        quantum: u32,
     ) -> Result<(), Stop> {
         for w in 0..block.warps.len() {
-            self.warp(core, block, w, turn)?;
+            self.warp(core, block, w, quantum)?;
         }
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
             let (_, waiting) = standing(self.program, block);
@@ -609,9 +609,9 @@ impl<'a> Grid<'a> {
         core: &mut Core<'_, O>,
         block: &mut Block,
         w: usize,
-        turn: u32,
+        quantum: u32,
     ) -> Result<(), Stop> {
-        let mut left = turn;
+        let mut left = quantum;
         while left > 0 {
             let warp = &mut block.warps[w];
             if warp.splits.len() > 1 {
@@ -642,13 +642,13 @@ impl<'a> Grid<'a> {
                     .filter(|o| o.state == State::Ready && o.pc > pc);
                 others.map(|o| o.pc).min().unwrap_or(u32::MAX)
             };
-            let fuel = if alone { left } else { SPLIT_TURN.min(left) };
+            let fuel = if alone { left } else { SPLIT_QUANTUM.min(left) };
             let before = core.steps;
             let ran = core.run(
                 block,
                 w,
                 s,
-                Turn {
+                Quantum {
                     fuel,
                     visible: u32::MAX,
                     limit,
@@ -656,7 +656,7 @@ impl<'a> Grid<'a> {
             )?;
             let taken = core.steps - before;
             block.steps += taken;
-            if ran == Ran::Tired {
+            if ran == Yield::QuantumExpired {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
                     return Ok(());
@@ -710,13 +710,13 @@ impl<'a> Grid<'a> {
             passes += 1;
             let mut stuck = None;
             let mut moved = false;
-            let turn = if resident.len() > 1 {
-                SHORT_TURN
+            let quantum = if resident.len() > 1 {
+                SHORT_QUANTUM
             } else {
-                WARP_TURN
+                WARP_QUANTUM
             };
             for block in &mut resident {
-                match self.pass(&mut core, block, turn) {
+                match self.pass(&mut core, block, quantum) {
                     Err(stop @ Stop::Deadlock { .. }) => stuck = Some(stop),
                     Err(stop) => {
                         let _ = self.spend(&mut core, &[]);
@@ -806,21 +806,22 @@ impl<'a> Grid<'a> {
                 let (pc, run) = (warp.splits[s].pc, warp.splits[s].mask & decision.lanes);
                 warp.fork(s, pc, run, pc, stay);
             }
-            let turn = Turn {
-                fuel: SPLIT_TURN,
+            let quantum = Quantum {
+                fuel: SPLIT_QUANTUM,
                 visible: decision.visible,
                 limit: u32::MAX,
             };
             let before = core.steps;
-            if let Some(older) = &mut core.older {
-                older.wanted = decision.older;
+            if let Some(history) = &mut core.history {
+                history.wanted = decision.stale;
             }
-            let ran = core.run(block, w, s, turn)?;
+            let ran = core.run(block, w, s, quantum)?;
             let taken = core.steps - before;
             block.steps += taken;
-            let long =
-                taken >= u64::from(SPLIT_TURN) || decision.visible == u32::MAX || core.idle >= IDLE;
-            tired = (ran == Ran::Tired && long).then_some((b, w, s));
+            let long = taken >= u64::from(SPLIT_QUANTUM)
+                || decision.visible == u32::MAX
+                || core.idle >= IDLE;
+            tired = (ran == Yield::QuantumExpired && long).then_some((b, w, s));
             block.warps[w].reconverge();
             if block.live == 0 {
                 self.block_ends(&mut core, block.id);

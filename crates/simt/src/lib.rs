@@ -9,7 +9,7 @@
 //! Memory is sequentially consistent under most schedules: what is missing is found by the detectors
 //! from what orders accesses, not by luck from what values they return. Where threads
 //! decide by the values of strong loads that is not enough; under the `weak` schedules such loads
-//! return older values too, where the memory model lets them (`older.rs`).
+//! return older values too, where the memory model lets them (`weak_memory.rs`).
 
 pub mod alu;
 mod exec;
@@ -18,12 +18,12 @@ mod launch;
 pub mod lower;
 pub mod memory;
 pub mod observer;
-mod older;
 pub mod op;
 pub mod program;
 pub mod schedule;
 mod state;
 mod stop;
+mod weak_memory;
 
 pub use ids::Dim3;
 pub use launch::{Launch, launch, shared_limit};

@@ -578,7 +578,7 @@ pub trait Observer: Sized + Send {
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
     /// [`Observer::access`] follows for the lane: the load orders nothing.
-    fn older_value(&mut self, site: Site) {
+    fn stale_value(&mut self, site: Site) {
         let _ = site;
     }
     /// A fence was executed by the lanes of `mask`.
@@ -631,14 +631,14 @@ pub trait Observer: Sized + Send {
 
 /// Watches nothing: a run at full speed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blind;
+pub struct NullObserver;
 
-impl Observer for Blind {
+impl Observer for NullObserver {
     const WATCHES: bool = false;
-    fn fork(&self) -> Blind {
-        Blind
+    fn fork(&self) -> NullObserver {
+        NullObserver
     }
-    fn join(&mut self, _: Vec<Blind>) -> Joined {
+    fn join(&mut self, _: Vec<NullObserver>) -> Joined {
         Joined::Clean
     }
 }

@@ -38,7 +38,7 @@ impl Slot {
 
 /// Register classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum RegisterClass {
     /// Rows of 32-bit words; the number of bits that the declared type has (8, 16 or 32).
     W(u8),
     /// Rows of 64-bit words.
@@ -190,12 +190,12 @@ pub enum Op {
     Yield,
     /// Nothing (hints).
     Nop,
-    /// Lanes pass a point after a barrier or warp operation: see [`super::lower::points`].
-    Passes {
+    /// Lanes pass a point after a barrier or warp operation: see [`super::lower::barrier_postdominators`].
+    BarrierBypass {
         /// Index of the meeting point.
         point: u32,
         /// Whether an arrival is consumed.
-        credit: bool,
+        consumes_arrival: bool,
     },
     /// `alloca`: grows the frame.
     Alloca {
@@ -231,7 +231,7 @@ pub struct Part {
     /// The row; none discards (destinations only).
     pub slot: Slot,
     /// Its class.
-    pub class: Class,
+    pub class: RegisterClass,
     /// Bits that it contributes: 8, 16, 32, 64.
     pub bits: u8,
 }
@@ -335,8 +335,8 @@ pub struct MemoryOp {
     pub signed: bool,
     /// Rows, one an element (two for 16-byte elements: low half here, high half in the next slot).
     pub regs: [Slot; 8],
-    /// Class of these rows.
-    pub class: Class,
+    /// RegisterClass of these rows.
+    pub class: RegisterClass,
     /// Ordering.
     pub order: Order,
     /// Scope.
@@ -533,7 +533,7 @@ pub enum Carried {
         bytes: u32,
     },
     /// A register.
-    Register(Slot, Class),
+    Register(Slot, RegisterClass),
 }
 
 /// Functions that CUDA's driver provides to device code (CUDA C++ Programming Guide, "Formatted Output",

@@ -34,7 +34,7 @@ pub struct Program {
     pub memory_ops: Vec<MemoryOp>,
     /// Atomics and reductions.
     pub atomic_ops: Vec<AtomicOp>,
-    /// Meeting points, see [`super::lower::points`].
+    /// Meeting points, see [`super::lower::barrier_postdominators`].
     pub points: u32,
     /// `.reqntid`, where declared.
     pub required_block: Option<[u32; 3]>,

@@ -236,8 +236,8 @@ pub(crate) struct Block {
     pub out_of_step: bool,
     /// Warp-instructions that its warps have executed.
     pub steps: u64,
-    /// From the first shuffle on that read from a lane which had no value: see [`super::exec::undefined`].
-    pub undefined: Option<Box<super::exec::undefined::Undefined>>,
+    /// From the first shuffle on that read from a lane which had no value: see [`super::exec::poison`].
+    pub poison: Option<Box<super::exec::poison::Undefined>>,
 }
 
 impl Block {

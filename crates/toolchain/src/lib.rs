@@ -5,11 +5,11 @@
 
 pub mod cuda_text;
 mod find;
-mod machine;
 mod nvcc;
 mod release;
+mod sass;
 
 pub use find::{Program, Searched, find_program};
-pub use machine::{MachineError, MachineTools};
 pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation};
 pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release, cache_folder};
+pub use sass::{SassError, SassTools};

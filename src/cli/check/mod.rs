@@ -8,7 +8,7 @@ pub(super) mod input;
 mod mutants;
 mod parameters;
 mod plan;
-mod tails;
+mod tail_merge;
 mod verdict;
 
 use super::choice::choice;
@@ -256,7 +256,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
         explored.push(one);
     }
     progress.end();
-    tails::forgive(&mut explored, &input.builds);
+    tail_merge::downgrade(&mut explored, &input.builds);
 
     let mut diagnostics = Vec::new();
     let mut findings = Vec::new();
@@ -354,7 +354,7 @@ fn schedules(args: &KernelArgs, programs: &[Program]) -> Vec<ScheduleSpec> {
     if let Some(one) = &args.schedule {
         return vec![one.clone()];
     }
-    let weak = programs.iter().any(|p| p.facts.older_values);
+    let weak = programs.iter().any(|p| p.facts.stale_values);
     ScheduleSpec::all(args.seed, weak)
         .take(args.schedules as usize)
         .collect()

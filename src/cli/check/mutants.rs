@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const ENDLESS: (u64, u64) = (8, 200_000);
 
 /// A kernel with its mutants, and how it was run.
-pub struct Tried {
+pub struct KernelMutants {
     /// What came of them.
     pub subject: Subject,
     /// The launch and the arguments, in the notation of the command line.
@@ -44,7 +44,7 @@ pub fn mutants(
     unit: Unit,
     only: &[Kind],
     mut progress: impl FnMut(&str),
-) -> Result<Tried, Failure> {
+) -> Result<KernelMutants, Failure> {
     let until = Instant::now() + Duration::from_secs_f64(args.timeout);
     let mut sources = Sources::new();
     let input = input::read(file, &args.compiler(), &mut sources, &mut progress)?;
@@ -120,7 +120,7 @@ pub fn mutants(
         }
     }
     let launch = super::verdict::launch(&geometry, args.cooperative, &plan);
-    Ok(Tried { subject, launch })
+    Ok(KernelMutants { subject, launch })
 }
 
 /// Why nothing follows from this kernel's mutants.

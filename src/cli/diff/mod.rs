@@ -17,7 +17,7 @@ use ptxdiff::{FunctionDiff, Unit};
 use report::Sources;
 use report::exit;
 use std::path::PathBuf;
-use toolchain::{MachineError, MachineTools, Release};
+use toolchain::{Release, SassError, SassTools};
 
 const EXAMPLES: &str = "\
 An operand is a case of the catalogue (the start of its name is enough where no other starts so), a kernel with the
@@ -184,7 +184,7 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
     let a = builder.build(&first, &variants[0])?;
     let b = builder.build(&second, &variants[1])?;
     let tools = match args.sass {
-        true => Some(MachineTools::find(&|text| progress.say(text)).map_err(no_machine_code)?),
+        true => Some(SassTools::find(&|text| progress.say(text)).map_err(no_machine_code)?),
         false => None,
     };
     let report = compare(&a, &b, args.entry.as_deref(), tools.as_ref())?;
@@ -290,7 +290,7 @@ fn compare(
     a: &Built,
     b: &Built,
     wanted: Option<&str>,
-    tools: Option<&MachineTools>,
+    tools: Option<&SassTools>,
 ) -> Result<DiffReport, Failure> {
     let (mine, theirs) = match wanted {
         None => (kernels(a, None)?, kernels(b, None)?),
@@ -367,7 +367,7 @@ fn compare(
 }
 
 /// The machine code of one side.
-fn machine_code(tools: &MachineTools, built: &Built) -> Result<Vec<SassFunction>, Failure> {
+fn machine_code(tools: &SassTools, built: &Built) -> Result<Vec<SassFunction>, Failure> {
     let target = built
         .unit
         .module
@@ -380,13 +380,13 @@ fn machine_code(tools: &MachineTools, built: &Built) -> Result<Vec<SassFunction>
     Ok(sass::parse(&text))
 }
 
-fn no_machine_code(error: MachineError) -> Failure {
+fn no_machine_code(error: SassError) -> Failure {
     match error {
-        MachineError::Install(error) => operand::not_installed(error),
-        MachineError::Refused { ref messages, .. } => Failure::inconclusive(error.to_string())
+        SassError::Install(error) => operand::not_installed(error),
+        SassError::Refused { ref messages, .. } => Failure::inconclusive(error.to_string())
             .text(messages.clone())
             .help("a newer `ptxas` on the PATH takes newer PTX"),
-        MachineError::Start { .. } => Failure::inconclusive(error.to_string()),
+        SassError::Start { .. } => Failure::inconclusive(error.to_string()),
     }
 }
 

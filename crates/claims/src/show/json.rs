@@ -13,14 +13,14 @@ struct Row<'a> {
     says: String,
     verdict: &'static str,
     expected: &'static str,
-    predicts: Vec<Seen<'a>>,
+    predicts: Vec<PredictionOutcome<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instead: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-struct Seen<'a> {
+struct PredictionOutcome<'a> {
     what: &'a str,
     holds: Option<bool>,
     seen: &'a str,
@@ -41,7 +41,7 @@ pub fn json(all: &[Decided]) -> String {
                 .predicts
                 .iter()
                 .zip(&decided.looked)
-                .map(|(prediction, looked)| Seen {
+                .map(|(prediction, looked)| PredictionOutcome {
                     what: &prediction.what,
                     holds: looked.holds,
                     seen: &looked.figure,

@@ -19,7 +19,7 @@
 //! Pairs are used where threads of different warps can only be ordered by the floor that a barrier of the
 //! whole block raises ([`View::fine_sync`] is false): then whoever writes later, one of the two is
 //! in another warp and as unordered as all those that were forgotten.
-//! Blind spot: a reader that exits before a barrier which the others pass stays unordered with them, and may be
+//! NullObserver spot: a reader that exits before a barrier which the others pass stays unordered with them, and may be
 //! among the forgotten.
 
 use super::block::View;
@@ -68,7 +68,7 @@ pub struct Slot {
     pub warp: u32,
     /// Instruction and lane.
     pub tag: u32,
-    /// Its [`super::strong::Class`]; 0: none.
+    /// Its [`super::strong::AccessShape`]; 0: none.
     pub class: u16,
 }
 

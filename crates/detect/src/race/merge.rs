@@ -6,7 +6,7 @@
 use super::Detector;
 use super::cells::{Cells, SLOW};
 use super::lines::LINE;
-use super::strong::Class;
+use super::strong::AccessShape;
 use std::collections::BTreeMap;
 
 /// What forks have done to a granule, as far as others must know.
@@ -45,8 +45,8 @@ impl Kinds {
         kinds
     }
 
-    fn add(&mut self, class: Class) {
-        let old = Class(self.class);
+    fn add(&mut self, class: AccessShape) {
+        let old = AccessShape(self.class);
         if !class.wide() || self.class != 0 && (self.class == MIXED || !old.same_extent(class)) {
             self.class = MIXED;
         } else {
@@ -64,7 +64,7 @@ impl Kinds {
             && (self.strong_write || other.strong_write)
             && (self.class == MIXED
                 || other.class == MIXED
-                || !Class(self.class).same_extent(Class(other.class)));
+                || !AccessShape(self.class).same_extent(AccessShape(other.class)));
         weak(self, other) || weak(other, self) || strong
     }
 
@@ -75,7 +75,7 @@ impl Kinds {
         if other.class == MIXED {
             self.class = MIXED;
         } else if other.class != 0 {
-            self.add(Class(other.class));
+            self.add(AccessShape(other.class));
         }
     }
 }

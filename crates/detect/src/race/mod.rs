@@ -45,7 +45,7 @@
 //!   strong accesses to one granule it is taken as transitive: coherence orders them so.
 //! * Threads that exited take no part in a barrier: what they did stays unordered.
 //!
-//! # Blind spots
+//! # NullObserver spots
 //!
 //! * It judges one interleaving: a race that needs another path is found on that path.
 //!   After the first race on a granule, later ones there may be missed or named by another
@@ -84,7 +84,7 @@ use simt::ids::{BlockId, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::sync::Arc;
-use strong::{Class, StrongAccess};
+use strong::{AccessShape, StrongAccess};
 use sync::{Location, Operation, is_wide};
 
 /// The race detector.
@@ -567,7 +567,7 @@ impl Strong<'_> {
         let v = self
             .launch
             .view(block, access.who.warp.0, access.space == Space::Global);
-        let class = Class::new(access.element, 0, is_wide(access.scope), true);
+        let class = AccessShape::new(access.element, 0, is_wide(access.scope), true);
         let mut left = access.mask;
         while left != 0 {
             let lane = left.trailing_zeros();
@@ -608,7 +608,7 @@ impl Strong<'_> {
         let control_only = &self.launch.control_only[..];
         let steers = |site: u32| control_only.get(site as usize).copied().unwrap_or_default();
         let v = self.launch.view(block, warp, access.space == Space::Global);
-        let class = |i: usize| Class::new(access.element, i as u32, wide, rmw);
+        let class = |i: usize| AccessShape::new(access.element, i as u32, wide, rmw);
         for i in 0..n {
             page.open(at + i, true, &v);
         }

@@ -203,7 +203,7 @@ impl Reporter {
             }),
             detail: Detail::None,
             count: 1,
-            older: Vec::new(),
+            stale_loads: Vec::new(),
         });
     }
 }

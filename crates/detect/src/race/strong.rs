@@ -17,17 +17,17 @@ use std::borrow::Cow;
 
 /// Size, position and scope of a strong access, as far as moral strength needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Class(pub u16);
+pub struct AccessShape(pub u16);
 
 const WIDE: u16 = 1 << 3;
 const RMW: u16 = 1 << 4;
 const PRESENT: u16 = 1 << 15;
 
-impl Class {
+impl AccessShape {
     /// Of the granule that is number `position` in an element of `bytes` bytes.
-    pub fn new(bytes: u32, position: u32, wide: bool, rmw: bool) -> Class {
+    pub fn new(bytes: u32, position: u32, wide: bool, rmw: bool) -> AccessShape {
         let flags = if wide { WIDE } else { 0 } | if rmw { RMW } else { 0 };
-        Class(bytes.trailing_zeros() as u16 | flags | (position as u16) << 5 | PRESENT)
+        AccessShape(bytes.trailing_zeros() as u16 | flags | (position as u16) << 5 | PRESENT)
     }
     /// Whether the scope reaches beyond the block.
     pub fn wide(self) -> bool {
@@ -38,7 +38,7 @@ impl Class {
         self.0 & RMW != 0
     }
     /// Whether two accesses overlap completely (PTX ISA, "Overlap").
-    pub fn same_extent(self, other: Class) -> bool {
+    pub fn same_extent(self, other: AccessShape) -> bool {
         (self.0 ^ other.0) & !(WIDE | RMW) == 0
     }
 }
@@ -55,21 +55,21 @@ pub struct StrongWrite {
     /// The instruction.
     pub site: u32,
     /// Size and scope.
-    pub class: Class,
+    pub class: AccessShape,
     /// Its number at this granule.
     id: u32,
     /// The latest write that it is known to be ordered before, or itself.
     under: u32,
     /// Who observed it or what it is under.
-    seen: Seen,
+    seen: Observers,
 }
 
 /// The reads that are ordered after something because of what they observed: warp, stamp
 /// and lanes, of each lane the earliest.
 #[derive(Clone, Debug, Default)]
-struct Seen(Vec<(u32, Stamp, Mask)>);
+struct Observers(Vec<(u32, Stamp, Mask)>);
 
-impl Seen {
+impl Observers {
     fn add(&mut self, lane: u32, v: &View<'_>) {
         let mut slot = None;
         for (i, &(warp, stamp, mask)) in self.0.iter().enumerate() {
@@ -101,11 +101,11 @@ pub struct StrongRead {
     /// Who, when, where.
     pub entry: Entry,
     /// Size and scope.
-    pub class: Class,
+    pub class: AccessShape,
     /// The latest write that it is known to be ordered before; 0 if there is none.
     under: u32,
     /// Who observed what it is under.
-    seen: Seen,
+    seen: Observers,
 }
 
 /// Everything strong that happened to a granule, where one slot does not hold it.
@@ -123,12 +123,12 @@ pub struct StrongCell {
 
 /// Whether an access of the viewing warp's block and an earlier one of `warp` are morally
 /// strong, both being strong (PTX ISA, "Morally strong operations").
-pub fn morally_strong(theirs: Class, warp: u32, ours: Class, v: &View<'_>) -> bool {
+pub fn morally_strong(theirs: AccessShape, warp: u32, ours: AccessShape, v: &View<'_>) -> bool {
     ours.same_extent(theirs) && scopes_include(theirs, warp, ours, v)
 }
 
 /// Whether each one's scope includes the other's thread.
-pub fn scopes_include(theirs: Class, warp: u32, ours: Class, v: &View<'_>) -> bool {
+pub fn scopes_include(theirs: AccessShape, warp: u32, ours: AccessShape, v: &View<'_>) -> bool {
     ours.wide() && theirs.wide() || v.in_block(warp)
 }
 
@@ -140,7 +140,7 @@ pub struct StrongAccess {
     /// The instruction.
     pub site: u32,
     /// Size and scope.
-    pub class: Class,
+    pub class: AccessShape,
     /// Whether it reads.
     pub reads: bool,
     /// Whether it writes.
@@ -179,7 +179,7 @@ impl Cells {
                             .iter()
                             .all(|r| clash_with_read(r, a, v, control_only).is_none()))
             }
-            _ if morally_strong(Class(class), self.slots[at].warp, a.class, v) => true,
+            _ if morally_strong(AccessShape(class), self.slots[at].warp, a.class, v) => true,
             _ => clash_with_write(&self.chain_end(at), a, v).is_none(),
         };
         if clean { Ok(()) } else { Err(Race) }
@@ -192,7 +192,7 @@ impl Cells {
         &mut self,
         at: usize,
         lane: u32,
-        class: Class,
+        class: AccessShape,
         site: Site,
         v: &View<'_>,
     ) -> Result<(), Race> {
@@ -256,10 +256,10 @@ impl Cells {
             lane: lane_of(self.slots[at].tag),
             stamp: self.slots[at].stamp,
             site: site_of(self.slots[at].tag),
-            class: Class(self.slots[at].class),
+            class: AccessShape(self.slots[at].class),
             id: 1,
             under: 1,
-            seen: Seen::default(),
+            seen: Observers::default(),
         }
     }
 
@@ -368,14 +368,14 @@ impl Cells {
     }
 
     /// Whether an access of this class reads the value of a write it is morally strong with.
-    pub(super) fn links(&self, at: usize, class: Class, v: &View<'_>) -> bool {
+    pub(super) fn links(&self, at: usize, class: AccessShape, v: &View<'_>) -> bool {
         match self.slots[at].class {
             0 => false,
             SLOW => {
                 let last = self.strong.get(self.slots[at].stamp).writes.last();
                 last.is_some_and(|w| morally_strong(w.class, w.warp, class, v))
             }
-            theirs => morally_strong(Class(theirs), self.slots[at].warp, class, v),
+            theirs => morally_strong(AccessShape(theirs), self.slots[at].warp, class, v),
         }
     }
 }
@@ -407,7 +407,7 @@ pub enum Clash {
     Lockstep,
 }
 
-fn clash(theirs: Class, warp: u32, ours: Class, v: &View<'_>) -> Option<Clash> {
+fn clash(theirs: AccessShape, warp: u32, ours: AccessShape, v: &View<'_>) -> Option<Clash> {
     if !ours.same_extent(theirs) {
         Some(Clash::Extent)
     } else if !scopes_include(theirs, warp, ours, v) {
@@ -506,7 +506,7 @@ impl StrongCell {
             class: a.class,
             id,
             under: id,
-            seen: Seen::default(),
+            seen: Observers::default(),
         });
     }
 
@@ -572,7 +572,7 @@ impl StrongCell {
                     },
                     class: a.class,
                     under: 0,
-                    seen: Seen::default(),
+                    seen: Observers::default(),
                 },
             );
         }

@@ -3,7 +3,7 @@
 use super::build::{BLOCK, ENTRY, GRID, Program};
 use ptx;
 use simt::memory::MemoryError;
-use simt::observer::Blind;
+use simt::observer::NullObserver;
 use simt::{self, Device, Dim3, Launch, Limits, LowerError, ScheduleSpec, Stop, launch};
 
 /// Why a program has no results on the simulator.
@@ -53,7 +53,7 @@ pub fn simulate(program: &Program) -> Result<Vec<u8>, RunError> {
         &ScheduleSpec::Lockstep,
         &limits,
         1,
-        &mut Blind,
+        &mut NullObserver,
     )?;
     Ok(device.read(to, length)?)
 }

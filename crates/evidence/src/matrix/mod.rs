@@ -17,7 +17,7 @@ use crate::{Detector, Evidence, Fingerprint};
 use catalog::annotation::Fault;
 use catalog::check::is_performance;
 use catalog::load::{Catalog, Entry};
-use catalog::runner::Trials;
+use catalog::runner::CaseResults;
 use detect::rules::Rule;
 use report::Verdict;
 use serde::Serialize;
@@ -95,7 +95,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// Of the cases that the simulator has tried.
-    pub fn new(catalog: &Catalog, trials: &Trials, evidence: Option<&Evidence>) -> Matrix {
+    pub fn new(catalog: &Catalog, trials: &CaseResults, evidence: Option<&Evidence>) -> Matrix {
         let rows: Vec<Row> = trials
             .trials
             .iter()

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{FORMAT, Observation};
+use catalog::case_result::Settings;
 use catalog::runner;
-use catalog::trial::Settings;
 use device::job::DeviceInfo;
 
 const RACE: &str = "scan/hillis_steele_shared/no-barrier-after-load";

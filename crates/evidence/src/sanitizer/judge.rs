@@ -1,19 +1,19 @@
 //! From what a tool left behind to a verdict.
 //!
-//! First everything that must hold where a tool came to its end ([`Trouble`] if not), then the records against the kernel's
+//! First everything that must hold where a tool came to its end ([`ToolError`] if not), then the records against the kernel's
 //! annotations: a report counts as found where it names annotated lines, both of them for a race (or lines with an annotated barrier
 //! between them). A report that names other lines is shown beside them and is never counted.
 
 use super::log;
 use super::record::{End, Kind, Record, Severity};
 use super::recording::Recording;
-use super::trouble::Trouble;
+use super::tool_error::ToolError;
 use super::{Tool, xml};
 use catalog::annotation::{Fault, Home};
 use catalog::case::{Case, Expectation, ExpectedVerdict};
 use catalog::expect::{Expected, Missing};
 use catalog::load::Entry;
-use catalog::machine::{Seen, SeenEnd};
+use catalog::simulate::{LocatedEnd, LocatedFinding};
 use detect::finding::Action;
 use detect::rules::Rule;
 use device::receipt::Receipt;
@@ -103,47 +103,47 @@ pub fn verdict(expected: ExpectedVerdict) -> Verdict {
 ///
 /// # Errors
 ///
-/// Nothing can be said: see [`Trouble`].
-pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgement, Trouble> {
+/// Nothing can be said: see [`ToolError`].
+pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgement, ToolError> {
     let status = recording.run.status;
     let receipt = receipt(tool, entry, recording)?;
     started(tool, recording)?;
     let log = log(tool, recording)?;
     let refused = |line: &&String| line.contains("Device not supported");
     if let Some(line) = log.complaints.iter().find(refused).cloned() {
-        return Err(Trouble::DeviceRefused { tool, line });
+        return Err(ToolError::DeviceRefused { tool, line });
     }
     timed(tool, recording)?;
     if let Some(Receipt { hung: true, .. }) = receipt {
-        return Err(Trouble::Hung { tool });
+        return Err(ToolError::Hung { tool });
     }
     if let Some(line) = log.complaints.first().cloned() {
-        return Err(Trouble::Complaint { tool, line });
+        return Err(ToolError::Complaint { tool, line });
     }
-    let summary = log.summary.ok_or(Trouble::NoSummary { tool, status })?;
-    let receipt = receipt.ok_or(Trouble::NeverStarted { tool })?;
+    let summary = log.summary.ok_or(ToolError::NoSummary { tool, status })?;
+    let receipt = receipt.ok_or(ToolError::NeverStarted { tool })?;
     let text = recording
         .records
         .as_ref()
-        .ok_or(Trouble::NoRecords { tool })?;
-    let mut records = xml::parse(text).map_err(|error| Trouble::BadRecords { tool, error })?;
+        .ok_or(ToolError::NoRecords { tool })?;
+    let mut records = xml::parse(text).map_err(|error| ToolError::BadRecords { tool, error })?;
     if let Some(kind) = records.iter().find_map(|record| match &record.kind {
         Kind::Unknown(kind) => Some(kind.clone()),
         _ => None,
     }) {
-        return Err(Trouble::UnknownRecord { tool, kind });
+        return Err(ToolError::UnknownRecord { tool, kind });
     }
     let count = records.len() as u64;
     let left_out_all = count == 0 && log.left_out > 0;
     if count.saturating_add(log.left_out) != summary.total() || left_out_all {
-        return Err(Trouble::CountDiffers {
+        return Err(ToolError::CountDiffers {
             tool,
             summary: summary.total(),
             records: count,
         });
     }
     if let Some(record) = records.iter().find(|r| r.kind == Kind::Stopped) {
-        return Err(Trouble::Stopped {
+        return Err(ToolError::Stopped {
             tool,
             text: record.text.clone(),
         });
@@ -155,7 +155,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         record.severity = *severity;
     }
     if receipt.runs == 0 {
-        return Err(Trouble::NoRuns {
+        return Err(ToolError::NoRuns {
             tool,
             reason: receipt
                 .error
@@ -168,10 +168,10 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     }
     let wanted = if count > 0 { FOUND_SOMETHING } else { 0 };
     if count == 0 && status == TEST_FAILED {
-        return Err(Trouble::TestFailed { tool });
+        return Err(ToolError::TestFailed { tool });
     }
     if status != wanted {
-        return Err(Trouble::StatusDiffers {
+        return Err(ToolError::StatusDiffers {
             tool,
             found: found(summary),
             status,
@@ -181,7 +181,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
         .iter()
         .find(|r| !r.kind.is_of_the_host() && !r.ends.iter().any(|e| e.line.is_some()))
     {
-        return Err(Trouble::NoLine {
+        return Err(ToolError::NoLine {
             tool,
             kind: record.kind.to_string(),
         });
@@ -209,13 +209,13 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
 }
 
 /// Whether the tool was started, and was not ended by a signal of others.
-fn started(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
+fn started(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
     let silent = recording.log.is_none() && recording.receipt.is_none();
     match recording.run.status {
-        127 if silent => Err(Trouble::ToolMissing),
-        126 if silent => Err(Trouble::ToolNotStarted { status: 126 }),
+        127 if silent => Err(ToolError::ToolMissing),
+        126 if silent => Err(ToolError::ToolNotStarted { status: 126 }),
         137 if recording.run.seconds.is_some() && recording.run.reached_limit() => Ok(()),
-        status @ 129..=192 => Err(Trouble::Killed {
+        status @ 129..=192 => Err(ToolError::Killed {
             tool,
             signal: status - 128,
         }),
@@ -224,16 +224,16 @@ fn started(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
 }
 
 /// The log; it starts with the tool's name.
-fn log(tool: Tool, recording: &Recording) -> Result<log::Log, Trouble> {
+fn log(tool: Tool, recording: &Recording) -> Result<log::Log, ToolError> {
     let status = recording.run.status;
     let text = recording.log.as_ref();
-    let log = log::parse(tool, text.ok_or(Trouble::NoLog { tool, status })?);
+    let log = log::parse(tool, text.ok_or(ToolError::NoLog { tool, status })?);
     match log {
         Ok(log) if !log.began && log.complaints.is_empty() => {
-            Err(Trouble::NotBegun { tool, status })
+            Err(ToolError::NotBegun { tool, status })
         }
         Ok(log) => Ok(log),
-        Err(malformed) => Err(Trouble::MalformedSummary {
+        Err(malformed) => Err(ToolError::MalformedSummary {
             tool,
             line: malformed.line,
         }),
@@ -242,9 +242,9 @@ fn log(tool: Tool, recording: &Recording) -> Result<log::Log, Trouble> {
 
 /// Whether it ended by itself. `timeout` returns 124 where the limit was reached, and 137 where the end had to be forced; others may
 /// return these, too.
-fn timed(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
+fn timed(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
     match recording.run.status {
-        124 | 137 if recording.run.reached_limit() => Err(Trouble::TimedOut {
+        124 | 137 if recording.run.reached_limit() => Err(ToolError::TimedOut {
             tool,
             seconds: recording.run.time_limit,
         }),
@@ -253,24 +253,24 @@ fn timed(tool: Tool, recording: &Recording) -> Result<(), Trouble> {
 }
 
 /// The receipt, where there is one, and that it is the right one.
-fn receipt(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Option<Receipt>, Trouble> {
+fn receipt(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Option<Receipt>, ToolError> {
     let Some(text) = &recording.receipt else {
         return Ok(None);
     };
     let receipt: Receipt = serde_json::from_str(text).map_err(|error| {
-        Trouble::BadReceipt(device::receipt::ReceiptError::Syntax {
+        ToolError::BadReceipt(device::receipt::ReceiptError::Syntax {
             path: "receipt.json".to_owned(),
             error,
         })
     })?;
     if receipt.case != entry.id {
-        return Err(Trouble::OtherCase {
+        return Err(ToolError::OtherCase {
             case: entry.id.clone(),
             found: receipt.case,
         });
     }
     if receipt.tool.as_deref() != Some(tool.name()) {
-        return Err(Trouble::OtherTool {
+        return Err(ToolError::OtherTool {
             tool,
             found: receipt.tool.unwrap_or_else(|| "no tool".to_owned()),
         });
@@ -280,10 +280,10 @@ fn receipt(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Option<Re
 
 /// Whether a time-out says that the tool has nothing to say about this kernel, and nothing else: the kernel did not end, or the
 /// tool did not, and a kernel that never ends is the case's known bug.
-pub fn is_endless(trouble: &Trouble, entry: &Entry) -> bool {
+pub fn is_endless(trouble: &ToolError, entry: &Entry) -> bool {
     match trouble {
-        Trouble::Hung { .. } => true,
-        Trouble::TimedOut { .. } => has(entry, &[Rule::Deadlock, Rule::NoProgress]),
+        ToolError::Hung { .. } => true,
+        ToolError::TimedOut { .. } => has(entry, &[Rule::Deadlock, Rule::NoProgress]),
         _ => false,
     }
 }
@@ -310,13 +310,18 @@ fn is_known(error: &str, entry: &Entry) -> bool {
 }
 
 /// A run with no reports of the kernel: it must have ended well, or as its known bug lets it.
-fn explained(tool: Tool, entry: &Entry, receipt: &Receipt, api: &[Record]) -> Result<(), Trouble> {
+fn explained(
+    tool: Tool,
+    entry: &Entry,
+    receipt: &Receipt,
+    api: &[Record],
+) -> Result<(), ToolError> {
     let error = receipt
         .error
         .clone()
         .or_else(|| Some(api.first()?.text.clone()));
     match error {
-        Some(error) if !is_known(&error, entry) => Err(Trouble::DeviceError { tool, error }),
+        Some(error) if !is_known(&error, entry) => Err(ToolError::DeviceError { tool, error }),
         _ => Ok(()),
     }
 }
@@ -424,12 +429,12 @@ fn matches(record: &Record, ends: &[&End], file: &str, expected: &mut Expected) 
     let mut hits = Vec::new();
     for rule in record.kind.rules() {
         for actions in actions(*rule, ends) {
-            let seen = Seen {
+            let seen = LocatedFinding {
                 rule: *rule,
                 ends: ends
                     .iter()
                     .zip(actions)
-                    .map(|(end, action)| SeenEnd {
+                    .map(|(end, action)| LocatedEnd {
                         home: Home::Kernel,
                         action,
                         lines: end.lines_in(file),

@@ -2,7 +2,7 @@
 //!
 //! The wrappers of `sanitizer/` run one case under one tool and keep three files: the tool's records ([`xml`]), its
 //! log ([`log`]) and the receipt of the run ([`device::receipt`]). [`judge()`] compares them with the kernel's annotations. Whatever is not
-//! as it must be where a tool ran to its end is a [`Trouble`]: nothing can be said then, and
+//! as it must be where a tool ran to its end is a [`ToolError`]: nothing can be said then, and
 //! nothing is ever taken for clean.
 //!
 //! The tools are documented in NVIDIA's "Compute Sanitizer" manual, sections 2 (options) to 6 (one for each tool).
@@ -11,13 +11,13 @@ pub mod judge;
 pub mod log;
 pub mod record;
 pub mod recording;
-pub mod trouble;
+pub mod tool_error;
 pub mod xml;
 
 pub use judge::{Judgement, judge};
 pub use record::{End, Hazard, Kind, Record, Severity};
 pub use recording::Recording;
-pub use trouble::Trouble;
+pub use tool_error::ToolError;
 
 use detect::rules::Rule;
 use serde::{Deserialize, Serialize};

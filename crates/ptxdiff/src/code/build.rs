@@ -3,7 +3,7 @@
 use super::read::{Reader, each_name, kind, plain_symbol};
 use super::result::result;
 use super::{Instr, Place, Token};
-use crate::class::{Class, destinations, spaces, width};
+use crate::class::{InstructionClass, destinations, spaces, width};
 use crate::flow::{Flow, is_conditional};
 use crate::reaching::{Definition, Reaching};
 use crate::value::{Node, Value, Values};
@@ -80,7 +80,7 @@ impl<'a, 'v> Builder<'a, 'v> {
         }
         Instr {
             instr,
-            class: Class::of(instr),
+            class: InstructionClass::of(instr),
             block,
             chain: None,
             line: 0,

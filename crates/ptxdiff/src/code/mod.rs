@@ -8,7 +8,7 @@ mod read;
 mod result;
 mod source;
 
-use super::class::{Class, Space};
+use super::class::{InstructionClass, Space};
 use super::flow::Flow;
 use super::value::{Value, Values};
 use build::Builder;
@@ -84,7 +84,7 @@ pub struct Instr<'a> {
     /// As parsed.
     pub instr: &'a Instruction,
     /// What it is for.
-    pub class: Class,
+    pub class: InstructionClass,
     /// Its block, an index into [`Flow::blocks`].
     pub block: usize,
     /// Where in the source it comes from: an index into [`Code::chains`].

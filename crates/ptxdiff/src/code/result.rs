@@ -1,6 +1,6 @@
 //! What an instruction computes, as a value.
 
-use crate::class::{Class, Space};
+use crate::class::{InstructionClass, Space};
 use crate::value::{Node, Value, Values};
 use ptx::ast::Instruction;
 
@@ -20,7 +20,8 @@ pub(super) fn result(
         )
     });
     match (instr.opcode.as_str(), sources) {
-        ("ld", _) if Class::of(instr) == Class::Parameter => match address.map(|a| values.split(a))
+        ("ld", _) if InstructionClass::of(instr) == InstructionClass::Parameter => match address
+            .map(|a| values.split(a))
         {
             Some((base, offset)) => match values.node(base) {
                 Node::Symbol(name) => match name.strip_prefix("param").and_then(|n| n.parse().ok())

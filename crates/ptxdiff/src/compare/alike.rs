@@ -1,7 +1,7 @@
 //! How alike two instructions are: what alignment maximises.
 
 use crate::align::Sequences;
-use crate::class::{Class, atomic_operation};
+use crate::class::{InstructionClass, atomic_operation};
 use crate::code::{Code, Instr};
 use crate::strength::comparable;
 
@@ -37,7 +37,7 @@ impl Sequences for Aligned<'_> {
     }
 }
 
-/// How alike two instructions are; 0: no partners. What the classes weigh is in [`Class::weight`].
+/// How alike two instructions are; 0: no partners. What the classes weigh is in [`InstructionClass::weight`].
 fn similarity(a: &Instr, b: &Instr) -> u32 {
     let weight = a.class.weight();
     let near = u32::from(a.site == b.site && a.site != 0);
@@ -47,7 +47,7 @@ fn similarity(a: &Instr, b: &Instr) -> u32 {
     if a.class.is_access() || b.class.is_access() {
         return accesses(a, b) * weight + near * u32::from(accesses(a, b) > 0);
     }
-    let synchronises = |i: &Instr| i.class.is_barrier() || i.class == Class::Fence;
+    let synchronises = |i: &Instr| i.class.is_barrier() || i.class == InstructionClass::Fence;
     if (synchronises(a) || synchronises(b)) && !comparable(a.instr, b.instr) {
         return 0;
     }
@@ -59,7 +59,9 @@ fn similarity(a: &Instr, b: &Instr) -> u32 {
         (_, true, true) => 6 * weight + 2 * near,
         (_, true, false) => 5 * weight + 2 * near,
         // A setp.lt is no partner of a setp.ge elsewhere.
-        (true, false, _) if a.class != Class::Arithmetic || near > 0 => 3 * weight + 2 * near,
+        (true, false, _) if a.class != InstructionClass::Arithmetic || near > 0 => {
+            3 * weight + 2 * near
+        }
         _ => 0,
     }
 }
@@ -69,12 +71,14 @@ fn accesses(a: &Instr, b: &Instr) -> u32 {
         return 0;
     };
     let alike = match (a.class, b.class) {
-        (Class::Load(_), Class::Load(_)) | (Class::Store(_), Class::Store(_)) => true,
+        (InstructionClass::Load(_), InstructionClass::Load(_))
+        | (InstructionClass::Store(_), InstructionClass::Store(_)) => true,
         // A reduction is an atomic without its result (PTX ISA, "red").
-        (Class::Atomic(_) | Class::Reduction(_), Class::Atomic(_) | Class::Reduction(_)) => {
-            atomic_operation(a.instr) == atomic_operation(b.instr)
-        }
-        (Class::AsyncCopy(_), Class::AsyncCopy(_)) => true,
+        (
+            InstructionClass::Atomic(_) | InstructionClass::Reduction(_),
+            InstructionClass::Atomic(_) | InstructionClass::Reduction(_),
+        ) => atomic_operation(a.instr) == atomic_operation(b.instr),
+        (InstructionClass::AsyncCopy(_), InstructionClass::AsyncCopy(_)) => true,
         _ => false,
     };
     if !alike || !x.may_share_space(&y) || x.is_apart(&y) {

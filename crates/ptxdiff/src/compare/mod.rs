@@ -11,7 +11,7 @@ mod blocks;
 mod renaming;
 
 use super::align::align;
-use super::class::{Class, atomic_operation};
+use super::class::{InstructionClass, atomic_operation};
 use super::code::{Code, Instr};
 use super::flow::is_conditional;
 use alike::Aligned;
@@ -236,8 +236,8 @@ fn moved<'c>(a: &Code<'c>, b: &Code<'c>, matching: &Matching) -> Vec<Pair> {
             // The same place, other qualifiers.
             (false, Some(place)) => {
                 let kind = match i.class {
-                    Class::Load(_) => 1,
-                    Class::Store(_) => 2,
+                    InstructionClass::Load(_) => 1,
+                    InstructionClass::Store(_) => 2,
                     _ => 3,
                 };
                 Some((

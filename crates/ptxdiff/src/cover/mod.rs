@@ -20,7 +20,7 @@
 mod touch;
 
 use super::Side;
-use super::class::Class;
+use super::class::InstructionClass;
 use super::code::{Code, Root};
 use super::compare::Matching;
 use super::exclusive::{covers_both, exclusive};
@@ -298,7 +298,12 @@ impl Covering<'_> {
         (x.left, y.left) = (drop_bytes(x.left, bytes), drop_bytes(y.left, bytes));
         let class =
             |side: usize, touch: &Touch| self.code[side].instructions[touch.instruction].class;
-        let special = |class| !matches!(class, Class::Load(_) | Class::Store(_));
+        let special = |class| {
+            !matches!(
+                class,
+                InstructionClass::Load(_) | InstructionClass::Store(_)
+            )
+        };
         let alike = x.place.root == y.place.root && x.place.root != Root::Unknown;
         let unknown = x.place.base != y.place.base || [x.whole, y.whole].contains(&u64::MAX);
         // How a place is accessed is worth a word, even if only the variable is known to be the same.

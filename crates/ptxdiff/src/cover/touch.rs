@@ -1,6 +1,6 @@
 //! One direction of one access: which bytes it touches.
 
-use super::super::class::Class;
+use super::super::class::InstructionClass;
 use super::super::code::{Code, Place};
 use super::super::compare::{Match, Matching};
 use super::super::value::Value;
@@ -69,10 +69,12 @@ pub(super) fn touches(code: &Code, regions: &[usize]) -> Vec<Touch> {
     let mut touches = Vec::new();
     for (instruction, instr) in code.instructions.iter().enumerate() {
         let (read, written) = match instr.class {
-            Class::Load(_) => (instr.place, None),
-            Class::Store(_) => (None, instr.place),
-            Class::Atomic(_) | Class::Reduction(_) => (instr.place, instr.place),
-            Class::AsyncCopy(_) => (instr.source_place, instr.place),
+            InstructionClass::Load(_) => (instr.place, None),
+            InstructionClass::Store(_) => (None, instr.place),
+            InstructionClass::Atomic(_) | InstructionClass::Reduction(_) => {
+                (instr.place, instr.place)
+            }
+            InstructionClass::AsyncCopy(_) => (instr.source_place, instr.place),
             _ => (None, None),
         };
         let both = [(Direction::Read, read), (Direction::Write, written)];
@@ -80,7 +82,7 @@ pub(super) fn touches(code: &Code, regions: &[usize]) -> Vec<Touch> {
             let Some(place) = place else { continue };
             let whole = match (instr.class, place.width) {
                 // A size that is known when it runs.
-                (Class::AsyncCopy(_), 0) | (_, BYTES..) => u64::MAX,
+                (InstructionClass::AsyncCopy(_), 0) | (_, BYTES..) => u64::MAX,
                 (_, width) => (1 << width.max(1)) - 1,
             };
             touches.push(Touch {
@@ -99,7 +101,7 @@ pub(super) fn touches(code: &Code, regions: &[usize]) -> Vec<Touch> {
 
 /// How many barriers and fences that both sides have stand in front of each instruction, in the order of alignment.
 pub(super) fn regions(code: [&Code; 2], matching: &Matching) -> [Vec<usize>; 2] {
-    let parts = |class: Class| class.is_barrier() || class == Class::Fence;
+    let parts = |class: InstructionClass| class.is_barrier() || class == InstructionClass::Fence;
     let divides = |pair: Option<usize>| {
         pair.map(|pair| &matching.pairs[pair]).is_some_and(|pair| {
             pair.kind != Match::Moved

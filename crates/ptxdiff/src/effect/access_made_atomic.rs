@@ -22,11 +22,11 @@
 //! page `synchronisation-weakened` is about orders.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let atomic = |class: Class| matches!(class, Class::Atomic(_) | Class::Reduction(_));
-    let plain = |class: Class| matches!(class, Class::Load(_) | Class::Store(_));
+    let atomic = |class: InstructionClass| matches!(class, InstructionClass::Atomic(_) | InstructionClass::Reduction(_));
+    let plain = |class: InstructionClass| matches!(class, InstructionClass::Load(_) | InstructionClass::Store(_));
     let mine = view.mine.instructions.iter().enumerate();
     mine.filter(|(_, instr)| atomic(instr.class))
         .filter_map(|(index, _)| {

@@ -21,7 +21,7 @@
 //! memory operation: its elements are ordered and torn like separate accesses (PTX ISA, "Vector Data-types").
 
 use super::{Occurrence, View};
-use crate::class::{Class, lanes};
+use crate::class::{InstructionClass, lanes};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     wider(view, |mine, others| mine > others)
@@ -29,7 +29,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
 
 /// My accesses that stand for several narrower ones of the other side, and whose lanes, beside the others', are as wanted.
 pub(super) fn wider(view: &View, wanted: impl Fn(u32, u32) -> bool) -> Vec<Occurrence> {
-    let plain = |class: Class| matches!(class, Class::Load(_) | Class::Store(_));
+    let plain = |class: InstructionClass| matches!(class, InstructionClass::Load(_) | InstructionClass::Store(_));
     let mine = view.mine.instructions.iter().enumerate();
     mine.filter(|(_, instr)| plain(instr.class))
         .filter_map(|(index, instr)| {

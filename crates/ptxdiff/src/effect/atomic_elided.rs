@@ -17,8 +17,8 @@
 //! Operations that a loop makes again and again count once, as in the text.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    view.elided(|class| matches!(class, Class::Atomic(_) | Class::Reduction(_)))
+    view.elided(|class| matches!(class, InstructionClass::Atomic(_) | InstructionClass::Reduction(_)))
 }

@@ -18,14 +18,14 @@
 //! Atomics that were joined over the lanes of a warp before; a `red` that `ptxas` makes of an `atom` below PTX (`--sass` shows that).
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| matches!(instr.class, Class::Reduction(_)))
+    mine.filter(|(_, instr)| matches!(instr.class, InstructionClass::Reduction(_)))
         .filter_map(|(index, _)| {
             let partner = view.partner(index)?;
-            let atomic = matches!(view.other.instructions[partner].class, Class::Atomic(_));
+            let atomic = matches!(view.other.instructions[partner].class, InstructionClass::Atomic(_));
             atomic.then(|| view.occurrence(vec![index], vec![partner]))
         })
         .collect()

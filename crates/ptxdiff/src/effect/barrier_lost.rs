@@ -20,10 +20,10 @@
 //! Barriers made of atomics. Whether the barrier was needed: `racetrap run` and `racetrap check` answer that.
 
 use super::{Instr, Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let kind: fn(&Instr) -> Option<Class> = |i| Some(i.class);
+    let kind: fn(&Instr) -> Option<InstructionClass> = |i| Some(i.class);
     view.lacking(|i| i.class.is_barrier(), &[(kind, kind)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))

@@ -20,7 +20,7 @@
 //! Selections that need no predicate, such as `min`, `max` or masks made of sign bits; and what `ptxas` does below PTX (`--sass` shows that).
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 use crate::code::{Code, Instr};
 use crate::compare::chooses;
 use crate::value::{Node, Value, Values};
@@ -60,14 +60,14 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
 }
 
 fn selects(instr: &Instr) -> bool {
-    instr.class == Class::Select
-        || instr.instr.guard.is_some() && !matches!(instr.class, Class::Branch | Class::Leave)
+    instr.class == InstructionClass::Select
+        || instr.instr.guard.is_some() && !matches!(instr.class, InstructionClass::Branch | InstructionClass::Leave)
 }
 
 /// What a selection hangs on.
 fn predicate(instr: &Instr) -> Option<Value> {
     match instr.class {
-        Class::Select => instr.sources.last().copied(),
+        InstructionClass::Select => instr.sources.last().copied(),
         _ => instr.sources.first().copied(),
     }
 }

@@ -20,14 +20,14 @@
 use super::{Occurrence, View};
 use ptx::ast::{Function, Instruction, Item, Operand, Stmt};
 use ptx::demangle;
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 /// The calls of the other side that are inlined here, and the instructions that they became.
 pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
     let (mut found, mut bodies) = (Vec::new(), Vec::new());
     let mut used = vec![false; view.mine.instructions.len()];
     let calls = view.other.instructions.iter().enumerate();
-    for (index, call) in calls.filter(|(i, c)| c.class == Class::Call && view.back(*i).is_none()) {
+    for (index, call) in calls.filter(|(i, c)| c.class == InstructionClass::Call && view.back(*i).is_none()) {
         let Some(name) = callee(call.instr) else { continue };
         let plain = demangle(name);
         let mut body: Vec<usize> = view
@@ -86,8 +86,8 @@ fn collect(function: &Function, into: &mut Vec<String>) {
             match statement {
                 Stmt::Block(inner) => walk(inner, into),
                 Stmt::Instruction(i) => {
-                    let class = Class::of(i);
-                    if !matches!(class, Class::Parameter | Class::Move | Class::Leave | Class::Branch) {
+                    let class = InstructionClass::of(i);
+                    if !matches!(class, InstructionClass::Parameter | InstructionClass::Move | InstructionClass::Leave | InstructionClass::Branch) {
                         into.push(spelling(i));
                     }
                 }

@@ -20,12 +20,12 @@
 //! Copies of tensors (`cp.async.bulk.tensor`), whose source is no address. Whether the copy is waited for (`racetrap explain async-copy-hazard`).
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let plain = |class: Class| matches!(class, Class::Load(_) | Class::Store(_));
+    let plain = |class: InstructionClass| matches!(class, InstructionClass::Load(_) | InstructionClass::Store(_));
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| matches!(instr.class, Class::AsyncCopy(_)))
+    mine.filter(|(_, instr)| matches!(instr.class, InstructionClass::AsyncCopy(_)))
         .filter_map(|(index, _)| {
             let mut beside = view.cover.beside(view.side, index, |_| true);
             beside.retain(|&i| plain(view.other.instructions[i].class));

@@ -11,11 +11,11 @@
 //! Whether the same accesses stand in front of it and behind it.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| instr.class == Class::Fence)
+    mine.filter(|(_, instr)| instr.class == InstructionClass::Fence)
         .filter_map(|(index, _)| view.kept(index))
         .collect()
 }

@@ -20,12 +20,12 @@
 //! Orderings that moved from a fence into an access (`st.release`), and whether the fence was needed: `racetrap run` and `racetrap check` answer that.
 
 use super::{Instr, Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     // Proxies are ways to memory; a fence between them is another thing.
     let kind: fn(&Instr) -> Option<bool> = |i| Some(i.instr.has("proxy"));
-    view.lacking(|i| i.class == Class::Fence, &[(kind, kind)])
+    view.lacking(|i| i.class == InstructionClass::Fence, &[(kind, kind)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))

@@ -19,8 +19,8 @@
 //! A load that moved out of a loop is still there: that is `load-hoisted`. Loads of parameters are not counted.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    view.elided(|class| matches!(class, Class::Load(_)))
+    view.elided(|class| matches!(class, InstructionClass::Load(_)))
 }

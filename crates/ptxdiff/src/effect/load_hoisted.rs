@@ -20,12 +20,12 @@
 
 use super::{Occurrence, View};
 use ptx::graph::dominates;
-use crate::class::Class;
+use crate::class::InstructionClass;
 use crate::code::Code;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| matches!(instr.class, Class::Load(_)))
+    mine.filter(|(_, instr)| matches!(instr.class, InstructionClass::Load(_)))
         .filter_map(|(index, _)| {
             let partner = view.partner(index)?;
             let theirs = view.other.loop_of(partner)?;
@@ -43,7 +43,7 @@ fn is_outside(view: &View, index: usize, theirs: usize) -> bool {
     let became = ends
         .filter(|&&node| view.other.flow.innermost[node] == Some(theirs))
         .filter_map(|&node| view.other.flow.blocks[node].instructions.last())
-        .filter(|&&last| view.other.instructions[last].class == Class::Branch)
+        .filter(|&&last| view.other.instructions[last].class == InstructionClass::Branch)
         .filter_map(|&last| view.mine.loop_of(view.back(last)?))
         .next();
     match became {

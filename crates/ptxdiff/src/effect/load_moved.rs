@@ -22,7 +22,7 @@
 
 use super::{Occurrence, View};
 use crate::Side;
-use crate::class::Class;
+use crate::class::InstructionClass;
 use crate::compare::Match;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -34,7 +34,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let (in_a, in_b) = (positions(&view.matching.order_a), positions(&view.matching.order_b));
     let pairs = &view.matching.pairs;
     let barriers: Vec<_> = pairs.iter().filter(|p| class(view, p.a).is_barrier()).collect();
-    let loads = pairs.iter().filter(|p| matches!(class(view, p.a), Class::Load(_)));
+    let loads = pairs.iter().filter(|p| matches!(class(view, p.a), InstructionClass::Load(_)));
     let mut found = Vec::new();
     for load in loads {
         let crosses = |barrier: &&&crate::compare::Pair| {
@@ -61,7 +61,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     found
 }
 
-fn class(view: &View, a: usize) -> Class {
+fn class(view: &View, a: usize) -> InstructionClass {
     match view.side {
         Side::A => view.mine.instructions[a].class,
         Side::B => view.other.instructions[a].class,

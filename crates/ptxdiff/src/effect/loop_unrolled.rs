@@ -24,7 +24,7 @@
 //! again and again, but they stand in the text once.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 use crate::code::{Code, Instr};
 use std::collections::{BTreeMap, HashMap};
 
@@ -52,7 +52,7 @@ pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
             if most >= 2 * count.len() {
                 ratios.push(most / count.len());
                 unrolled.push(*work);
-                works |= count.iter().any(|&i| view.other.instructions[i].class != Class::Arithmetic);
+                works |= count.iter().any(|&i| view.other.instructions[i].class != InstructionClass::Arithmetic);
             }
         }
         let arithmetic_only = ratios.len() >= 2;
@@ -97,7 +97,7 @@ fn by_loop(code: &Code) -> Places {
 
 fn work(instr: &Instr) -> Option<Work> {
     match instr.class {
-        Class::Move | Class::Parameter | Class::Branch | Class::Leave => None,
+        InstructionClass::Move | InstructionClass::Parameter | InstructionClass::Branch | InstructionClass::Leave => None,
         _ if instr.instr.opcode == "setp" => None,
         _ if instr.site == 0 => Some((instr.weak, 0)),
         _ => Some((instr.opcode, instr.site)),

@@ -6,7 +6,7 @@
 //! their values ([`super::code`], [`super::compare`]) of both sides, and say what is so in the PTX, never why.
 
 use super::Side;
-use super::class::Class;
+use super::class::InstructionClass;
 use super::code::{Code, Instr, Place};
 use super::compare::Matching;
 use super::cover::Cover;
@@ -253,7 +253,7 @@ impl View<'_> {
     }
 
     /// The other side's accesses of some class that I touch no byte of.
-    pub fn elided(&self, wanted: impl Fn(Class) -> bool) -> Vec<Occurrence> {
+    pub fn elided(&self, wanted: impl Fn(InstructionClass) -> bool) -> Vec<Occurrence> {
         let elided = &self.cover.elided[self.side.other() as usize];
         let class = |index: usize| self.other.instructions[index].class;
         let wanted = elided.iter().filter(|&&index| wanted(class(index)));
@@ -288,12 +288,15 @@ impl View<'_> {
 const WAYS: usize = 32;
 
 /// Accesses of one class and place, barriers of one class.
-type Alike = HashMap<(Class, Option<Place>), Vec<usize>>;
+type Alike = HashMap<(InstructionClass, Option<Place>), Vec<usize>>;
 
 fn alike(code: &Code) -> Alike {
     let mut alike = Alike::new();
     for (index, instr) in code.instructions.iter().enumerate() {
-        if instr.place.is_some() || instr.class.is_barrier() || instr.class == Class::Fence {
+        if instr.place.is_some()
+            || instr.class.is_barrier()
+            || instr.class == InstructionClass::Fence
+        {
             alike
                 .entry((instr.class, instr.place))
                 .or_default()

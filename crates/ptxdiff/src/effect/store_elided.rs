@@ -24,8 +24,8 @@
 //! Stores of parameters (`st.param`) are calls, and are not counted. Wider accesses of which a part is left are `accesses-vectorised` or changed.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    view.elided(|class| matches!(class, Class::Store(_) | Class::AsyncCopy(_)))
+    view.elided(|class| matches!(class, InstructionClass::Store(_) | InstructionClass::AsyncCopy(_)))
 }

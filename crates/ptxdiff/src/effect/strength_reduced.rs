@@ -25,7 +25,7 @@
 //! without optimisation.
 
 use super::{Occurrence, View};
-use crate::class::Class;
+use crate::class::InstructionClass;
 use crate::code::{Code, Instr, Token};
 use crate::value::{Node, Value, Values};
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     }
     let cheap: Vec<usize> = view
         .only_mine()
-        .filter(|(_, i)| i.class == Class::Arithmetic && i.result.is_some() && i.instr.opcode != "setp")
+        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.instr.opcode != "setp")
         .map(|(index, _)| index)
         .collect();
     let (mine, other) = (uses(view.mine), uses(view.other));
@@ -234,7 +234,7 @@ fn has_product(values: &Values, value: Value, depth: u32) -> bool {
 
 /// What an operation costs, in steps.
 fn cost(instr: &Instr) -> u32 {
-    if instr.class != Class::Arithmetic {
+    if instr.class != InstructionClass::Arithmetic {
         return 0;
     }
     match instr.instr.opcode.as_str() {

@@ -22,7 +22,7 @@
 
 use super::{Occurrence, View};
 use crate::Side;
-use crate::class::Class;
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View, elided: &[Occurrence]) -> Vec<Occurrence> {
     let code = view.other;
@@ -33,8 +33,8 @@ pub(super) fn find(view: &View, elided: &[Occurrence]) -> Vec<Occurrence> {
         };
         let own = &code.instructions[load];
         let Some(place) = own.place else { return false };
-        let mut classes = vec![Class::Load(place.space), Class::Store(place.space)];
-        classes.extend([Class::Atomic(place.space), Class::Reduction(place.space)]);
+        let mut classes = vec![InstructionClass::Load(place.space), InstructionClass::Store(place.space)];
+        classes.extend([InstructionClass::Atomic(place.space), InstructionClass::Reduction(place.space)]);
         classes.iter().any(|class| {
             let alike = view.alike.get(&(*class, Some(place))).into_iter().flatten();
             alike.into_iter().any(|&earlier| earlier != load && code.dominates(earlier, load))

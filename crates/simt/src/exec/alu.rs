@@ -209,7 +209,7 @@ impl<O: Observer> Core<'_, O> {
             let mut at = 0;
             for part in s {
                 let value = match part.class {
-                    Class::W(_) => u64::from(row(&warp.w, self.const_w, part.slot)[l]),
+                    RegisterClass::W(_) => u64::from(row(&warp.w, self.const_w, part.slot)[l]),
                     _ => row(&warp.d, self.const_d, part.slot)[l],
                 };
                 let value = if part.bits == 64 {
@@ -224,7 +224,7 @@ impl<O: Observer> Core<'_, O> {
                 if part.slot != Slot::NONE {
                     let value = bits as u64;
                     match part.class {
-                        Class::W(_) => {
+                        RegisterClass::W(_) => {
                             let keep = if part.bits >= 32 {
                                 u32::MAX
                             } else {

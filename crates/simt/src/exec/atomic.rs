@@ -2,14 +2,14 @@
 
 use super::Core;
 use super::memory::belongs;
-use super::older::place;
+use super::weak_memory::place;
 use crate::alu::{Mask, float};
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
-use crate::older::Who;
 use crate::op::*;
 use crate::state::*;
+use crate::weak_memory::Who;
 
 impl<O: Observer> Core<'_, O> {
     pub(super) fn atomic(
@@ -80,8 +80,8 @@ impl<O: Observer> Core<'_, O> {
         if O::WATCHES && reads && !self.is_written(block, space, good, bytes) {
             self.uninitialized(block, w, space, good, bytes, None, site);
         }
-        if let Some(older) = &mut self.older {
-            older.tick();
+        if let Some(history) = &mut self.history {
+            history.tick();
         }
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;
@@ -105,7 +105,7 @@ impl<O: Observer> Core<'_, O> {
                         &mut wrote,
                     )
                 };
-                if let Some(older) = &mut self.older {
+                if let Some(history) = &mut self.history {
                     let who = Who {
                         block: block.id,
                         warp: w,
@@ -115,7 +115,7 @@ impl<O: Observer> Core<'_, O> {
                         Space::Shared => shared.read(at, u32::from(op.element).min(8), l),
                         _ => self.device.arena.read(at, u32::from(op.element).min(8), l),
                     });
-                    older.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
+                    history.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
                 }
                 if !changed && wrote >> l & 1 != 0 {
                     let bytes = u32::from(op.element).min(8);

@@ -152,9 +152,9 @@ impl<O: Observer> Core<'_, O> {
                 block.barriers[id].arrivals = later;
             }
         }
-        if let Some(older) = &mut self.older {
-            older.tick();
-            older.block_barrier(block.id);
+        if let Some(history) = &mut self.history {
+            history.tick();
+            history.block_barrier(block.id);
         }
         if O::WATCHES {
             self.tell_barrier(block, id as u32, &arrivals, whole);

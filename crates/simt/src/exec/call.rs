@@ -61,7 +61,7 @@ impl<O: Observer> Core<'_, O> {
         lanes_of(mask).for_each(|l| warp.local.forget(new_base, new_top, l));
         let saved = info.recursive.then(|| Box::new(save(warp, info)));
         carry(self, warp, mask, &call.args, base, &info.params, new_base);
-        if let Some(undefined) = &mut block.undefined {
+        if let Some(undefined) = &mut block.poison {
             undefined.forget(w, mask, new_base, new_top);
             undefined.carry(w, mask, (&call.args, base), (&info.params, new_base));
         }
@@ -90,7 +90,7 @@ impl<O: Observer> Core<'_, O> {
         let info = &self.program.functions[frame.function as usize];
         let from = warp.splits[s].base;
         if let Op::Call(call) = &self.program.code[frame.call as usize].op {
-            if let Some(undefined) = &mut block.undefined {
+            if let Some(undefined) = &mut block.poison {
                 if frame.saved.is_some() {
                     undefined.restore(w, mask, info.rows);
                 } else {
@@ -175,8 +175,10 @@ fn save_results(warp: &Warp, info: &FunctionInfo) -> RegisterResults {
     info.results
         .iter()
         .map(|c| match c {
-            Carried::Register(slot, Class::W(_)) => Some(warp.w[slot.0 as usize].map(u64::from)),
-            Carried::Register(slot, Class::D) => Some(warp.d[slot.0 as usize]),
+            Carried::Register(slot, RegisterClass::W(_)) => {
+                Some(warp.w[slot.0 as usize].map(u64::from))
+            }
+            Carried::Register(slot, RegisterClass::D) => Some(warp.d[slot.0 as usize]),
             _ => None,
         })
         .collect()
@@ -195,7 +197,7 @@ fn carry_results<O: Observer>(
 ) {
     for ((saved, source), to) in saved.iter().zip(&info.results).zip(to) {
         match (saved, to) {
-            (Some(row), Carried::Register(slot, Class::W(_))) => {
+            (Some(row), Carried::Register(slot, RegisterClass::W(_))) => {
                 lanes_of(mask).for_each(|l| warp.w[slot.0 as usize][l] = row[l] as u32);
             }
             (Some(row), Carried::Register(slot, _)) => {
@@ -254,7 +256,7 @@ fn carry<O: Observer>(
                         .local
                         .read(u64::from(from_base + offset), bytes.min(8), l);
                     match class {
-                        Class::W(_) => warp.w[slot.0 as usize][l] = value as u32,
+                        RegisterClass::W(_) => warp.w[slot.0 as usize][l] = value as u32,
                         _ => warp.d[slot.0 as usize][l] = value,
                     }
                 }
@@ -266,8 +268,8 @@ fn carry<O: Observer>(
                 (Carried::Register(slot, class), Carried::Register(to, to_class)) => {
                     let value = core.register(warp, slot, class, l);
                     match to_class {
-                        Class::W(_) => warp.w[to.0 as usize][l] = value as u32,
-                        Class::P => {
+                        RegisterClass::W(_) => warp.w[to.0 as usize][l] = value as u32,
+                        RegisterClass::P => {
                             let p = &mut warp.p[to.0 as usize];
                             *p = *p & !(1 << l) | ((value as u32 & 1) << l);
                         }
@@ -280,10 +282,10 @@ fn carry<O: Observer>(
 }
 
 impl<O: Observer> Core<'_, O> {
-    pub(super) fn register(&self, warp: &Warp, slot: Slot, class: Class, l: usize) -> u64 {
+    pub(super) fn register(&self, warp: &Warp, slot: Slot, class: RegisterClass, l: usize) -> u64 {
         match class {
-            Class::W(_) => u64::from(row(&warp.w, self.const_w, slot)[l]),
-            Class::P => u64::from(predicate(&warp.p, slot) >> l & 1),
+            RegisterClass::W(_) => u64::from(row(&warp.w, self.const_w, slot)[l]),
+            RegisterClass::P => u64::from(predicate(&warp.p, slot) >> l & 1),
             _ => row(&warp.d, self.const_d, slot)[l],
         }
     }

@@ -170,7 +170,7 @@ impl<O: Observer> Core<'_, O> {
         let who = block.who(w);
         let before = self.before_store(block, op, space, good);
         let (warp, shared) = (&mut block.warps[w], &block.shared);
-        let plain = op.element == 4 && op.count == 1 && matches!(op.class, Class::W(32));
+        let plain = op.element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(32));
         let mut written = true;
         if op.store {
             match space {
@@ -239,12 +239,12 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        let settled = if self.older.is_some() && matches!(space, Space::Global | Space::Shared) {
+        let settled = if self.history.is_some() && matches!(space, Space::Global | Space::Shared) {
             if let Some(before) = before {
                 self.after_store(block, w, op, space, &before);
                 good
             } else {
-                self.older_values(block, w, op, space, good, site)
+                self.stale_values(block, w, op, space, good, site)
             }
         } else {
             good
@@ -432,7 +432,7 @@ impl<O: Observer> Core<'_, O> {
     ///
     /// `copied` is the size of an element that is only copied. A structure is copied with its padding, which nobody
     /// writes and nobody looks at: an element of which some bytes are written, or a byte behind written ones,
-    /// is let through there. Blind spot: single bytes that were forgotten, where they are only copied.
+    /// is let through there. NullObserver spot: single bytes that were forgotten, where they are only copied.
     #[cold]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn uninitialized(
@@ -571,7 +571,7 @@ pub(super) fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize,
         value[0]
     };
     match op.class {
-        Class::W(width) => {
+        RegisterClass::W(width) => {
             let keep = if width >= 32 {
                 u32::MAX
             } else {
@@ -579,12 +579,12 @@ pub(super) fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize,
             };
             warp.w[slot.0 as usize][l] = wide as u32 & keep;
         }
-        Class::D => warp.d[slot.0 as usize][l] = wide,
-        Class::Q => {
+        RegisterClass::D => warp.d[slot.0 as usize][l] = wide,
+        RegisterClass::Q => {
             warp.d[slot.0 as usize][l] = value[0];
             warp.d[slot.0 as usize + 1][l] = value[1];
         }
-        Class::P => {}
+        RegisterClass::P => {}
     }
 }
 
@@ -599,7 +599,7 @@ fn store<S: Words>(
     cd: &[Row64],
 ) {
     let element = u32::from(op.element);
-    if element == 4 && op.count == 1 && matches!(op.class, Class::W(_)) {
+    if element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(_)) {
         let from = row(&warp.w, cw, op.regs[0]);
         let mut put = |l: usize| {
             let word = (address[l] >> 2) as usize;
@@ -618,8 +618,10 @@ fn store<S: Words>(
         for l in lanes_of(active) {
             let at = address[l] + k as u64 * u64::from(element);
             match op.class {
-                Class::W(_) => memory.write(at, element, l, u64::from(row(&warp.w, cw, slot)[l])),
-                Class::Q => {
+                RegisterClass::W(_) => {
+                    memory.write(at, element, l, u64::from(row(&warp.w, cw, slot)[l]))
+                }
+                RegisterClass::Q => {
                     let high = Slot(slot.0 + 1);
                     memory.write(at, 8, l, row(&warp.d, cd, slot)[l]);
                     memory.write(at + 8, 8, l, row(&warp.d, cd, high)[l]);

@@ -10,35 +10,35 @@ mod atomic;
 mod barrier;
 mod call;
 mod memory;
-mod older;
+pub(crate) mod poison;
 mod special;
 mod system;
-pub(crate) mod undefined;
 mod warp;
+mod weak_memory;
 
 use super::alu::{Row32, Row64};
 use super::ids::*;
 use super::launch::Geometry;
 use super::memory::Device;
 use super::observer::{Divergence, Observer};
-use super::older::OlderValues;
 use super::op::*;
 use super::program::Program;
 use super::state::*;
 use super::stop::Stop;
+use super::weak_memory::StoreHistory;
 use std::sync::Mutex;
 
 /// Why a split stopped running.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Ran {
+pub(crate) enum Yield {
     /// It waits, or has ended, or has been split: look at the warp again.
     Blocked,
     /// It has come to where another split may be.
-    Met,
-    /// Its turn is over.
-    Tired,
-    /// From here on its block has undefined values to follow; what is left of its turn.
-    Undefined(Turn),
+    Reconverge,
+    /// Its quantum is over.
+    QuantumExpired,
+    /// From here on its block has undefined values to follow; what is left of its quantum.
+    Poisoned(Quantum),
 }
 
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
@@ -46,7 +46,7 @@ pub(super) const IDLE: u32 = 8;
 
 /// How long a split may run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct Quantum {
     /// Warp-instructions.
     pub fuel: u32,
     /// Memory and synchronisation operations, or `u32::MAX`.
@@ -80,7 +80,7 @@ pub(crate) struct Core<'a, O: Observer> {
     /// For each instruction, the allocation that its last global access hit.
     pub(super) recent: Vec<Range>,
     /// Where strong loads may return older values.
-    pub older: Option<Box<OlderValues>>,
+    pub history: Option<Box<StoreHistory>>,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
@@ -112,7 +112,7 @@ impl<'a, O: Observer> Core<'a, O> {
             parallel,
             steps: 0,
             recent: vec![Range::default(); program.sites.len()],
-            older: None,
+            history: None,
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
@@ -122,8 +122,8 @@ impl<'a, O: Observer> Core<'a, O> {
 
     /// All threads of a block have ended.
     pub fn block_ends(&mut self, block: BlockId) {
-        if let Some(older) = &mut self.older {
-            older.block_ends(block);
+        if let Some(history) = &mut self.history {
+            history.block_ends(block);
         }
         if O::WATCHES {
             self.observer.block_ends(block);
@@ -131,29 +131,35 @@ impl<'a, O: Observer> Core<'a, O> {
     }
 
     /// Runs split `s` of warp `w`.
-    pub fn run(&mut self, block: &mut Block, w: usize, s: usize, turn: Turn) -> Result<Ran, Stop> {
-        let rest = match block.undefined {
-            None => match self.run_as::<false>(block, w, s, turn)? {
-                Ran::Undefined(rest) => rest,
+    pub fn run(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        quantum: Quantum,
+    ) -> Result<Yield, Stop> {
+        let rest = match block.poison {
+            None => match self.run_as::<false>(block, w, s, quantum)? {
+                Yield::Poisoned(rest) => rest,
                 ran => return Ok(ran),
             },
-            Some(_) => turn,
+            Some(_) => quantum,
         };
         self.run_as::<true>(block, w, s, rest)
     }
 
     /// The loop, with what follows undefined values compiled in or left out.
-    fn run_as<const FOLLOWS: bool>(
+    fn run_as<const TRACK_POISON: bool>(
         &mut self,
         block: &mut Block,
         w: usize,
         s: usize,
-        turn: Turn,
-    ) -> Result<Ran, Stop> {
+        quantum: Quantum,
+    ) -> Result<Yield, Stop> {
         let program = self.program;
         let code = &program.code[..];
-        let mut fuel = turn.fuel;
-        let mut visible = turn.visible;
+        let mut fuel = quantum.fuel;
+        let mut visible = quantum.visible;
         let warp = &mut block.warps[w];
         let mut pc = warp.splits[s].pc;
         let mut mask = warp.splits[s].mask;
@@ -162,16 +168,16 @@ impl<'a, O: Observer> Core<'a, O> {
         macro_rules! leave {
             ($why:expr) => {{
                 block.warps[w].splits[s].pc = pc;
-                self.steps += u64::from(turn.fuel - fuel);
+                self.steps += u64::from(quantum.fuel - fuel);
                 return Ok($why);
             }};
         }
         loop {
-            if pc >= turn.limit {
-                leave!(Ran::Met);
+            if pc >= quantum.limit {
+                leave!(Yield::Reconverge);
             }
             if fuel == 0 {
-                leave!(Ran::Tired);
+                leave!(Yield::QuantumExpired);
             }
             fuel -= 1;
             let i = &code[pc as usize];
@@ -181,7 +187,7 @@ impl<'a, O: Observer> Core<'a, O> {
             } else {
                 mask & predicate(&warp.p, i.guard)
             };
-            if FOLLOWS {
+            if TRACK_POISON {
                 self.follow(block, w, s, pc, mask, active);
             }
             let warp = &mut block.warps[w];
@@ -204,7 +210,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         self.diverged(block, w, s, i.site, active, mask & !active);
                         block.warps[w].fork(s, pc + 1, mask & !active, *target, active);
                         pc += 1;
-                        leave!(Ran::Blocked);
+                        leave!(Yield::Blocked);
                     }
                 }
                 Op::Memory(index) => {
@@ -213,7 +219,7 @@ impl<'a, O: Observer> Core<'a, O> {
                         if op.space.is_between_threads() {
                             if visible == 0 {
                                 fuel += 1;
-                                leave!(Ran::Tired);
+                                leave!(Yield::QuantumExpired);
                             }
                             visible -= u32::from(visible != u32::MAX);
                         }
@@ -243,9 +249,12 @@ impl<'a, O: Observer> Core<'a, O> {
                     self.splat(warp, *d, *wide, u64::from(value), active);
                     pc += 1;
                 }
-                Op::Passes { point, credit } => {
+                Op::BarrierBypass {
+                    point,
+                    consumes_arrival,
+                } => {
                     let point = *point as usize;
-                    let credited = if *credit {
+                    let credited = if *consumes_arrival {
                         active & warp.arrived[point]
                     } else {
                         0
@@ -260,21 +269,21 @@ impl<'a, O: Observer> Core<'a, O> {
                     if active != 0 {
                         if visible == 0 {
                             fuel += 1;
-                            leave!(Ran::Tired);
+                            leave!(Yield::QuantumExpired);
                         }
                         visible -= u32::from(visible != u32::MAX);
                         let op = &program.atomic_ops[*index as usize];
                         self.atomic(block, w, s, op, active, i.site);
                         if self.idle >= IDLE {
                             pc += 1;
-                            leave!(Ran::Tired);
+                            leave!(Yield::QuantumExpired);
                         }
                     }
                     pc += 1;
                 }
                 Op::Fence(order, scope) => {
-                    if self.older.is_some() {
-                        self.fence_for_older(block.id, w, active, (*order, *scope));
+                    if self.history.is_some() {
+                        self.on_fence(block.id, w, active, (*order, *scope));
                     }
                     if active != 0 && O::WATCHES {
                         self.observer
@@ -284,7 +293,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 }
                 Op::Yield => {
                     pc += 1;
-                    leave!(Ran::Tired);
+                    leave!(Yield::QuantumExpired);
                 }
                 // From here on the split itself changes; a guard that holds in some lanes only splits it first.
                 _ if active == 0 => pc += 1,
@@ -315,7 +324,7 @@ impl<'a, O: Observer> Core<'a, O> {
                             self.diverged(block, w, s, i.site, a, b);
                         }
                         pc = block.warps[w].scatter(s, &ways);
-                        leave!(Ran::Blocked);
+                        leave!(Yield::Blocked);
                     }
                 }
                 op => {
@@ -325,27 +334,27 @@ impl<'a, O: Observer> Core<'a, O> {
                     }
                     if visible == 0 && !matches!(op, Op::Call(_) | Op::Return | Op::Exit) {
                         fuel += 1;
-                        leave!(Ran::Tired);
+                        leave!(Yield::QuantumExpired);
                     }
                     block.warps[w].splits[s].pc = pc;
                     match op {
                         Op::Barrier(b) => {
                             self.part(block, w, s, b);
                             self.arrive(block, w, s, b, i.site);
-                            self.steps += u64::from(turn.fuel - fuel);
-                            return Ok(Ran::Blocked);
+                            self.steps += u64::from(quantum.fuel - fuel);
+                            return Ok(Yield::Blocked);
                         }
                         Op::Warp(op) => {
                             if !self.warp_operation(block, w, s, op, i.site) {
-                                self.steps += u64::from(turn.fuel - fuel);
-                                return Ok(Ran::Blocked);
+                                self.steps += u64::from(quantum.fuel - fuel);
+                                return Ok(Yield::Blocked);
                             }
                             pc += 1;
-                            if !FOLLOWS && block.undefined.is_some() {
-                                leave!(Ran::Undefined(Turn {
+                            if !TRACK_POISON && block.poison.is_some() {
+                                leave!(Yield::Poisoned(Quantum {
                                     fuel,
                                     visible,
-                                    ..turn
+                                    ..quantum
                                 }));
                             }
                         }
@@ -356,8 +365,8 @@ impl<'a, O: Observer> Core<'a, O> {
                                 mask = block.warps[w].splits[s].mask;
                             }
                             None => {
-                                self.steps += u64::from(turn.fuel - fuel);
-                                return Ok(Ran::Blocked);
+                                self.steps += u64::from(quantum.fuel - fuel);
+                                return Ok(Yield::Blocked);
                             }
                         },
                         Op::Return if !block.warps[w].splits[s].frames.is_empty() => {
@@ -365,8 +374,8 @@ impl<'a, O: Observer> Core<'a, O> {
                         }
                         Op::Return | Op::Exit => {
                             self.exit(block, w, s, i.site);
-                            self.steps += u64::from(turn.fuel - fuel);
-                            return Ok(Ran::Blocked);
+                            self.steps += u64::from(quantum.fuel - fuel);
+                            return Ok(Yield::Blocked);
                         }
                         Op::System(call) => {
                             self.system(block, w, s, call, i.site)?;

@@ -96,7 +96,7 @@ impl<O: Observer> Core<'_, O> {
                     warp.local
                         .write(u64::from(base + offset), (*bytes).min(8), l, result);
                 }
-                Some(Carried::Register(slot, Class::W(_))) => {
+                Some(Carried::Register(slot, RegisterClass::W(_))) => {
                     warp.w[slot.0 as usize][l] = result as u32
                 }
                 Some(Carried::Register(slot, _)) => warp.d[slot.0 as usize][l] = result,

@@ -5,7 +5,7 @@
 //! the code they execute the same operation with the same mask.
 
 use super::Core;
-use super::undefined::Exchange;
+use super::poison::Exchange;
 use crate::alu::Mask;
 use crate::ids::*;
 use crate::observer::*;
@@ -265,8 +265,8 @@ impl<O: Observer> Core<'_, O> {
             .iter()
             .fold(0, |m, (s, ..)| m | warp.splits[*s].mask);
         let kind = parties[0].1.kind;
-        if self.older.is_some() {
-            self.meeting_for_older(who.block, w, lanes);
+        if self.history.is_some() {
+            self.on_warp_sync(who.block, w, lanes);
         }
         if O::WATCHES {
             let sync = if kind == WarpKind::Sync {
@@ -354,7 +354,7 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        if O::WATCHES && (absent != 0 || block.undefined.is_some()) {
+        if O::WATCHES && (absent != 0 || block.poison.is_some()) {
             let exchange = Exchange {
                 parties,
                 lanes,

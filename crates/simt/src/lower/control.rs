@@ -18,7 +18,7 @@ impl<'m> Lowering<'m> {
     pub(super) fn branch(&mut self, i: &Instruction) -> Decoded<()> {
         let scope = self.scopes.here();
         if i.opcode == "brx" {
-            let index = self.source(self.operand(i, 0)?, Class::W(32), ScalarType::U32)?;
+            let index = self.source(self.operand(i, 0)?, RegisterClass::W(32), ScalarType::U32)?;
             let Operand::Name(list, None) = self.operand(i, 1)? else {
                 return Err(String::from("a branch without a list of targets"));
             };
@@ -76,7 +76,7 @@ impl<'m> Lowering<'m> {
             .iter()
             .map(|o| self.argument(o))
             .collect::<Decoded<Vec<_>>>()?;
-        if let Some((pointer, Class::D)) = self.register(callee) {
+        if let Some((pointer, RegisterClass::D)) = self.register(callee) {
             self.emit(Op::Call(Box::new(CallOp {
                 function: None,
                 pointer,
@@ -127,7 +127,7 @@ impl<'m> Lowering<'m> {
         {
             return Ok(Carried::Frame { offset, bytes });
         }
-        let slot = self.source(operand, Class::D, ScalarType::B64)?;
-        Ok(Carried::Register(slot, Class::D))
+        let slot = self.source(operand, RegisterClass::D, ScalarType::B64)?;
+        Ok(Carried::Register(slot, RegisterClass::D))
     }
 }

@@ -4,8 +4,8 @@
 //! "yes" may be an overestimate. Flow through registers is followed without
 //! regard to order; flow through memory by state space.
 
+use super::def_use::{Row, Use, rows};
 use super::dependence::{depends_on_time_or_place, has_order_sources};
-use super::reads::{Row, Use, rows};
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::Program;
@@ -35,7 +35,7 @@ pub struct Facts {
     /// By site: what atomics do to a location that others update, too.
     pub effects: Arc<[Effect]>,
     /// Whether a strong load may return something else than the last value.
-    pub older_values: bool,
+    pub stale_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
     pub control_only: Arc<[bool]>,
 }
@@ -175,7 +175,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
         );
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
-    facts.older_values = program.memory_ops.iter().any(|m| {
+    facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
         !m.store && between && m.order.is_strong()

@@ -32,7 +32,9 @@ impl<'m> Lowering<'m> {
         };
         let name = Operand::Name(guard.register.clone(), None);
         match self.register(&name) {
-            Some((slot, Class::P)) => Ok(if guard.negated { slot.inverted() } else { slot }),
+            Some((slot, RegisterClass::P)) => {
+                Ok(if guard.negated { slot.inverted() } else { slot })
+            }
             _ => Err(String::from("a guard that is not a predicate")),
         }
     }
@@ -54,7 +56,7 @@ impl<'m> Lowering<'m> {
             | "griddepcontrol" => self.single(Op::Nop),
             "createpolicy" => {
                 let d = self.operand(i, 0)?.clone();
-                let (d, _) = self.destination(&d, Class::D)?;
+                let (d, _) = self.destination(&d, RegisterClass::D)?;
                 let zero = self.constants.d(0);
                 self.emit(Op::Cvta { d, a: zero, add: 0 });
                 Ok(())
@@ -139,9 +141,9 @@ impl<'m> Lowering<'m> {
             _ => return Ok(None),
         };
         let to = match self.register(self.operand(i, 0)?) {
-            Some((_, Class::W(16))) if bits < 16 => "s16",
-            Some((_, Class::W(32))) if bits < 32 => "s32",
-            Some((_, Class::D)) => "s64",
+            Some((_, RegisterClass::W(16))) if bits < 16 => "s16",
+            Some((_, RegisterClass::W(32))) if bits < 32 => "s32",
+            Some((_, RegisterClass::D)) => "s64",
             _ => return Ok(None),
         };
         Ok(alu::lookup("cvt", &[to, from], 2))
@@ -157,11 +159,11 @@ impl<'m> Lowering<'m> {
     ) -> Decoded<()> {
         let mut s = [Slot::NONE; 5];
         for (k, class) in [
-            Class::W(32),
-            Class::W(32),
-            Class::W(32),
-            Class::W(32),
-            Class::P,
+            RegisterClass::W(32),
+            RegisterClass::W(32),
+            RegisterClass::W(32),
+            RegisterClass::W(32),
+            RegisterClass::P,
         ]
         .into_iter()
         .enumerate()
@@ -169,7 +171,7 @@ impl<'m> Lowering<'m> {
             s[k] = self.source(self.operand(i, k + 1)?, class, ScalarType::B32)?;
         }
         let p = self.predicate(p)?;
-        let (d, _) = self.destination(d, Class::W(32))?;
+        let (d, _) = self.destination(d, RegisterClass::W(32))?;
         self.emit(Op::Lop3Test { f, d, p, s });
         Ok(())
     }
@@ -186,7 +188,7 @@ impl<'m> Lowering<'m> {
             p => (self.predicate(p)?, Slot::NONE),
         };
         let combine = match (bool_op(i), i.operands.get(3)) {
-            (Some(op), Some(c)) => Some((op, self.source(c, Class::P, ScalarType::Pred)?)),
+            (Some(op), Some(c)) => Some((op, self.source(c, RegisterClass::P, ScalarType::Pred)?)),
             (None, None) => None,
             _ => return Err(String::from("a combination that is not implemented")),
         };
@@ -219,12 +221,12 @@ impl<'m> Lowering<'m> {
         let b = self.source(self.operand(i, 2)?, ins[1], from)?;
         let combine = match bool_op(i) {
             Some(op) => {
-                let c = self.source(self.operand(i, 3)?, Class::P, ScalarType::Pred)?;
+                let c = self.source(self.operand(i, 3)?, RegisterClass::P, ScalarType::Pred)?;
                 Some((op, c))
             }
             None => None,
         };
-        let (d, after) = self.destination(self.operand(i, 0)?, Class::W(32))?;
+        let (d, after) = self.destination(self.operand(i, 0)?, RegisterClass::W(32))?;
         self.emit(Op::Set {
             f,
             d,
@@ -239,7 +241,7 @@ impl<'m> Lowering<'m> {
     /// A predicate destination, or none for `_`.
     pub(super) fn predicate(&mut self, operand: &Operand) -> Decoded<Slot> {
         match self.register(operand) {
-            Some((slot, Class::P)) => Ok(slot),
+            Some((slot, RegisterClass::P)) => Ok(slot),
             None if matches!(operand, Operand::Name(n, None) if n == "_") => Ok(Slot::NONE),
             _ => Err(String::from("a destination that is not a predicate")),
         }
@@ -254,7 +256,11 @@ impl<'m> Lowering<'m> {
             && self.scopes.lookup(name).is_none()
             && let Some((which, wide)) = special(name, component.as_deref())
         {
-            let has = if wide { Class::D } else { Class::W(32) };
+            let has = if wide {
+                RegisterClass::D
+            } else {
+                RegisterClass::W(32)
+            };
             let (d, after) = self.destination(to, has)?;
             self.emit(Op::Special { which, d, wide });
             after.into_iter().for_each(|op| self.emit(op));
@@ -262,7 +268,7 @@ impl<'m> Lowering<'m> {
         }
         if matches!(to, Operand::Vector(_))
             || matches!(from, Operand::Vector(_))
-            || class == Class::Q
+            || class == RegisterClass::Q
         {
             let d = self.vector_or_register(to)?;
             let s = self.vector_or_register(from)?;
@@ -275,7 +281,7 @@ impl<'m> Lowering<'m> {
         let s = self.source(from, class, ty)?;
         let (d, after) = self.destination(to, class)?;
         let f = match class {
-            Class::W(8) => return Err(String::from("mov of 8 bits")),
+            RegisterClass::W(8) => return Err(String::from("mov of 8 bits")),
             _ => self.lookup(i)?,
         };
         self.emit(Op::Alu {
@@ -291,24 +297,24 @@ impl<'m> Lowering<'m> {
         match operand {
             Operand::Vector(parts) => self.parts(parts),
             _ => match self.register(operand) {
-                Some((slot, Class::Q)) => Ok(vec![
+                Some((slot, RegisterClass::Q)) => Ok(vec![
                     Part {
                         slot,
-                        class: Class::D,
+                        class: RegisterClass::D,
                         bits: 64,
                     },
                     Part {
                         slot: Slot(slot.0 + 1),
-                        class: Class::D,
+                        class: RegisterClass::D,
                         bits: 64,
                     },
                 ]),
                 Some(_) => self.parts(std::slice::from_ref(operand)),
                 None => {
-                    let slot = self.source(operand, Class::D, ScalarType::B64)?;
+                    let slot = self.source(operand, RegisterClass::D, ScalarType::B64)?;
                     Ok(vec![Part {
                         slot,
-                        class: Class::D,
+                        class: RegisterClass::D,
                         bits: 64,
                     }])
                 }
@@ -337,11 +343,11 @@ fn elements(operand: &Operand) -> Vec<&Operand> {
 }
 
 /// Classes of the result and of the sources of a table entry.
-pub(crate) fn signature(f: &AluOp) -> (Class, &'static [Class]) {
+pub(crate) fn signature(f: &AluOp) -> (RegisterClass, &'static [RegisterClass]) {
     use AluOp::*;
-    const W: Class = Class::W(32);
-    const D: Class = Class::D;
-    const P: Class = Class::P;
+    const W: RegisterClass = RegisterClass::W(32);
+    const D: RegisterClass = RegisterClass::D;
+    const P: RegisterClass = RegisterClass::P;
     match f {
         W_W(_) => (W, &[W]),
         WW_W(_) | WW_W_Carry(_) => (W, &[W, W]),

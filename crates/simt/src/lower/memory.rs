@@ -95,8 +95,8 @@ impl Lowering<'_> {
         };
         if let Some((slot, class)) = self.register(base) {
             let base = match class {
-                Class::W(32) => Base::W(slot),
-                Class::D => Base::D(slot),
+                RegisterClass::W(32) => Base::W(slot),
+                RegisterClass::D => Base::D(slot),
                 _ => return Err(String::from("an address register of this type")),
             };
             return Ok(at(space, base, *offset));
@@ -153,7 +153,7 @@ impl Lowering<'_> {
                     (_, true) => AddressSpace::Const,
                     (_, false) => AddressSpace::Global,
                 };
-                let slot = self.address_constant(name, offset, Class::D)?;
+                let slot = self.address_constant(name, offset, RegisterClass::D)?;
                 at(space, Base::D(slot), 0, false)
             }
             Binding::Function(_) | Binding::Register { .. } => {
@@ -238,7 +238,7 @@ impl Lowering<'_> {
         let f = atom_function(name, ty).ok_or("an atomic operation of this type")?;
         let place = self.address(self.operand(i, first)?, s.space)?;
         let class = match ty {
-            ScalarType::B128 => Class::Q,
+            ScalarType::B128 => RegisterClass::Q,
             _ => self.type_class(ty)?,
         };
         let rows = |l: &mut Self, operand: &Operand, destination: bool| -> Decoded<[Slot; 8]> {
@@ -308,11 +308,11 @@ impl Lowering<'_> {
         let a = match self.operand(i, 1)? {
             // Names of variables and sums with offsets.
             Operand::Name(name, None) if self.register(&i.operands[1]).is_none() => {
-                self.address_constant(name, 0, Class::D)?
+                self.address_constant(name, 0, RegisterClass::D)?
             }
-            operand => self.source(operand, Class::D, ScalarType::U64)?,
+            operand => self.source(operand, RegisterClass::D, ScalarType::U64)?,
         };
-        let (d, after) = self.destination(self.operand(i, 0)?, Class::D)?;
+        let (d, after) = self.destination(self.operand(i, 0)?, RegisterClass::D)?;
         self.emit(Op::Cvta { d, a, add });
         after.into_iter().for_each(|op| self.emit(op));
         Ok(())
@@ -326,10 +326,14 @@ impl Lowering<'_> {
             .ok_or("a space that is not implemented")?;
         let p = self.predicate(self.operand(i, 0)?)?;
         let a = self.operand(i, 1)?;
-        let wide = !matches!(self.register(a), Some((_, Class::W(_))));
+        let wide = !matches!(self.register(a), Some((_, RegisterClass::W(_))));
         let a = self.source(
             a,
-            if wide { Class::D } else { Class::W(32) },
+            if wide {
+                RegisterClass::D
+            } else {
+                RegisterClass::W(32)
+            },
             ScalarType::U64,
         )?;
         self.emit(Op::IsSpace { p, a, wide, space });
@@ -338,7 +342,11 @@ impl Lowering<'_> {
 
     pub(super) fn alloca(&mut self, i: &Instruction) -> Decoded<()> {
         let wide = i.has("u64");
-        let class = if wide { Class::D } else { Class::W(32) };
+        let class = if wide {
+            RegisterClass::D
+        } else {
+            RegisterClass::W(32)
+        };
         let align = match i.operands.get(2) {
             Some(Operand::Int(n, _)) => *n as u32,
             _ => 8,

@@ -10,14 +10,14 @@
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
 
+pub mod barrier_postdominators;
 pub mod control;
+pub mod def_use;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
 pub mod memory;
 pub mod operand;
-pub mod points;
-pub mod reads;
 pub mod scope;
 pub mod speculated;
 pub mod symbols;
@@ -263,8 +263,8 @@ impl<'m> Lowering<'m> {
     fn link(&mut self) {
         let mut bodies = std::mem::take(&mut self.bodies);
         speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
-        let recursive = points::recursive(&bodies);
-        self.program.points = points::insert(&mut bodies);
+        let recursive = barrier_postdominators::recursive(&bodies);
+        self.program.points = barrier_postdominators::insert(&mut bodies);
         for ((body, info), recursive) in bodies
             .into_iter()
             .zip(&mut self.program.functions)

@@ -128,12 +128,12 @@ pub(super) fn scalar_type(modifier: &str) -> Option<ScalarType> {
 
 impl Lowering<'_> {
     /// A fresh row.
-    pub(super) fn temporary(&mut self, class: Class) -> Slot {
+    pub(super) fn temporary(&mut self, class: RegisterClass) -> Slot {
         self.scopes.rows(class, 1)
     }
 
     /// The register that a name means.
-    pub(super) fn register(&mut self, operand: &Operand) -> Option<(Slot, Class)> {
+    pub(super) fn register(&mut self, operand: &Operand) -> Option<(Slot, RegisterClass)> {
         let Operand::Name(name, component) = operand else {
             return None;
         };
@@ -149,7 +149,7 @@ impl Lowering<'_> {
                     Some("w" | "a") => 3,
                     Some(_) => return None,
                 };
-                let each = if class == Class::Q { 2 } else { 1 };
+                let each = if class == RegisterClass::Q { 2 } else { 1 };
                 Some((Slot(slot.0 + lane * each), class))
             }
             _ => None,
@@ -160,7 +160,7 @@ impl Lowering<'_> {
     pub(super) fn source(
         &mut self,
         operand: &Operand,
-        class: Class,
+        class: RegisterClass,
         ty: ScalarType,
     ) -> Decoded<Slot> {
         if let Some((slot, has)) = self.register(operand) {
@@ -169,7 +169,11 @@ impl Lowering<'_> {
         if let Operand::Name(name, component) = operand
             && let Some((which, wide)) = special(name, component.as_deref())
         {
-            let has = if wide { Class::D } else { Class::W(32) };
+            let has = if wide {
+                RegisterClass::D
+            } else {
+                RegisterClass::W(32)
+            };
             let d = self.temporary(has);
             self.emit(Op::Special { which, d, wide });
             return self.converted(d, has, class);
@@ -194,70 +198,75 @@ impl Lowering<'_> {
         }
     }
 
-    fn literal(&mut self, operand: &Operand, class: Class, ty: ScalarType) -> Decoded<Slot> {
+    fn literal(
+        &mut self,
+        operand: &Operand,
+        class: RegisterClass,
+        ty: ScalarType,
+    ) -> Decoded<Slot> {
         // Narrow and packed floating types take their bits as integers.
         let bits = literal_bits(operand, ty)
             .ok_or_else(|| String::from("an operand that is not implemented"))?;
         match class {
-            Class::W(_) => Ok(self.constants.w(bits as u32)),
-            Class::D => Ok(self.constants.d(bits)),
-            Class::P => Ok(if bits != 0 { Slot::TRUE } else { Slot::FALSE }),
-            Class::Q => Err(String::from("a 128-bit literal")),
+            RegisterClass::W(_) => Ok(self.constants.w(bits as u32)),
+            RegisterClass::D => Ok(self.constants.d(bits)),
+            RegisterClass::P => Ok(if bits != 0 { Slot::TRUE } else { Slot::FALSE }),
+            RegisterClass::Q => Err(String::from("a 128-bit literal")),
         }
     }
 
     /// A row in the class asked for: as it is, or truncated or zero-extended into a temporary
     /// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
-    fn converted(&mut self, slot: Slot, has: Class, want: Class) -> Decoded<Slot> {
+    fn converted(&mut self, slot: Slot, has: RegisterClass, want: RegisterClass) -> Decoded<Slot> {
         match (has, want) {
-            (Class::W(_), Class::W(_))
-            | (Class::D, Class::D)
-            | (Class::P, Class::P)
-            | (Class::Q, Class::Q) => Ok(slot),
-            (Class::D, Class::W(_)) => {
-                let d = self.temporary(Class::W(32));
+            (RegisterClass::W(_), RegisterClass::W(_))
+            | (RegisterClass::D, RegisterClass::D)
+            | (RegisterClass::P, RegisterClass::P)
+            | (RegisterClass::Q, RegisterClass::Q) => Ok(slot),
+            (RegisterClass::D, RegisterClass::W(_)) => {
+                let d = self.temporary(RegisterClass::W(32));
                 self.emit(Op::Pack {
                     d: [
                         Part {
                             slot: d,
-                            class: Class::W(32),
+                            class: RegisterClass::W(32),
                             bits: 32,
                         },
                         Part {
                             slot: Slot::NONE,
-                            class: Class::W(32),
+                            class: RegisterClass::W(32),
                             bits: 32,
                         },
                     ]
                     .into(),
                     s: [Part {
                         slot,
-                        class: Class::D,
+                        class: RegisterClass::D,
                         bits: 64,
                     }]
                     .into(),
                 });
                 Ok(d)
             }
-            (Class::W(_), Class::D) => {
-                let d = self.temporary(Class::D);
+            (RegisterClass::W(_), RegisterClass::D) => {
+                let d = self.temporary(RegisterClass::D);
                 let zero = self.constants.w(0);
                 self.emit(Op::Pack {
                     d: [Part {
                         slot: d,
-                        class: Class::D,
+                        class: RegisterClass::D,
                         bits: 64,
                     }]
                     .into(),
                     s: [
                         Part {
                             slot,
-                            class: Class::W(32),
+                            class: RegisterClass::W(32),
                             bits: 32,
                         },
                         Part {
                             slot: zero,
-                            class: Class::W(32),
+                            class: RegisterClass::W(32),
                             bits: 32,
                         },
                     ]
@@ -269,10 +278,10 @@ impl Lowering<'_> {
         }
     }
 
-    fn packed(&mut self, parts: &[Operand], class: Class) -> Decoded<Slot> {
+    fn packed(&mut self, parts: &[Operand], class: RegisterClass) -> Decoded<Slot> {
         let s = self.parts(parts)?;
         let d = self.temporary(class);
-        let bits = if class == Class::D { 64 } else { 32 };
+        let bits = if class == RegisterClass::D { 64 } else { 32 };
         self.emit(Op::Pack {
             d: [Part {
                 slot: d,
@@ -290,7 +299,7 @@ impl Lowering<'_> {
         let width = parts
             .iter()
             .find_map(|p| self.register(p).map(|(_, c)| c))
-            .unwrap_or(Class::W(32));
+            .unwrap_or(RegisterClass::W(32));
         parts
             .iter()
             .map(|p| {
@@ -300,9 +309,11 @@ impl Lowering<'_> {
                     None => (self.source(p, width, ScalarType::B64)?, width),
                 };
                 let bits = match class {
-                    Class::W(bits) => bits,
-                    Class::D => 64,
-                    Class::Q | Class::P => return Err(String::from("a vector of this type")),
+                    RegisterClass::W(bits) => bits,
+                    RegisterClass::D => 64,
+                    RegisterClass::Q | RegisterClass::P => {
+                        return Err(String::from("a vector of this type"));
+                    }
                 };
                 Ok(Part { slot, class, bits })
             })
@@ -314,9 +325,9 @@ impl Lowering<'_> {
         &mut self,
         name: &str,
         offset: i64,
-        class: Class,
+        class: RegisterClass,
     ) -> Decoded<Slot> {
-        let wide = class == Class::D;
+        let wide = class == RegisterClass::D;
         let binding = self
             .binding(name)
             .ok_or_else(|| format!("`{name}`, which is not declared"))?;
@@ -352,7 +363,7 @@ impl Lowering<'_> {
     pub(super) fn destination(
         &mut self,
         operand: &Operand,
-        class: Class,
+        class: RegisterClass,
     ) -> Decoded<(Slot, Option<Op>)> {
         if matches!(operand, Operand::Name(n, None) if n == "_") {
             return Ok((self.temporary(class), None));
@@ -360,7 +371,7 @@ impl Lowering<'_> {
         if let Operand::Vector(parts) = operand {
             let d = self.parts(parts)?;
             let slot = self.temporary(class);
-            let bits = if class == Class::D { 64 } else { 32 };
+            let bits = if class == RegisterClass::D { 64 } else { 32 };
             let s = [Part { slot, class, bits }];
             return Ok((
                 slot,
@@ -374,26 +385,26 @@ impl Lowering<'_> {
             .register(operand)
             .ok_or("a destination that is not a register")?;
         match (has, class) {
-            (Class::W(_), Class::W(_))
-            | (Class::D, Class::D)
-            | (Class::P, Class::P)
-            | (Class::Q, Class::Q) => Ok((slot, None)),
-            (Class::D, Class::W(_)) => {
+            (RegisterClass::W(_), RegisterClass::W(_))
+            | (RegisterClass::D, RegisterClass::D)
+            | (RegisterClass::P, RegisterClass::P)
+            | (RegisterClass::Q, RegisterClass::Q) => Ok((slot, None)),
+            (RegisterClass::D, RegisterClass::W(_)) => {
                 let t = self.temporary(class);
                 let zero = self.constants.w(0);
                 let low = Part {
                     slot: t,
-                    class: Class::W(32),
+                    class: RegisterClass::W(32),
                     bits: 32,
                 };
                 let high = Part {
                     slot: zero,
-                    class: Class::W(32),
+                    class: RegisterClass::W(32),
                     bits: 32,
                 };
                 let d = Part {
                     slot,
-                    class: Class::D,
+                    class: RegisterClass::D,
                     bits: 64,
                 };
                 Ok((
@@ -408,8 +419,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Class of a type modifier.
-    pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<Class> {
+    /// RegisterClass of a type modifier.
+    pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<RegisterClass> {
         class_of(ty).ok_or_else(|| String::from("an opaque type"))
     }
 }

@@ -1,7 +1,7 @@
 //! Names: which register, variable or label a name means where it stands
 //! (PTX ISA, "Identifiers", and scoping by `{ }`).
 
-use crate::op::{Class, Slot};
+use crate::op::{RegisterClass, Slot};
 use ptx::ast::{ScalarType, Variable};
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ pub enum Binding {
     Register {
         /// First slot.
         slot: Slot,
-        /// Class of each.
-        class: Class,
+        /// RegisterClass of each.
+        class: RegisterClass,
     },
     /// A local variable or a parameter of a device function.
     Frame {
@@ -40,15 +40,15 @@ pub enum Binding {
 }
 
 /// Register class of a type; `None` for opaque types.
-pub fn class_of(ty: ScalarType) -> Option<Class> {
+pub fn class_of(ty: ScalarType) -> Option<RegisterClass> {
     use ScalarType::*;
     Some(match ty {
-        S8 | U8 | B8 => Class::W(8),
-        S16 | U16 | B16 | F16 | Bf16 => Class::W(16),
-        S32 | U32 | B32 | F32 | F16x2 | Bf16x2 => Class::W(32),
-        S64 | U64 | B64 | F64 => Class::D,
-        B128 => Class::Q,
-        Pred => Class::P,
+        S8 | U8 | B8 => RegisterClass::W(8),
+        S16 | U16 | B16 | F16 | Bf16 => RegisterClass::W(16),
+        S32 | U32 | B32 | F32 | F16x2 | Bf16x2 => RegisterClass::W(32),
+        S64 | U64 | B64 | F64 => RegisterClass::D,
+        B128 => RegisterClass::Q,
+        Pred => RegisterClass::P,
         Texref | Samplerref | Surfref => return None,
     })
 }
@@ -56,10 +56,10 @@ pub fn class_of(ty: ScalarType) -> Option<Class> {
 /// Bytes of a type in memory; 8 for opaque handles, 1 for predicates.
 pub fn bytes_of(ty: ScalarType) -> u32 {
     match class_of(ty) {
-        Some(Class::W(bits)) => u32::from(bits) / 8,
-        Some(Class::D) | None => 8,
-        Some(Class::Q) => 16,
-        Some(Class::P) => 1,
+        Some(RegisterClass::W(bits)) => u32::from(bits) / 8,
+        Some(RegisterClass::D) | None => 8,
+        Some(RegisterClass::Q) => 16,
+        Some(RegisterClass::P) => 1,
     }
 }
 
@@ -92,7 +92,7 @@ struct Family {
     prefix: String,
     count: u32,
     first: u32,
-    class: Class,
+    class: RegisterClass,
 }
 
 /// All scopes of a module; scope 0 is the module itself.
@@ -148,12 +148,12 @@ impl Scopes {
     }
 
     /// Hands out adjacent rows of a class.
-    pub fn rows(&mut self, class: Class, count: u32) -> Slot {
+    pub fn rows(&mut self, class: RegisterClass, count: u32) -> Slot {
         let (kind, each) = match class {
-            Class::W(_) => (0, 1),
-            Class::D => (1, 1),
-            Class::Q => (1, 2),
-            Class::P => (2, 1),
+            RegisterClass::W(_) => (0, 1),
+            RegisterClass::D => (1, 1),
+            RegisterClass::Q => (1, 2),
+            RegisterClass::P => (2, 1),
         };
         let first = self.rows[kind];
         self.rows[kind] += count * each;
@@ -209,7 +209,7 @@ impl Scopes {
                     .families
                     .iter()
                     .find(|f| f.prefix == prefix && number < f.count)?;
-                let each = if f.class == Class::Q { 2 } else { 1 };
+                let each = if f.class == RegisterClass::Q { 2 } else { 1 };
                 Some(Binding::Register {
                     slot: Slot(f.first + number * each),
                     class: f.class,

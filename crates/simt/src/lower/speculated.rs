@@ -15,11 +15,11 @@
 //! in a row, in whatever order the first two come, always belong to the same round, and so does all that the predicate
 //! is computed from.
 //!
-//! Blind spots: predicates that depend on what is loaded behind the load; values that branches select.
+//! NullObserver spots: predicates that depend on what is loaded behind the load; values that branches select.
 
+use super::barrier_postdominators::Blocks;
+use super::def_use::{Row, row, rows};
 use super::instruction::signature;
-use super::points::Blocks;
-use super::reads::{Row, row, rows};
 use super::scope::Scopes;
 use crate::alu::AluOp;
 use crate::observer::Order;
@@ -155,7 +155,7 @@ impl<'a> Flow<'a> {
             ops: Vec::new(),
             known: HashMap::new(),
         };
-        let here = copies.available(condition, Class::P, DEPTH)?;
+        let here = copies.available(condition, RegisterClass::P, DEPTH)?;
         Some((here, copies.ops))
     }
 
@@ -181,7 +181,7 @@ impl<'a> Flow<'a> {
                 _ => return None,
             };
             // The predicate must be of the same round as the value.
-            let decided = self.definition(row(Class::P, p)?)?;
+            let decided = self.definition(row(RegisterClass::P, p)?)?;
             if !self.dominates(decided, at) || *condition.get_or_insert(here) != here {
                 return None;
             }
@@ -206,7 +206,7 @@ impl<'a> Flow<'a> {
             Op::Alu { f, d, .. } => (signature(f).0, *d),
             _ => return None,
         };
-        row(class, d).filter(|_| class != Class::P)
+        row(class, d).filter(|_| class != RegisterClass::P)
     }
 }
 
@@ -221,7 +221,7 @@ struct Copies<'f, 'a, 's> {
 
 impl Copies<'_, '_, '_> {
     /// The slot in front of the load that holds what `slot` will hold, or holds already.
-    fn available(&mut self, slot: Slot, class: Class, depth: u32) -> Option<Slot> {
+    fn available(&mut self, slot: Slot, class: RegisterClass, depth: u32) -> Option<Slot> {
         let Some(wanted) = row(class, slot) else {
             return Some(slot); // a constant
         };
@@ -245,7 +245,7 @@ impl Copies<'_, '_, '_> {
     }
 
     /// An operand of the instruction at `at`.
-    fn operand(&mut self, slot: Slot, class: Class, at: usize, depth: u32) -> Option<Slot> {
+    fn operand(&mut self, slot: Slot, class: RegisterClass, at: usize, depth: u32) -> Option<Slot> {
         if let Some(read) = row(class, slot)
             && !self.flow.dominates(self.flow.definition(read)?, at)
         {
@@ -274,10 +274,10 @@ impl Copies<'_, '_, '_> {
                     *slot = self.operand(*slot, *class, at, depth)?;
                 }
                 let combine = match combine {
-                    Some((how, c)) => Some((how, self.operand(c, Class::P, at, depth)?)),
+                    Some((how, c)) => Some((how, self.operand(c, RegisterClass::P, at, depth)?)),
                     None => None,
                 };
-                let write = |d: Slot| match row(Class::P, d) == Some(wanted) {
+                let write = |d: Slot| match row(RegisterClass::P, d) == Some(wanted) {
                     true => fresh,
                     false => Slot::NONE,
                 };
@@ -381,7 +381,7 @@ mod tests {
             .code
             .iter()
             .map(|i| &i.op)
-            .find(|op| matches!(op, Op::Alu { f, .. } if signature(f).0 == Class::P))
+            .find(|op| matches!(op, Op::Alu { f, .. } if signature(f).0 == RegisterClass::P))
         else {
             panic!("a comparison");
         };

@@ -7,7 +7,7 @@ use crate::observer::{FenceOrder, Scope};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
 
-const W: Class = Class::W(32);
+const W: RegisterClass = RegisterClass::W(32);
 
 impl Lowering<'_> {
     pub(super) fn fence(&mut self, i: &Instruction) -> Decoded<()> {
@@ -60,7 +60,7 @@ impl Lowering<'_> {
                 Some(p) => (Some(third), p.clone()),
                 None => (None, third),
             };
-            let p = self.source(&p, Class::P, ScalarType::Pred)?;
+            let p = self.source(&p, RegisterClass::P, ScalarType::Pred)?;
             let kind = if i.has("popc") {
                 let (d, _) = self.destination(&d, W)?;
                 BarrierKind::Popc { d, p }
@@ -137,14 +137,14 @@ impl Lowering<'_> {
                 } else {
                     self.predicate(&first)?
                 };
-                slots[2] = self.source(self.operand(i, 1)?, Class::P, ScalarType::Pred)?;
+                slots[2] = self.source(self.operand(i, 1)?, RegisterClass::P, ScalarType::Pred)?;
             }
             "match" => {
                 let wide = matches!(kind, WarpKind::MatchAll64 | WarpKind::MatchAny64);
                 slots[0] = self.destination(&first, W)?.0;
                 slots[2] = self.source(
                     self.operand(i, 1)?,
-                    if wide { Class::D } else { W },
+                    if wide { RegisterClass::D } else { W },
                     ScalarType::B64,
                 )?;
             }

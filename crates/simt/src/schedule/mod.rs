@@ -12,7 +12,7 @@
 //! * `pct:SEED:DEPTH` — strict priorities with DEPTH changes (Burckhardt et al., "A Randomized
 //!   Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010);
 //! * `weak:SEED` — as `random:SEED`, and strong loads sometimes return a value that has been overwritten, where
-//!   the memory model lets them ([`super::older`]);
+//!   the memory model lets them ([`super::weak_memory`]);
 //! * `replay:TRACE` — decisions written down by another run.
 //!
 //! `weak` alone sweeps as `lane-by-lane` does, with the oldest value that each strong load may return.
@@ -54,7 +54,7 @@ pub struct Decision {
     /// Memory and synchronisation operations before the next decision.
     pub visible: u32,
     /// Whether strong loads return the oldest value that they may, not the last one.
-    pub older: bool,
+    pub stale: bool,
 }
 
 /// A strategy that decides.
@@ -94,7 +94,7 @@ pub enum ScheduleSpec {
 
 impl ScheduleSpec {
     /// The schedules that are worth trying where the result may depend on them, without an end: the sweeps, then random
-    /// ones from `seed` on. `weak` tells whether the kernel may read older values than the last.
+    /// ones from `seed` on. `weak` tells whether the kernel may read stale values than the last.
     pub fn all(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
         let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
         let oldest = weak.then_some(ScheduleSpec::Weak { seed: None });
@@ -135,11 +135,11 @@ impl ScheduleSpec {
         )
     }
 
-    /// Whether strong loads may return older values.
+    /// Whether strong loads may return stale values.
     pub(crate) fn is_weak(&self) -> bool {
         match self {
             ScheduleSpec::Weak { .. } => true,
-            ScheduleSpec::Replay(trace) => trace.decisions.iter().any(|d| d.older),
+            ScheduleSpec::Replay(trace) => trace.decisions.iter().any(|d| d.stale),
             _ => false,
         }
     }

@@ -98,7 +98,7 @@ impl Schedule for Pct {
             index: index as u32,
             lanes: runnable[index].lanes,
             visible: 1,
-            older: false,
+            stale: false,
         }
     }
 }

@@ -12,16 +12,16 @@ pub(crate) struct Random {
     rng: Pcg64Mcg,
     /// Whether every turn is of one operation.
     short: bool,
-    /// Decides on older values; has no say in who runs.
-    older: Option<Pcg64Mcg>,
+    /// Decides on stale values; has no say in who runs.
+    stale: Option<Pcg64Mcg>,
 }
 
 impl Random {
     pub fn new(seed: u64, weak: bool) -> Random {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let short = rng.random_range(0..2) == 0;
-        let older = weak.then(|| Pcg64Mcg::seed_from_u64(!seed));
-        Random { rng, short, older }
+        let stale = weak.then(|| Pcg64Mcg::seed_from_u64(!seed));
+        Random { rng, short, stale }
     }
 }
 
@@ -39,15 +39,15 @@ impl Schedule for Random {
         // Mostly short turns, now and then a long one.
         let long = self.rng.next_u32().trailing_zeros().min(6) * self.rng.random_range(1..4);
         let visible = if self.short { 1 } else { 1 + long };
-        let older = self
-            .older
+        let stale = self
+            .stale
             .as_mut()
             .is_some_and(|rng| rng.random_range(0..2) == 0);
         Decision {
             index: index as u32,
             lanes,
             visible,
-            older,
+            stale,
         }
     }
 }

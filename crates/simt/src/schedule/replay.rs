@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The decisions of a run. Written as `index.lanes.visible` joined by `-`, the lanes in
-/// hexadecimal or `*` for all, with `.o` behind it where strong loads return older values. A run that needs more decisions goes on with
+/// hexadecimal or `*` for all, with `.o` behind it where strong loads return stale values. A run that needs more decisions goes on with
 /// the first runnable, as far as it can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -22,7 +22,7 @@ impl fmt::Display for Trace {
                 Mask::MAX => write!(f, "{dash}{}.*.{}", d.index, d.visible)?,
                 lanes => write!(f, "{dash}{}.{lanes:x}.{}", d.index, d.visible)?,
             }
-            if d.older {
+            if d.stale {
                 f.write_str(".o")?;
             }
         }
@@ -43,7 +43,7 @@ impl FromStr for Trace {
             } else {
                 Mask::from_str_radix(lanes, 16).map_err(drop)?
             };
-            let older = match (fields.next(), fields.next()) {
+            let stale = match (fields.next(), fields.next()) {
                 (None, _) => false,
                 (Some("o"), None) => true,
                 _ => return Err(()),
@@ -52,7 +52,7 @@ impl FromStr for Trace {
                 index: index.parse().map_err(drop)?,
                 lanes,
                 visible: visible.parse().map_err(drop)?,
-                older,
+                stale,
             })
         };
         let parts = text.split('-').filter(|p| !p.is_empty());
@@ -88,7 +88,7 @@ impl Schedule for Replay {
                 index: (self.shift % runnable.len()) as u32,
                 lanes: Mask::MAX,
                 visible: u32::MAX,
-                older: false,
+                stale: false,
             };
         };
         self.at += 1;
@@ -99,7 +99,7 @@ impl Schedule for Replay {
             index: index as u32,
             lanes,
             visible: d.visible.max(1),
-            older: d.older,
+            stale: d.stale,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
 
 mod error;
-mod seen;
+mod located;
 
-pub use error::{MachineError, PrepareError};
-pub use seen::{Seen, SeenEnd};
+pub use error::{PrepareError, SimulateError};
+pub use located::{LocatedEnd, LocatedFinding};
 
 use super::arguments::{self, Encoded};
 use super::compare::Left;
@@ -18,7 +18,7 @@ use ptx::{matches_entry, parse};
 use report::{SourceFile, Sources};
 use session::{Independence, Options, Session};
 use simt::memory::GLOBAL_BASE;
-use simt::observer::{Blind, Observer};
+use simt::observer::{NullObserver, Observer};
 use simt::{
     Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
 };
@@ -46,7 +46,7 @@ pub struct Prepared<'c> {
 
 /// What a run gave.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunOutcome {
     /// What the detectors found.
     pub findings: Vec<Finding>,
     /// Why it did not come to its end.
@@ -167,7 +167,7 @@ impl<'c> Prepared<'c> {
         plan: &Plan,
         schedule: &ScheduleSpec,
         wall: Option<Duration>,
-    ) -> Result<Ran, MachineError> {
+    ) -> Result<RunOutcome, SimulateError> {
         let options = Options {
             schedule: schedule.clone(),
             limits: self.limits(wall),
@@ -208,7 +208,7 @@ impl<'c> Prepared<'c> {
             Some(Stop::NoProgress { steps, .. } | Stop::Budget { steps, .. }) => *steps,
             _ => 0,
         };
-        Ok(Ran {
+        Ok(RunOutcome {
             findings: outcome.findings,
             stopped: outcome.stopped,
             independence: outcome.independence,
@@ -224,7 +224,7 @@ impl<'c> Prepared<'c> {
     /// # Errors
     ///
     /// Mistakes of the case, and a launch that does not come to its end.
-    pub fn watch<O: Observer>(&self, plan: &Plan, mut observer: O) -> Result<O, MachineError> {
+    pub fn watch<O: Observer>(&self, plan: &Plan, mut observer: O) -> Result<O, SimulateError> {
         let mut device = Device::new(DEVICE_BYTES);
         let addresses = self.load(&mut device, plan)?;
         let limits = self.limits(None);
@@ -252,7 +252,7 @@ impl<'c> Prepared<'c> {
                 1,
                 &mut observer,
             )
-            .map_err(|stop| MachineError::Stopped {
+            .map_err(|stop| SimulateError::Stopped {
                 entry: planned.entry.clone(),
                 stop,
             })?;
@@ -267,7 +267,7 @@ impl<'c> Prepared<'c> {
         entry: &str,
         args: Vec<Value>,
         result: usize,
-    ) -> Result<Elements, MachineError> {
+    ) -> Result<Elements, SimulateError> {
         let planned = PlannedLaunch {
             entry: entry.to_owned(),
             grid: Dim3::ONE,
@@ -290,9 +290,9 @@ impl<'c> Prepared<'c> {
             &ScheduleSpec::Lockstep,
             &limits,
             1,
-            &mut Blind,
+            &mut NullObserver,
         )
-        .map_err(|stop| MachineError::Oracle {
+        .map_err(|stop| SimulateError::Oracle {
             entry: entry.to_owned(),
             stop,
         })?;
@@ -314,17 +314,17 @@ impl<'c> Prepared<'c> {
     }
 
     /// The program of a launch.
-    pub fn program(&self, planned: &PlannedLaunch) -> Result<&Program, MachineError> {
+    pub fn program(&self, planned: &PlannedLaunch) -> Result<&Program, SimulateError> {
         find(&self.programs, planned)
     }
 
     /// Whether strong loads of its kernels may return older values than the last.
-    pub fn reads_older_values(&self) -> bool {
-        self.programs.values().any(|p| p.facts.older_values)
+    pub fn reads_stale_values(&self) -> bool {
+        self.programs.values().any(|p| p.facts.stale_values)
     }
 
     /// Puts a plan's buffers into memory.
-    fn load(&self, device: &mut Device, plan: &Plan) -> Result<Vec<u64>, MachineError> {
+    fn load(&self, device: &mut Device, plan: &Plan) -> Result<Vec<u64>, SimulateError> {
         let mut addresses = Vec::new();
         for buffer in &plan.buffers {
             let bytes = buffer.length * buffer.element.bytes() as u64;
@@ -348,15 +348,15 @@ impl<'c> Prepared<'c> {
 }
 
 /// The address of a module's variable of at least so many bytes.
-fn variable(device: &Device, symbol: &str, bytes: u64) -> Result<u64, MachineError> {
+fn variable(device: &Device, symbol: &str, bytes: u64) -> Result<u64, SimulateError> {
     let address = device.variable(symbol).ok_or_else(|| {
         let symbol = symbol.to_owned();
-        MachineError::NoSymbol { symbol }
+        SimulateError::NoSymbol { symbol }
     })?;
     let held = device.allocation_at(address - GLOBAL_BASE);
     let held = held.map_or(0, |allocation| allocation.bytes);
     if held < bytes {
-        return Err(MachineError::ShortSymbol {
+        return Err(SimulateError::ShortSymbol {
             symbol: symbol.to_owned(),
             held,
             bytes,
@@ -368,8 +368,8 @@ fn variable(device: &Device, symbol: &str, bytes: u64) -> Result<u64, MachineErr
 /// Warp-instructions of a launch, where the case sets no budget.
 const STEPS: u64 = 2_000_000;
 
-impl Left for Ran {
-    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), MachineError> {
+impl Left for RunOutcome {
+    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError> {
         let planned = &plan.buffers[buffer];
         let width = planned.element.bytes();
         let bytes = planned.length * width as u64;
@@ -390,11 +390,11 @@ impl Left for Ran {
 fn find<'p>(
     programs: &'p BTreeMap<&str, Program>,
     planned: &PlannedLaunch,
-) -> Result<&'p Program, MachineError> {
+) -> Result<&'p Program, SimulateError> {
     // All kernels that a case names were lowered.
     programs
         .get(planned.entry.as_str())
-        .ok_or_else(|| MachineError::ArgumentCount {
+        .ok_or_else(|| SimulateError::ArgumentCount {
             entry: planned.entry.clone(),
             wanted: 0,
             given: planned.args.len(),
@@ -405,7 +405,7 @@ fn made(
     planned: &PlannedLaunch,
     program: &Program,
     addresses: &[u64],
-) -> Result<Launch, MachineError> {
+) -> Result<Launch, SimulateError> {
     let mut params = vec![0; program.param_bytes as usize];
     let encoded = arguments::encode(planned, &program.params)?;
     for (argument, param) in encoded.into_iter().zip(&program.params) {

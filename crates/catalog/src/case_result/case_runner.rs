@@ -1,16 +1,16 @@
 //! The runs of a case: each observed, judged, and made as small as it gets.
 
 use super::figures::{counts, wrong_figures};
-use super::{RUNS, Settings, Trial};
+use super::{CaseResult, RUNS, Settings};
 use crate::annotation::{Fault, Home, action_name};
 use crate::case::Case;
 use crate::compare::{Mismatch, compare};
 use crate::draw::{Draw, Draws, runner};
 use crate::example::{Counterexample, example};
 use crate::expect::Expected;
-use crate::machine::{Prepared, Ran, Seen};
 use crate::plan::{Plan, plan};
-use crate::shrink::{Tried, shrink};
+use crate::shrink::{ShrinkStep, shrink};
+use crate::simulate::{LocatedFinding, Prepared, RunOutcome};
 use crate::token::token;
 use detect::finding::Finding;
 use detect::rules::{Level, Rule};
@@ -32,9 +32,9 @@ const ENDLESS: u32 = 3;
 /// One run, judged.
 pub(crate) struct Observation {
     pub(crate) plan: Plan,
-    pub(crate) ran: Ran,
+    pub(crate) ran: RunOutcome,
     /// The groups of tags that each finding belongs to; none: unexpected.
-    matched: Vec<(Finding, Seen, Vec<usize>)>,
+    matched: Vec<(Finding, LocatedFinding, Vec<usize>)>,
     mismatch: Option<Mismatch>,
     /// A performance note with the wrong figures.
     figures: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Observation {
 
 /// What a counterexample is to show.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Aim {
+pub(crate) enum Target {
     WrongResult,
     Group(usize),
     Unexpected(Rule, Vec<Vec<u32>>),
@@ -50,45 +50,45 @@ pub(crate) enum Aim {
 }
 
 impl Observation {
-    pub(crate) fn aims(&self) -> Vec<Aim> {
+    pub(crate) fn aims(&self) -> Vec<Target> {
         let mut aims = Vec::new();
         if self.mismatch.is_some() {
-            aims.push(Aim::WrongResult);
+            aims.push(Target::WrongResult);
         }
         if self.figures.is_some() {
-            aims.push(Aim::Figures);
+            aims.push(Target::Figures);
         }
         for (_, seen, groups) in &self.matched {
             if groups.is_empty() {
                 let lines = seen.ends.iter().map(|end| end.lines.clone()).collect();
-                aims.push(Aim::Unexpected(seen.rule, lines));
+                aims.push(Target::Unexpected(seen.rule, lines));
             }
-            aims.extend(groups.iter().copied().map(Aim::Group));
+            aims.extend(groups.iter().copied().map(Target::Group));
         }
         aims.sort();
         aims.dedup();
         aims
     }
 
-    fn finding(&self, aim: &Aim) -> Option<&Finding> {
+    fn finding(&self, aim: &Target) -> Option<&Finding> {
         self.aimed_at(aim).map(|(finding, _)| finding)
     }
 
     /// The finding that no tag covers, for an aim that is one.
-    fn seen(&self, aim: &Aim) -> Option<&Seen> {
-        let unexpected = matches!(aim, Aim::Unexpected(..));
+    fn seen(&self, aim: &Target) -> Option<&LocatedFinding> {
+        let unexpected = matches!(aim, Target::Unexpected(..));
         self.aimed_at(aim).filter(|_| unexpected).map(|(_, s)| s)
     }
 
-    fn aimed_at(&self, aim: &Aim) -> Option<(&Finding, &Seen)> {
-        let fits = |(_, seen, groups): &&(Finding, Seen, Vec<usize>)| match aim {
-            Aim::Group(group) => groups.contains(group),
-            Aim::Unexpected(rule, lines) => {
+    fn aimed_at(&self, aim: &Target) -> Option<(&Finding, &LocatedFinding)> {
+        let fits = |(_, seen, groups): &&(Finding, LocatedFinding, Vec<usize>)| match aim {
+            Target::Group(group) => groups.contains(group),
+            Target::Unexpected(rule, lines) => {
                 groups.is_empty()
                     && seen.rule == *rule
                     && seen.ends.iter().map(|end| &end.lines).eq(lines)
             }
-            Aim::WrongResult | Aim::Figures => false,
+            Target::WrongResult | Target::Figures => false,
         };
         let found = self.matched.iter().find(fits);
         found.map(|(finding, seen, _)| (finding, seen))
@@ -101,25 +101,25 @@ impl Observation {
 }
 
 /// A run that says nothing about the case.
-pub(crate) enum Trouble {
+pub(crate) enum RunError {
     Unsupported(String),
     Inconclusive(String),
     /// The kernel itself gave up, by a trap or a failed assertion: why, and the same with its place.
     Gave(String, String),
 }
 
-pub(crate) struct Trier<'a> {
+pub(crate) struct CaseRunner<'a> {
     prepared: &'a Prepared<'a>,
     settings: &'a Settings,
     expected: Expected<'a>,
     /// For each aim, the lightest run that showed it.
-    pub(crate) evidence: BTreeMap<Aim, (u64, Draw)>,
+    pub(crate) evidence: BTreeMap<Target, (u64, Draw)>,
     dependent: bool,
 }
 
-impl<'a> Trier<'a> {
-    pub(crate) fn new(prepared: &'a Prepared<'a>, settings: &'a Settings) -> Trier<'a> {
-        Trier {
+impl<'a> CaseRunner<'a> {
+    pub(crate) fn new(prepared: &'a Prepared<'a>, settings: &'a Settings) -> CaseRunner<'a> {
+        CaseRunner {
             prepared,
             settings,
             expected: Expected::new(&prepared.entry.tags),
@@ -132,7 +132,7 @@ impl<'a> Trier<'a> {
         &self.prepared.entry.case
     }
 
-    pub(super) fn run(mut self, trial: &mut Trial) {
+    pub(super) fn run(mut self, trial: &mut CaseResult) {
         let runs = self
             .settings
             .runs
@@ -146,12 +146,12 @@ impl<'a> Trier<'a> {
             let draws = Draws {
                 case: self.case(),
                 schedule,
-                weak: self.prepared.reads_older_values(),
+                weak: self.prepared.reads_stale_values(),
                 run,
             };
             let draw = match draws.new_tree(&mut runner) {
                 Ok(tree) => tree.current(),
-                Err(reason) => return trouble(trial, Trouble::Inconclusive(reason.to_string())),
+                Err(reason) => return trouble(trial, RunError::Inconclusive(reason.to_string())),
             };
             let observation = match self.observe(&draw) {
                 Ok(observation) => observation,
@@ -177,7 +177,7 @@ impl<'a> Trier<'a> {
         self.judge(trial);
     }
 
-    pub(super) fn replay(mut self, draw: &Draw, trial: &mut Trial) {
+    pub(super) fn replay(mut self, draw: &Draw, trial: &mut CaseResult) {
         let observation = match self.observe(draw) {
             Ok(observation) => observation,
             Err(error) => return trouble(trial, error),
@@ -200,9 +200,9 @@ impl<'a> Trier<'a> {
         trial.summary = example.to_string();
         trial.counterexample = Some(example);
         let unexpected = self.evidence.keys().any(|aim| match aim {
-            Aim::Unexpected(..) | Aim::Figures => true,
-            Aim::WrongResult => !self.case().is_buggy(),
-            Aim::Group(_) => false,
+            Target::Unexpected(..) | Target::Figures => true,
+            Target::WrongResult => !self.case().is_buggy(),
+            Target::Group(_) => false,
         });
         // One run need not show all that is annotated.
         trial.verdict = match (unexpected, self.evidence.is_empty()) {
@@ -213,7 +213,7 @@ impl<'a> Trier<'a> {
     }
 
     /// The tags that would cover a finding, and where they belong.
-    fn tags_for(&self, seen: &Seen) -> String {
+    fn tags_for(&self, seen: &LocatedFinding) -> String {
         let entry = self.prepared.entry;
         let stem = entry.id.rsplit('/').next().unwrap_or(&entry.id);
         let of_rule = self.expected.groups().iter();
@@ -250,9 +250,9 @@ impl<'a> Trier<'a> {
     }
 
     /// One run.
-    pub(crate) fn observe(&mut self, draw: &Draw) -> Result<Observation, Trouble> {
+    pub(crate) fn observe(&mut self, draw: &Draw) -> Result<Observation, RunError> {
         let case = self.case();
-        let inconclusive = |e: &dyn fmt::Display| Trouble::Inconclusive(e.to_string());
+        let inconclusive = |e: &dyn fmt::Display| RunError::Inconclusive(e.to_string());
         let sizes = draw.sizes(case).map_err(|e| inconclusive(&e))?;
         let plan = plan(case, sizes, draw.inputs).map_err(|e| inconclusive(&e))?;
         let ran = self
@@ -272,12 +272,12 @@ impl<'a> Trier<'a> {
                 let text = format!("{place}{stop} (racetrap replay {token})");
                 return Err(match stop {
                     Stop::Unsupported { .. } | Stop::KernelsSynchronise(..) => {
-                        Trouble::Unsupported(text)
+                        RunError::Unsupported(text)
                     }
                     Stop::Trap { .. } | Stop::Assert { .. } => {
-                        Trouble::Gave(stop.to_string(), text)
+                        RunError::Gave(stop.to_string(), text)
                     }
-                    _ => Trouble::Inconclusive(text),
+                    _ => RunError::Inconclusive(text),
                 });
             }
         }
@@ -307,13 +307,13 @@ impl<'a> Trier<'a> {
         })
     }
 
-    fn judge(&mut self, trial: &mut Trial) {
+    fn judge(&mut self, trial: &mut CaseResult) {
         let case = self.case();
         // Shrinking goes on with other runs; what counts as found is what was drawn.
         let missing = self.expected.missing();
-        let aims: Vec<Aim> = self.evidence.keys().cloned().collect();
-        let mut shown: BTreeMap<Aim, Counterexample> = BTreeMap::new();
-        let mut tags: BTreeMap<Aim, String> = BTreeMap::new();
+        let aims: Vec<Target> = self.evidence.keys().cloned().collect();
+        let mut shown: BTreeMap<Target, Counterexample> = BTreeMap::new();
+        let mut tags: BTreeMap<Target, String> = BTreeMap::new();
         for aim in aims {
             if let Some((observation, draw)) = self.shrunk(&aim) {
                 let shows = self.shows(&observation, &aim);
@@ -328,8 +328,8 @@ impl<'a> Trier<'a> {
         }
         let unexpected = shown
             .iter()
-            .find(|(aim, _)| matches!(aim, Aim::Unexpected(..) | Aim::Figures));
-        let wrong = shown.get(&Aim::WrongResult);
+            .find(|(aim, _)| matches!(aim, Target::Unexpected(..) | Target::Figures));
+        let wrong = shown.get(&Target::WrongResult);
         let (verdict, summary, example) = if let Some((aim, example)) = unexpected {
             let tags = tags
                 .get(aim)
@@ -378,7 +378,7 @@ impl<'a> Trier<'a> {
     }
 
     /// The smallest run that still shows it.
-    pub(crate) fn shrunk(&mut self, aim: &Aim) -> Option<(Observation, Draw)> {
+    pub(crate) fn shrunk(&mut self, aim: &Target) -> Option<(Observation, Draw)> {
         let (_, start) = self.evidence.get(aim)?.clone();
         let first = self.observe(&start).ok()?;
         let fixed = self.settings.schedule.is_some();
@@ -386,23 +386,23 @@ impl<'a> Trier<'a> {
         Some(shrink((first, start), fixed, SHRINKING, &mut |draw| {
             let observed = self.observe(draw).ok();
             steps += observed.as_ref().map_or(0, Observation::weight);
-            Tried {
+            ShrinkStep {
                 shows: observed.filter(|o| o.aims().contains(aim)),
                 enough: steps >= SHRINKING_STEPS,
             }
         }))
     }
 
-    pub(crate) fn shows(&self, observation: &Observation, aim: &Aim) -> String {
+    pub(crate) fn shows(&self, observation: &Observation, aim: &Target) -> String {
         match aim {
-            Aim::WrongResult => observation
+            Target::WrongResult => observation
                 .mismatch
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
-            Aim::Figures => observation.figures.clone().unwrap_or_default(),
-            Aim::Group(group) => self.expected.groups()[*group].name(),
-            Aim::Unexpected(rule, lines) => {
+            Target::Figures => observation.figures.clone().unwrap_or_default(),
+            Target::Group(group) => self.expected.groups()[*group].name(),
+            Target::Unexpected(rule, lines) => {
                 let lines: Vec<_> = lines.iter().filter_map(|chain| chain.first()).collect();
                 let at = match lines[..] {
                     [] => String::new(),
@@ -423,7 +423,7 @@ impl<'a> Trier<'a> {
     pub(crate) fn worded(
         &self,
         observation: &Observation,
-        aim: &Aim,
+        aim: &Target,
         draw: &Draw,
     ) -> Option<Diagnostic> {
         let finding = observation.finding(aim)?;
@@ -434,15 +434,15 @@ impl<'a> Trier<'a> {
             .pop()?;
         let token = token(&self.prepared.entry.id, self.case(), &plan.sizes, draw);
         worded.replay = Some(format!("racetrap replay {token}"));
-        worded.expected = matches!(aim, Aim::Group(_));
+        worded.expected = matches!(aim, Target::Group(_));
         Some(worded)
     }
 }
 
-fn trouble(trial: &mut Trial, trouble: Trouble) {
+fn trouble(trial: &mut CaseResult, trouble: RunError) {
     (trial.verdict, trial.summary) = match trouble {
-        Trouble::Unsupported(text) => (Verdict::Unsupported, text),
-        Trouble::Inconclusive(text) | Trouble::Gave(_, text) => (Verdict::Inconclusive, text),
+        RunError::Unsupported(text) => (Verdict::Unsupported, text),
+        RunError::Inconclusive(text) | RunError::Gave(_, text) => (Verdict::Inconclusive, text),
     };
 }
 /// `1 run`, `64 runs`

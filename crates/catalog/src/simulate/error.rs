@@ -47,7 +47,7 @@ pub enum PrepareError {
 
 /// A run that could not be started, for a reason that lies in the case.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum MachineError {
+pub enum SimulateError {
     /// Too few or too many arguments.
     #[error("`{entry}` takes {wanted} argument(s), and gets {given}")]
     ArgumentCount {

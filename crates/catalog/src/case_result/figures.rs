@@ -1,8 +1,8 @@
 //! The figures of performance notes, against those that a case demands.
 
 use crate::case::{Case, PerfCounts, PerfRule};
-use crate::machine::Seen;
 use crate::plan::{Plan, evaluate};
+use crate::simulate::LocatedFinding;
 use detect::finding::{Detail, Finding};
 use detect::rules::Rule;
 use std::fmt;
@@ -21,7 +21,7 @@ pub(super) fn counts(case: &Case, rule: Rule) -> Option<&PerfCounts> {
 pub(super) fn wrong_figures(
     counts: &PerfCounts,
     finding: &Finding,
-    seen: &Seen,
+    seen: &LocatedFinding,
     plan: &Plan,
 ) -> Option<String> {
     let pairs: Vec<(&str, &Option<_>, u64)> = match finding.detail {

@@ -8,7 +8,7 @@
 //!
 //! A branch that an undefined value decides does no harm where both ways only compute: what either may write is undefined where they
 //! meet again ([`Region`]). With any other effect on one of the ways it is told. Functions that are called on the way may store through
-//! pointers: what they store to the caller's variables is undefined, any other such store is told. Blind spot: the variables that a function
+//! pointers: what they store to the caller's variables is undefined, any other such store is told. NullObserver spot: the variables that a function
 //! would have stored to in lanes that went the other way.
 
 //!
@@ -18,7 +18,7 @@ mod follow;
 mod region;
 
 use crate::alu::Mask;
-use crate::lower::reads::Row;
+use crate::lower::def_use::Row;
 use crate::observer::{ShuffleSource, Space};
 use crate::op::*;
 use crate::state::lanes_of;
@@ -149,33 +149,40 @@ impl Shadow {
     }
 }
 
-fn key(class: Class, slot: Slot) -> Option<Row> {
+fn key(class: RegisterClass, slot: Slot) -> Option<Row> {
     if slot == Slot::NONE || slot.0 & Slot::CONST != 0 {
         return None;
     }
     Some(match class {
-        Class::W(_) => (0, slot.0),
-        Class::D | Class::Q => (1, slot.0),
-        Class::P => (2, slot.0 & !Slot::NEGATED),
+        RegisterClass::W(_) => (0, slot.0),
+        RegisterClass::D | RegisterClass::Q => (1, slot.0),
+        RegisterClass::P => (2, slot.0 & !Slot::NEGATED),
     })
 }
 
-const W: Class = Class::W(32);
+const W: RegisterClass = RegisterClass::W(32);
 
 impl Undefined {
-    fn of(&self, w: usize, class: Class, slot: Slot) -> Lanes {
+    fn of(&self, w: usize, class: RegisterClass, slot: Slot) -> Lanes {
         let shadow = &self.warps[w];
         let low = shadow.of(key(class, slot));
         match class {
-            Class::Q => low.or(shadow.of(key(class, Slot(slot.0 + 1)))),
+            RegisterClass::Q => low.or(shadow.of(key(class, Slot(slot.0 + 1)))),
             _ => low,
         }
     }
 
-    fn write(&mut self, w: usize, class: Class, slot: Slot, written: Mask, undefined: Lanes) {
+    fn write(
+        &mut self,
+        w: usize,
+        class: RegisterClass,
+        slot: Slot,
+        written: Mask,
+        undefined: Lanes,
+    ) {
         if let Some(row) = key(class, slot) {
             self.warps[w].set(row, written, undefined);
-            if class == Class::Q {
+            if class == RegisterClass::Q {
                 self.warps[w].set((row.0, row.1 + 1), written, undefined);
             }
         }

@@ -1,7 +1,7 @@
 //! Code between a branch and where its ways meet again.
 
 use super::{W, key};
-use crate::lower::reads::{Row, rows};
+use crate::lower::def_use::{Row, rows};
 use crate::op::*;
 use crate::program::Program;
 use std::collections::HashSet;
@@ -75,7 +75,9 @@ impl Region {
         }
         let fixed = |index: &u32| match program.memory_ops[*index as usize].base {
             Base::W(slot) => key(W, slot).is_none_or(|row| !region.writes.contains(&row)),
-            Base::D(slot) => key(Class::D, slot).is_none_or(|row| !region.writes.contains(&row)),
+            Base::D(slot) => {
+                key(RegisterClass::D, slot).is_none_or(|row| !region.writes.contains(&row))
+            }
             Base::Frame | Base::Zero => true,
         };
         region.stores.iter().all(fixed).then_some(region)

@@ -3,19 +3,19 @@
 //!
 //! All runs of a case follow from the seed and the case's name, whatever else runs beside it.
 
+mod case_runner;
 mod figures;
-mod trier;
 
-pub(super) use trier::{Aim, Observation, Trier, Trouble};
+pub(super) use case_runner::{CaseRunner, Observation, RunError, Target};
 
 use super::case::ExpectedVerdict;
 use super::compiled;
 use super::draw::Draw;
 use super::example::Counterexample;
 use super::load::{Catalog, Entry};
-use super::machine::{PrepareError, Prepared};
 use super::pinned::TARGETS;
 use super::refused;
+use super::simulate::{PrepareError, Prepared};
 use report::{Check, Diagnostic, Verdict};
 use simt::ScheduleSpec;
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ pub const RUNS: u32 = 24;
 
 /// What came out of a case.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct CaseResult {
     /// The case's name.
     pub id: String,
     /// Whether it is a buggy one.
@@ -81,7 +81,7 @@ pub struct Trial {
     pub time: Duration,
 }
 
-impl Trial {
+impl CaseResult {
     /// Whether the verdict is the expected one, and the PTX what the case says of it.
     pub fn ok(&self) -> bool {
         self.verdict_ok() && self.ptx.is_empty()
@@ -116,11 +116,11 @@ impl Trial {
 }
 
 /// Tries one case. One that the compiler is to refuse is judged by what the compiler said.
-pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Trial {
+pub fn run(catalog: &Catalog, entry: &Entry, settings: &Settings) -> CaseResult {
     let started = Instant::now();
     let mut trial = blank(entry);
     match Prepared::new(catalog, entry) {
-        Ok(prepared) => Trier::new(&prepared, settings).run(&mut trial),
+        Ok(prepared) => CaseRunner::new(&prepared, settings).run(&mut trial),
         Err(PrepareError::Refused) => {
             let judged = refused::judge(catalog, entry);
             (trial.verdict, trial.summary) = (judged.verdict, judged.summary);
@@ -165,19 +165,19 @@ fn against_ptx(catalog: &Catalog, entry: &Entry) -> Vec<String> {
 }
 
 /// Does one run again, as its token says.
-pub fn replay(catalog: &Catalog, entry: &Entry, draw: &Draw, settings: &Settings) -> Trial {
+pub fn replay(catalog: &Catalog, entry: &Entry, draw: &Draw, settings: &Settings) -> CaseResult {
     let started = Instant::now();
     let mut trial = blank(entry);
     match Prepared::new(catalog, entry) {
-        Ok(prepared) => Trier::new(&prepared, settings).replay(draw, &mut trial),
+        Ok(prepared) => CaseRunner::new(&prepared, settings).replay(draw, &mut trial),
         Err(error) => trial.summary = error.to_string(),
     }
     trial.time = started.elapsed();
     trial
 }
 
-fn blank(entry: &Entry) -> Trial {
-    Trial {
+fn blank(entry: &Entry) -> CaseResult {
+    CaseResult {
         id: entry.id.clone(),
         buggy: entry.case.is_buggy(),
         verdict: Verdict::Inconclusive,
@@ -196,9 +196,9 @@ fn blank(entry: &Entry) -> Trial {
 }
 
 /// A case whose trial could not be brought to its end by a mistake of racetrap itself.
-pub fn broken(entry: &Entry, message: &str) -> Trial {
+pub fn broken(entry: &Entry, message: &str) -> CaseResult {
     let summary = format!("racetrap itself failed: {message}");
-    Trial {
+    CaseResult {
         summary,
         ..blank(entry)
     }

@@ -21,21 +21,21 @@ pub enum Use {
 pub type Row = (u8, u32);
 
 /// The row that a slot of a class means; none for constants.
-pub fn row(class: Class, slot: Slot) -> Option<Row> {
+pub fn row(class: RegisterClass, slot: Slot) -> Option<Row> {
     if slot == Slot::NONE || slot.0 & Slot::CONST != 0 {
         return None;
     }
     Some(match class {
-        Class::W(_) => (0, slot.0),
-        Class::D | Class::Q => (1, slot.0),
-        Class::P => (2, slot.0 & !Slot::NEGATED),
+        RegisterClass::W(_) => (0, slot.0),
+        RegisterClass::D | RegisterClass::Q => (1, slot.0),
+        RegisterClass::P => (2, slot.0 & !Slot::NEGATED),
     })
 }
 
-const W: Class = Class::W(32);
+const W: RegisterClass = RegisterClass::W(32);
 
-fn width(wide: bool) -> Class {
-    if wide { Class::D } else { W }
+fn width(wide: bool) -> RegisterClass {
+    if wide { RegisterClass::D } else { W }
 }
 
 /// Calls `read` with every row that an instruction reads and `write` with every
@@ -46,23 +46,23 @@ pub fn rows(
     read: &mut dyn FnMut(Row, Use),
     write: &mut dyn FnMut(Row),
 ) {
-    let mut reads = |class: Class, slot: Slot, what: Use| {
+    let mut reads = |class: RegisterClass, slot: Slot, what: Use| {
         if let Some(r) = row(class, slot) {
             read(r, what);
-            if class == Class::Q {
+            if class == RegisterClass::Q {
                 read((r.0, r.1 + 1), what);
             }
         }
     };
-    let mut writes = |class: Class, slot: Slot| {
+    let mut writes = |class: RegisterClass, slot: Slot| {
         if let Some(r) = row(class, slot) {
             write(r);
-            if class == Class::Q {
+            if class == RegisterClass::Q {
                 write((r.0, r.1 + 1));
             }
         }
     };
-    reads(Class::P, i.guard, Use::Control);
+    reads(RegisterClass::P, i.guard, Use::Control);
     match &i.op {
         Op::Alu { f, d, s } => {
             let (out, ins) = signature(f);
@@ -83,10 +83,10 @@ pub fn rows(
                 .zip(s)
                 .for_each(|(c, s)| reads(*c, *s, Use::Data));
             if let Some((_, c)) = combine {
-                reads(Class::P, *c, Use::Data);
+                reads(RegisterClass::P, *c, Use::Data);
             }
-            writes(Class::P, *p);
-            writes(Class::P, *q);
+            writes(RegisterClass::P, *p);
+            writes(RegisterClass::P, *q);
         }
         Op::Set {
             f, d, s, combine, ..
@@ -96,15 +96,15 @@ pub fn rows(
                 .zip(s)
                 .for_each(|(c, s)| reads(*c, *s, Use::Data));
             if let Some((_, c)) = combine {
-                reads(Class::P, *c, Use::Data);
+                reads(RegisterClass::P, *c, Use::Data);
             }
             writes(W, *d);
         }
         Op::Lop3Test { d, p, s, .. } => {
             s[..4].iter().for_each(|s| reads(W, *s, Use::Data));
-            reads(Class::P, s[4], Use::Data);
+            reads(RegisterClass::P, s[4], Use::Data);
             writes(W, *d);
-            writes(Class::P, *p);
+            writes(RegisterClass::P, *p);
         }
         Op::Pack { d, s } => {
             s.iter().for_each(|p| reads(p.class, p.slot, Use::Data));
@@ -113,11 +113,11 @@ pub fn rows(
         Op::Special { d, wide, .. } | Op::FrameAddress { d, wide, .. } => writes(width(*wide), *d),
         Op::IsSpace { p, a, wide, .. } => {
             reads(width(*wide), *a, Use::Data);
-            writes(Class::P, *p);
+            writes(RegisterClass::P, *p);
         }
         Op::Cvta { d, a, .. } => {
-            reads(Class::D, *a, Use::Data);
-            writes(Class::D, *d);
+            reads(RegisterClass::D, *a, Use::Data);
+            writes(RegisterClass::D, *d);
         }
         Op::Alloca {
             d,
@@ -133,7 +133,7 @@ pub fn rows(
             let m = &program.memory_ops[*index as usize];
             base(m.base, &mut reads);
             // It decides whether the source reads at all.
-            reads(Class::P, m.used_if, Use::Control);
+            reads(RegisterClass::P, m.used_if, Use::Control);
             for slot in &m.regs[..usize::from(m.count)] {
                 if m.store {
                     reads(m.class, *slot, Use::Escape)
@@ -159,12 +159,12 @@ pub fn rows(
             reads(W, b.threads, Use::Control);
             match b.kind {
                 BarrierKind::Popc { d, p } => {
-                    reads(Class::P, p, Use::Data);
+                    reads(RegisterClass::P, p, Use::Data);
                     writes(W, d);
                 }
                 BarrierKind::And { d, p } | BarrierKind::Or { d, p } => {
-                    reads(Class::P, p, Use::Data);
-                    writes(Class::P, d);
+                    reads(RegisterClass::P, p, Use::Data);
+                    writes(RegisterClass::P, d);
                 }
                 BarrierKind::Sync | BarrierKind::Arrive => {}
             }
@@ -173,20 +173,20 @@ pub fn rows(
             use WarpKind::*;
             reads(W, w.members, Use::Control);
             let (a, d) = match w.kind {
-                VoteAll | VoteAny | VoteUni => (Class::P, Class::P),
-                VoteBallot => (Class::P, W),
-                MatchAll64 | MatchAny64 => (Class::D, W),
+                VoteAll | VoteAny | VoteUni => (RegisterClass::P, RegisterClass::P),
+                VoteBallot => (RegisterClass::P, W),
+                MatchAll64 | MatchAny64 => (RegisterClass::D, W),
                 _ => (W, W),
             };
             reads(a, w.a, Use::Data);
             reads(W, w.b, Use::Data);
             reads(W, w.c, Use::Data);
             writes(d, w.d);
-            writes(Class::P, w.p);
+            writes(RegisterClass::P, w.p);
         }
         Op::BranchIndexed { index, .. } => reads(W, *index, Use::Control),
         Op::Call(c) => {
-            reads(Class::D, c.pointer, Use::Control);
+            reads(RegisterClass::D, c.pointer, Use::Control);
             let callees: Vec<usize> = match c.function {
                 Some(f) => vec![f as usize],
                 None => (0..program.functions.len()).collect(),
@@ -205,24 +205,24 @@ pub fn rows(
         | Op::Trap
         | Op::Yield
         | Op::Nop
-        | Op::Passes { .. }
+        | Op::BarrierBypass { .. }
         | Op::Unsupported => {}
     }
 }
 
-/// Class of an atomic operation's values.
-pub fn atomic_class(a: &AtomicOp) -> Class {
+/// RegisterClass of an atomic operation's values.
+pub fn atomic_class(a: &AtomicOp) -> RegisterClass {
     match a.element {
-        16 => Class::Q,
-        8 => Class::D,
+        16 => RegisterClass::Q,
+        8 => RegisterClass::D,
         _ => W,
     }
 }
 
-fn base(base: Base, reads: &mut impl FnMut(Class, Slot, Use)) {
+fn base(base: Base, reads: &mut impl FnMut(RegisterClass, Slot, Use)) {
     match base {
         Base::W(slot) => reads(W, slot, Use::Address),
-        Base::D(slot) => reads(Class::D, slot, Use::Address),
+        Base::D(slot) => reads(RegisterClass::D, slot, Use::Address),
         Base::Frame | Base::Zero => {}
     }
 }
@@ -230,8 +230,8 @@ fn base(base: Base, reads: &mut impl FnMut(Class, Slot, Use)) {
 fn carried(
     from: &[Carried],
     to: &[Carried],
-    reads: &mut impl FnMut(Class, Slot, Use),
-    writes: &mut impl FnMut(Class, Slot),
+    reads: &mut impl FnMut(RegisterClass, Slot, Use),
+    writes: &mut impl FnMut(RegisterClass, Slot),
 ) {
     for c in from {
         if let Carried::Register(slot, class) = c {

@@ -1,4 +1,4 @@
-//! Tells [`OlderValues`] what happens, and takes from it what strong loads return.
+//! Tells [`StoreHistory`] what happens, and takes from it what strong loads return.
 
 use super::Core;
 use super::memory::store_register;
@@ -6,9 +6,9 @@ use crate::alu::Mask;
 use crate::ids::*;
 use crate::memory::Words;
 use crate::observer::*;
-use crate::older::*;
 use crate::op::*;
 use crate::state::*;
+use crate::weak_memory::*;
 
 /// What a lane's element held before a store: lane, offset, value if any was written.
 pub(super) type Before = Vec<(usize, u64, Option<u64>)>;
@@ -46,7 +46,7 @@ impl<O: Observer> Core<'_, O> {
         lanes: Mask,
     ) -> Option<Before> {
         let between = matches!(space, Space::Global | Space::Shared);
-        if self.older.is_none() || !op.store || !between {
+        if self.history.is_none() || !op.store || !between {
             return None;
         }
         Some(self.look(block, op, space, lanes))
@@ -73,14 +73,14 @@ impl<O: Observer> Core<'_, O> {
         space: Space,
         before: &Before,
     ) {
-        let Some(mut older) = self.older.take() else {
+        let Some(mut history) = self.history.take() else {
             return;
         };
-        older.tick();
+        history.tick();
         for &(l, at, old) in before {
             let place = place(block.id, space, at, op.element);
             if place.bytes > 8 {
-                older.wide_access(place.block, at, place.bytes);
+                history.wide_access(place.block, at, place.bytes);
                 continue;
             }
             let who = Who {
@@ -92,9 +92,9 @@ impl<O: Observer> Core<'_, O> {
                 .held(block, space, at, place.bytes, l)
                 .unwrap_or_default();
             let how = How::of(op.order, op.scope, false);
-            older.write(who, place, old, new, how);
+            history.write(who, place, old, new, how);
         }
-        self.older = Some(older);
+        self.history = Some(history);
     }
 
     /// After a load: what strong ones return instead of the last value. The lanes for which the observer should
@@ -104,7 +104,7 @@ impl<O: Observer> Core<'_, O> {
     /// more than is, which hides races and makes none up; where the value is from before all strong writes nothing at all is learnt,
     /// and it is not told.
     #[cold]
-    pub(super) fn older_values(
+    pub(super) fn stale_values(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -113,20 +113,20 @@ impl<O: Observer> Core<'_, O> {
         lanes: Mask,
         site: Site,
     ) -> Mask {
-        let Some(mut older) = self.older.take() else {
+        let Some(mut history) = self.history.take() else {
             return lanes;
         };
         let mut settled = lanes;
         let mut given = false;
         if op.order.is_strong() {
-            older.tick();
+            history.tick();
             for l in lanes_of(lanes) {
                 let mut initial = 0;
                 for k in 0..usize::from(op.count) {
                     let at = self.address[l] + k as u64 * u64::from(op.element);
                     let place = place(block.id, space, at, op.element);
                     if place.bytes > 8 {
-                        older.wide_access(place.block, at, place.bytes);
+                        history.wide_access(place.block, at, place.bytes);
                         continue;
                     }
                     let who = Who {
@@ -134,7 +134,8 @@ impl<O: Observer> Core<'_, O> {
                         warp: w,
                         lane: LaneId(l as u8),
                     };
-                    if let Some(found) = older.read(who, place, How::of(op.order, op.scope, true)) {
+                    if let Some(found) = history.read(who, place, How::of(op.order, op.scope, true))
+                    {
                         store_register(&mut block.warps[w], op, k, l, [found.value, 0]);
                         initial += u8::from(found.initial);
                         given = true;
@@ -145,25 +146,27 @@ impl<O: Observer> Core<'_, O> {
                 }
             }
         }
-        self.older = Some(older);
+        self.history = Some(history);
         if given && O::WATCHES {
-            self.observer.older_value(site);
+            self.observer.stale_value(site);
         }
         settled
     }
 
     #[cold]
-    pub(super) fn fence_for_older(
+    pub(super) fn on_fence(
         &mut self,
         block: BlockId,
         w: usize,
         lanes: Mask,
         (order, scope): (FenceOrder, Scope),
     ) {
-        let Some(older) = &mut self.older else { return };
-        older.tick();
+        let Some(history) = &mut self.history else {
+            return;
+        };
+        history.tick();
         for l in lanes_of(lanes) {
-            older.fence(
+            history.fence(
                 Who {
                     block,
                     warp: w,
@@ -176,11 +179,13 @@ impl<O: Observer> Core<'_, O> {
     }
 
     #[cold]
-    pub(super) fn meeting_for_older(&mut self, block: BlockId, w: usize, lanes: Mask) {
-        let Some(older) = &mut self.older else { return };
-        older.tick();
+    pub(super) fn on_warp_sync(&mut self, block: BlockId, w: usize, lanes: Mask) {
+        let Some(history) = &mut self.history else {
+            return;
+        };
+        history.tick();
         for l in lanes_of(lanes) {
-            older.warp_barrier(Who {
+            history.warp_barrier(Who {
                 block,
                 warp: w,
                 lane: LaneId(l as u8),
@@ -199,7 +204,7 @@ impl How {
     }
 }
 
-impl OlderValues {
+impl StoreHistory {
     /// An atomic of one lane: what it read, and what it wrote if it did.
     pub(super) fn atomic(
         &mut self,

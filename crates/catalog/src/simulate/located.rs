@@ -1,6 +1,6 @@
 //! What a run found, in terms of the kernel's source and the case's steps.
 
-use super::{Prepared, Ran};
+use super::{Prepared, RunOutcome};
 use crate::annotation::Home;
 use crate::host::{DEFAULT, Step};
 use crate::plan::{Does, Plan, PlannedStep};
@@ -11,16 +11,16 @@ use simt::Stop;
 
 /// A finding in terms of the kernel's source: what annotations are matched with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct LocatedFinding {
     /// The rule.
     pub rule: Rule,
     /// Its ends.
-    pub ends: Vec<SeenEnd>,
+    pub ends: Vec<LocatedEnd>,
 }
 
 /// One end of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenEnd {
+pub struct LocatedEnd {
     /// What the thread did.
     pub action: Action,
     /// The file that the lines are in.
@@ -32,7 +32,7 @@ pub struct SeenEnd {
 
 impl Prepared<'_> {
     /// A finding in terms of the lines of the kernel and of the case.
-    pub fn seen(&self, plan: &Plan, finding: &Finding) -> Seen {
+    pub fn seen(&self, plan: &Plan, finding: &Finding) -> LocatedFinding {
         let file = self.entry.kernel_file();
         let ends = finding.ends.iter().map(|end| {
             let (action, step) = (end.action, &plan.steps[end.launch as usize]);
@@ -45,13 +45,13 @@ impl Prepared<'_> {
                     (Home::Kernel, here.map(|l| l.line).collect())
                 }
             };
-            SeenEnd {
+            LocatedEnd {
                 action,
                 home,
                 lines,
             }
         });
-        Seen {
+        LocatedFinding {
             rule: finding.rule,
             ends: ends.collect(),
         }
@@ -61,7 +61,7 @@ impl Prepared<'_> {
     pub fn diagnose<'f>(
         &self,
         plan: &Plan,
-        ran: &Ran,
+        ran: &RunOutcome,
         findings: impl Iterator<Item = &'f Finding>,
     ) -> Vec<Diagnostic> {
         let (mut sources, _) = self.texts();

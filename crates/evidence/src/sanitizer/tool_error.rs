@@ -6,7 +6,7 @@ use device::receipt::ReceiptError;
 
 /// A run of a tool that says nothing about its case.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum ToolError {
     /// There is no compute-sanitizer.
     #[error("compute-sanitizer was not found")]
     ToolMissing,
@@ -201,60 +201,60 @@ pub enum Trouble {
     },
 }
 
-impl Trouble {
+impl ToolError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Trouble::ToolMissing => {
+            ToolError::ToolMissing => {
                 "it comes with the CUDA toolkit (package cuda-sanitizer); put it in PATH or set CUDA_PATH"
             }
-            Trouble::ToolNotStarted { .. } => "is it executable, and for this machine?",
-            Trouble::TimedOut { .. } => {
+            ToolError::ToolNotStarted { .. } => "is it executable, and for this machine?",
+            ToolError::TimedOut { .. } => {
                 "give it more time with RACETRAP_TIME_LIMIT=SECONDS; a kernel that hangs does so under the tools too"
             }
-            Trouble::Killed { signal: 9, .. } => {
+            ToolError::Killed { signal: 9, .. } => {
                 "was the machine short of memory? run the case alone"
             }
-            Trouble::Killed { .. }
-            | Trouble::NoLog { .. }
-            | Trouble::NotBegun { .. }
-            | Trouble::NoSummary { .. } => {
+            ToolError::Killed { .. }
+            | ToolError::NoLog { .. }
+            | ToolError::NotBegun { .. }
+            | ToolError::NoSummary { .. } => {
                 "the tool has crashed or was stopped; what it printed is below"
             }
-            Trouble::DeviceRefused { .. } => {
+            ToolError::DeviceRefused { .. } => {
                 "the tool does not support this GPU or driver, or another debugger or profiler holds the GPU"
             }
-            Trouble::Complaint { .. } => "what the tool and the test printed is below",
-            Trouble::MalformedSummary { .. }
-            | Trouble::BadRecords { .. }
-            | Trouble::UnknownRecord { .. } => {
+            ToolError::Complaint { .. } => "what the tool and the test printed is below",
+            ToolError::MalformedSummary { .. }
+            | ToolError::BadRecords { .. }
+            | ToolError::UnknownRecord { .. } => {
                 "is this a new version of the tool? src/sanitizer/ reads what the versions in sanitizer/recordings/ write"
             }
-            Trouble::Stopped { .. } => {
+            ToolError::Stopped { .. } => {
                 "an assertion, `trap`, a stack too small or a wrong `free`; what it printed is below"
             }
-            Trouble::NeverStarted { .. } | Trouble::TestFailed { .. } => {
+            ToolError::NeverStarted { .. } | ToolError::TestFailed { .. } => {
                 "what the test printed is below"
             }
-            Trouble::BadReceipt(_) => "were the test and racetrap built from the same sources?",
-            Trouble::OtherCase { .. } | Trouble::OtherTool { .. } => {
+            ToolError::BadReceipt(_) => "were the test and racetrap built from the same sources?",
+            ToolError::OtherCase { .. } | ToolError::OtherTool { .. } => {
                 "a receipt of an earlier run lies in the way: remove it"
             }
-            Trouble::NoRuns { .. } | Trouble::DeviceError { .. } => {
+            ToolError::NoRuns { .. } | ToolError::DeviceError { .. } => {
                 "`racetrap doctor` tells about the driver; run the test without the tool"
             }
-            Trouble::Hung { .. } => {
+            ToolError::Hung { .. } => {
                 "a tool reports nothing about a kernel that does not end; a case that always hangs expects `unsupported`"
             }
-            Trouble::NoRecords { .. } => "is there room in the temporary folder?",
-            Trouble::CountDiffers { .. } => "the tool has left records out; raise --print-limit",
-            Trouble::NoLine { .. } => {
+            ToolError::NoRecords { .. } => "is there room in the temporary folder?",
+            ToolError::CountDiffers { .. } => "the tool has left records out; raise --print-limit",
+            ToolError::NoLine { .. } => {
                 "load the PTX with line information (CU_JIT_GENERATE_LINE_INFO)"
             }
-            Trouble::StatusDiffers { .. } => {
+            ToolError::StatusDiffers { .. } => {
                 "a wrapper must set --error-exitcode, whose default is 0"
             }
-            Trouble::Unreadable { .. } => "may racetrap read it?",
+            ToolError::Unreadable { .. } => "may racetrap read it?",
         }
     }
 }

@@ -12,7 +12,7 @@ use report::Diagnostic;
 use toolchain::Optimisation;
 
 /// Drops such errors of the optimised build, and says so at the warnings of the unoptimised one.
-pub fn forgive(explored: &mut [Explored], builds: &[Build]) {
+pub fn downgrade(explored: &mut [Explored], builds: &[Build]) {
     let build = |wanted: Optimisation| builds.iter().position(|b| b.name == Some(wanted.name()));
     let (Some(optimised), Some(unoptimised)) = (
         build(Optimisation::Optimised),

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Why there is no machine code.
 #[derive(Debug, thiserror::Error)]
-pub enum MachineError {
+pub enum SassError {
     /// The tools are not there and could not be fetched.
     #[error(transparent)]
     Install(#[from] InstallError),
@@ -33,27 +33,27 @@ pub enum MachineError {
 
 /// `ptxas` and `nvdisasm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MachineTools {
+pub struct SassTools {
     assembler: PathBuf,
     disassembler: PathBuf,
 }
 
-impl MachineTools {
+impl SassTools {
     /// Those of the toolkit that is found; where one is missing, both from PyPI, kept in the cache. `say` is told before that.
     ///
     /// # Errors
     ///
     /// See [`InstallError`].
-    pub fn find(say: &dyn Fn(&str)) -> Result<MachineTools, MachineError> {
+    pub fn find(say: &dyn Fn(&str)) -> Result<SassTools, SassError> {
         if let (Ok(assembler), Ok(disassembler)) = (find_program("ptxas"), find_program("nvdisasm"))
         {
-            return Ok(MachineTools {
+            return Ok(SassTools {
                 assembler: assembler.path,
                 disassembler: disassembler.path,
             });
         }
         let folder = tools(say)?;
-        Ok(MachineTools {
+        Ok(SassTools {
             assembler: folder.join("ptxas"),
             disassembler: folder.join("nvdisasm"),
         })
@@ -64,10 +64,10 @@ impl MachineTools {
     /// # Errors
     ///
     /// A tool that can't run, or refuses.
-    pub fn disassemble(&self, ptx: &str, target: &str, what: &str) -> Result<String, MachineError> {
+    pub fn disassemble(&self, ptx: &str, target: &str, what: &str) -> Result<String, SassError> {
         let start = |program: &Path| {
             let program = program.to_owned();
-            move |error| MachineError::Start { program, error }
+            move |error| SassError::Start { program, error }
         };
         let folder = tempfile::tempdir().map_err(start(&self.assembler))?;
         let (source, code) = (
@@ -79,7 +79,7 @@ impl MachineTools {
             let output = command.output().map_err(start(program))?;
             match output.status.success() {
                 true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-                false => Err(MachineError::Refused {
+                false => Err(SassError::Refused {
                     program: program.to_owned(),
                     what: what.to_owned(),
                     messages: String::from_utf8_lossy(&output.stderr)

@@ -6,8 +6,8 @@ use super::region::Region;
 use super::{Lanes, Open, Shadow, Undefined, W};
 use crate::alu::{AluOp, Mask};
 use crate::ids::*;
+use crate::lower::def_use::{Row, Use, atomic_class, rows};
 use crate::lower::instruction::signature;
-use crate::lower::reads::{Row, Use, atomic_class, rows};
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
@@ -31,7 +31,7 @@ impl<O: Observer> Core<'_, O> {
     #[cold]
     #[inline(never)]
     pub(in super::super) fn exchanged(&mut self, block: &mut Block, w: usize, e: &Exchange<'_>) {
-        let mut u = block.undefined.take().unwrap_or_default();
+        let mut u = block.poison.take().unwrap_or_default();
         u.warps.resize_with(block.warps.len(), Shadow::default);
         let warp = &block.warps[w];
         let mut new = Vec::new();
@@ -79,7 +79,7 @@ impl<O: Observer> Core<'_, O> {
                     }
                 }
                 let steered = u.of(w, W, op.b).or(u.of(w, W, op.c)).within(own);
-                new.push((op.p, Class::P, own, steered));
+                new.push((op.p, RegisterClass::P, own, steered));
                 result = result.or(steered);
             } else {
                 // One lane that is defined may decide for all.
@@ -96,10 +96,10 @@ impl<O: Observer> Core<'_, O> {
                         source: all.source,
                     };
                 }
-                new.push((op.p, Class::P, own, result));
+                new.push((op.p, RegisterClass::P, own, result));
             }
             let class = match op.kind {
-                WarpKind::VoteAll | WarpKind::VoteAny | WarpKind::VoteUni => Class::P,
+                WarpKind::VoteAll | WarpKind::VoteAny | WarpKind::VoteUni => RegisterClass::P,
                 _ => W,
             };
             new.push((op.d, class, own, result));
@@ -107,7 +107,7 @@ impl<O: Observer> Core<'_, O> {
         for (slot, class, own, undefined) in new {
             u.write(w, class, slot, own, undefined);
         }
-        block.undefined = Some(u);
+        block.poison = Some(u);
     }
 
     /// What the next instruction does to undefined values, and what they do to it. It is executed by `active`, out of `mask`.
@@ -122,14 +122,14 @@ impl<O: Observer> Core<'_, O> {
         mask: Mask,
         active: Mask,
     ) {
-        let Some(mut u) = block.undefined.take() else {
+        let Some(mut u) = block.poison.take() else {
             return;
         };
         if !u.is_idle(w) {
             u.warps[w].settle(pc, mask);
             self.step(&mut u, block, w, s, pc, mask, active);
         }
-        block.undefined = Some(u);
+        block.poison = Some(u);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -145,7 +145,7 @@ impl<O: Observer> Core<'_, O> {
     ) {
         let program = self.program;
         let i = &program.code[pc as usize];
-        let guard = u.of(w, Class::P, i.guard).within(mask);
+        let guard = u.of(w, RegisterClass::P, i.guard).within(mask);
         match &i.op {
             Op::Branch { .. } => self.branch(u, block, w, pc, guard),
             Op::BranchIndexed { index, .. } => {
@@ -163,7 +163,7 @@ impl<O: Observer> Core<'_, O> {
                 self.update_of(u, block, w, a, i.site, active, guard);
             }
             Op::Call(call) => {
-                let to = u.of(w, Class::D, call.pointer).within(active);
+                let to = u.of(w, RegisterClass::D, call.pointer).within(active);
                 self.used(u, block, w, i.site, guard.or(to), Usage::Decision, None);
             }
             Op::System(call) => {
@@ -213,7 +213,7 @@ impl<O: Observer> Core<'_, O> {
                 let chosen = predicate(&warp.p, s[2]);
                 let a = u.of(w, class, s[0]).within(chosen);
                 let b = u.of(w, class, s[1]).within(!chosen);
-                u.of(w, Class::P, s[2]).or(a).or(b)
+                u.of(w, RegisterClass::P, s[2]).or(a).or(b)
             }
             Op::Alu { f, s, .. } => {
                 let (out, ins) = signature(f);
@@ -271,7 +271,7 @@ impl<O: Observer> Core<'_, O> {
                 combine: Some((op, c)),
                 ..
             } => {
-                let other = u.of(w, Class::P, *c);
+                let other = u.of(w, RegisterClass::P, *c);
                 let holds = predicate(&warp.p, *c);
                 let decided = match op {
                     BoolOp::And => !holds,
@@ -547,7 +547,7 @@ impl<O: Observer> Core<'_, O> {
 fn base_of(u: &Undefined, w: usize, base: Base) -> Lanes {
     match base {
         Base::W(slot) => u.of(w, W, slot),
-        Base::D(slot) => u.of(w, Class::D, slot),
+        Base::D(slot) => u.of(w, RegisterClass::D, slot),
         Base::Frame | Base::Zero => Lanes::default(),
     }
 }
@@ -592,11 +592,11 @@ fn is_shuffle(kind: WarpKind) -> bool {
     matches!(kind, ShflUp | ShflDown | ShflBfly | ShflIdx)
 }
 
-fn operand_class(kind: WarpKind) -> Class {
+fn operand_class(kind: WarpKind) -> RegisterClass {
     use WarpKind::*;
     match kind {
-        VoteAll | VoteAny | VoteUni | VoteBallot => Class::P,
-        MatchAll64 | MatchAny64 => Class::D,
+        VoteAll | VoteAny | VoteUni | VoteBallot => RegisterClass::P,
+        MatchAll64 | MatchAny64 => RegisterClass::D,
         _ => W,
     }
 }

@@ -5,10 +5,10 @@
 //! missed by others for two reasons: they are late, or they went another way. To
 //! tell these apart without a look at the schedule, lowering gives each such
 //! instruction a *meeting point* and marks the places that every path from it
-//! leads through (its post-dominators) with [`Op::Passes`]:
+//! leads through (its post-dominators) with [`Op::BarrierBypass`]:
 //!
 //! * at the last of its post-dominators (in a loop: the last inside it), where an
-//!   arrival is consumed (`credit`): who passes there without having arrived has
+//!   arrival is consumed (`consumes_arrival`): who passes there without having arrived has
 //!   gone around;
 //! * where it stands in a loop, at the post-dominators outside that loop: who passes
 //!   there will not come back for another round.
@@ -17,7 +17,7 @@
 //! before a barrier has been defined since Volta (CUDA C++ Programming Guide, "Synchronization
 //! Functions"), so it is told apart from passing the barrier by.
 //!
-//! A call of a function counts as the meeting points inside it. Blind spot: calls through
+//! A call of a function counts as the meeting points inside it. NullObserver spot: calls through
 //! pointers.
 
 use crate::ids::Site;
@@ -224,13 +224,15 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
             .take_while(|b| !looping || back(b))
             .last();
         let out = chain.iter().copied().filter(|b| looping && !back(b));
-        for (b, credit) in last
+        for (b, consumes_arrival) in last
             .map(|b| (b, true))
             .into_iter()
             .chain(out.map(|b| (b, false)))
         {
             let entry = marks.entry(b).or_default();
-            points.iter().for_each(|p| _ = entry.insert((*p, credit)));
+            points
+                .iter()
+                .for_each(|p| _ = entry.insert((*p, consumes_arrival)));
         }
     }
     if !marks.is_empty() {
@@ -271,12 +273,12 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
                 .range(at..end)
                 .next()
                 .map_or(i.site, |(_, site)| *site);
-            for (point, credit) in marks {
+            for (point, consumes_arrival) in marks {
                 new.push(Instr {
                     guard: Slot::TRUE,
-                    op: Op::Passes {
+                    op: Op::BarrierBypass {
                         point: *point,
-                        credit: *credit,
+                        consumes_arrival: *consumes_arrival,
                     },
                     site,
                 });

@@ -1,4 +1,4 @@
-//! Older values: what a strong load may return though it has been overwritten.
+//! StaleValue values: what a strong load may return though it has been overwritten.
 //!
 //! Memory holds, at each place, the value that was written last in the simulated interleaving. The memory model allows
 //! a strong load more: any write that no later write *hides* from the reading thread (PTX ISA, "Memory Consistency
@@ -162,7 +162,7 @@ struct Resident {
 
 /// What a load got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Older {
+pub(crate) struct StaleValue {
     /// The value.
     pub value: u64,
     /// It is the one from before all strong writes: reading it orders nothing.
@@ -171,7 +171,7 @@ pub(crate) struct Older {
 
 /// The histories of all places and the knowledge of all threads, of one launch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OlderValues {
+pub(crate) struct StoreHistory {
     /// Whether loads get the oldest value they may, or the last one.
     pub wanted: bool,
     now: Time,
@@ -181,12 +181,12 @@ pub(crate) struct OlderValues {
     residents: HashMap<BlockId, Resident>,
 }
 
-impl OlderValues {
+impl StoreHistory {
     /// Nothing written yet; loads get the oldest values.
-    pub fn new() -> OlderValues {
-        OlderValues {
+    pub fn new() -> StoreHistory {
+        StoreHistory {
             wanted: true,
-            ..OlderValues::default()
+            ..StoreHistory::default()
         }
     }
 
@@ -322,7 +322,7 @@ impl OlderValues {
     }
 
     /// A strong load. What it returns if not the last value.
-    pub fn read(&mut self, who: Who, place: Place, how: How) -> Option<Older> {
+    pub fn read(&mut self, who: Who, place: Place, how: How) -> Option<StaleValue> {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let horizon = self.horizon(who);
         let seen = self.thread(who).seen.get(&place).copied().unwrap_or(0);
@@ -339,7 +339,7 @@ impl OlderValues {
         }
         // Whoever waits for a value gets it in the end: nobody reads an overwritten value twice.
         self.thread(who).seen.insert(place, chosen.number + 1);
-        Some(Older {
+        Some(StaleValue {
             value: chosen.value,
             initial: chosen.number == 0,
         })
