@@ -88,6 +88,8 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                 look(CARRY, Use::Data);
             }
             let mut source = from_taint || sources.reads.contains(&i.site);
+            // Its result passes through local memory, too.
+            memory[LOCAL] |= source && matches!(i.op, Op::System(_));
             match &i.op {
                 Op::Memory(index) => {
                     let m = &program.memory_ops[*index as usize];
