@@ -64,6 +64,7 @@ pub mod block;
 pub mod cells;
 pub mod clock;
 pub mod contention;
+pub mod fence_sc;
 pub mod lines;
 mod merge;
 pub mod pages;

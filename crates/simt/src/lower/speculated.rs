@@ -661,7 +661,7 @@ mod tests {
         let mut sources = crate::lower::dependence::OrderSources::default();
         sources
             .reads
-            .extend((0..program.sites.len() as u32).map(Site));
+            .extend((0..program.sites.len() as u32).map(crate::ids::Site));
         assert!(crate::lower::dependence::dependence(&program, &sources).steered);
     }
 }
