@@ -217,6 +217,32 @@ pub struct Thread {
     /// What its strong reads have brought, by location: a later acquire fence (or acquire
     /// operation on the location) completes the pattern.
     pending: Vec<(u64, Message)>,
+    /// The read of a location that it has last told of fences, and been told.
+    met: Option<Met>,
+}
+
+/// A read that would find and leave nothing new if nothing has changed since.
+#[derive(Clone, Debug)]
+struct Met {
+    name: u64,
+    epoch: Arc<()>,
+    base: Knowledge,
+    known: Knowledge,
+    sc: Option<LastSc>,
+}
+
+impl Met {
+    fn again(&self, name: u64, epoch: &Arc<()>, base: &Knowledge, thread: &Thread) -> bool {
+        let sc = match (&self.sc, &thread.sc) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(&a.at, &b.at),
+            _ => false,
+        };
+        sc && self.name == name
+            && Arc::ptr_eq(&self.epoch, epoch)
+            && self.base.same(base)
+            && self.known.same(&thread.known)
+    }
 }
 
 /// The `fence.sc`s before accesses to a location, as the scopes have it and as if all were wide.
@@ -263,6 +289,8 @@ pub struct Location {
     sc_writes: LocationFences,
     /// The `fence.sc`s before the reads since the last write.
     sc_reads: LocationFences,
+    /// Another one for each write.
+    epoch: Arc<()>,
 }
 
 /// One lane's strong operation on a location.
@@ -307,6 +335,14 @@ impl Location {
         if self.sc_writes.is_empty() && self.sc_reads.is_empty() && !knows {
             return;
         }
+        // Whoever waits reads again and again.
+        let again = own.is_some_and(|t| {
+            let met = t.met.as_ref();
+            met.is_some_and(|m| m.again(op.name, &self.epoch, &block.base, t))
+        });
+        if again && !op.writes {
+            return;
+        }
         let mut published = LocationFences::default();
         if knows {
             published.publish(&block.base);
@@ -325,8 +361,18 @@ impl Location {
             self.sc_reads.fall_due(&mut thread.known);
             self.sc_writes.join(&std::mem::take(&mut self.sc_reads));
             self.sc_writes.join(&published);
+            self.epoch = Arc::default();
         } else {
             self.sc_reads.join(&published);
+            let base = block.base.clone();
+            let thread = block.thread_mut(op.warp, op.lane);
+            thread.met = Some(Met {
+                name: op.name,
+                epoch: self.epoch.clone(),
+                base,
+                known: thread.known.clone(),
+                sc: thread.sc.clone(),
+            });
         }
         block.learnt();
     }
