@@ -1,7 +1,6 @@
 //! `racetrap run`, `list` and `replay`: the catalogue.
 
 use super::choice::choice;
-use super::failure::Failure;
 use super::progress::Progress as Live;
 use anstyle::Style;
 use catalog::case_result::{self, CaseResult, Settings};
@@ -10,6 +9,7 @@ use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use catalog::runner::{self, CaseResults, Progress};
 use catalog::token::{self, TokenError};
 use clap::Args;
+use report::Failure;
 use report::exit;
 use report::{Format, Report, render, terminal};
 use simt::ScheduleSpec;
@@ -52,7 +52,7 @@ impl Where {
             .text(errors.to_string());
             match &self.catalog {
                 Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
-                    "`racetrap catalog renew {}` makes what is generated there, with the CUDA compiler",
+                    "`racetrap dev renew {}` makes what is generated there, with the CUDA compiler",
                     folder.display()
                 )),
                 _ => failure,

@@ -216,9 +216,18 @@ pub struct Thread {
     releases: HashMap<(u64, bool), Knowledge>,
     /// What its strong reads have brought, by location: a later acquire fence (or acquire
     /// operation on the location) completes the pattern.
-    pending: Vec<(u64, Message)>,
+    pending: Vec<Pending>,
     /// The read of a location that it has last told of fences, and been told.
     met: Option<Met>,
+}
+
+/// What strong reads of a location have brought.
+#[derive(Clone, Debug)]
+struct Pending {
+    name: u64,
+    message: Message,
+    /// Of the last read, if it was morally strong with the write.
+    epoch: Option<Arc<()>>,
 }
 
 /// A read that would find and leave nothing new if nothing has changed since.
@@ -381,19 +390,31 @@ impl Location {
     /// the write whose value it reads (PTX ISA, "Observation Order").
     pub fn read(&mut self, block: &mut Block, op: &Operation, link: bool) {
         let id = block.id;
+        if !op.can_acquire {
+            return;
+        }
+        let known = block.thread(op.warp, op.lane);
+        let again = known.is_some_and(|t| {
+            let same = |p: &Pending| {
+                p.epoch
+                    .as_ref()
+                    .is_some_and(|e| Arc::ptr_eq(e, &self.epoch))
+            };
+            t.pending.iter().any(|p| p.name == op.name && same(p))
+        });
+        if again && link && !op.acquires {
+            return;
+        }
         let brings = if link {
             self.message.clone()
         } else {
             self.message.beyond_scope()
         };
         let thread = block.thread_mut(op.warp, op.lane);
-        if !op.can_acquire {
-            return;
-        }
         let mut learnt = !brings.is_empty();
         if op.acquires {
             brings.acquire(id, op.wide, &mut thread.known);
-            for (name, message) in &thread.pending {
+            for Pending { name, message, .. } in &thread.pending {
                 if *name == op.name {
                     learnt |= !message.is_empty();
                     message.acquire(id, op.wide, &mut thread.known);
@@ -402,9 +423,17 @@ impl Location {
         }
         // A fence that follows may be wider.
         if !(op.acquires && op.wide || brings.is_empty()) {
-            match thread.pending.iter_mut().find(|(name, _)| *name == op.name) {
-                Some((_, pending)) => pending.join(&brings),
-                None => thread.pending.push((op.name, brings)),
+            let epoch = link.then(|| self.epoch.clone());
+            match thread.pending.iter_mut().find(|p| p.name == op.name) {
+                Some(pending) => {
+                    pending.message.join(&brings);
+                    pending.epoch = epoch;
+                }
+                None => thread.pending.push(Pending {
+                    name: op.name,
+                    message: brings,
+                    epoch,
+                }),
             }
         }
         if op.acquires {
@@ -436,6 +465,7 @@ impl Location {
             thread.releases.insert((op.name, op.wide), known);
         }
         self.message = message;
+        self.epoch = Arc::default();
     }
 }
 
@@ -445,7 +475,7 @@ pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
     op.writes && op.releases
         || block.base.has_fences()
         || block.thread(op.warp, op.lane).is_some_and(|t| {
-            let pending = || t.pending.iter().any(|(name, _)| *name == op.name);
+            let pending = || t.pending.iter().any(|p| p.name == op.name);
             t.sc.is_some()
                 || t.known.has_fences()
                 || op.writes && !(t.release.is_empty() && t.releases.is_empty())
@@ -462,7 +492,7 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
         let thread = block.thread_mut(warp, lane);
         if order != FenceOrder::Release && !thread.pending.is_empty() {
             let mut pending = std::mem::take(&mut thread.pending);
-            for (_, message) in &pending {
+            for Pending { message, .. } in &pending {
                 message.acquire(id, wide, &mut thread.known);
             }
             if !wide {

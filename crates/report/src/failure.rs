@@ -1,0 +1,140 @@
+//! What stops a command before it has a verdict: one message with the place and the remedy.
+
+use super::SourceFile;
+use super::exit;
+use annotate_snippets as a;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Why a command could not do its work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// One of [`exit`].
+    pub code: u8,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where.
+    pub place: Option<Box<FailurePlace>>,
+    /// What another program said, or a list to choose from: printed as it is, below the message.
+    pub text: Option<String>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailurePlace {
+    /// The text.
+    pub source: Arc<SourceFile>,
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    /// What is wrong there.
+    pub label: String,
+}
+
+impl Failure {
+    /// A wrong command line or input.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure {
+            code: exit::USAGE,
+            message: message.into(),
+            place: None,
+            text: None,
+            help: None,
+        }
+    }
+
+    /// racetrap could not tell.
+    pub fn inconclusive(message: impl Into<String>) -> Failure {
+        Failure {
+            code: exit::INCONCLUSIVE,
+            ..Failure::usage(message)
+        }
+    }
+
+    /// With a remedy.
+    pub fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// With another program's words, or a list.
+    pub fn text(mut self, text: impl Into<String>) -> Failure {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// With a place.
+    pub fn at(
+        mut self,
+        source: Arc<SourceFile>,
+        span: Range<usize>,
+        label: impl Into<String>,
+    ) -> Failure {
+        let end = source.text.len();
+        let start = span.start.min(end);
+        self.place = Some(Box::new(FailurePlace {
+            span: start..span.end.clamp(start, end),
+            source,
+            label: label.into(),
+        }));
+        self
+    }
+
+    /// The message as printed, ending in a line feed.
+    pub fn render(&self, color: bool) -> String {
+        let mut group = a::Group::with_title(a::Level::ERROR.primary_title(&self.message));
+        if let Some(place) = &self.place {
+            let text = &place.source.text;
+            let start = text[..place.span.start].rfind('\n').map_or(0, |p| p + 1);
+            let end = text[place.span.end..]
+                .find('\n')
+                .map_or(text.len(), |p| place.span.end + p);
+            group = group.element(
+                a::Snippet::source(&text[start..end])
+                    .path(&place.source.path)
+                    .line_start(text[..start].matches('\n').count() + 1)
+                    .annotation(
+                        a::AnnotationKind::Primary
+                            .span(place.span.start - start..place.span.end - start)
+                            .label(place.label.as_str()),
+                    ),
+            );
+        }
+        // In the frame of the snippet where there is one, else on a line of its own, below what
+        // another program said.
+        let mut last = None;
+        match &self.help {
+            Some(help) if self.place.is_some() && self.text.is_none() => {
+                group = group.element(a::Level::HELP.message(help.as_str()));
+            }
+            help => last = help.as_ref(),
+        }
+        let renderer = if color {
+            a::Renderer::styled()
+        } else {
+            a::Renderer::plain()
+        };
+        let mut out = renderer.render(&[group]) + "\n";
+        for line in self.text.iter().flat_map(|text| text.lines()) {
+            out.push_str("  ");
+            out.push_str(line);
+            out.push('\n');
+        }
+        if let Some(help) = last {
+            let group = a::Group::with_title(a::Level::HELP.secondary_title(help.as_str()));
+            out += &renderer.render(&[group]);
+            out.push('\n');
+        }
+        out
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
