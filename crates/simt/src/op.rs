@@ -8,7 +8,7 @@
 use super::alu::AluOp;
 pub use super::exec::inline::Inline;
 use super::ids::Site;
-use super::observer::{FenceOrder, Order, Scope};
+use super::observer::{FenceOrder, Order, Scope, Update};
 
 pub use ptx::semantics::{Special, System};
 
@@ -359,8 +359,12 @@ pub struct AtomicOp {
     pub order: Order,
     /// Scope.
     pub scope: Scope,
+    /// Whether it is `red`, which returns nothing.
+    pub reduction: bool,
     /// Whether anything uses the result.
     pub used: bool,
+    /// Which updates it commutes with.
+    pub update: Update,
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
 }

@@ -46,7 +46,11 @@ fn tables(catalog: &Catalog, readme: &str) -> Result<(String, Option<String>), F
          What the words mean: `racetrap dev matrix --help`, [sanitizer/evidence](../sanitizer/evidence/README.md).\n\n{}",
         markdown(&matrix, false)
     );
-    let line = format!("   ```\n   {}  {} cases\n   ```\n   ", results.sums(), cases.len());
+    let line = format!(
+        "   ```\n   {}  {} cases\n   ```\n   ",
+        results.sums(),
+        cases.len()
+    );
     let renewed = between(readme, BEGIN, END, &totals_markdown(&matrix));
     let renewed = renewed.and_then(|text| between(&text, RUN_BEGIN, RUN_END, &line));
     Ok((table, renewed))

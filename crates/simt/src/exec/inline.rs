@@ -10,6 +10,7 @@ use crate::alu::{self, AluOp, Mask, Row32, Row64};
 use crate::ids::LANES;
 use crate::op::{Op, Slot};
 use crate::state::{Warp, predicate, row};
+use ptx::semantics::spelled;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -236,17 +237,22 @@ inline_operations! {
     GreaterEqualS: "setp" ["ge", "s32"], 3, ww_p |a, b| a as i32 >= b as i32;
 }
 
+/// The function of the table of arithmetic for a spelling.
+fn function(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+    let (opcode, modifiers) = spelled(&[&[opcode], modifiers].concat().join("."));
+    alu::lookup(&opcode, &modifiers, operands)
+}
+
 impl Inline {
     /// The operation that a decoded one is.
     pub(crate) fn of(op: &Op) -> Inline {
         static KNOWN: OnceLock<HashMap<usize, Inline>> = OnceLock::new();
         let known = KNOWN.get_or_init(|| {
-            let function =
-                |(which, opcode, modifiers, operands): &(Inline, &str, &[&str], usize)| {
-                    let f = alu::lookup(opcode, modifiers, *operands)?;
-                    Some((address(&f)?, *which))
-                };
-            SPELLINGS.iter().filter_map(function).collect()
+            let known = |(which, opcode, modifiers, operands): &(Inline, &str, &[&str], usize)| {
+                let f = function(opcode, modifiers, *operands)?;
+                Some((address(&f)?, *which))
+            };
+            SPELLINGS.iter().filter_map(known).collect()
         });
         let f = match op {
             Op::Alu { f, d, .. } if *d != Slot::NONE => f,
@@ -333,7 +339,7 @@ mod tests {
         let mut program = Program::lower(&module, text, "k").unwrap();
         (program.rows_w, program.rows_d, program.preds) = (4, 4, 4);
         for (which, opcode, modifiers, operands) in SPELLINGS {
-            let f = alu::lookup(opcode, modifiers, *operands).unwrap();
+            let f = function(opcode, modifiers, *operands).unwrap();
             let op = |d, s: [Slot; 5]| match f {
                 AluOp::WW_P(_) => Op::Setp {
                     f,
@@ -350,7 +356,7 @@ mod tests {
             let f_of = |which| SPELLINGS.iter().find(|s| s.0 == which).unwrap();
             let (_, o, m, n) = f_of(same);
             assert_eq!(
-                address(&alu::lookup(o, m, *n).unwrap()),
+                address(&function(o, m, *n).unwrap()),
                 address(&f),
                 "{opcode} {modifiers:?} is recognised"
             );
