@@ -132,7 +132,7 @@ fn mutant(one: &Judged, color: bool) -> String {
 
 fn found(finding: &Diagnostic) -> String {
     let rule = finding.rule;
-    format!("found as {rule}: `racetrap explain {rule}` tells more")
+    format!("found as {rule}; for details run `racetrap explain {rule}`")
 }
 
 /// What was tried, and what it promises.
