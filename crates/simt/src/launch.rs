@@ -114,7 +114,7 @@ pub fn launch<O: Observer>(
     let mut const_d = program.const_d.clone();
     for r in &program.relocations {
         let address = device
-            .variable(&program.globals[r.symbol].name)
+            .variable_of(program.module, &program.globals[r.symbol].name)
             .unwrap_or(0);
         const_d[r.row] = [address.wrapping_add_signed(r.addend); LANES];
     }

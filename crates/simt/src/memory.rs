@@ -8,13 +8,16 @@
 //! Every word carries four bits that say which of its bytes have been written.
 
 use super::ids::LANES;
-use super::program::{Program, Target};
+use super::program::{GlobalVariable, Program, Target};
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// Generic address of the first byte of the arena.
-pub const GLOBAL_BASE: u64 = 0x0000_7f00_0000_0000;
+///
+/// Few programs have anything mapped there (executables, heaps, libraries and sanitizers' shadows lie elsewhere), so that a process can
+/// have the arena at this very address ([`Device::lent`]).
+pub const GLOBAL_BASE: u64 = 0x0000_2000_0000_0000;
 /// Generic address of a block's shared memory.
 pub const SHARED_BASE: u64 = 0x0000_0100_0000_0000;
 /// Generic address of a lane's local memory.
@@ -142,11 +145,44 @@ pub(crate) trait Words {
     }
 }
 
+/// Cells that the arena owns and lets grow, or that somebody has lent it.
+#[derive(Debug)]
+enum Cells<T: 'static> {
+    Owned(Vec<T>),
+    Lent(&'static [T]),
+}
+
+impl<T> Default for Cells<T> {
+    fn default() -> Cells<T> {
+        Cells::Owned(Vec::new())
+    }
+}
+
+impl<T> std::ops::Deref for Cells<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        match self {
+            Cells::Owned(cells) => cells,
+            Cells::Lent(cells) => cells,
+        }
+    }
+}
+
+impl<T: Default> Cells<T> {
+    /// Makes room for so many, where they are owned.
+    fn reserve(&mut self, count: usize) {
+        if let Cells::Owned(cells) = self {
+            cells.resize_with(count, T::default);
+        }
+    }
+}
+
 /// The arena. Blocks on several cores may use it at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    words: Vec<AtomicU32>,
-    valid: Vec<AtomicU8>,
+    words: Cells<AtomicU32>,
+    valid: Cells<AtomicU8>,
     /// Serialises atomics on more than one word.
     wide: Mutex<()>,
 }
@@ -195,13 +231,13 @@ impl Arena {
 
     /// Forgets that a byte was written.
     fn forget(&mut self, at: u64) {
-        *self.valid[(at >> 2) as usize].get_mut() &= !(1 << (at & 3));
+        self.valid[(at >> 2) as usize].fetch_and(!(1 << (at & 3)), Relaxed);
     }
 
     fn resize(&mut self, bytes: u64) {
         let words = bytes.div_ceil(4) as usize;
-        self.words.resize_with(words, AtomicU32::default);
-        self.valid.resize_with(words, AtomicU8::default);
+        self.words.reserve(words);
+        self.valid.reserve(words);
     }
 }
 
@@ -297,9 +333,20 @@ pub struct Device {
     pub(crate) arena: Arena,
     allocations: Vec<Allocation>,
     limit: u64,
-    /// Variables of the programs that were loaded: name of the kernel's module variable and its allocation.
-    variables: Vec<(String, usize)>,
+    /// Variables of the programs that were loaded.
+    variables: Vec<Variable>,
     pub(crate) heap: Mutex<Heap>,
+    /// Bytes of the arena, where it can't grow.
+    room: Option<u64>,
+    in_use: u64,
+}
+
+/// A variable of a loaded module.
+#[derive(Debug)]
+struct Variable {
+    module: u32,
+    name: String,
+    address: u64,
 }
 
 /// A copy of a device's memory.
@@ -357,7 +404,19 @@ impl Device {
             limit,
             variables: Vec::new(),
             heap: Mutex::default(),
+            room: None,
+            in_use: 0,
         }
+    }
+
+    /// A device whose arena is memory that somebody else has reserved, all zero: `words` hold the bytes, `valid` says for each word
+    /// which of them have been written. Where `words` are also mapped at [`GLOBAL_BASE`], device addresses are the process's.
+    pub fn lent(words: &'static [AtomicU32], valid: &'static [AtomicU8], limit: u64) -> Device {
+        let mut device = Device::new(limit);
+        device.room = Some(words.len().min(valid.len()) as u64 * 4);
+        device.arena.words = Cells::Lent(words);
+        device.arena.valid = Cells::Lent(valid);
+        device
     }
 
     /// Allocates global memory (`cudaMalloc`); its content is not initialised. Returns the device address.
@@ -365,29 +424,74 @@ impl Device {
     /// # Errors
     /// [`MemoryError::Full`]
     pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
-        let end = self
-            .allocations
-            .last()
-            .map_or(GAP, |a| a.offset + a.bytes + GAP);
-        let offset = end.next_multiple_of(ALIGN);
-        let left = self.limit.saturating_sub(offset);
-        if bytes > left {
-            return Err(MemoryError::Full {
-                name: name.to_owned(),
-                bytes,
-                left,
-                limit: self.limit,
-            });
-        }
-        self.arena.resize(offset + bytes + GAP);
-        self.allocations.push(Allocation {
+        self.alloc_aligned(bytes, name, ALIGN)
+    }
+
+    /// The same at a multiple of `align`, a power of two.
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`]
+    pub fn alloc_aligned(
+        &mut self,
+        bytes: u64,
+        name: &str,
+        align: u64,
+    ) -> Result<u64, MemoryError> {
+        let full = |left: u64, limit: u64| MemoryError::Full {
             name: name.to_owned(),
-            offset,
             bytes,
-            freed: false,
-            host: false,
-        });
+            left,
+            limit,
+        };
+        let left = match self.room {
+            // Where addresses are never given out again, the device's size bounds what is in use.
+            Some(_) => self.limit.saturating_sub(self.in_use),
+            None => self
+                .limit
+                .saturating_sub(self.end().next_multiple_of(ALIGN)),
+        };
+        if bytes > left {
+            return Err(full(left, self.limit));
+        }
+        let align = align.max(ALIGN);
+        let (at, offset) = self
+            .place(bytes, align)
+            .ok_or_else(|| full(0, self.limit))?;
+        self.arena.resize(offset + bytes + GAP);
+        self.allocations.insert(
+            at,
+            Allocation {
+                name: name.to_owned(),
+                offset,
+                bytes,
+                freed: false,
+                host: false,
+            },
+        );
+        self.in_use += bytes;
         Ok(GLOBAL_BASE + offset)
+    }
+
+    /// One past the last allocation and its gap.
+    fn end(&self) -> u64 {
+        let last = self.allocations.last();
+        last.map_or(GAP, |a| a.offset + a.bytes + GAP)
+    }
+
+    /// Index and offset of a new allocation: behind all others, or where there is no room, in the first hole that forgotten ones left.
+    fn place(&self, bytes: u64, align: u64) -> Option<(usize, u64)> {
+        let offset = self.end().checked_next_multiple_of(align)?;
+        let room = self.room.unwrap_or(u64::MAX);
+        if offset.checked_add(bytes)?.checked_add(GAP)? <= room {
+            return Some((self.allocations.len(), offset));
+        }
+        let ends = self.allocations.iter().map(|a| a.offset + a.bytes + GAP);
+        let starts = self.allocations.iter().map(|a| a.offset);
+        let holes = std::iter::once(GAP).chain(ends).zip(starts).enumerate();
+        holes
+            .map(|(at, (end, start))| (at, end.next_multiple_of(align), start))
+            .find(|(_, offset, start)| offset + bytes + GAP <= *start)
+            .map(|(at, offset, _)| (at, offset))
     }
 
     /// Allocates host memory that the device can address (`cudaMallocHost`, "unified virtual addressing").
@@ -395,8 +499,22 @@ impl Device {
     /// # Errors
     /// [`MemoryError::Full`]
     pub fn alloc_host(&mut self, bytes: u64, name: &str) -> Result<u64, MemoryError> {
-        let address = self.alloc(bytes, name)?;
-        if let Some(allocation) = self.allocations.last_mut() {
+        self.alloc_host_aligned(bytes, name, ALIGN)
+    }
+
+    /// The same at a multiple of `align`, a power of two.
+    ///
+    /// # Errors
+    /// [`MemoryError::Full`]
+    pub fn alloc_host_aligned(
+        &mut self,
+        bytes: u64,
+        name: &str,
+        align: u64,
+    ) -> Result<u64, MemoryError> {
+        let address = self.alloc_aligned(bytes, name, align)?;
+        let new = self.allocations.iter_mut().find(|a| a.address() == address);
+        if let Some(allocation) = new {
             allocation.host = true;
         }
         Ok(address)
@@ -411,9 +529,49 @@ impl Device {
             .allocations
             .iter_mut()
             .find(|a| a.address() == address && !a.freed);
-        found
-            .map(|a| a.freed = true)
-            .ok_or(MemoryError::NotAllocated { address, bytes: 0 })
+        let freed = found.ok_or(MemoryError::NotAllocated { address, bytes: 0 })?;
+        freed.freed = true;
+        self.in_use -= freed.bytes;
+        Ok(())
+    }
+
+    /// Forgets an allocation that was freed: accesses are not told from those that hit nothing any more, and its addresses may be given
+    /// out again. What was written there is forgotten.
+    pub fn forget(&mut self, address: u64) {
+        let Some(at) = self
+            .allocations
+            .iter()
+            .position(|a| a.address() == address && a.freed)
+        else {
+            return;
+        };
+        let gone = self.allocations.remove(at);
+        let words = gone.offset / 4..(gone.offset + gone.bytes).div_ceil(4);
+        for word in words {
+            self.arena.valid[word as usize].store(0, Relaxed);
+        }
+    }
+
+    /// Takes all of an allocation's bytes for written: whoever shares them with the device writes them unseen.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn assume_written(&mut self, address: u64, bytes: u64) -> Result<(), MemoryError> {
+        let offset = self.range(address, bytes)?;
+        for word in offset / 4..(offset + bytes).div_ceil(4) {
+            self.arena.valid[word as usize].store(0xf, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Bytes of all allocations that are not freed.
+    pub fn in_use(&self) -> u64 {
+        self.in_use
+    }
+
+    /// Bytes of global memory.
+    pub fn limit(&self) -> u64 {
+        self.limit
     }
 
     fn range(&self, address: u64, bytes: u64) -> Result<u64, MemoryError> {
@@ -480,7 +638,8 @@ impl Device {
             let (from, to) = ((start / 4) as usize, (self.range(to, bytes)? / 4) as usize);
             for word in 0..(bytes / 4) as usize {
                 self.arena.set(to + word, 0, self.arena.get(from + word, 0));
-                *self.arena.valid[to + word].get_mut() = self.arena.valid(from + word, 0);
+                let valid = self.arena.valid(from + word, 0);
+                self.arena.valid[to + word].store(valid, Relaxed);
             }
             return Ok(());
         }
@@ -529,15 +688,22 @@ impl Device {
 
     /// Bytes of the arena in use.
     pub fn arena_bytes(&self) -> u64 {
-        self.allocations
-            .last()
-            .map_or(0, |a| a.offset + a.bytes + GAP)
+        match self.allocations.is_empty() {
+            true => 0,
+            false => self.end(),
+        }
     }
 
     /// Address of a module variable that a loaded program declares.
     pub fn variable(&self, name: &str) -> Option<u64> {
-        let (_, index) = self.variables.iter().find(|(n, _)| n == name)?;
-        Some(self.allocations[*index].address())
+        self.variable_of(0, name)
+    }
+
+    /// The same of a program of this [module](Program::module).
+    pub fn variable_of(&self, module: u32, name: &str) -> Option<u64> {
+        let mut all = self.variables.iter();
+        let found = all.find(|v| v.module == module && v.name == name)?;
+        Some(found.address)
     }
 
     /// Loads a program's module (`cuModuleLoad`): its variables become
@@ -547,36 +713,30 @@ impl Device {
     /// # Errors
     /// [`MemoryError::Full`]
     pub fn load(&mut self, program: &Program) -> Result<(), MemoryError> {
-        let known: Vec<bool> = program
-            .globals
-            .iter()
-            .map(|g| self.variable(&g.name).is_some())
-            .collect();
-        for (g, _) in program
-            .globals
-            .iter()
-            .zip(&known)
-            .filter(|(_, known)| !**known)
-        {
+        let module = program.module;
+        let unknown = |g: &&GlobalVariable| self.variable_of(module, &g.name).is_none();
+        let new: Vec<&GlobalVariable> = program.globals.iter().filter(unknown).collect();
+        for g in &new {
             let address = self.alloc(g.bytes, &g.name)?;
-            self.variables
-                .push((g.name.clone(), self.allocations.len() - 1));
+            self.variables.push(Variable {
+                module,
+                name: g.name.clone(),
+                address,
+            });
             let mut init = g.init.clone();
             init.resize(g.bytes as usize, 0);
             self.write(address, &init)?;
         }
-        for (g, _) in program
-            .globals
-            .iter()
-            .zip(&known)
-            .filter(|(_, known)| !**known)
-        {
-            let Some(at) = self.variable(&g.name) else {
+        for g in &new {
+            let Some(at) = self.variable_of(module, &g.name) else {
                 continue;
             };
             for (offset, target, addend) in &g.addresses {
                 let address = match target {
-                    Target::Variable(v) => self.variable(&program.globals[*v].name).unwrap_or(0),
+                    Target::Variable(v) => {
+                        let name = &program.globals[*v].name;
+                        self.variable_of(module, name).unwrap_or(0)
+                    }
                     Target::Function(f) => super::lower::operand::FUNCTION_BASE + *f as u64,
                 };
                 self.write(
@@ -590,16 +750,27 @@ impl Device {
 
     /// A copy of all memory.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        let words = (self.arena_bytes().div_ceil(4) as usize).min(self.arena.words.len());
         Snapshot {
-            words: self.arena.words.iter().map(|w| w.load(Relaxed)).collect(),
-            valid: self.arena.valid.iter().map(|v| v.load(Relaxed)).collect(),
+            words: self.arena.words[..words]
+                .iter()
+                .map(|w| w.load(Relaxed))
+                .collect(),
+            valid: self.arena.valid[..words]
+                .iter()
+                .map(|v| v.load(Relaxed))
+                .collect(),
         }
     }
 
     /// Puts memory back as it was.
     pub(crate) fn restore(&mut self, from: Snapshot) {
-        self.arena.words = from.words.into_iter().map(AtomicU32::new).collect();
-        self.arena.valid = from.valid.into_iter().map(AtomicU8::new).collect();
+        for (word, old) in self.arena.words.iter().zip(from.words) {
+            word.store(old, Relaxed);
+        }
+        for (valid, old) in self.arena.valid.iter().zip(from.valid) {
+            valid.store(old, Relaxed);
+        }
     }
 
     /// Makes room for device-side `malloc`.
@@ -662,4 +833,51 @@ impl Words for Params {
         0xf
     }
     fn mark(&self, _: usize, _: usize, _: u8) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lent(bytes: usize) -> Device {
+        let words = (0..bytes / 4)
+            .map(|_| AtomicU32::new(0))
+            .collect::<Vec<_>>();
+        let valid = (0..bytes / 4).map(|_| AtomicU8::new(0)).collect::<Vec<_>>();
+        Device::lent(words.leak(), valid.leak(), 1 << 20)
+    }
+
+    #[test]
+    fn a_lent_arena_gives_forgotten_addresses_out_again_once_it_is_full() {
+        let mut device = lent(64 << 10);
+        let first = device.alloc(20 << 10, "first").unwrap();
+        let second = device.alloc(20 << 10, "second").unwrap();
+        device.write(first, &[1, 2, 3]).unwrap();
+        device.free(first).unwrap();
+        assert!(matches!(
+            device.alloc(20 << 10, "third"),
+            Err(MemoryError::Full { .. })
+        ));
+        device.forget(first);
+        assert_eq!(device.alloc(20 << 10, "third").unwrap(), first);
+        assert_eq!(device.written(first, 3).unwrap(), [false; 3]);
+        assert!(device.read(second, 20 << 10).is_ok());
+        assert_eq!(device.in_use(), 40 << 10);
+    }
+
+    #[test]
+    fn a_lent_arena_is_the_lenders_memory() {
+        let words: &'static [AtomicU32] =
+            Vec::from_iter((0..4096).map(|_| AtomicU32::new(0))).leak();
+        let valid: &'static [AtomicU8] = Vec::from_iter((0..4096).map(|_| AtomicU8::new(0))).leak();
+        let mut device = Device::lent(words, valid, 1 << 20);
+        let at = device.alloc_aligned(8, "a", 4096).unwrap();
+        assert_eq!(at % 4096, 0);
+        device.write(at, &7u32.to_le_bytes()).unwrap();
+        assert_eq!(words[((at - GLOBAL_BASE) / 4) as usize].load(Relaxed), 7);
+        assert_eq!(
+            device.written(at, 8).unwrap(),
+            [true, true, true, true, false, false, false, false]
+        );
+    }
 }

@@ -14,6 +14,8 @@ use ptx::source::SourceLine;
 pub struct Program {
     /// The kernel's name as in the PTX (mangled).
     pub entry: String,
+    /// Which module it belongs to, for a device that loads several: variables of one name are one variable only within a module.
+    pub module: u32,
     /// All code; the kernel starts at `functions[0].start`.
     pub code: Vec<Instr>,
     /// The kernel first.

@@ -7,6 +7,8 @@ use super::cells::Cells;
 /// Granules of a page, as a power of two.
 const PAGE: u32 = 10;
 const SIZE: usize = 1 << PAGE;
+/// Pages of a folder: where addresses are a process's, they lie far apart, and launches are many.
+const FOLDER: usize = 1 << 10;
 
 /// Where a detector keeps its cells.
 pub trait Shadow {
@@ -29,7 +31,8 @@ impl Shadow for Cells {
 /// The shadow of global memory.
 #[derive(Debug, Default)]
 pub struct Pages {
-    pages: Vec<Option<Box<Cells>>>,
+    /// The folders, each empty until it is needed.
+    folders: Vec<Vec<Option<Box<Cells>>>>,
     strong: bool,
 }
 
@@ -37,7 +40,7 @@ impl Pages {
     /// An empty one; `strong` if the program can make strong accesses.
     pub fn new(strong: bool) -> Pages {
         Pages {
-            pages: Vec::new(),
+            folders: Vec::new(),
             strong,
         }
     }
@@ -45,20 +48,26 @@ impl Pages {
     /// The page of a cell, and the cell's place in it.
     pub fn page(&mut self, cell: u64) -> (&mut Cells, usize) {
         let index = (cell >> PAGE) as usize;
-        if index >= self.pages.len() {
-            self.pages.resize_with(index + 1, || None);
+        let (folder, index) = (index / FOLDER, index % FOLDER);
+        if folder >= self.folders.len() {
+            self.folders.resize_with(folder + 1, Vec::new);
+        }
+        let folder = &mut self.folders[folder];
+        if index >= folder.len() {
+            folder.resize_with(index + 1, || None);
         }
         let strong = self.strong;
-        let page = self.pages[index].get_or_insert_with(|| Box::new(Cells::new(SIZE, strong)));
+        let page = folder[index].get_or_insert_with(|| Box::new(Cells::new(SIZE, strong)));
         (page, cell as usize % SIZE)
     }
 
     /// The pages that were touched, by number.
     pub fn touched(&self) -> impl Iterator<Item = (usize, &Cells)> {
-        self.pages
-            .iter()
-            .enumerate()
-            .filter_map(|(i, p)| p.as_deref().map(|p| (i, p)))
+        let folders = self.folders.iter().enumerate();
+        folders.flat_map(|(f, pages)| {
+            let pages = pages.iter().enumerate();
+            pages.filter_map(move |(i, p)| Some((f * FOLDER + i, p.as_deref()?)))
+        })
     }
 }
 

@@ -138,6 +138,7 @@ impl<'m> Lowering<'m> {
             definitions,
             program: Program {
                 entry: String::new(),
+                module: 0,
                 code: Vec::new(),
                 functions: Vec::new(),
                 sites: Vec::new(),

@@ -1,8 +1,8 @@
 //! Errors that stop a command before it reaches a verdict: a message with a place and a hint.
 
+use super::SourceFile;
+use super::exit;
 use annotate_snippets as a;
-use report::SourceFile;
-use report::exit;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why a command failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// One of [`report::exit`].
+    /// One of [`exit`].
     pub code: u8,
     /// The problem, in one line.
     pub message: String,
@@ -137,8 +137,3 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// A `did you mean …` hint for the closest of several names.
-pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    catalog::nearest(word, candidates.into_iter()).map(|name| format!("did you mean `{name}`?"))
-}
