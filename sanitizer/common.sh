@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Shared code of the wrappers in this folder. cargo-nextest runs `sanitizer/TOOL TEST_BINARY ARGUMENTS…`; the test
-# runs one case on the GPU, under compute-sanitizer, and `racetrap judge` compares what the tool wrote with what the case expects.
+# runs one case on the GPU, under compute-sanitizer, and `racetrap dev judge` compares what the tool wrote with what the case expects.
 #
 # The wrapper passes only if the judge passes. The test fails if the tool is missing, crashes, hangs, cannot use the GPU, or
 # never starts the test.
@@ -122,7 +122,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --seconds "$seconds" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
     [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
-    "$racetrap" judge "${judge[@]}"
+    "$racetrap" dev judge "${judge[@]}"
     verdict=$?
     if ((verdict)); then
         printf '\n--- output of the test under %s (exit status %d)\n' "$tool" "$status"

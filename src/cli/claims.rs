@@ -1,6 +1,6 @@
 //! `racetrap claims`: decides whether claims of CUDA documents are true.
 
-use super::matrix::{evidence, newest, tried};
+use super::dev::matrix::{evidence, newest, tried};
 use super::progress::Progress;
 use super::run::Where;
 use catalog::load::Catalog;

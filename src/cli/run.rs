@@ -52,7 +52,7 @@ impl Where {
             .text(errors.to_string());
             match &self.catalog {
                 Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
-                    "run `racetrap catalog renew {}` to create the generated files (needs the CUDA compiler)",
+                    "run `racetrap dev renew {}` to create the generated files (needs the CUDA compiler)",
                     folder.display()
                 )),
                 _ => failure,

@@ -28,7 +28,7 @@
 //! - *Wavefronts*: the passes that it takes, as the hardware counters for shared loads and stores count them.
 //! - *Degree*: the passes of the worst single request.
 //!
-//! The wavefronts equal the counters of an NVIDIA H200 (`racetrap counters compare`), with one exception: `ptxas` may
+//! The wavefronts equal the counters of an NVIDIA H200 (`racetrap dev counters compare`), with one exception: `ptxas` may
 //! join loads of adjacent words into one 16-byte load. That happens below PTX, so the count here is higher.
 //!
 //! ## Limitations

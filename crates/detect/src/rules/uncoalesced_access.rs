@@ -25,7 +25,7 @@
 //!
 //! An access that is contiguous but not aligned to a sector moves one sector more than the ideal.
 //!
-//! The sectors equal the counters of an NVIDIA H200 (`racetrap counters compare`), with one exception: a call of `printf`
+//! The sectors equal the counters of an NVIDIA H200 (`racetrap dev counters compare`), with one exception: a call of `printf`
 //! moves sectors that PTX does not show.
 //!
 //! ## Limitations
