@@ -105,7 +105,7 @@ pub enum SizeError {
         error: EvaluationError,
     },
     /// A range with nothing in it.
-    #[error("size `{name}`: nothing lies in {low}..={high}")]
+    #[error("size `{name}`: the range {low}..={high} is empty")]
     EmptyRange {
         /// The size.
         name: String,
