@@ -320,31 +320,31 @@ mod tests {
     fn refuses_what_is_misspelt() {
         assert_eq!(
             errors("x; //~ data-rase"),
-            "k.cu:1:8: no rule `data-rase` (did you mean `data-race`?)"
+            "k.cu:1:8: unknown rule `data-rase` (did you mean `data-race`?)"
         );
         assert_eq!(
             errors("\nx; //~[a] data-race#1 wirte"),
-            "k.cu:2:23: no action `wirte` (did you mean `write`?)"
+            "k.cu:2:23: unknown action `wirte` (did you mean `write`?)"
         );
         assert_eq!(
             errors("x //~ data-race deadlock"),
-            "k.cu:1:17: bad annotation: `,` expected before `deadlock`"
+            "k.cu:1:17: invalid annotation: expected `,` before `deadlock`"
         );
         assert_eq!(
             errors("x //~"),
-            "k.cu:1:6: bad annotation: the name of a rule expected"
+            "k.cu:1:6: invalid annotation: expected the name of a rule"
         );
         assert_eq!(
             errors("x //~[a data-race"),
-            "k.cu:1:9: bad annotation: `,` or `]` expected after the name of a case"
+            "k.cu:1:9: invalid annotation: expected `,` or `]` after the name of a case"
         );
         assert_eq!(
             errors("x //~ data-race#x"),
-            "k.cu:1:18: bad annotation: a number expected after `#`"
+            "k.cu:1:18: invalid annotation: expected a number after `#`"
         );
         assert_eq!(
             errors("x //~ data-race!"),
-            "k.cu:1:16: bad annotation: `!` where `,` or the end of the line was expected"
+            "k.cu:1:16: invalid annotation: expected `,` or the end of the line, found `!`"
         );
     }
 

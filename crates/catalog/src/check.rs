@@ -153,7 +153,10 @@ impl<'a> Check<'a> {
             self.inconsistent(at, "a case with a `twin` is buggy: expect `caught` from the simulator, or `missed` with a reason");
         }
         if !case.is_buggy() && verdict == ExpectedVerdict::Missed {
-            self.inconsistent(at, "a case without a `twin` is correct, so nothing can be missed");
+            self.inconsistent(
+                at,
+                "a case without a `twin` is correct, so nothing can be missed",
+            );
         }
         if case.is_buggy()
             && self.entry.tags.is_empty()
@@ -182,10 +185,7 @@ impl<'a> Check<'a> {
             .any(|t| t.fault == Fault::WrongResult);
         let shows_wrong = case.wrong_results == Some(true) || tagged_wrong;
         if shows_wrong && !compares && case.refusal().is_none() {
-            self.inconsistent(
-                &["oracle".into()],
-                "`wrong-results` needs an `oracle`",
-            );
+            self.inconsistent(&["oracle".into()], "`wrong-results` needs an `oracle`");
         }
         if !case.is_meant_buggy() && !compares {
             self.inconsistent(
@@ -207,7 +207,9 @@ impl<'a> Check<'a> {
                 let name = tag.fault.name();
                 self.inconsistent(
                     &["perf".into()],
-                    format!("a line is tagged `{name}`, which needs the key `perf: {{{name}: {{}}}}`"),
+                    format!(
+                        "a line is tagged `{name}`, which needs the key `perf: {{{name}: {{}}}}`"
+                    ),
                 );
             }
         }

@@ -532,7 +532,7 @@ mod tests {
     fn empty_ranges_are_errors() {
         let case = case("{a: 3, b: \"5..=a\"}");
         let error = sizes(&case, &mut |_, _| 0).unwrap_err();
-        assert_eq!(error.to_string(), "size `b`: nothing lies in 5..=3");
+        assert_eq!(error.to_string(), "size `b`: the range 5..=3 is empty");
     }
 
     #[test]

@@ -105,9 +105,7 @@ impl Expression {
                 text: text.trim().to_owned(),
                 root,
             }),
-            Some(c) => {
-                Err(parser.error(format!("expected an operator or the end, found `{c}`")))
-            }
+            Some(c) => Err(parser.error(format!("expected an operator or the end, found `{c}`"))),
         }
     }
 

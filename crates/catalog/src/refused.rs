@@ -297,7 +297,7 @@ mod tests {
     fn what_is_left_out_is_a_miss() {
         let missing = judged(&[G, H, "expected a \";\""], &[3, 7]);
         assert_eq!(missing.0, Verdict::Missed);
-        assert_eq!(missing.1, "the compiler does not say `expected a \";\"`");
+        assert_eq!(missing.1, "the compiler does not report `expected a \";\"`");
         assert_eq!(judged(&[G, H], &[3, 7, 9]).0, Verdict::Missed);
     }
 

@@ -27,10 +27,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ),
     ("atomics", "atomic operations of threads"),
     ("shared_requests", "accesses of warps to shared memory"),
-    (
-        "shared_wavefronts",
-        "passes that these take",
-    ),
+    ("shared_wavefronts", "passes that these take"),
     ("branches", "conditional branches that warps execute"),
     (
         "divergent_branches",

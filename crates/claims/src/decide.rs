@@ -189,7 +189,10 @@ impl Facts<'_> {
             .ok_or_else(|| format!("{} has not run `{}`", gpu.by, gpu.case))?;
         let now = Fingerprint::of(self.catalog, entry, evidence.device.compute_capability);
         if seen.of != now {
-            return Err(format!("the evidence of {} for `{}` is stale", gpu.by, gpu.case));
+            return Err(format!(
+                "the evidence of {} for `{}` is stale",
+                gpu.by, gpu.case
+            ));
         }
         let native = gpu.by == Detector::Native;
         let something = match native {

@@ -274,7 +274,7 @@ mod tests {
         let error = call("CUDA_ERROR_INVALID_VALUE", false);
         assert!(!error.is_sticky() && !error.is_of_the_kernel());
         let error = call("CUDA_ERROR_FROM_THE_FUTURE", false);
-        assert!(error.to_string().contains("says no more"));
+        assert!(error.to_string().contains("no further details"));
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "CUDA_ERROR_INVALID_PTX: the driver's compiler does not take the PTX\n  ptxas application ptx input, line 7; error : Unknown symbol 'x'"
+            "CUDA_ERROR_INVALID_PTX: the driver's compiler rejects the PTX\n  ptxas application ptx input, line 7; error : Unknown symbol 'x'"
         );
     }
 

@@ -575,12 +575,12 @@ mod tests {
         for (offset, bytes) in [(4, 5), (u64::MAX, 1), (0, 9)] {
             assert_eq!(
                 told(job(vec![launch(vec![]), copy(offset, bytes)])),
-                "step 1: it copies beyond the end of buffer 0"
+                "step 1: the copy exceeds the end of buffer 0"
             );
         }
         assert_eq!(
             told(job(vec![Step::Synchronize { stream: 64 }])),
-            "step 0: streams are numbered below 64"
+            "step 0: stream numbers must be below 64"
         );
         let read = Job {
             read: vec![3],
@@ -589,12 +589,12 @@ mod tests {
         assert_eq!(told(read), "there is no buffer 3");
         let mut long = job(vec![]);
         long.buffers[0].data = Some(vec![0; 9].into());
-        assert_eq!(told(long), "more than all bytes of buffer 0");
+        assert_eq!(told(long), "more bytes than buffer 0 has");
         let without = Job {
             ptx: String::new(),
             ..job(vec![launch(vec![])])
         };
-        assert_eq!(told(without), "step 0: a launch with no PTX");
+        assert_eq!(told(without), "step 0: a launch needs PTX");
     }
 
     #[test]

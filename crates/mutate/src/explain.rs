@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(
             explained.unused,
             [
-                "no mutant is a `narrow-scope` to gpu at a line with `sync()`, which the case explains",
-                "no mutant is a `remove-fence` at a line with `b = 1`, which the case explains",
+                "the case explains a `narrow-scope` to gpu at a line with `sync()`, but there is no such mutant",
+                "the case explains a `remove-fence` at a line with `b = 1`, but there is no such mutant",
             ]
         );
     }

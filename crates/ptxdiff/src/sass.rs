@@ -477,7 +477,7 @@ mod tests {
             report.notes[..2],
             [
                 "A: 1 of 1 atomics turned into reductions below PTX",
-                "A: 1 branches turned into predicates below PTX: 1 more instructions have one"
+                "A: 1 branches turned into predicates below PTX: 1 more instructions are predicated"
             ]
         );
     }

@@ -81,9 +81,8 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         ),
         None => {
             let known = Recording::load(&args.recording).map_err(|e| {
-                Failure::usage(e.to_string()).help(
-                    "create a recording with `racetrap dev conform --device --record DIR`",
-                )
+                Failure::usage(e.to_string())
+                    .help("create a recording with `racetrap dev conform --device --record DIR`")
             })?;
             let with = format!("compared with recordings of {}", known.device);
             if known.seed != args.seed {
@@ -133,7 +132,8 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         };
     }
     if let Some(folder) = &args.record {
-        let failed = |e: &dyn std::fmt::Display| Failure::usage(format!("cannot write the recording: {e}"));
+        let failed =
+            |e: &dyn std::fmt::Display| Failure::usage(format!("cannot write the recording: {e}"));
         let mut made = match against {
             Against::Recording(known) => known,
             _ => recording(args.seed, &ran),

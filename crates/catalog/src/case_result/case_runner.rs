@@ -346,7 +346,8 @@ impl<'a> CaseRunner<'a> {
                 Some(example),
             )
         } else if let (Some(example), Some(false)) = (wrong, case.wrong_results) {
-            let summary = format!("wrong result, but the case states `wrong-results: false`: {example}");
+            let summary =
+                format!("wrong result, but the case states `wrong-results: false`: {example}");
             (Verdict::FalseAlarm, summary, Some(example))
         } else if !missing.is_empty() {
             let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();

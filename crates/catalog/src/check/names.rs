@@ -23,7 +23,9 @@ impl<'a> Check<'a> {
             if !is_name(name) || name == "i" {
                 self.inconsistent(
                     &[kind.into(), name.as_str().into()],
-                    format!("`{name}` is not a valid name: use letters, digits and `_`, but not `i`"),
+                    format!(
+                        "`{name}` is not a valid name: use letters, digits and `_`, but not `i`"
+                    ),
                 );
             }
         }

@@ -74,8 +74,7 @@ impl<'a> Check<'a> {
                 }
             }
             if step.stream() == Some(host::ALL) {
-                let problem =
-                    "`all` stands for all streams in `synchronize`; use another name for this stream";
+                let problem = "`all` stands for all streams in `synchronize`; use another name for this stream";
                 self.inconsistent(&path, problem);
             }
             if let Some(mark) = &step.wait {

@@ -23,10 +23,7 @@ impl Check<'_> {
         };
         let errors: &[Step<'_>] = &["expect".into(), "compiler".into(), "errors".into()];
         if refusal.errors.is_empty() {
-            self.inconsistent(
-                errors,
-                "the list of expected compiler errors is empty",
-            );
+            self.inconsistent(errors, "the list of expected compiler errors is empty");
         }
         let distinct: BTreeSet<&String> = refusal.errors.iter().collect();
         if distinct.len() < refusal.errors.len() {

@@ -33,8 +33,7 @@ pub const EXPLAINED: &[(&str, &str)] = &[
     ),
 ];
 
-const JOINED: &str =
-    "ptxas merges loads of adjacent words into one of 16 bytes (`LDS.128`), which takes fewer wavefronts";
+const JOINED: &str = "ptxas merges loads of adjacent words into one of 16 bytes (`LDS.128`), which takes fewer wavefronts";
 
 /// A case that can't be counted, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

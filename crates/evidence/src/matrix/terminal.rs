@@ -67,7 +67,9 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
 /// Where the verdicts come from, and what to bear in mind when comparing them: a sentence each.
 pub(super) fn source(matrix: &Matrix) -> Vec<String> {
     let Some(source) = &matrix.evidence else {
-        return vec!["The simulator's verdicts are current; there is no evidence from a GPU.".to_owned()];
+        return vec![
+            "The simulator's verdicts are current; there is no evidence from a GPU.".to_owned(),
+        ];
     };
     let buggy = matrix.rows.len() - matrix.correct();
     let mut out = vec![
