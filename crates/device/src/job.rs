@@ -272,9 +272,7 @@ impl Job {
             for (index, buffer) in buffers.iter().enumerate() {
                 let given = buffer.data.as_ref().map_or(0, |d| d.0.len() as u64);
                 if given > buffer.bytes || buffer.read_bytes > Some(buffer.bytes) {
-                    return Some(format!(
-                        "{what} {index} has fewer bytes than are to be sent back"
-                    ));
+                    return Some(format!("more bytes than {what} {index} has"));
                 }
                 if let (Some(symbol), true) = (&buffer.symbol, self.ptx.is_empty()) {
                     return Some(format!("the variable `{symbol}` needs a module"));

@@ -95,7 +95,7 @@ fn mistakes_in_expectations_are_found_when_the_catalogue_is_read() {
         ),
         (
             "ptx: {has: [st shared]}",
-            "`st shared` is no pattern of instructions",
+            "`st shared` is not an instruction pattern",
         ),
         (
             "ptx: {order: [[st.shared]]}",
