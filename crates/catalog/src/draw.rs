@@ -105,7 +105,7 @@ pub enum SizeError {
         error: EvaluationError,
     },
     /// A range with nothing in it.
-    #[error("size `{name}`: nothing lies in {low}..={high}")]
+    #[error("size `{name}`: the range {low}..={high} is empty")]
     EmptyRange {
         /// The size.
         name: String,
@@ -532,7 +532,7 @@ mod tests {
     fn empty_ranges_are_errors() {
         let case = case("{a: 3, b: \"5..=a\"}");
         let error = sizes(&case, &mut |_, _| 0).unwrap_err();
-        assert_eq!(error.to_string(), "size `b`: nothing lies in 5..=3");
+        assert_eq!(error.to_string(), "size `b`: the range 5..=3 is empty");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum JobError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Unified memory.
-    #[error("`{buffer}` is unified memory, which is run on the simulator alone")]
+    #[error("`{buffer}` is unified memory, which runs only on the simulator")]
     Managed {
         /// The buffer.
         buffer: String,

@@ -111,7 +111,7 @@ impl Pin {
         let mut header = |prefix| lines.next().and_then(|line| line.strip_prefix(prefix));
         let (flags, source, body) = (header(FLAGS), header(SOURCE), header(BODY));
         let (Some(flags), Some(source), Some(body)) = (flags, source, body) else {
-            return Some("it has no header that says what it was made from".to_owned());
+            return Some("its header is missing".to_owned());
         };
         if flags != self.flags() {
             return Some(format!(

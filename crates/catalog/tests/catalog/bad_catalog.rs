@@ -105,7 +105,7 @@ fn keys_and_shapes() {
     assert_snapshot!(right("random}", "random, zzz: 1}"), @"cases/scan/small/right.yaml:8:48: unknown key `zzz` (known: type, length, values, memory, symbol)");
     assert_snapshot!(right("inclusive_scan(data)", "{is: sum(data), fist: 1}"), @"cases/scan/small/right.yaml:16:24: unknown key `fist` (did you mean `first`?)");
     assert_snapshot!(right("title: A scan\n", ""), @"cases/scan/small/right.yaml:1:1: missing field `title`");
-    assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` can't stand here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
+    assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` is not allowed here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
     assert_snapshot!(right("[32, 64]", "[]"), @"cases/scan/small/right.yaml:5:12: sizes.threads: an empty list of choices");
     assert_snapshot!(right("[32, 64]", "[a, b]"), @r#"cases/scan/small/right.yaml:5:13: sizes.threads[0]: invalid type: string "a", expected i64"#);
     assert_snapshot!(right("[32, 64]", "{from: 32}"), @"cases/scan/small/right.yaml:5:12: sizes.threads: invalid type: map, expected a range `1..=1024`, a list of choices `[32, 64]`, a number, or an expression over other sizes");
@@ -122,7 +122,7 @@ fn keys_and_shapes() {
 
 #[test]
 fn expressions() {
-    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, threads"), @"cases/scan/small/right.yaml:6:30: bad expression `ceil_div(n, threads`: `)` expected");
+    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, threads"), @"cases/scan/small/right.yaml:6:30: invalid expression `ceil_div(n, threads`: `)` expected");
     assert_snapshot!(right("ceil_div(n, threads)", "ceil_dvi(n, threads)"), @"cases/scan/small/right.yaml:6:11: bad expression `ceil_dvi(n, threads)`: no function `ceil_dvi` (did you mean `ceil_div`?)");
     assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, thread)"), @"cases/scan/small/right.yaml:6:11: no size `thread` in this case (did you mean `threads`?)");
     assert_snapshot!(right("ceil_div(n, threads)", "\"n + * 2\""), @"cases/scan/small/right.yaml:6:16: bad expression `n + * 2`: `*` where a number, a name or `(` was expected");
@@ -135,7 +135,7 @@ fn expressions() {
 #[test]
 #[rustfmt::skip]
 fn names() {
-    assert_snapshot!(right("args: [out, data, n]", "args: [out, dta, n]"), @"cases/scan/small/right.yaml:14:17: no size or buffer `dta` in this case (did you mean `data`?)");
+    assert_snapshot!(right("args: [out, data, n]", "args: [out, dta, n]"), @"cases/scan/small/right.yaml:14:17: this case has no size or buffer `dta` (did you mean `data`?)");
     assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(daat)"), @"cases/scan/small/right.yaml:16:8: no buffer `daat` in this case (did you mean `data`?)");
     assert_snapshot!(right("  out: inclusive", "  result: inclusive"), @"cases/scan/small/right.yaml:16:11: no buffer `result` in this case (known: data, out)");
     assert_snapshot!(right("values: random", "values: copy:other"), @"cases/scan/small/right.yaml:8:40: no buffer `other` in this case (known: data, out)");
@@ -157,7 +157,7 @@ cases/scan/small/right.yaml:15:17: no buffer `dat` in this case (did you mean `d
 
 #[test]
 fn twins_and_verdicts() {
-    assert_snapshot!(wrong("twin: right", "twin: rihgt"), @"cases/scan/small/wrong.yaml:4:7: no case `rihgt` in this folder to be the twin (did you mean `right`?)");
+    assert_snapshot!(wrong("twin: right", "twin: rihgt"), @"cases/scan/small/wrong.yaml:4:7: the twin `rihgt` is not a case in this folder (did you mean `right`?)");
     assert_snapshot!(wrong("twin: right\n", ""), @"cases/scan/small/wrong.yaml:7:14: the simulator is expected to catch a bug here, but the case names no fixed `twin`");
     assert_snapshot!(wrong("caught", "clean"), @"cases/scan/small/wrong.yaml:8:14: a case with a `twin` is buggy: the simulator is to say `caught`, or `missed` with its reason");
     assert_snapshot!(wrong("expect:", "wrong-results: true\nexpect:"), @"cases/scan/small/wrong.yaml:1:1: a wrong result needs an `oracle` to be told");
@@ -184,14 +184,14 @@ fn explanations_of_mutants() {
     let silent = one("remove-barrier, line: out, why: ' '");
     assert_snapshot!(right("expect:", &silent), @"cases/scan/small/right.yaml:18:48: an explanation that says nothing");
     let misspelt = one("remove-barier, line: out, why: x");
-    assert_snapshot!(right("expect:", &misspelt), @"cases/scan/small/right.yaml:18:16: `remove-barier` can't stand here (did you mean `remove-barrier`?)");
+    assert_snapshot!(right("expect:", &misspelt), @"cases/scan/small/right.yaml:18:16: `remove-barier` is not allowed here (did you mean `remove-barrier`?)");
     let of_bug = one("remove-barrier, line: out, why: x");
     assert_snapshot!(wrong("expect:", &of_bug), @"cases/scan/small/wrong.yaml:8:3: only correct cases have mutants to explain, those without a `twin`");
 }
 
 #[test]
 fn kernels() {
-    assert_snapshot!(right("scan/small.cu", "scan/smal.cu"), @"cases/scan/small/right.yaml:2:9: no kernel `kernels/scan/smal.cu` (did you mean `scan/small.cu`?)");
+    assert_snapshot!(right("scan/small.cu", "scan/smal.cu"), @"cases/scan/small/right.yaml:2:9: the kernel `kernels/scan/smal.cu` does not exist (did you mean `scan/small.cu`?)");
     let mut files = Files::new();
     files.set("kernels/scan/lonely.cu", "");
     assert_snapshot!(files.load(), @"kernels/scan/lonely.cu: no case runs this kernel; add `cases/…/<case>.yaml` with `kernel: scan/lonely.cu`");
@@ -201,7 +201,7 @@ fn kernels() {
 
 #[test]
 fn annotations() {
-    assert_snapshot!(kernel("data-race", "data-rase"), @"kernels/scan/small.cu:4:32: no rule `data-rase` (did you mean `data-race`?)");
+    assert_snapshot!(kernel("data-race", "data-rase"), @"kernels/scan/small.cu:4:32: unknown rule `data-rase` (did you mean `data-race`?)");
     assert_snapshot!(kernel("write", "wrote"), @"kernels/scan/small.cu:4:44: no action `wrote` (did you mean `write`?)");
     assert_snapshot!(kernel("[wrong]", "[worng]"), @"kernels/scan/small.cu:4:32: no case `worng` runs this kernel (did you mean `wrong`?)");
     assert_snapshot!(kernel("[wrong] data", "[wrong data"), @"kernels/scan/small.cu:4:31: bad annotation: `,` or `]` expected after the name of a case");
@@ -233,7 +233,7 @@ fn pinned_ptx() {
 
     let mut missing = tree.clone();
     missing.files.remove("kernels/scan/small.BUG-1.sm_90.ptx");
-    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: its PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; make it with `cargo run -- dev renew`");
+    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: the pinned PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; create it with `cargo run -- dev renew`");
 
     let mut edited = tree.clone();
     edited.files.insert(
@@ -286,6 +286,6 @@ fn patterns_that_select_nothing() {
     };
     assert_eq!(chosen("scan"), Ok(2));
     assert_eq!(chosen("scan/small/right"), Ok(1));
-    assert_snapshot!(chosen("wrogn").unwrap_err(), @"no case's name contains `wrogn` (did you mean `wrong`?); `racetrap list` shows them all");
+    assert_snapshot!(chosen("wrogn").unwrap_err(), @"no case matches `wrogn` (did you mean `wrong`?); `racetrap list` lists all cases");
     assert_snapshot!(chosen("zzzzzz").unwrap_err(), @"no case's name contains `zzzzzz`; `racetrap list` shows them all");
 }

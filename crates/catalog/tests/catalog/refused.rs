@@ -111,7 +111,7 @@ cases/fill/refused.yaml:5:9: what the compiler refuses never runs: leave `limits
     assert_snapshot!(refused("expect:", "expect:\n  simulator: caught"), @"cases/fill/refused.yaml:6:3: what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both");
     assert_snapshot!(refused("expect:", "expect:\n  native: caught"), @"cases/fill/refused.yaml:6:3: what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both");
     assert_snapshot!(refused("{BUG: }", "{}"), @r"
-kernels/fill/small.cu:4:33: this annotation applies to no case: none keeps its line
+kernels/fill/small.cu:4:33: this annotation applies to no case: no case compiles its line
 cases/fill/refused.yaml:3:10: `fill/right` runs the same kernel with the same defines, so that it compiles
 ");
 }
@@ -122,7 +122,7 @@ fn its_errors_are_named() {
     assert_snapshot!(refused("['", "['x', 'x', '"), @"cases/fill/refused.yaml:6:22: an error is named twice; once will do, however many lines have it");
     assert_snapshot!(refused("errors:", "error:"), @"cases/fill/refused.yaml:6:14: unknown key `error` (did you mean `errors`?)");
     assert_snapshot!(refused("compiler: {errors: ['identifier \"one\" is undefined']}", "{}"), @"cases/fill/refused.yaml:6:3: `expect` names no verdict: `simulator: caught` or `simulator: clean`");
-    assert_snapshot!(refused("twin: right\n", ""), @"cases/fill/refused.yaml:5:3: the simulator is expected to catch a bug here, but the case names no fixed `twin`");
+    assert_snapshot!(refused("twin: right\n", ""), @"cases/fill/refused.yaml:5:3: the case expects the simulator to catch a bug, but names no fixed `twin`");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn its_lines_are_tagged() {
     assert_snapshot!(kernel(" //~ compile-error", ""), @"2 good cases");
     assert_snapshot!(kernel("//~ compile-error", "//~ compile-error, data-race"), @"cases/fill/refused.yaml:2:9: what the compiler refuses never runs: its lines can be tagged `compile-error` and nothing else");
     assert_snapshot!(kernel("= 1;", "= 1; //~[right] compile-error"), @r"
-kernels/fill/small.cu:6:38: this tag applies to `fill/right`, which is correct; tie it to the buggy case: `//~[case] …`
+kernels/fill/small.cu:6:38: this tag applies to `fill/right`, which is correct; name the buggy case in it: `//~[case] …`
 cases/fill/right.yaml:10:3: a line is tagged `compile-error`, which is the business of a case with `expect: {compiler: {errors: […]}}`
 ");
     assert_snapshot!(kernel("compile-error", "compile-eror"), @"kernels/fill/small.cu:4:33: no rule `compile-eror` (did you mean `compile-error`?)");
@@ -150,7 +150,7 @@ fn what_the_compiler_said_is_pinned() {
             .filter(|e| e.contains("diagnostics"))
             .collect::<String>()
     };
-    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: what the compiler says of it, `kernels/fill/small.BUG.sm_90.diagnostics`, is missing; make it with `cargo run -- dev renew`");
+    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: the pinned compiler messages `kernels/fill/small.BUG.sm_90.diagnostics` are missing; create them with `cargo run -- dev renew`");
 
     let mut pinned = tree.clone();
     let text = of.text(&tree, "13.0.88", SAID, "/");
