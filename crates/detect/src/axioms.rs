@@ -630,6 +630,8 @@ fn op() -> impl Strategy<Value = Op> {
     let flag = || (DATA..LOCATIONS, scope());
     prop_oneof![
         5 => data.prop_map(|(kind, l)| Access(kind, l, Order::Weak, Scope::Sys, false)),
+        1 => (prop::sample::select(vec![Read, Write]), DATA..LOCATIONS)
+            .prop_map(|(kind, l)| Access(kind, l, Order::Weak, Scope::Sys, false)),
         2 => (flag(), prop::sample::select(vec![Order::Relaxed, Order::Release]))
             .prop_map(|((l, s), o)| Access(Write, l, o, s, false)),
         3 => (flag(), prop::sample::select(vec![Order::Relaxed, Order::Acquire]), any::<bool>())
