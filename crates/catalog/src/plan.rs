@@ -1,5 +1,5 @@
-//! A run made concrete: which bytes lie in which buffer, what is launched with which
-//! arguments, what is copied, and which stream waits for what. A backend needs nothing else.
+//! The plan of a run: the contents of buffers, the launches with their arguments, the copies, and which stream waits for what.
+//! A backend needs nothing else.
 
 mod buffers;
 mod error;
