@@ -351,7 +351,7 @@ mod tests {
         let stale = |tree: &Tree, text: &str| pin.stale(tree, text).unwrap_or_default();
         assert!(stale(&tree, &text.replace("9.0", "9.1")).contains("by hand"));
         assert!(stale(&tree, &text.replace("-DB", "-DC")).contains("compiled with"));
-        assert!(stale(&tree, ".version 9.0\n").contains("no header"));
+        assert!(stale(&tree, ".version 9.0\n").contains("header is missing"));
         tree.files
             .insert("kernels/common.cuh".to_owned(), "int y;\n".into());
         assert!(stale(&tree, &text).contains("`kernels/scan/warp.cu` has changed"));

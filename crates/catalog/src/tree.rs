@@ -49,7 +49,8 @@ impl Tree {
             if !folder.is_dir() {
                 return Err(CatalogError::Unreadable {
                     path: folder,
-                    reason: "the folder does not exist (a catalogue has `kernels/` and `cases/`)".to_owned(),
+                    reason: "the folder does not exist (a catalogue has `kernels/` and `cases/`)"
+                        .to_owned(),
                 });
             }
             tree.collect(root, &folder)?;
