@@ -1,8 +1,7 @@
-//! What a run of a case is drawn from: its free sizes, its inputs, its schedule.
+//! Draws the runs of a case: free sizes, inputs and schedule.
 //!
-//! A [`Draw`] determines a run. [`Draws`] is the proptest strategy that makes them from a
-//! seed, and [`DrawTree`] shrinks one towards the lower ends of ranges and the first choices, inputs
-//! of ones, and lockstep.
+//! A [`Draw`] determines a run. [`Draws`] is the proptest strategy that draws runs from a seed. [`DrawTree`] shrinks a run
+//! towards the lower ends of ranges, the first choices, inputs of ones, and lockstep.
 
 use super::case::Case;
 use super::expression::EvaluationError;

@@ -1,4 +1,4 @@
-//! Runs a plan on a GPU: the one file of the catalogue that knows this backend.
+//! Runs a plan on a GPU. Only this file of the catalogue knows this backend.
 
 use super::arguments::{self, Encoded};
 use super::compare::{Left, compared};

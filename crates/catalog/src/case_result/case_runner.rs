@@ -1,4 +1,4 @@
-//! The runs of a case: each observed, judged, and made as small as it gets.
+//! Runs a case: observes, judges and shrinks each run.
 
 use super::figures::{counts, wrong_figures};
 use super::{CaseResult, RUNS, Settings};

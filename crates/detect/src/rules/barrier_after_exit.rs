@@ -20,9 +20,8 @@
 //!
 //! ## Why it is a warning
 //!
-//! Since Volta the behaviour is defined: a barrier does not wait for threads that have exited. On older devices it is
-//! undefined. The CUDA programming guide still asks for every thread of the block to reach `__syncthreads()`, and other
-//! tools report this code as an error.
+//! Since Volta the behaviour is defined: a barrier waits only for threads that have not exited. On older devices it is
+//! undefined. The code is also fragile: if you later add work after the barrier for the exited threads, they miss it.
 //!
 //! The barrier does not order what the exited threads wrote. If another thread reads it, racetrap reports a `data-race`
 //! as well.
