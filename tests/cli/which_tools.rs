@@ -36,7 +36,10 @@ fn a_missing_compiler_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let (text, code) = said(at, false);
-    assert!(text.starts_with("SKIPPED: the tests that need nvcc ptxas,"), "{text}");
+    assert!(
+        text.starts_with("SKIPPED: the tests that need nvcc ptxas,"),
+        "{text}"
+    );
     assert_eq!(code, Some(0));
     let (text, code) = said(at, true);
     assert!(text.starts_with("error: not found: nvcc ptxas;"), "{text}");
@@ -44,7 +47,10 @@ fn a_missing_compiler_is_told() {
 
     program(&at.join("bin/ptxas"));
     let (text, _) = said(at, false);
-    assert!(text.starts_with("SKIPPED: the tests that need nvcc,"), "{text}");
+    assert!(
+        text.starts_with("SKIPPED: the tests that need nvcc,"),
+        "{text}"
+    );
     program(&at.join(".toolchain/cuda/bin/nvcc"));
     assert_eq!(said(at, true), (String::new(), Some(0)));
 }
