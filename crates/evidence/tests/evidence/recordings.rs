@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 const VERSION: &str = "2025.3.1";
 
 fn folder() -> PathBuf {
-    testing::root().join("crates/evidence/tests/recordings").join(VERSION)
+    testing::root()
+        .join("crates/evidence/tests/recordings")
+        .join(VERSION)
 }
 
 /// The folders of recordings below a folder, by their names below `root`.
