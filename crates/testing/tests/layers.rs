@@ -147,7 +147,7 @@ fn crates_depend_on_those_below() {
     for (at, (name, allowed)) in ALLOWED.iter().enumerate() {
         let below = |d: &&str| ALLOWED[..at].iter().any(|(lower, _)| lower == d);
         assert!(
-            allowed.iter().all(|d| below(d)),
+            allowed.iter().all(below),
             "`ALLOWED` lets {name} depend on what is above it"
         );
     }
