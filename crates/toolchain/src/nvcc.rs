@@ -7,16 +7,16 @@ use std::process::Command;
 /// How a file is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {
-    /// `-O3 -lineinfo`: what a release build runs.
+    /// `-O3 -lineinfo`, as in a release build.
     Optimised,
-    /// `-G`: device code as written, every variable in memory.
+    /// `-G`: unoptimised device code with every variable in memory.
     Unoptimised,
-    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: levels between the two.
+    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: the levels in between.
     Level(u8),
 }
 
 impl Optimisation {
-    /// As findings name it.
+    /// The name shown in findings.
     pub fn name(self) -> &'static str {
         match self {
             Optimisation::Optimised => "optimised",
@@ -27,7 +27,7 @@ impl Optimisation {
     }
 }
 
-/// What the user passes through to the compiler.
+/// Options that the user passes through to the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     /// `-D`: `NAME` or `NAME=VALUE`.
@@ -40,32 +40,31 @@ pub struct CompileOptions {
     pub arch: Option<String>,
 }
 
-/// The architecture that PTX is made for where the user names none: the oldest one with independent
-/// thread scheduling that compilers since 12.0 all take.
+/// The default architecture for PTX: the oldest one with independent thread scheduling that all compilers since 12.0 support.
 pub const ARCH: &str = "sm_75";
 
-/// Why there is no PTX.
+/// Why compilation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// There is no compiler.
-    #[error("no CUDA compiler (nvcc) was found")]
+    /// No compiler was found.
+    #[error("the CUDA compiler (nvcc) was not found")]
     NoCompiler(Searched),
-    /// It could not be started, or its output not be read.
-    #[error("can't run {}: {error}", program.display())]
+    /// The compiler could not be started, or its output could not be read.
+    #[error("cannot run {}: {error}", program.display())]
     Start {
         /// The compiler.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It refused the file.
-    #[error("nvcc refuses {} ({build} build)", file.display())]
+    /// The compiler rejected the file.
+    #[error("nvcc failed to compile {} ({build} build)", file.display())]
     Refused {
         /// The file.
         file: PathBuf,
-        /// Which build.
+        /// The build.
         build: &'static str,
-        /// What nvcc said, as it said it.
+        /// The messages of nvcc, unchanged.
         messages: String,
     },
 }
@@ -78,16 +77,16 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// Looks for one; see [`find_program`] for where.
+    /// Finds the compiler; [`find_program`] lists the places.
     ///
     /// # Errors
     ///
-    /// The places looked at.
+    /// The places that were searched.
     pub fn find() -> Result<Nvcc, Searched> {
         find_program("nvcc").map(|program| Nvcc { program })
     }
 
-    /// Its version as it tells it: `13.0.88`. `None` if it can't be run.
+    /// Its version, such as `13.0.88`; `None` if it cannot be run.
     pub fn version(&self) -> Option<String> {
         let output = Command::new(&self.program.path)
             .arg("--version")
@@ -102,7 +101,7 @@ impl Nvcc {
     ///
     /// # Errors
     ///
-    /// [`CompileError::Refused`] with nvcc's own messages, or that it could not be run.
+    /// [`CompileError::Refused`] with the messages of nvcc, or another variant if it could not be run.
     pub fn compile(
         &self,
         file: &Path,
@@ -140,7 +139,7 @@ impl Nvcc {
             let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
             messages.push_str(&String::from_utf8_lossy(&output.stdout));
             if messages.trim().is_empty() {
-                messages = format!("nvcc ended with {} and said nothing", output.status);
+                messages = format!("nvcc failed with {} and printed no message", output.status);
             }
             return Err(CompileError::Refused {
                 file: file.to_path_buf(),

@@ -1,33 +1,40 @@
 //! # strength-reduced
 //!
-//! One side divides, takes a remainder or multiplies; the other gets the same by shifts, masks and additions.
+//! One side divides, takes a remainder or multiplies; the other side gets the same result from shifts, masks and
+//! additions.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! if (t % (2 * d) == 0)                   // rem.u32: some 20 instructions of machine code
+//! if (t % (2 * d) == 0)                   // rem.u32: some 20 machine instructions
 //! if ((t & (2 * d - 1)) == 0)             // and.b32: one
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A costly operation of one side has no partner, and on the other side stands, without a partner too, a cheaper one that computes the same
-//! value from the same operand: a shift or a sum that is the product by that constant; for `rem` by y a mask of y - 1, or the operand
-//! less y times a quotient made of it; for `div` by a constant a shift by its logarithm, or shifts of a high product of the operand and constants; for
-//! a division of floating-point numbers the product by the reciprocal, or `rsqrt` for one by a square root. Costs are those of
-//! the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on division, in steps: division and
-//! remainder, square root and reciprocal, multiplication, the rest. An operation that stands on both sides was only moved or cut up.
+//! A costly operation of one side has no match. The other side has a cheaper operation, also without a match, that
+//! computes the same value from the same operand:
 //!
-//! ## What it cannot see
+//! - for a product with a constant, a shift or a sum;
+//! - for `rem` by y, a mask of y - 1, or the operand minus y times a quotient;
+//! - for `div` by a constant, a shift by its logarithm, or shifts of a high product of the operand and constants;
+//! - for a floating-point division, the product with the reciprocal, or `rsqrt` for a division by a square root.
 //!
-//! Whether the results are equal: `%` and `&` are so for powers of two only, a high product for the right constant only, a reciprocal up to its rounding.
-//! Products of a loop's counter that became sums from round to round. Operands that went through memory in between, as
-//! without optimisation.
+//! Costs follow the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on
+//! division, in four steps: division and remainder; square root and reciprocal; multiplication; everything else. An
+//! operation that is on both sides was only moved or split.
+//!
+//! ## Limitations
+//!
+//! The comparison does not prove that the results are equal: `%` equals `&` only for powers of two, a high product only
+//! for the right constant, and a reciprocal only up to rounding. It does not recognise a product of a loop counter that
+//! became a sum from iteration to iteration, or operands that pass through memory, as in unoptimised code.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
 use crate::code::{Code, Instr, Token};
 use crate::value::{Node, Value, Values};
+use ptx::semantics::Opcode;
 use std::collections::HashMap;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -41,7 +48,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     }
     let cheap: Vec<usize> = view
         .only_mine()
-        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.instr.opcode != "setp")
+        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.typed.opcode != Opcode::Setp)
         .map(|(index, _)| index)
         .collect();
     let (mine, other) = (uses(view.mine), uses(view.other));
@@ -86,24 +93,24 @@ fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
     let (Some(result), Some(wanted)) = (cheap.result, costly.result) else {
         return false;
     };
-    let step = cheap.instr.opcode.as_str();
-    match (costly.instr.opcode.as_str(), operands(costly)) {
-        ("mul" | "mul24", [x, y]) => {
+    let step = &cheap.typed.opcode;
+    match (&costly.typed.opcode, operands(costly)) {
+        (Opcode::Mul | Opcode::Mul24, [x, y]) => {
             let twice = |v: &Value| operands(cheap) == [*v, *v];
             let two = |v: &Value| values.node(*v) == &Node::Literal("0f40000000".into());
             match step {
-                "shl" if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
-                "add" | "sub" if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
-                "add" => two(y) && twice(x) || two(x) && twice(y),
+                Opcode::Shl if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
+                Opcode::Add | Opcode::Sub if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
+                Opcode::Add => two(y) && twice(x) || two(x) && twice(y),
                 _ => false,
             }
         }
-        ("mad" | "mad24", [x, y, z]) => {
+        (Opcode::Mad | Opcode::Mad24, [x, y, z]) => {
             let of_one = [x, y].iter().any(|v| operands(cheap).first() == Some(v));
-            step == "shl" && of_one && values.is_sum(wanted, result, *z)
+            *step == Opcode::Shl && of_one && values.is_sum(wanted, result, *z)
         }
-        ("rem", [x, y]) => is_remainder(values, cheap, *x, *y),
-        ("div", [x, y]) => match values.constant(*y) {
+        (Opcode::Rem, [x, y]) => is_remainder(values, cheap, *x, *y),
+        (Opcode::Div, [x, y]) => match values.constant(*y) {
             Some(y) => is_quotient(values, cheap, *x, y),
             None => is_float_quotient(values, cheap, *x, *y),
         },
@@ -112,7 +119,7 @@ fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
 }
 /// Whether an operation is the last of those that make `x % y`.
 fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    if cheap.instr.opcode == "and" {
+    if cheap.typed.opcode == Opcode::And {
         let mask = match operands(cheap) {
             [own, mask] if *own == x => *mask,
             [mask, own] if *own == x => *mask,
@@ -129,7 +136,7 @@ fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
     let [(rest, factor)] = terms[..] else { return false };
     // x less the multiple of y below it: masked out, or the quotient times y.
     let masked = match values.node(rest) {
-        Node::Operation(name, parts) if name.starts_with("and") => {
+        Node::Computed(Opcode::And, _, parts) => {
             parts.iter().any(|part| values.constant(*part).is_some_and(|mask| i64::from(mask as i32) == -y))
         }
         _ => false,
@@ -142,24 +149,24 @@ fn is_quotient(values: &Values, cheap: &Instr, x: Value, y: i64) -> bool {
     let Some(result) = cheap.result.filter(|result| made_of(values, *result, x, 16) == Some(true)) else {
         return false;
     };
-    let shift = match (cheap.instr.opcode.as_str(), operands(cheap)) {
-        ("shr", [_, by]) => values.constant(*by),
+    let shift = match (&cheap.typed.opcode, operands(cheap)) {
+        (Opcode::Shr, [_, by]) => values.constant(*by),
         _ => None,
     };
-    match cheap.instr.opcode.as_str() {
-        "shr" if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
-        "shr" | "add" | "sub" => has_product(values, result, 16),
+    match cheap.typed.opcode {
+        Opcode::Shr if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
+        Opcode::Shr | Opcode::Add | Opcode::Sub => has_product(values, result, 16),
         _ => false,
     }
 }
 
 /// Whether an operation makes `x / y` of floating-point numbers.
 fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    let of = |v: Value, opcode: &str, operand: Value| {
-        matches!(values.node(v), Node::Operation(name, parts) if name.split('.').next() == Some(opcode) && parts[..] == [operand])
+    let of = |v: Value, opcode: Opcode, operand: Value| {
+        matches!(values.node(v), Node::Computed(own, _, parts) if *own == opcode && parts[..] == [operand])
     };
-    match (cheap.instr.opcode.as_str(), operands(cheap)) {
-        ("mul", [a, b]) => {
+    match (&cheap.typed.opcode, operands(cheap)) {
+        (Opcode::Mul, [a, b]) => {
             let factor = match (*a == x, *b == x) {
                 (true, _) => *b,
                 (_, true) => *a,
@@ -169,9 +176,9 @@ fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool
                 (Some(factor), Some(y)) => (factor * y - 1.0).abs() < 1e-6,
                 _ => false,
             };
-            reciprocal || of(factor, "rcp", y)
+            reciprocal || of(factor, Opcode::Rcp, y)
         }
-        ("rsqrt", [operand]) => of(y, "sqrt", *operand),
+        (Opcode::Rsqrt, [operand]) => of(y, Opcode::Sqrt, *operand),
         _ => false,
     }
 }
@@ -204,7 +211,7 @@ fn made_of(values: &Values, value: Value, x: Value, depth: u32) -> Option<bool> 
     match values.node(value) {
         Node::Int(_) | Node::Literal(_) => Some(false),
         _ if depth == 0 => None,
-        Node::Operation(_, parts) => all(&mut parts.iter().copied()),
+        Node::Operation(_, parts) | Node::Computed(_, _, parts) => all(&mut parts.iter().copied()),
         Node::Sum(terms, _) => {
             // x may be a sum itself, and a part of this one.
             let (rest, _) = values.minus(value, x);
@@ -223,7 +230,8 @@ fn has_product(values: &Values, value: Value, depth: u32) -> bool {
         return false;
     }
     match values.node(value) {
-        Node::Operation(name, parts) => name.starts_with("mul") || parts.iter().any(|part| has_product(values, *part, depth - 1)),
+        Node::Computed(Opcode::Mul | Opcode::Mul24, ..) => true,
+        Node::Operation(_, parts) | Node::Computed(_, _, parts) => parts.iter().any(|part| has_product(values, *part, depth - 1)),
         Node::Sum(terms, _) => {
             let large = |factor: i64| factor.unsigned_abs() >= 1 << 12;
             terms.iter().any(|(part, factor)| large(*factor) || has_product(values, *part, depth - 1))
@@ -237,10 +245,10 @@ fn cost(instr: &Instr) -> u32 {
     if instr.class != InstructionClass::Arithmetic {
         return 0;
     }
-    match instr.instr.opcode.as_str() {
-        "div" | "rem" => 4,
-        "sqrt" | "rsqrt" | "rcp" | "sin" | "cos" | "ex2" | "lg2" | "tanh" => 3,
-        "mul" | "mad" | "mul24" | "mad24" => 2,
+    match instr.typed.opcode {
+        Opcode::Div | Opcode::Rem => 4,
+        Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Sin | Opcode::Cos | Opcode::Ex2 | Opcode::Lg2 | Opcode::Tanh => 3,
+        Opcode::Mul | Opcode::Mad | Opcode::Mul24 | Opcode::Mad24 => 2,
         _ => 1,
     }
 }
@@ -251,7 +259,7 @@ type Uses = HashMap<usize, Vec<(usize, usize)>>;
 fn uses(code: &Code) -> Uses {
     let mut definitions: HashMap<u32, Vec<usize>> = HashMap::new();
     let guarded = |instr: &Instr| usize::from(instr.instr.guard.is_some());
-    let written = |instr: &Instr| crate::class::destinations(instr.instr);
+    let written = |instr: &Instr| instr.destinations();
     for (index, instr) in code.instructions.iter().enumerate() {
         let first = guarded(instr);
         let targets = instr.operands.iter().skip(first).take(written(instr));

@@ -10,10 +10,8 @@ pub(super) fn op(spelling: &str, inputs: usize) -> AluOp {
 
 /// As [`op`], or `None`.
 pub(super) fn find(spelling: &str, inputs: usize) -> Option<AluOp> {
-    let mut parts = spelling.split('.');
-    let opcode = parts.next()?;
-    let modifiers: Vec<&str> = parts.collect();
-    lookup(opcode, &modifiers, inputs + 1)
+    let (opcode, modifiers) = ptx::semantics::spelled(spelling);
+    lookup(&opcode, &modifiers, inputs + 1)
 }
 
 /// Applies an operation to 32 lanes of inputs.

@@ -146,6 +146,7 @@ impl<O: Observer> Core<'_, O> {
                 mask: good,
                 space,
                 address: &self.address,
+                neighbours: None,
                 element: u32::from(op.element),
                 elements: u32::from(op.count),
                 kind: if op.reduction {

@@ -9,6 +9,7 @@ use super::dependence::{depends_on_time_or_place, has_order_sources};
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::Program;
+use ptx::semantics::Opcode;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -93,15 +94,14 @@ fn copies(program: &mut Program) {
     // What one row hands on to another.
     let mut moves: Vec<(Row, Row)> = Vec::new();
     for i in &program.code {
-        let text = &program.site(i.site).text;
+        let instruction = &program.site(i.site).instruction;
         let (stored, data) = match &i.op {
             Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
             Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => (
                 OTHER,
-                if text.starts_with("and.b") {
-                    MASKED
-                } else {
-                    OTHER
+                match instruction.opcode {
+                    Opcode::And => MASKED,
+                    _ => OTHER,
                 },
             ),
             _ => (OTHER, OTHER),
@@ -111,7 +111,7 @@ fn copies(program: &mut Program) {
             writes.push(r)
         });
         if let (true, [(from, Use::Data)], [to]) =
-            (text.starts_with("mov."), &reads[..], &writes[..])
+            (instruction.opcode == Opcode::Mov, &reads[..], &writes[..])
         {
             moves.push((*from, *to));
             continue;

@@ -27,6 +27,7 @@ use super::ids::Site;
 use super::op::*;
 use super::program::*;
 use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
+use ptx::semantics::TypedInstruction;
 use ptx::source::SourceMap;
 use scope::Scopes;
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LowerError {
     /// No such kernel.
-    #[error("there is no kernel `{entry}` in this PTX")]
+    #[error("this PTX has no kernel `{entry}`")]
     NoSuchEntry {
         /// The name asked for.
         entry: String,
@@ -51,7 +52,9 @@ pub enum LowerError {
         what: String,
     },
     /// `.address_size 32`.
-    #[error("this PTX is for 32-bit addresses; racetrap runs 64-bit PTX (compile with -m64)")]
+    #[error(
+        "this PTX uses 32-bit addresses; racetrap supports only 64-bit PTX (compile with -m64)"
+    )]
     AddressSize,
 }
 
@@ -247,6 +250,7 @@ impl<'m> Lowering<'m> {
         // Falling off the end returns (PTX ISA, "ret").
         self.site = self.new_site(function.span, String::from("(end of function)"));
         self.guard = Slot::TRUE;
+        self.program.sites[self.site.0 as usize].instruction = TypedInstruction::implied_return();
         self.emit(Op::Return);
         self.resolve_jumps();
         self.scopes.leave(back);
@@ -275,6 +279,7 @@ impl<'m> Lowering<'m> {
             info.recursive = recursive;
             self.program.code.extend(body.into_iter().map(|mut instr| {
                 control::shift_targets(&mut instr.op, info.start);
+                instr.inline = Inline::of(&instr.op);
                 instr
             }));
         }
@@ -361,6 +366,7 @@ impl<'m> Lowering<'m> {
             .unwrap_or_default();
         self.program.sites.push(SiteInfo {
             text,
+            instruction: TypedInstruction::default(),
             ptx_line: self.line(span),
             lines,
             caller: None,
@@ -390,6 +396,7 @@ impl<'m> Lowering<'m> {
             guard: self.guard,
             op,
             site: self.site,
+            inline: Inline::No,
         });
     }
 

@@ -205,12 +205,10 @@ fn expand(pattern: &str) -> Vec<String> {
 
 /// Resolves in the integer half of the table.
 fn resolves(spelling: &str, operands: usize) -> bool {
-    let mut parts = spelling.split('.');
-    let opcode = parts.next().unwrap();
-    let m: Vec<&str> = parts.collect();
-    integer::lookup(opcode, &m, operands)
-        .or_else(|| logic::lookup(opcode, &m, operands))
-        .or_else(|| compare::lookup(opcode, &m, operands))
+    let (opcode, m) = ptx::semantics::spelled(spelling);
+    integer::lookup(&opcode, &m, operands)
+        .or_else(|| logic::lookup(&opcode, &m, operands))
+        .or_else(|| compare::lookup(&opcode, &m, operands))
         .is_some()
 }
 

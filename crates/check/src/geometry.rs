@@ -1,8 +1,8 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
+use super::error::{Error, ErrorKind};
 use super::input::Input;
 use ptx::ast::{Function, Item, Module, Operand, Stmt};
-use report::Failure;
 use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
@@ -56,11 +56,11 @@ pub struct Geometry {
 /// What the user gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// `--grid`
+    /// Blocks.
     pub grid: Option<Dim3>,
-    /// `--block`
+    /// Threads of a block.
     pub block: Option<Dim3>,
-    /// `--shared`
+    /// Bytes of dynamic shared memory of a block.
     pub shared: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ pub struct Given {
 /// # Errors
 ///
 /// Sizes that no GPU can launch.
-pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Failure> {
+pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Error> {
     let module = &input.builds[0].module;
     let function = function(module, entry);
     let name = super::entry::plain(entry);
@@ -121,14 +121,15 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Fa
     })
 }
 
-fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
+fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
     let threads = block.count();
     if threads > BLOCK_THREADS {
         let shown = report::terminal::thousands(threads);
         let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
-        return Err(Failure::usage(format!(
-            "a block of {shown} threads: no GPU has more than 1,024"
-        ))
+        return Err(Error::new(
+            ErrorKind::Launch,
+            format!("a block of {shown} threads: no GPU has more than 1,024"),
+        )
         .help(format!(
             "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"
         )));
@@ -139,7 +140,7 @@ fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
             .zip([size.x, size.y, size.z].into_iter().zip(limits))
         {
             if length > limit {
-                return Err(Failure::usage(format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
+                return Err(Error::new(ErrorKind::Launch, format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
                     .help(format!("put the larger length in x: `--{what} X,Y,Z`")));
             }
         }
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn impossible_launches_are_refused() {
-        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|f| f.message);
+        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|e| e.to_string());
         assert!(block(32, 32, 1).is_ok());
         assert!(block(2000, 1, 1).unwrap_err().contains("2,000 threads"));
         assert!(block(1, 1, 65).unwrap_err().contains("65 in z"));

@@ -1,15 +1,18 @@
 //! What every parameter is set to, given or inferred.
 
-use super::argument::{BufferSpec, FillSpec, Value, number_bytes, type_name};
+use super::argument::{BufferSpec, FillSpec, Value, number_bytes};
+use super::error::{Error, ErrorKind};
 use super::parameters::{Kind, Parameter, Parameters};
-use catalog::values::ElementType;
+use super::request::Argument;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use report::Failure;
 use report::terminal::thousands;
+use session::buffer::{ElementType, Elements};
 
 /// Elements of a guessed buffer, at most; it grows when the kernel reaches further.
 const GUESSED_ELEMENTS: u64 = 1 << 22;
+/// Bytes of all guessed buffers together, at most: what needs more is reported as it is, with the guess as it was.
+const GUESSED_BYTES: u64 = 768 << 20;
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,18 +23,33 @@ pub struct Planned {
     pub guessed: bool,
 }
 
-/// Where the buffers of a plan go.
-pub trait Memory {
-    /// Makes a buffer and returns its address. `bytes` is `None` for memory that nothing has
-    /// written, which then has `length` bytes.
-    fn buffer(
-        &mut self,
-        name: &str,
-        guessed: bool,
-        length: u64,
-        bytes: Option<Vec<u8>>,
-    ) -> Result<u64, Failure>;
+impl Planned {
+    /// Bytes of the buffer that racetrap chose.
+    fn guessed_bytes(&self) -> u64 {
+        match (&self.value, self.guessed) {
+            (Value::Buffer(spec), true) => spec.length.unwrap_or(1) * spec.element.bytes() as u64,
+            _ => 0,
+        }
+    }
 }
+
+/// A buffer that a plan puts into memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedBuffer {
+    /// Its name: the parameter's.
+    pub name: String,
+    /// The parameter.
+    pub parameter: usize,
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Its size.
+    pub bytes: u64,
+    /// What lies at its start; the rest has not been written.
+    pub initial: Option<Vec<u8>>,
+}
+
+/// Where the buffers of a plan go: makes one, and returns its address.
+pub type Place<'a> = dyn FnMut(PlannedBuffer) -> Result<u64, Error> + 'a;
 
 /// The arguments of a launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,17 +70,21 @@ impl Plan {
     /// An argument that names no parameter, names one twice, or does not fit it.
     pub fn new(
         parameters: Parameters,
-        given: &[String],
+        given: &[Argument],
         threads: u64,
         seed: u64,
-    ) -> Result<Plan, Failure> {
+    ) -> Result<Plan, Error> {
         let mut values: Vec<Option<Planned>> = vec![None; parameters.0.len()];
         for argument in given {
-            let (name, value) = super::argument::parse(argument)?;
-            let index = parameters.find(&name)?;
+            let name = &argument.parameter;
+            let value = argument.value.clone();
+            let index = parameters.find(name)?;
             fits(&value, &parameters, index)?;
             if values[index].is_some() {
-                return Err(Failure::usage(format!("`--arg {name}=…` is given twice")));
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    format!("`--arg {name}=…` is given twice"),
+                ));
             }
             let value = with_length(value)?;
             values[index] = Some(Planned {
@@ -87,8 +109,11 @@ impl Plan {
         })
     }
 
-    /// Lets a guessed buffer reach at least `bytes` further than now; false where it is none.
+    /// Lets a guessed buffer have at least `bytes` bytes, with some room; false where it is no guess, or memory for guesses is
+    /// used up.
     pub fn grow(&mut self, index: usize, bytes: u64) -> bool {
+        let all: u64 = self.values.iter().map(Planned::guessed_bytes).sum();
+        let others = all - self.values[index].guessed_bytes();
         match &mut self.values[index] {
             Planned {
                 value: Value::Buffer(spec),
@@ -97,7 +122,11 @@ impl Plan {
                 let size = spec.element.bytes() as u64;
                 let length = spec.length.unwrap_or(1);
                 let wanted = length.max(bytes.div_ceil(size)).saturating_add(length);
-                spec.length = Some(wanted.checked_next_power_of_two().unwrap_or(wanted));
+                let wanted = wanted.checked_next_power_of_two().unwrap_or(wanted);
+                if others.saturating_add(wanted.saturating_mul(size)) > GUESSED_BYTES {
+                    return false;
+                }
+                spec.length = Some(wanted);
                 true
             }
             _ => false,
@@ -114,15 +143,15 @@ impl Plan {
     /// # Errors
     ///
     /// Files that can't be read or have another size, memory that is full.
-    pub fn encode(&self, memory: &mut impl Memory) -> Result<Vec<u8>, Failure> {
+    pub fn encode(&self, place: &mut Place<'_>) -> Result<Vec<u8>, Error> {
         let mut block = vec![0; self.parameters.bytes() as usize];
         for (index, (parameter, planned)) in self.parameters.0.iter().zip(&self.values).enumerate()
         {
             let name = self.parameters.label(index);
             let mut encoder = Encoder {
-                memory,
+                place,
                 name: &name,
-                guessed: planned.guessed,
+                index,
                 seed: self
                     .seed
                     .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -159,27 +188,38 @@ fn infer(parameter: &Parameter, threads: u64) -> Value {
 }
 
 /// Whether a value can be passed to a parameter at all.
-fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Failure> {
+fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Error> {
     let parameter = &parameters.0[index];
     let label = parameters.label(index);
-    let wrong = |what: String| Err(Failure::usage(format!("`--arg {label}={value}`: {what}")));
+    let wrong = |what: String| {
+        Err(Error::new(
+            ErrorKind::Argument,
+            format!("`--arg {label}={value}`: {what}"),
+        ))
+    };
     match (value, parameter.kind) {
         (Value::Buffer(_), Kind::Pointer(_)) => Ok(()),
         (Value::Buffer(_), _) if parameter.bytes == 8 && !parameter.by_value => Ok(()),
-        (Value::Buffer(_), _) => Err(Failure::usage(format!(
-            "`--arg {label}={value}`: parameter {index} is no pointer but `{}` of {} bytes",
-            parameter.ty, parameter.bytes
-        ))
+        (Value::Buffer(_), _) => Err(Error::new(
+            ErrorKind::Argument,
+            format!(
+                "`--arg {label}={value}`: parameter {index} is no pointer but `{}` of {} bytes",
+                parameter.ty, parameter.bytes
+            ),
+        )
         .help(match parameter.kind {
             Kind::Struct => format!("write its fields: `--arg {label}={{1, 2.5}}`"),
             _ => format!("give it a number: `--arg {label}=1`"),
         })),
         (Value::Scalar(text, None), Kind::Pointer(element)) if text != "0" => {
-            let element = type_name(element.unwrap_or(ElementType::I32));
-            Err(Failure::usage(format!(
-                "`--arg {label}={value}`: parameter {index} is a pointer, `{}`",
-                parameter.ty
-            ))
+            let element = element.unwrap_or(ElementType::I32).name();
+            Err(Error::new(
+                ErrorKind::Argument,
+                format!(
+                    "`--arg {label}={value}`: parameter {index} is a pointer, `{}`",
+                    parameter.ty
+                ),
+            )
             .help(format!(
                 "give it a buffer: `--arg {label}={element}[1024]:random` (or 0, the null pointer)"
             )))
@@ -193,16 +233,19 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Fail
         (Value::Scalar(_, Some(ty)), Kind::Scalar(_)) if ty.bytes() as u32 != parameter.bytes => {
             wrong(format!(
                 "{} has {} bytes, the parameter `{}` has {}",
-                type_name(*ty),
+                ty.name(),
                 ty.bytes(),
                 parameter.ty,
                 parameter.bytes
             ))
         }
-        (Value::Scalar(..), Kind::Struct) if parameter.bytes > 8 => Err(Failure::usage(format!(
-            "`--arg {label}={value}`: parameter {index} is a struct of {} bytes",
-            parameter.bytes
-        ))
+        (Value::Scalar(..), Kind::Struct) if parameter.bytes > 8 => Err(Error::new(
+            ErrorKind::Argument,
+            format!(
+                "`--arg {label}={value}`: parameter {index} is a struct of {} bytes",
+                parameter.bytes
+            ),
+        )
         .help(format!(
             "write its fields: `--arg {label}={{1, 2.5}}`, or its bytes: `--arg {label}=0x0100…`"
         ))),
@@ -215,11 +258,15 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Fail
             wrong("the parameter is a pointer, not a struct".into())
         }
         (Value::Fields(fields), _) => {
-            let size = fields_layout(fields)
-                .map_err(|what| Failure::usage(format!("`--arg {label}={value}`: {what}")))?;
+            let size = fields_layout(fields).map_err(|what| {
+                Error::new(
+                    ErrorKind::Argument,
+                    format!("`--arg {label}={value}`: {what}"),
+                )
+            })?;
             match size == parameter.bytes as usize {
                 true => Ok(()),
-                false => Err(Failure::usage(format!(
+                false => Err(Error::new(ErrorKind::Argument, format!(
                     "`--arg {label}={value}`: these fields make {size} bytes, the parameter `{}` has {}",
                     parameter.ty, parameter.bytes
                 ))
@@ -246,7 +293,7 @@ fn untyped(text: &str, element: ElementType, parameter: &Parameter) -> ElementTy
 }
 
 /// A buffer read from a file without a length gets it from the file.
-fn with_length(value: Value) -> Result<Value, Failure> {
+fn with_length(value: Value) -> Result<Value, Error> {
     Ok(match value {
         Value::Buffer(BufferSpec {
             element,
@@ -255,16 +302,19 @@ fn with_length(value: Value) -> Result<Value, Failure> {
         }) => {
             let shown = path.display();
             let data = std::fs::metadata(&path).map_err(|_| {
-                Failure::usage(format!("can't read `{shown}`"))
+                Error::new(ErrorKind::Argument, format!("can't read `{shown}`"))
                     .help("give the path of a file with the buffer's bytes")
             })?;
             let size = element.bytes() as u64;
             if !data.is_file() || data.len() == 0 || !data.len().is_multiple_of(size) {
-                return Err(Failure::usage(format!(
-                    "`{shown}` has {} bytes: not a positive number of {} elements",
-                    data.len(),
-                    type_name(element)
-                )));
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    format!(
+                        "`{shown}` has {} bytes: not a positive number of {} elements",
+                        data.len(),
+                        element.name()
+                    ),
+                ));
             }
             Value::Buffer(BufferSpec {
                 element,
@@ -324,16 +374,21 @@ fn fields_layout(fields: &[Value]) -> Result<usize, String> {
     Ok(end.next_multiple_of(align))
 }
 
-struct Encoder<'a, M> {
-    memory: &'a mut M,
+struct Encoder<'a, 'p> {
+    place: &'a mut Place<'p>,
     name: &'a str,
-    guessed: bool,
+    index: usize,
     seed: u64,
 }
 
-impl<M: Memory> Encoder<'_, M> {
-    fn parameter(&mut self, value: &Value, parameter: &Parameter) -> Result<Vec<u8>, Failure> {
-        let fail = |what: String| Failure::usage(format!("`--arg {}={value}`: {what}", self.name));
+impl Encoder<'_, '_> {
+    fn parameter(&mut self, value: &Value, parameter: &Parameter) -> Result<Vec<u8>, Error> {
+        let fail = |what: String| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("`--arg {}={value}`: {what}", self.name),
+            )
+        };
         match (value, parameter.kind) {
             (Value::Scalar(text, None), Kind::Scalar(element)) => {
                 number_bytes(text, untyped(text, element, parameter)).map_err(fail)
@@ -347,8 +402,13 @@ impl<M: Memory> Encoder<'_, M> {
         }
     }
 
-    fn field(&mut self, value: &Value) -> Result<Vec<u8>, Failure> {
-        let fail = |what: String| Failure::usage(format!("`--arg {}={value}`: {what}", self.name));
+    fn field(&mut self, value: &Value) -> Result<Vec<u8>, Error> {
+        let fail = |what: String| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("`--arg {}={value}`: {what}", self.name),
+            )
+        };
         match value {
             Value::Scalar(text, _) => {
                 let ty = field_type(value).unwrap_or(ElementType::I32);
@@ -366,16 +426,18 @@ impl<M: Memory> Encoder<'_, M> {
                         thousands(elements)
                     ))
                 })?;
-                let content = |memory: &mut M| memory.buffer(self.name, self.guessed, length, None);
-                let address = match &spec.fill {
-                    FillSpec::Uninitialized => content(self.memory)?,
-                    _ if length > 1 << 32 => content(self.memory)?,
-                    _ => {
-                        let bytes = fill(spec, self.seed)?;
-                        self.memory
-                            .buffer(self.name, self.guessed, length, Some(bytes))?
-                    }
+                let initial = match &spec.fill {
+                    FillSpec::Uninitialized => None,
+                    _ if length > 1 << 32 => None,
+                    _ => Some(fill(spec, self.seed)?),
                 };
+                let address = (self.place)(PlannedBuffer {
+                    name: self.name.to_owned(),
+                    parameter: self.index,
+                    element: spec.element,
+                    bytes: length,
+                    initial,
+                })?;
                 Ok(address.to_le_bytes().to_vec())
             }
             Value::Fields(fields) => {
@@ -393,31 +455,18 @@ impl<M: Memory> Encoder<'_, M> {
     }
 }
 
-/// The bytes of a buffer.
-fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Failure> {
+/// The bytes that a buffer holds at the start.
+fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Error> {
     let element = spec.element;
     let size = element.bytes();
-    let length = spec.length.unwrap_or(1) as usize;
-    let mut bytes = vec![0u8; length * size];
-    let integer = |value: i64| match element {
-        ElementType::F32 => (value as f32).to_le_bytes().to_vec(),
-        ElementType::F64 => (value as f64).to_le_bytes().to_vec(),
-        _ => value.to_le_bytes()[..size].to_vec(),
-    };
+    let length = spec.length.unwrap_or(1);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    match &spec.fill {
-        FillSpec::Zeros | FillSpec::Uninitialized => {}
-        FillSpec::Iota => {
-            for (i, chunk) in bytes.chunks_mut(size).enumerate() {
-                chunk.copy_from_slice(&integer(i as i64));
-            }
-        }
-        FillSpec::Constant(number) => {
-            let one = number_bytes(number, element).map_err(Failure::usage)?;
-            bytes
-                .chunks_mut(size)
-                .for_each(|chunk| chunk.copy_from_slice(&one));
-        }
+    Ok(match &spec.fill {
+        FillSpec::Zeros | FillSpec::Uninitialized => vec![0; length as usize * size],
+        FillSpec::Iota => Elements::iota(length).to_bytes(element),
+        FillSpec::Constant(number) => number_bytes(number, element)
+            .map_err(|what| Error::new(ErrorKind::Argument, what))?
+            .repeat(length as usize),
         FillSpec::Random(range) => {
             let most = match size {
                 1 => i64::from(i8::MAX),
@@ -425,65 +474,51 @@ fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Failure> {
                 _ => i64::from(i32::MAX),
             };
             let (low, high) = range.unwrap_or((0, (length as i64 - 1).clamp(0, most)));
-            for chunk in bytes.chunks_mut(size) {
-                let value = match element {
-                    ElementType::F32 if range.is_none() => {
-                        random.random::<f32>().to_le_bytes().to_vec()
-                    }
-                    ElementType::F64 if range.is_none() => {
-                        random.random::<f64>().to_le_bytes().to_vec()
-                    }
-                    _ => integer(random.random_range(low..=high)),
-                };
-                chunk.copy_from_slice(&value);
-            }
+            let fractions = |draw: &mut dyn FnMut() -> f64| {
+                Elements::Floats((0..length).map(|_| draw()).collect())
+            };
+            let elements = match element {
+                ElementType::F32 if range.is_none() => {
+                    fractions(&mut || f64::from(random.random::<f32>()))
+                }
+                ElementType::F64 if range.is_none() => fractions(&mut || random.random::<f64>()),
+                _ => Elements::drawn(length, |_| random.random_range(low..=high)),
+            };
+            elements.to_bytes(element)
         }
+        FillSpec::Bytes(bytes) => bytes.to_vec(),
         FillSpec::File(path) => {
             let shown = path.display();
             let content = std::fs::read(path).map_err(|error| {
-                Failure::usage(format!("can't read `{shown}`: {error}"))
-                    .help("give the path of a file with the buffer's bytes")
+                Error::new(
+                    ErrorKind::Argument,
+                    format!("can't read `{shown}`: {error}"),
+                )
+                .help("give the path of a file with the buffer's bytes")
             })?;
-            if content.len() != bytes.len() {
-                return Err(Failure::usage(format!(
-                    "`{shown}` has {} bytes; {}[{length}] needs {}",
-                    content.len(),
-                    type_name(element),
-                    bytes.len()
-                ))
+            let needed = length as usize * size;
+            if content.len() != needed {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    format!(
+                        "`{shown}` has {} bytes; {}[{length}] needs {needed}",
+                        content.len(),
+                        element.name(),
+                    ),
+                )
                 .help(format!(
                     "for the whole file: `{}[]:@{shown}`",
-                    type_name(element)
+                    element.name()
                 )));
             }
-            bytes = content;
+            content
         }
-    }
-    Ok(bytes)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Name, guessed, length, content.
-    type Buffer = (String, bool, u64, Option<Vec<u8>>);
-
-    #[derive(Debug, Default)]
-    struct Buffers(Vec<Buffer>);
-
-    impl Memory for Buffers {
-        fn buffer(
-            &mut self,
-            name: &str,
-            guessed: bool,
-            length: u64,
-            bytes: Option<Vec<u8>>,
-        ) -> Result<u64, Failure> {
-            self.0.push((name.into(), guessed, length, bytes));
-            Ok(0x1000 * self.0.len() as u64)
-        }
-    }
 
     fn parameters() -> Parameters {
         let ptx = "
@@ -496,26 +531,38 @@ mod tests {
         Parameters::of(&ptx::parse(ptx).unwrap(), "_Z1kPfiS_1P", None)
     }
 
-    fn encode(given: &[&str]) -> Result<(Vec<u8>, Buffers), Failure> {
-        let given: Vec<String> = given.iter().map(|s| s.to_string()).collect();
-        let plan = Plan::new(parameters(), &given, 96, 1)?;
-        let mut buffers = Buffers::default();
-        Ok((plan.encode(&mut buffers)?, buffers))
+    fn plan(given: &[&str]) -> Result<Plan, Error> {
+        let given: Result<Vec<Argument>, Error> =
+            given.iter().map(|s| crate::argument::parse(s)).collect();
+        Plan::new(parameters(), &given?, 96, 1)
+    }
+
+    fn encode(given: &[&str]) -> Result<(Vec<u8>, Vec<PlannedBuffer>), Error> {
+        let mut buffers = Vec::new();
+        let block = plan(given)?.encode(&mut |buffer| {
+            buffers.push(buffer);
+            Ok(0x1000 * buffers.len() as u64)
+        })?;
+        Ok((block, buffers))
     }
 
     #[test]
     fn what_is_not_given_is_inferred() {
         let (block, buffers) = encode(&[]).unwrap();
-        let made: Vec<_> = buffers.0.iter().map(|b| (b.0.as_str(), b.1, b.2)).collect();
-        assert_eq!(made, [("0", true, 96 * 4), ("2", true, 96 * 4)]);
+        let made: Vec<_> = buffers.iter().map(|b| (b.name.as_str(), b.bytes)).collect();
+        assert_eq!(made, [("0", 96 * 4), ("2", 96 * 4)]);
         assert_eq!(block.len(), 40);
         assert_eq!(block[..8], 0x1000u64.to_le_bytes());
         assert_eq!(block[8..12], 96u32.to_le_bytes());
-        let first = buffers.0[0].3.as_ref().unwrap();
-        assert_ne!(first, buffers.0[1].3.as_ref().unwrap(), "buffers differ");
+        let first = buffers[0].initial.as_ref().unwrap();
+        assert_ne!(
+            first,
+            buffers[1].initial.as_ref().unwrap(),
+            "buffers differ"
+        );
         assert_eq!(
             first,
-            encode(&[]).unwrap().1.0[0].3.as_ref().unwrap(),
+            encode(&[]).unwrap().1[0].initial.as_ref().unwrap(),
             "runs do not"
         );
     }
@@ -535,11 +582,11 @@ mod tests {
         assert_eq!(block[28..32], 2.5f32.to_le_bytes());
         assert_eq!(block[32..40], 0x2000u64.to_le_bytes());
         assert_eq!(
-            buffers.0[0].3.as_deref(),
+            buffers[0].initial.as_deref(),
             Some(&[0, 0, 0xc0, 0x3f, 0, 0, 0xc0, 0x3f][..])
         );
         assert_eq!(
-            buffers.0[1].3.as_deref(),
+            buffers[1].initial.as_deref(),
             Some(&[0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0][..])
         );
     }
@@ -564,14 +611,14 @@ mod tests {
         assert!(
             encode(&["1=1", "1=2"])
                 .unwrap_err()
-                .message
+                .to_string()
                 .contains("twice")
         );
     }
 
     #[test]
     fn guessed_buffers_grow() {
-        let mut plan = Plan::new(parameters(), &["2=f32[4]".into()], 96, 1).unwrap();
+        let mut plan = plan(&["2=f32[4]"]).unwrap();
         assert!(plan.grow(0, 1000));
         assert_eq!(plan.values[0].value.to_string(), "f32[512]:random");
         assert!(!plan.grow(1, 1000) && !plan.grow(2, 1000));

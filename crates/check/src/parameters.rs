@@ -4,10 +4,11 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
-use catalog::values::ElementType;
+use super::error::{Error, ErrorKind};
 use ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
 use ptx::demangle;
-use report::{Failure, suggest};
+use report::suggest;
+use session::buffer::ElementType;
 use std::collections::{HashMap, HashSet};
 use toolchain::cuda_text::{CudaText, scalar_bytes};
 
@@ -116,7 +117,7 @@ impl Parameters {
     /// # Errors
     ///
     /// None has this name or index; the message lists those that are there.
-    pub fn find(&self, name: &str) -> Result<usize, Failure> {
+    pub fn find(&self, name: &str) -> Result<usize, Error> {
         if let Some(index) = self.0.iter().position(|p| p.name.as_deref() == Some(name)) {
             return Ok(index);
         }
@@ -124,16 +125,22 @@ impl Parameters {
             if index < self.0.len() {
                 return Ok(index);
             }
-            return Err(Failure::usage(format!(
-                "`--arg {name}=…`: the kernel has {} parameter{}, counted from 0",
-                self.0.len(),
-                if self.0.len() == 1 { "" } else { "s" }
-            ))
+            return Err(Error::new(
+                ErrorKind::Argument,
+                format!(
+                    "`--arg {name}=…`: the kernel has {} parameter{}, counted from 0",
+                    self.0.len(),
+                    if self.0.len() == 1 { "" } else { "s" }
+                ),
+            )
             .text(self.list()));
         }
         let names: Vec<&str> = self.0.iter().filter_map(|p| p.name.as_deref()).collect();
-        let failure =
-            Failure::usage(format!("the kernel has no parameter `{name}`")).text(self.list());
+        let failure = Error::new(
+            ErrorKind::Argument,
+            format!("the kernel has no parameter `{name}`"),
+        )
+        .text(self.list());
         Err(match suggest(name, names.iter().copied()) {
             Some(near) => failure.help(near),
             None if names.is_empty() => {
