@@ -7,7 +7,7 @@
 
 use super::alu::AluOp;
 use super::ids::Site;
-use super::observer::{FenceOrder, Order, Scope};
+use super::observer::{FenceOrder, Order, Scope, Update};
 
 pub use ptx::semantics::{Special, System};
 
@@ -356,8 +356,12 @@ pub struct AtomicOp {
     pub order: Order,
     /// Scope.
     pub scope: Scope,
+    /// Whether it is `red`, which returns nothing.
+    pub reduction: bool,
     /// Whether anything uses the result.
     pub used: bool,
+    /// Which updates it commutes with.
+    pub update: Update,
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
 }

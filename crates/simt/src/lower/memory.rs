@@ -8,7 +8,7 @@ use super::scope::{Binding, bytes_of};
 use super::symbols::DYNAMIC_SHARED;
 use crate::alu::{self, AluOp};
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
-use crate::observer::{Order, Scope};
+use crate::observer::{Order, Scope, Update};
 use crate::op::*;
 use ptx::ast::{Address, Instruction, Operand, ScalarType};
 use ptx::semantics::{self, AtomicOperation, Modifier, Opcode, Space, Type, TypedInstruction};
@@ -270,9 +270,11 @@ impl Lowering<'_> {
             d,
             b,
             c,
-            order: s.order,
+order: s.order,
             scope: s.scope,
+            reduction,
             used: !reduction,
+            update: update(operation, ty),
             flush: ty == ScalarType::F32,
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
@@ -373,6 +375,25 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
         AddressSpace::Param => PARAM_BASE,
         // Addresses of global and constant variables are generic addresses already.
         AddressSpace::Global | AddressSpace::Const | AddressSpace::Generic => 0,
+    }
+}
+
+/// The kind of the update, where it commutes exactly with others of its kind; bounds are filled in later.
+fn update(operation: AtomicOperation, ty: ScalarType) -> Update {
+    use AtomicOperation::*;
+    use ScalarType::*;
+    match (operation, ty) {
+        (Add, U32 | S32 | B32 | U64 | S64 | B64) => Update::Add,
+        (And, B32 | U32 | S32 | B64 | U64 | S64) => Update::And,
+        (Or, B32 | U32 | S32 | B64 | U64 | S64) => Update::Or,
+        (Xor, B32 | U32 | S32 | B64 | U64 | S64) => Update::Xor,
+        (Min, U32 | U64) => Update::Min(false),
+        (Min, S32 | S64) => Update::Min(true),
+        (Max, U32 | U64) => Update::Max(false),
+        (Max, S32 | S64) => Update::Max(true),
+        (Inc, U32) => Update::Inc(0),
+        (Dec, U32) => Update::Dec(0),
+        _ => Update::Ordered,
     }
 }
 
