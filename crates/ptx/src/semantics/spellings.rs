@@ -316,6 +316,11 @@ pub fn arithmetic() -> Vec<Spelling> {
     SYNTAX.iter().flat_map(pattern).collect()
 }
 
+/// What each row of the table is found by, in the manual's order: `cp.async.bulk`.
+pub fn rows() -> impl Iterator<Item = &'static str> {
+    super::table::ROWS.iter().map(|row| row.spelling)
+}
+
 /// The texts that a pattern stands for.
 fn expand(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else {
