@@ -270,7 +270,7 @@ impl Lowering<'_> {
             d,
             b,
             c,
-order: s.order,
+            order: s.order,
             scope: s.scope,
             reduction,
             used: !reduction,
