@@ -31,6 +31,7 @@ mod modifier;
 mod opcode;
 mod operand;
 mod special;
+pub mod spellings;
 mod synchronisation;
 mod system;
 mod table;

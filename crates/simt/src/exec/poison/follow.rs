@@ -6,7 +6,7 @@ use super::region::Region;
 use super::{Lanes, Open, Shadow, Undefined, W};
 use crate::alu::{AluOp, Mask};
 use crate::ids::*;
-use crate::lower::def_use::{Row, Use, atomic_class, rows};
+use crate::lower::def_use::{Row, Use, atomic_class, visit_operands};
 use crate::lower::instruction::signature;
 use crate::memory::*;
 use crate::observer::*;
@@ -181,7 +181,7 @@ impl<O: Observer> Core<'_, O> {
                         decides = decides.or(u.warps[w].of(Some(row)).within(active));
                     }
                 };
-                rows(program, i, read, &mut |row| clears.push(row));
+                visit_operands(program, i, read, &mut |row| clears.push(row));
                 self.used(u, block, w, i.site, decides, Usage::Decision, None);
                 if matches!(i.op, Op::Barrier(_)) {
                     for row in clears {
@@ -196,7 +196,7 @@ impl<O: Observer> Core<'_, O> {
                     .within(active)
                     .or(guard);
                 let mut written = Vec::new();
-                rows(program, i, &mut |_, _| {}, &mut |row| written.push(row));
+                visit_operands(program, i, &mut |_, _| {}, &mut |row| written.push(row));
                 for row in written {
                     u.warps[w].set(row, active, value);
                 }
@@ -295,7 +295,7 @@ impl<O: Observer> Core<'_, O> {
                 all = all.or(u.warps[w].of(Some(row)));
             }
         };
-        rows(self.program, i, read, &mut |_| {});
+        visit_operands(self.program, i, read, &mut |_| {});
         all
     }
 
