@@ -6,6 +6,9 @@
 # Needs a stable Rust toolchain, and python3 to install the CUDA compiler. Needs no GPU, no CUDA and no root. Missing
 # tools are installed into .toolchain of this project: cargo-nextest from crates.io, the CUDA compiler from PyPI. All
 # steps run even if one fails; a failed step fails the script.
+#
+# A test fails if a program that it needs is missing. With RACETRAP_REQUIRE_TOOLS=0 it is skipped, and the summary counts
+# the skipped tests.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,6 +16,10 @@ nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
+export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
+export RACETRAP_SKIPPED=$PWD/target/skipped-tests.txt
+mkdir -p target
+: >"$RACETRAP_SKIPPED"
 
 failed=()
 began=$SECONDS
@@ -52,8 +59,13 @@ step 'doctests' cargo test --locked --doc --quiet
 step 'tests' cargo nextest run --locked "$@"
 
 echo
+skipped=$(wc -l <"$RACETRAP_SKIPPED")
+if ((skipped)); then
+    cat "$RACETRAP_SKIPPED"
+    echo
+fi
 if ((${#failed[@]})); then
-    printf 'ci/test.sh: FAILED after %d s: %s\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")"
+    printf 'ci/test.sh: FAILED after %d s: %s; %d tests skipped\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")" "$skipped"
     exit 1
 fi
-printf 'ci/test.sh: all passed in %d s\n' $((SECONDS - began))
+printf 'ci/test.sh: all passed in %d s, %d tests skipped\n' $((SECONDS - began)) "$skipped"

@@ -228,7 +228,7 @@ impl ToolError {
             ToolError::MalformedSummary { .. }
             | ToolError::BadRecords { .. }
             | ToolError::UnknownRecord { .. } => {
-                "this may be a new version of the tool; supported are the versions in sanitizer/recordings/"
+                "this may be a new version of the tool; supported are the versions in crates/evidence/tests/recordings/"
             }
             ToolError::Stopped { .. } => {
                 "possible causes are an assertion, `trap`, a stack overflow or an invalid `free`; the output follows"

@@ -249,7 +249,7 @@ fn point(node: Node, name: &str) -> Option<[u32; 3]> {
     Some([axis("x")?, axis("y")?, axis("z")?])
 }
 
-/// What is no document of the tool, or one that is not known. Real documents are in `sanitizer/recordings/`, and
+/// What is no document of the tool, or one that is not known. Real documents are in `crates/evidence/tests/recordings/`, and
 /// `tests/evidence/recordings.rs` reads them.
 #[cfg(test)]
 mod tests {
