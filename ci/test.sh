@@ -7,7 +7,7 @@
 # tools are installed into .toolchain of this project: cargo-nextest from crates.io, the CUDA compiler from PyPI. All
 # steps run even if one fails; a failed step fails the script.
 #
-# A test that needs a program which is missing fails. RACETRAP_REQUIRE_TOOLS=0 lets it be skipped; the summary counts
+# A test fails if a program that it needs is missing. With RACETRAP_REQUIRE_TOOLS=0 it is skipped, and the summary counts
 # the skipped tests.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

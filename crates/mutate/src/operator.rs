@@ -201,7 +201,7 @@ fn access(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> V
     out
 }
 
-/// Whether other threads can see what it does, in a way that the simulator implements.
+/// Whether other threads can observe the access, in a way that the simulator implements.
 fn is_between_threads(typed: &TypedInstruction, memory: &MemoryEffect) -> bool {
     let known = matches!(
         typed.opcode,
@@ -214,7 +214,7 @@ fn is_atomic(typed: &TypedInstruction) -> bool {
     matches!(typed.opcode, Opcode::Atom | Opcode::Red)
 }
 
-/// The orders one step below an instruction's own.
+/// The orders one step weaker than that of an instruction.
 fn weaker(typed: &TypedInstruction) -> &'static [(Modifier, Modifier)] {
     use Modifier::{AcqRel, Acquire, Relaxed, Release, Weak};
     match typed.modifiers.order() {
@@ -226,7 +226,7 @@ fn weaker(typed: &TypedInstruction) -> &'static [(Modifier, Modifier)] {
     }
 }
 
-/// How an order or a scope is called.
+/// The name of an order or a scope.
 fn name(modifier: Modifier) -> &'static str {
     match modifier {
         Modifier::AcqRel => "acq_rel",
@@ -241,11 +241,11 @@ fn name(modifier: Modifier) -> &'static str {
     }
 }
 
-/// The same with the next narrower scope.
+/// The instruction with the next narrower scope.
 fn narrowed(i: &Instruction, typed: &TypedInstruction, what: &'static str) -> Option<Mutation> {
     let memory = typed.memory.as_ref();
     let within_block = memory.is_some_and(|m| m.space == Space::Shared);
-    // `membar` calls the scope of the GPU `.gl`.
+    // `membar` names the device scope `.gl`.
     let gpu = match typed.opcode {
         Opcode::Membar => Modifier::Gl,
         _ => Modifier::Gpu,
@@ -306,7 +306,7 @@ fn replaced(i: &Instruction, from: Modifier, to: Modifier) -> Stmt {
     Stmt::Instruction(other)
 }
 
-/// A barrier that reduces, as if the thread were alone: `bar.red.popc.u32 d, a, p` is `selp.u32 d, 1, 0, p`.
+/// A reducing barrier as if the thread were alone: `bar.red.popc.u32 d, a, p` becomes `selp.u32 d, 1, 0, p`.
 fn own_predicate(i: &Instruction, participation: Participation) -> Option<Stmt> {
     let (d, p) = (i.operands.first()?, i.operands.last()?);
     let (negated, p) = match p {

@@ -13,7 +13,7 @@ const OLD: &str = "%racetrap_old";
 const NEW: &str = "%racetrap_new";
 const TEST: &str = "%racetrap_test";
 
-/// The statements in place of `i`; `None` where it is no atomic operation that the simulator knows.
+/// The statements that replace `i`; `None` if it is not an atomic operation that the simulator implements.
 pub fn of(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> Option<Stmt> {
     let mut body = parsed(&Plain::of(i, typed, memory)?.text())?;
     body.iter_mut().for_each(|s| place(s, i.span));
