@@ -15,7 +15,7 @@
 //! in a row, in whatever order the first two come, always belong to the same round, and so does all that the predicate
 //! is computed from.
 //!
-//! NullObserver spots: predicates that depend on what is loaded behind the load; values that branches select.
+//! Blind spots: predicates that depend on what is loaded behind the load; values that branches select.
 
 use super::barrier_postdominators::Blocks;
 use super::def_use::{Row, row, rows};
@@ -658,6 +658,10 @@ mod tests {
              ld.shared.u32 %r3, [s];
              selp.b32 %r9, %r3, 5, %p1;",
         );
-        assert!(program.facts.steered);
+        let mut sources = crate::lower::dependence::OrderSources::default();
+        sources
+            .reads
+            .extend((0..program.sites.len() as u32).map(crate::ids::Site));
+        assert!(crate::lower::dependence::dependence(&program, &sources).steered);
     }
 }
