@@ -127,6 +127,7 @@ impl KernelArgs {
             includes: self.includes.clone(),
             std: self.std.clone(),
             arch: self.arch.clone(),
+            ..CompileOptions::default()
         }
     }
 

@@ -4,6 +4,8 @@
 //! n=1024                  an integer; 0x400 too
 //! alpha=1.5               a floating-point number
 //! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
+//! rows=f32[8][64]:zeros   8 pointers to buffers of 64 elements each
+//! data=i32[9]:{1, 2, 3}   the first elements; the others are uninitialised
 //! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
 //! p=0x0100000000002040    a struct, byte by byte
 //! ```
@@ -23,6 +25,8 @@ pub enum Value {
     Scalar(String, Option<ElementType>),
     /// Global memory; the parameter gets its address.
     Buffer(BufferSpec),
+    /// So many addresses of buffers in global memory; the parameter gets the address of the first.
+    Rows(u64, BufferSpec),
     /// A struct's fields.
     Fields(Vec<Value>),
     /// A struct's bytes.
@@ -54,6 +58,8 @@ pub enum FillSpec {
     Constant(String),
     /// A file's bytes.
     File(PathBuf),
+    /// The first elements; nothing is written to the others.
+    First(Vec<String>),
     /// These bytes; there is no notation for them.
     Bytes(Arc<[u8]>),
     /// Nothing: reading it is a finding.
@@ -130,7 +136,13 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
         return Ok(Value::Fields(fields));
     }
     if let Some(open) = text.find('[') {
-        return buffer(text, open).map(Value::Buffer);
+        return match rows(text, open)? {
+            Some((count, row)) => {
+                let open = row.find('[').unwrap_or(0);
+                Ok(Value::Rows(count, buffer(&row, open)?))
+            }
+            None => buffer(text, open).map(Value::Buffer),
+        };
     }
     if let Some((number, ty)) = text.split_once(':') {
         let element = ElementType::named(ty).ok_or_else(|| unknown_type(ty))?;
@@ -154,6 +166,24 @@ fn unknown_type(name: &str) -> Problem {
         format!("`{name}` is no element type"),
         near.unwrap_or_else(|| format!("the types are {}", all.join(", "))),
     )
+}
+
+/// `TYPE[COUNT][ELEMENTS]…`: the count, and the text of one row.
+fn rows(text: &str, open: usize) -> Result<Option<(u64, String)>, Problem> {
+    let Some(close) = text.find(']').filter(|c| text[c + 1..].starts_with('[')) else {
+        return Ok(None);
+    };
+    let digits = text.get(open + 1..close).unwrap_or_default().trim();
+    match integer(digits).and_then(|v| u64::try_from(v).ok()) {
+        Some(count) if (1..=65_536).contains(&count) => Ok(Some((
+            count,
+            format!("{}{}", &text[..open], &text[close + 1..]),
+        ))),
+        _ => Err(problem(
+            format!("`{digits}` is no number of rows"),
+            EXAMPLES,
+        )),
+    }
 }
 
 fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
@@ -198,6 +228,19 @@ fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
     const NAMES: [&str; 5] = ["random", "iota", "zeros", "const", "uninitialized"];
     if let Some(path) = text.strip_prefix('@') {
         return Ok(FillSpec::File(path.into()));
+    }
+    if let Some(inside) = text.strip_prefix('{') {
+        let Some(inside) = inside.strip_suffix('}') else {
+            return Err(problem(
+                "`}` is missing at the end of the elements",
+                EXAMPLES,
+            ));
+        };
+        let numbers: Vec<String> = split(inside).iter().map(|n| n.trim().to_owned()).collect();
+        for number in &numbers {
+            number_bytes(number, element).map_err(|what| (what, None))?;
+        }
+        return Ok(FillSpec::First(numbers));
     }
     let (name, rest) = text
         .split_once(':')
@@ -321,6 +364,7 @@ impl fmt::Display for Value {
             Value::Scalar(text, None) => f.write_str(text),
             Value::Scalar(text, Some(ty)) => write!(f, "{text}:{}", ty.name()),
             Value::Buffer(buffer) => buffer.fmt(f),
+            Value::Rows(count, row) => row.write(f, Some(*count)),
             Value::Fields(fields) => {
                 let parts: Vec<String> = fields.iter().map(Value::to_string).collect();
                 write!(f, "{{{}}}", parts.join(","))
@@ -333,10 +377,12 @@ impl fmt::Display for Value {
     }
 }
 
-impl fmt::Display for BufferSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl BufferSpec {
+    /// As it is written, behind so many rows.
+    fn write(&self, f: &mut fmt::Formatter<'_>, rows: Option<u64>) -> fmt::Result {
+        let rows = rows.map(|r| format!("[{r}]")).unwrap_or_default();
         let length = self.length.map(|l| l.to_string()).unwrap_or_default();
-        write!(f, "{}[{length}]:", self.element.name())?;
+        write!(f, "{}{rows}[{length}]:", self.element.name())?;
         match &self.fill {
             FillSpec::Random(None) => f.write_str("random"),
             FillSpec::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
@@ -344,9 +390,16 @@ impl fmt::Display for BufferSpec {
             FillSpec::Zeros => f.write_str("zeros"),
             FillSpec::Constant(number) => write!(f, "const:{number}"),
             FillSpec::File(path) => write!(f, "@{}", path.display()),
+            FillSpec::First(numbers) => write!(f, "{{{}}}", numbers.join(",")),
             FillSpec::Bytes(_) => f.write_str("data"),
             FillSpec::Uninitialized => f.write_str("uninitialized"),
         }
+    }
+}
+
+impl fmt::Display for BufferSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
     }
 }
 
@@ -367,6 +420,8 @@ mod tests {
     #[case("d=i16[3]:random:-2..=2", "i16[3]:random:-2..=2")]
     #[case("d=i32[]:@in.bin", "i32[]:@in.bin")]
     #[case("d=@in.bin", "u8[]:@in.bin")]
+    #[case("d=f32[8][64]:zeros", "f32[8][64]:zeros")]
+    #[case("d=i32[9]:{1, -2,3}", "i32[9]:{1,-2,3}")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
     #[case("p=0x000102030405060708090a0b", "0x000102030405060708090a0b")]
     fn values_are_read_and_written(#[case] argument: &str, #[case] written: &str) {
@@ -390,6 +445,9 @@ mod tests {
     #[case("d=u8[4]:const:256", "256 does not fit in u8")]
     #[case("d=i32[4]:random:5..=2", "no range")]
     #[case("d=i32[4]x", "behind the `]`")]
+    #[case("d=i32[x][4]", "`x` is no number of rows")]
+    #[case("d=i32[4]:{1,a}", "`a` is no integer")]
+    #[case("d=i32[4]:{1,2", "`}` is missing")]
     #[case("p={1,2", "`}` is missing")]
     #[case("p=0x01020304050607080", "odd number")]
     #[case("n=1:i31", "no element type")]

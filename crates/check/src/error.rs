@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Launch,
     /// The device's memory is full.
     Memory,
+    /// The compiler did not end in time.
+    Time,
     /// The check was cancelled.
     Cancelled,
 }
@@ -40,7 +42,9 @@ impl Error {
     /// An error that is worded.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         let failure = match kind {
-            ErrorKind::Memory | ErrorKind::Cancelled => Failure::inconclusive(message),
+            ErrorKind::Memory | ErrorKind::Time | ErrorKind::Cancelled => {
+                Failure::inconclusive(message)
+            }
             _ => Failure::usage(message),
         };
         Error {

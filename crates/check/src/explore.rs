@@ -23,9 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Global memory of the simulated device, bytes.
 const DEVICE_BYTES: u64 = 2 << 30;
-/// Bytes behind a guessed buffer that belong to nobody, so that reaching too far is not taken for
-/// reaching into the next one.
-const GAP: u64 = 1 << 20;
 /// A guessed buffer does not grow beyond this, bytes.
 const GROWN: u64 = 256 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
@@ -158,7 +155,16 @@ struct Run {
     device: Device,
     buffers: Vec<Buffer>,
     /// How many bytes each guessed buffer has to have for this run.
-    needs: Vec<(usize, u64)>,
+    needs: Vec<Need>,
+}
+
+/// A guessed buffer that is too small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Need {
+    parameter: usize,
+    buffer: String,
+    /// How many bytes it has to have.
+    bytes: u64,
 }
 
 /// What `explore` has learnt so far.
@@ -400,12 +406,12 @@ impl Exploration<'_> {
             Ok(_) | Err(_) => {}
         }
         let (outcome, device) = session.finish();
-        let mut needs: Vec<(usize, u64)> = Vec::new();
+        let mut needs: Vec<Need> = Vec::new();
         for finding in &outcome.findings {
-            if let Some((index, bytes)) = too_small(finding, &device, plan) {
-                match needs.iter_mut().find(|(i, _)| *i == index) {
-                    Some((_, most)) => *most = bytes.max(*most),
-                    None => needs.push((index, bytes)),
+            if let Some(need) = too_small(finding, &device, plan) {
+                match needs.iter_mut().find(|n| n.buffer == need.buffer) {
+                    Some(known) => known.bytes = known.bytes.max(need.bytes),
+                    None => needs.push(need),
                 }
             }
         }
@@ -419,13 +425,13 @@ impl Exploration<'_> {
 }
 
 /// Lets guessed buffers be as large as a run needs them; false where there is nothing to do.
-fn enlarge(plan: &mut Plan, needs: &[(usize, u64)], grown: &mut Vec<usize>) -> bool {
+fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -> bool {
     let mut any = false;
-    for (index, bytes) in needs {
-        if plan.grow(*index, *bytes) {
+    for need in needs {
+        if plan.grow(need.parameter, &need.buffer, need.bytes) {
             any = true;
-            if !grown.contains(index) {
-                grown.push(*index);
+            if !grown.contains(&need.parameter) {
+                grown.push(need.parameter);
             }
         }
     }
@@ -484,7 +490,7 @@ fn invalid(what: &str) -> Error {
 }
 
 /// The guessed buffer that an access outside was probably meant for, and the size it would need.
-fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<(usize, u64)> {
+fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
     if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
         return None;
     }
@@ -505,7 +511,11 @@ fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<(usize, 
     let index = plan
         .named(&owner.name)
         .filter(|i| plan.values[*i].guessed)?;
-    (bytes * 2 <= GROWN).then_some((index, bytes))
+    (bytes * 2 <= GROWN).then(|| Need {
+        parameter: index,
+        buffer: owner.name.clone(),
+        bytes,
+    })
 }
 
 /// Puts a buffer into a device's memory, with room behind it: what reaches far outside must not land in another one.
@@ -518,7 +528,7 @@ fn place(
         name: &planned.name,
         bytes: planned.bytes,
         initial: planned.initial.as_deref(),
-        gap: GAP,
+        gap: planned.gap,
         of_host: false,
     };
     let full = |error: MemoryError| {

@@ -2,7 +2,8 @@
 
 use super::error::{Error, ErrorKind};
 use super::input::Input;
-use ptx::ast::{Function, Item, Module, Operand, Stmt};
+use super::plan::Sizes;
+use ptx::ast::{Function, FunctionKind, Item, Module, Operand, Stmt};
 use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
@@ -99,7 +100,7 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Er
         (None, Some(launch)) if given.block.is_none() => three(launch.grid),
         _ => {
             from.get_or_insert_with(|| "guessed".to_string());
-            guess_grid(function)
+            guess_grid(module, function)
         }
     };
     let shared = match (given.shared, &launch) {
@@ -199,12 +200,38 @@ fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
     Dim3::linear(fitting.map_or(64.min(most), |w| w as u32))
 }
 
-fn guess_grid(function: Option<&Function>) -> Dim3 {
-    let plane = function.is_some_and(|f| reads(f, "%ctaid", "y"));
+/// Two blocks in each direction in which the kernel, or a function that it may call, tells them apart; one in the others: blocks
+/// that do the same are launched one at a time.
+fn guess_grid(module: &Module, function: Option<&Function>) -> Dim3 {
+    let others = module.items.iter().filter_map(|item| match item {
+        Item::Function(f) if f.kind == FunctionKind::Func => Some(f),
+        _ => None,
+    });
+    let all: Vec<&Function> = function.into_iter().chain(others).collect();
+    let length = |axis: &str| match all.iter().any(|f| reads(f, "%ctaid", axis)) {
+        true => 2,
+        false => 1,
+    };
     Dim3 {
-        x: 2,
-        y: if plane { 2 } else { 1 },
-        z: 1,
+        x: length("x"),
+        y: length("y"),
+        z: length("z"),
+    }
+}
+
+/// How large a launch is, for guesses of what depends on it.
+pub fn sizes(geometry: &Geometry, module: &Module, entry: &str) -> Sizes {
+    let threads = geometry.grid.count() * geometry.block.count();
+    let plane =
+        function(module, entry).is_some_and(|f| reads(f, "%tid", "y") || reads(f, "%ctaid", "y"));
+    let along = |grid: u32, block: u32| u64::from(grid) * u64::from(block);
+    match plane {
+        true => Sizes {
+            threads,
+            count: along(geometry.grid.x, geometry.block.x),
+            rows: Some(along(geometry.grid.y, geometry.block.y)),
+        },
+        false => Sizes::linear(threads),
     }
 }
 
@@ -256,7 +283,7 @@ fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
 
 /// Whether the kernel, or any device function, names dynamic shared memory.
 fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
-    use ptx::ast::{FunctionKind, Linkage, StateSpace};
+    use ptx::ast::{Linkage, StateSpace};
     let mut names = Vec::new();
     let mut functions = vec![kernel];
     for item in &module.items {
@@ -330,13 +357,15 @@ mod tests {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
         let module = ptx::parse(&text).unwrap();
         let f = function(&module, "k");
-        (guess_grid(f), guess_block(&module, f))
+        (guess_grid(&module, f), guess_block(&module, f))
     }
 
     #[test]
     fn guesses_follow_the_kernel() {
         let plain = guess(".visible .entry k()\n{\n\tret;\n}\n");
-        assert_eq!(plain, (Dim3::linear(2), Dim3::linear(64)));
+        assert_eq!(plain, (Dim3::ONE, Dim3::linear(64)));
+        let blocks = guess(".visible .entry k()\n{\n\tmov.u32 %r0, %ctaid.x;\n\tret;\n}\n");
+        assert_eq!(blocks.0, Dim3::linear(2));
         let declared = guess(".visible .entry k()\n.reqntid 96, 2, 1\n{\n\tret;\n}\n");
         assert_eq!(declared.1, Dim3 { x: 96, y: 2, z: 1 });
         let array = guess(".visible .entry k()\n{\n\t.shared .align 4 .b8 s[1024];\n\tret;\n}\n");
@@ -346,7 +375,7 @@ mod tests {
         );
         assert_eq!(
             tile,
-            (Dim3 { x: 2, y: 2, z: 1 }, Dim3 { x: 32, y: 32, z: 1 })
+            (Dim3 { x: 1, y: 2, z: 1 }, Dim3 { x: 32, y: 32, z: 1 })
         );
     }
 }

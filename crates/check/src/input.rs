@@ -7,13 +7,13 @@ use ptx::{self, ParseErrorKind};
 use report::{SourceFile, Sources};
 use session::explore::parallel;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
 use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 
-/// Largest file that is read: larger PTX than compilers write, smaller than memory.
-const FILE_BYTES: u64 = 256 << 20;
+/// Largest file that is read: larger PTX than compilers write; its tree takes some fifty times as much memory.
+const FILE_BYTES: u64 = 32 << 20;
 
 /// One PTX module to run.
 #[derive(Debug)]
@@ -52,11 +52,12 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     };
     let shown = path.display().to_string();
     let bytes = read_bytes(path, &shown)?;
+    // What is shown lies beside the file, or in a folder that was named.
+    let folders = path.parent().into_iter();
+    for folder in folders.chain(options.includes.iter().map(PathBuf::as_path)) {
+        sources.look_in(folder);
+    }
     if !is_cuda(path) {
-        // The source is where the compiler saw it, or lies beside the PTX.
-        if let Some(folder) = path.parent() {
-            sources.look_in(folder);
-        }
         return ptx_input(&shown, text_of(&shown, &bytes)?, options, sources);
     }
     let Ok(text) = String::from_utf8(bytes) else {
@@ -69,13 +70,17 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     sources.add(&shown, &text);
     let nvcc = Nvcc::find().map_err(no_compiler)?;
     // The two builds take as long as all else together: side by side.
+    let limited = CompileOptions {
+        time: request.budgets.time,
+        ..options.clone()
+    };
     let both = [Optimisation::Optimised, Optimisation::Unoptimised];
     let compiled = parallel(both.len(), request.budgets.jobs, &|index| {
         watch.progress(Progress::Compiling {
             file: &shown,
             build: both[index].name(),
         });
-        nvcc.compile(path, both[index], options)
+        nvcc.compile(path, both[index], &limited)
     });
     let mut builds = Vec::new();
     for (optimisation, ptx) in both.into_iter().zip(compiled) {
@@ -304,6 +309,11 @@ pub fn refused(error: CompileError) -> Error {
         CompileError::Refused { ref messages, .. } => {
             Error::new(ErrorKind::Refused, error.to_string()).text(messages.clone())
         }
+        CompileError::TookTooLong { .. } => {
+            Error::new(ErrorKind::Time, error.to_string()).help("give it more time: `--timeout`")
+        }
+        CompileError::BadOption { .. } => Error::new(ErrorKind::Input, error.to_string())
+            .help("an architecture looks like `sm_90`, a C++ standard like `c++17`"),
         CompileError::Start { .. } => Error::new(ErrorKind::NoCompiler, error.to_string())
             .help("`racetrap doctor` shows which compiler is used and why"),
     }

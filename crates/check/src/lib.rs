@@ -16,10 +16,12 @@ pub mod error;
 pub mod explore;
 pub mod geometry;
 pub mod input;
+pub mod limits;
 pub mod parameters;
 pub mod plan;
 mod request;
 mod tail_merge;
+pub mod usage;
 pub mod verdict;
 
 pub use error::{Error, ErrorKind};
@@ -88,6 +90,7 @@ impl Prepared {
         let until = request.budgets.time.map(|time| Instant::now() + time);
         let mut input = input::read(request, sources, watch)?;
         input.builds.truncate(builds);
+        input.builds.iter().try_for_each(limits::check)?;
         let entry = entry::choose(
             &input.builds[0].module,
             request.entry.as_deref(),
@@ -101,10 +104,10 @@ impl Prepared {
             .collect::<Result<_, _>>()?;
         let geometry = geometry::complete(request.launch, &input, &entry)?;
         affordable(&geometry, request.budgets.steps)?;
-        let threads = geometry.grid.count() * geometry.block.count();
+        let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let parameters =
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-        let plan = Plan::new(parameters, &request.arguments, threads, request.seed)?;
+        let plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
         Ok(Prepared {
             schedules: schedules(request, &programs),
             input,

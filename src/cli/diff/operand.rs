@@ -247,6 +247,7 @@ impl Builder<'_> {
             includes: self.includes.to_vec(),
             std: self.std.or(std).map(str::to_owned),
             arch: variant.target.clone(),
+            ..CompileOptions::default()
         };
         let optimisation = variant.optimisation();
         (self.say)(&format!(
