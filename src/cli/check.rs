@@ -40,6 +40,9 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE.{cu,ptx}")]
     file: PathBuf,
 
+    /// How many settings of guessed integers to try: the number of threads, one less, a prime, one more, 1, 0
+    #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
+    inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
 
@@ -80,10 +83,6 @@ pub struct KernelArgs {
         help_heading = "Launch"
     )]
     arguments: Vec<String>,
-
-    /// How many settings of guessed integers to try: the number of threads, one less, a prime, one more, 1, 0
-    #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
-    inputs: u32,
 
     /// How many schedules to try where the result may depend on them
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Schedules")]
@@ -159,7 +158,6 @@ impl KernelArgs {
                 Some(one) => Schedules::Only(one.clone()),
                 None => Schedules::UpTo(self.schedules),
             },
-            inputs: self.inputs,
             seed: self.seed,
             budgets: Budgets {
                 steps: self.max_steps,
@@ -259,6 +257,7 @@ fn failed(args: &CheckArgs, failure: &Failure) -> Report {
 fn checked(args: &CheckArgs) -> Result<(Checked, u8), Failure> {
     let mut request = args.kernel.request(&args.file)?;
     request.perf = args.perf;
+    request.inputs = args.inputs;
     let progress = Progress::spinner(true);
     let checked = check::check(&request, &|what: check::Progress<'_>| {
         progress.say(&what.to_string());
