@@ -9,6 +9,8 @@ use super::alu::AluOp;
 use super::ids::Site;
 use super::observer::{FenceOrder, Order, Scope, Update};
 
+pub use ptx::semantics::{Special, System};
+
 /// Index of a row: a register slot, or with [`Slot::CONST`] set a row of the
 /// constant pool of the same class. For predicates, [`Slot::NEGATED`] inverts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -236,46 +238,6 @@ pub struct Part {
     pub bits: u8,
 }
 
-/// Special registers (PTX ISA, "Special Registers").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NWarpId,
-    SmId,
-    NSmId,
-    GridId,
-    LaneMaskEq,
-    LaneMaskLe,
-    LaneMaskLt,
-    LaneMaskGe,
-    LaneMaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    Pm,
-    ReservedShared,
-    DynamicSharedSize,
-    TotalSharedSize,
-    EnvReg(u8),
-    ClusterId(u8),
-    NClusterId(u8),
-    ClusterCtaId(u8),
-    ClusterNCtaId(u8),
-    ClusterCtaRank,
-    ClusterNCtaRank,
-    IsExplicitCluster,
-    CurrentGraphExec,
-}
-
 /// The space of a memory instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
@@ -335,7 +297,7 @@ pub struct MemoryOp {
     pub signed: bool,
     /// Rows, one an element (two for 16-byte elements: low half here, high half in the next slot).
     pub regs: [Slot; 8],
-    /// RegisterClass of these rows.
+    /// Class of these rows.
     pub class: RegisterClass,
     /// Ordering.
     pub order: Order,
@@ -546,17 +508,4 @@ pub struct SystemCall {
     pub args: Vec<Carried>,
     /// Results in order.
     pub results: Vec<Carried>,
-}
-
-/// Known system calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum System {
-    /// `vprintf(format, arguments)`
-    Vprintf,
-    /// `__assertfail(message, file, line, function, char size)`
-    AssertFail,
-    /// `malloc(bytes)`
-    Malloc,
-    /// `free(pointer)`
-    Free,
 }
