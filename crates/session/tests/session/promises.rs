@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 use ptx::parser::parse;
-use racetrap_session::{Independence, Options, Outcome, Session};
+use session::{Independence, Options, Outcome, Session};
 use simt::{Dim3, Launch, Program, ScheduleSpec, entries};
 
 /// Words of global memory that all threads use; the words of each thread follow.
