@@ -15,8 +15,8 @@
 //! A location that several blocks use is remembered by the instructions that use it, for no firm order leads from one block of
 //! a launch to another; one that a single block uses also by warps, stamps and lanes, as in [`super::strong`].
 //!
-//! Blind spot: it must see every access to what strong accesses touch; values that a weak schedule takes from before all
-//! writes are reported as reads of the last one.
+//! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
+//! not, and that counts already.
 
 use super::block::View;
 use super::clock::Stamp;
@@ -170,6 +170,11 @@ impl Contention {
     /// An acquire pattern, or two fences, ordered something that nothing else did.
     pub fn communicated(&mut self) {
         self.found.communication = true;
+    }
+
+    /// A read returned another value than the last, which nothing orders it after.
+    pub fn read_stale(&mut self, site: Site) {
+        self.found.reads.insert(site);
     }
 
     /// A block has ended, and its shared memory with it.
