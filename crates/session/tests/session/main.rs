@@ -1,8 +1,9 @@
-//! Litmus tests of the memory model: which outcomes a session must find, and which it must never show; and what a session promises of
-//! other schedules.
+//! What runs in a session show: litmus tests of the memory model, with the outcomes that must be found and those that must never be shown;
+//! what a run promises of other schedules; instructions under guards.
 
 extern crate racetrap_session as session;
 
+mod guards;
 mod litmus;
 mod promises;
 mod weak_memory;
