@@ -77,7 +77,6 @@ const ACTIONS: &[(&str, Action)] = &[
     ("run", Action::Run),
     ("branch", Action::Branch),
     ("use", Action::Use),
-    ("stop", Action::Stop),
 ];
 
 /// The word for an action, as tags and reports spell it.

@@ -42,8 +42,6 @@ fn sides(rule: Rule) -> Sides {
         | Rule::MisalignedAccess
         | Rule::UninitializedRead
         | Rule::UseAfterFree
-        | Rule::AssertionFailed
-        | Rule::Trap
         | Rule::BankConflict
         | Rule::UncoalescedAccess
         | Rule::DivergentBranch => Sides::One,

@@ -27,8 +27,6 @@ pub enum Action {
     Run,
     /// Branched.
     Branch,
-    /// Stopped the launch.
-    Stop,
     /// Used a value in another way: as an address, or in a call.
     Use,
 }
@@ -111,17 +109,6 @@ pub enum Detail {
         sectors: u64,
         /// Sectors that the bytes would fill if they lay together.
         ideal: u64,
-    },
-    /// A failed assertion, as it describes itself.
-    Assertion {
-        /// The condition.
-        message: String,
-        /// Source file.
-        file: String,
-        /// Source line.
-        line: u32,
-        /// Function.
-        function: String,
     },
     /// A branch: times executed, times divergent.
     Branches {

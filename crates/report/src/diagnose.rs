@@ -290,7 +290,6 @@ fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -
         Action::Run if plural => "still run here".to_string(),
         Action::Run => "still runs here".to_string(),
         Action::Use => format!("use{s} the value here"),
-        Action::Stop => format!("stop{s} the launch here"),
         Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
     }
 }
@@ -414,11 +413,6 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
         }
         Rule::UninitializedRead => format!("{} is read and nothing has written it", what(true)),
         Rule::UseAfterFree => format!("{access} of memory that was freed"),
-        Rule::AssertionFailed => match &finding.detail {
-            Detail::Assertion { message, .. } => format!("assertion `{message}` failed"),
-            _ => Rule::AssertionFailed.summary().to_string(),
-        },
-        Rule::Trap => "the kernel executed `trap`".to_string(),
         Rule::BankConflict => match finding.detail {
             Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
             _ => Rule::BankConflict.summary().to_string(),
@@ -458,10 +452,6 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
         Detail::Branches { executed, divergent } => notes.push(format!(
             "{divergent} of {executed} executions split their warp"
         )),
-        Detail::Assertion { file, line, function, .. } => notes.push(match function.is_empty() {
-            true => format!("asserted at {file}:{line}"),
-            false => format!("asserted at {file}:{line}, in `{function}`"),
-        }),
         Detail::Text(text) => notes.push(text.clone()),
     }
     if let (Some(place), Some(names)) = (&finding.place, names) {

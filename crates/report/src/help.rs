@@ -144,14 +144,6 @@ pub(super) fn help(
             "what {} waits for must not depend on a thread that waits itself: let all threads take part in the barrier, or move it out of the condition",
             at(0)
         ),
-        Rule::AssertionFailed => format!(
-            "find out which value breaks the condition at {}; if another finding is about it, mend that first",
-            at(0)
-        ),
-        Rule::Trap => format!(
-            "see what leads to {}: the code or a library stops the launch there on purpose",
-            at(0)
-        ),
         Rule::NoProgress => format!(
             "check that the loop at {} changes its condition, and that no thread spins on what a waiting thread would write; `--max-steps` raises the budget",
             at(0)

@@ -313,20 +313,7 @@ impl Session {
     }
 }
 
-/// The thread that stopped a launch.
-fn stops(site: Site, block: BlockId, thread: ThreadId, launch: u32) -> End {
-    End {
-        site,
-        launch,
-        block,
-        thread,
-        threads: 1,
-        action: Action::Stop,
-        order: None,
-    }
-}
-
-/// Deadlocks, endless kernels, failed assertions and traps as findings; other stops are no findings.
+/// Deadlocks and endless kernels as findings; other stops are no findings.
 fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
     let ends = |block: BlockId, parties: &[Party], action: Action| -> Vec<End> {
         let mut ends: Vec<End> = Vec::new();
@@ -362,33 +349,6 @@ fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
             all.extend(ends(*block, waiting, Action::Wait));
             (Rule::NoProgress, all, Detail::Steps(*steps))
         }
-        Stop::Trap {
-            site,
-            block,
-            thread,
-        } => (
-            Rule::Trap,
-            vec![stops(*site, *block, *thread, launch)],
-            Detail::None,
-        ),
-        Stop::Assert {
-            site,
-            block,
-            thread,
-            message,
-            file,
-            line,
-            function,
-        } => (
-            Rule::AssertionFailed,
-            vec![stops(*site, *block, *thread, launch)],
-            Detail::Assertion {
-                message: message.clone(),
-                file: file.clone(),
-                line: *line,
-                function: function.clone(),
-            },
-        ),
         _ => return None,
     };
     Some(Finding {
