@@ -1,0 +1,241 @@
+//! `racetrap dev judge`: what the wrappers of `sanitizer/` call when a tool has ended.
+
+use crate::cli::choice::choice;
+use crate::cli::run::Where;
+use anstyle::Style;
+use catalog::annotation::action_name;
+use catalog::case::ExpectedVerdict;
+use catalog::load::{Catalog, Entry};
+use clap::Args;
+use evidence::sanitizer::judge::{Report, expectation, is_endless, verdict};
+use evidence::sanitizer::recording::{Run, read_if_there};
+use evidence::sanitizer::{Judgement, Recording, Tool, ToolError, judge as decide, log};
+use report::Failure;
+use report::exit;
+use report::{Verdict, terminal};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 the verdict is the one that the case expects (a buggy case that expects none of this
+tool is reported, with a note), 1 it is not, 2 bad input, 3 nothing can be said.";
+
+/// Options of `racetrap dev judge`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub struct JudgeArgs {
+    /// The tool that ran
+    #[arg(long, value_parser = choice::<Tool>(), value_name = "TOOL")]
+    tool: Tool,
+    /// The case that it ran
+    #[arg(long, value_name = "CASE")]
+    case: String,
+    /// The tool's records, as `--xml --save FILE` wrote them
+    #[arg(long, value_name = "FILE")]
+    records: PathBuf,
+    /// The tool's log, as `--log-file FILE` wrote it
+    #[arg(long, value_name = "FILE")]
+    log: PathBuf,
+    /// The receipt that the test wrote
+    #[arg(long, value_name = "FILE")]
+    receipt: PathBuf,
+    /// The tool's exit status, as a shell sees it: 124 for a time-out, 127 for a tool that was not found
+    #[arg(long, value_name = "N")]
+    status: i32,
+    /// The time limit that it ran under
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    time_limit: u64,
+    /// How long it ran
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// What `compute-sanitizer --version` printed
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    tool_version: String,
+    /// Keep all of these files below this folder
+    #[arg(long, value_name = "FOLDER")]
+    recordings: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// Judges a run of a tool.
+///
+/// # Errors
+///
+/// No such case; files that can't be read or kept; nothing can be said.
+pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
+    let catalog = args.place.load()?;
+    let entry = catalog.find(&args.case).ok_or_else(|| {
+        let failure = Failure::usage(format!("there is no case `{}`", args.case));
+        match report::suggest(&args.case, catalog.cases.iter().map(|e| e.id.as_str())) {
+            Some(near) => failure.help(near),
+            None => failure.help("`racetrap list` shows them all"),
+        }
+    })?;
+    let recording = read(args)?;
+    if let Some(folder) = &args.recordings {
+        recording
+            .keep(folder, args.tool, &entry.id)
+            .map_err(|error| {
+                Failure::inconclusive(format!(
+                    "can't keep the recording in `{}`: {error}",
+                    folder.display()
+                ))
+            })?;
+    }
+    let decided = decide(args.tool, entry, &recording);
+    answer(&catalog, entry, args.tool, decided, color)
+}
+
+fn read(args: &JudgeArgs) -> Result<Recording, Failure> {
+    let file = |path: &Path| {
+        read_if_there(path).map_err(|error| {
+            let trouble = ToolError::Unreadable {
+                path: path.display().to_string(),
+                error,
+            };
+            inconclusive(&args.case, args.tool, &trouble)
+        })
+    };
+    Ok(Recording {
+        records: file(&args.records)?,
+        log: file(&args.log)?,
+        receipt: file(&args.receipt)?,
+        run: Run {
+            status: args.status,
+            time_limit: args.time_limit,
+            seconds: args.seconds,
+            version: log::version(&args.tool_version),
+        },
+    })
+}
+
+fn inconclusive(case: &str, tool: Tool, trouble: &ToolError) -> Failure {
+    Failure::inconclusive(format!("inconclusive {case} under {tool}: {trouble}"))
+        .help(trouble.help())
+}
+
+/// What is printed, and the exit code.
+fn answer(
+    catalog: &Catalog,
+    entry: &Entry,
+    tool: Tool,
+    decided: Result<Judgement, ToolError>,
+    color: bool,
+) -> Result<(String, u8), Failure> {
+    let expected = expectation(tool, &entry.case);
+    let judgement = match decided {
+        Ok(judgement) => judgement,
+        Err(trouble) => {
+            let unsupported = expected.is_some_and(|e| e.verdict == ExpectedVerdict::Unsupported);
+            return match trouble {
+                _ if unsupported && is_endless(&trouble, entry) => Ok((
+                    format!(
+                        "unsupported {} under {tool}: {trouble}, as expected\n",
+                        entry.id
+                    ),
+                    exit::OK,
+                )),
+                _ => Err(inconclusive(&entry.id, tool, &trouble)),
+            };
+        }
+    };
+    let ok = judgement.is_expected(tool, &entry.case);
+    let mut out = headline(entry, tool, &judgement, ok, color);
+    let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
+    for report in &judgement.reports {
+        let _ = writeln!(out, "  {}", line(report, &entry.kernel_file(), source));
+    }
+    if judgement.verdict == Verdict::Caught {
+        for missing in &judgement.missing {
+            let _ = writeln!(out, "  not reported: {missing}");
+        }
+    }
+    if judgement.left_out > 0 {
+        let _ = writeln!(
+            out,
+            "  {} more reports were left out by the tool",
+            judgement.left_out
+        );
+    }
+    match (ok, expected) {
+        (None, _) => out.push_str(&format!(
+            "note: the case expects nothing of {tool} yet; `expect: {{{tool}: {}}}` would record this\n",
+            judgement.verdict.name()
+        )),
+        (Some(false), Some(expected)) if judgement.verdict == verdict(expected.verdict) => {
+            out.push_str("error: reports at lines that are not annotated\n");
+        }
+        (Some(false), Some(expected)) => out.push_str(&format!(
+            "error: {} was expected{}\n",
+            verdict(expected.verdict).name(),
+            expected.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
+        )),
+        (Some(false), None) => out.push_str("error: clean was expected, as of every correct case\n"),
+        (Some(true), _) => {}
+    }
+    let code = if ok == Some(false) {
+        exit::FINDINGS
+    } else {
+        exit::OK
+    };
+    Ok((out, code))
+}
+
+/// `caught scan/warp/plain under racecheck: 4 runs on NVIDIA H200`
+fn headline(
+    entry: &Entry,
+    tool: Tool,
+    judgement: &Judgement,
+    ok: Option<bool>,
+    color: bool,
+) -> String {
+    let style = match color {
+        true => terminal::verdict_style(judgement.verdict, ok != Some(false)),
+        false => Style::new(),
+    };
+    let receipt = &judgement.receipt;
+    let runs = match receipt.runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    let device = receipt
+        .device
+        .as_ref()
+        .map(|device| format!(" on {}", device.name))
+        .unwrap_or_default();
+    format!(
+        "{style}{}{style:#} {} under {tool}: {runs}{device}\n",
+        judgement.verdict.name(),
+        entry.id
+    )
+}
+
+/// `warning: race, 31 hazards: write at kernels/scan/warp.cu:21 …; read at line 19 …: data-race#1`
+fn line(report: &Report, file: &str, source: &str) -> String {
+    let mut out = format!("{}: {}", report.severity, report.kind);
+    if report.count > 1 {
+        let _ = write!(out, ", {} times", terminal::thousands(report.count));
+    }
+    for (at, (action, line)) in report.places.iter().enumerate() {
+        let action = action.map_or("", action_name);
+        let joint = if at == 0 { ":" } else { " and" };
+        let place = match line {
+            Some(line) => {
+                let text = source.lines().nth(*line as usize - 1).unwrap_or_default();
+                let text = text.split("//~").next().unwrap_or_default().trim();
+                format!("at {file}:{line} `{text}`")
+            }
+            None => format!("outside of {file}"),
+        };
+        let _ = write!(
+            out,
+            "{joint} {action}{}{place}",
+            if action.is_empty() { "" } else { " " }
+        );
+    }
+    match report.hits.is_empty() {
+        true => out + "; not annotated",
+        false => out + "; " + &report.hits.join(", "),
+    }
+}
