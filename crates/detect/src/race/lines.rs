@@ -94,7 +94,7 @@ impl Span {
 
     /// Where to look for it first among the many.
     fn place(&self) -> usize {
-        let mixed = self.site.wrapping_mul(0x9e37_79b1)
+        let mixed = u32::from(self.from).wrapping_mul(0x9e37_79b1)
             ^ self.warp.wrapping_mul(0x85eb_ca6b)
             ^ u32::from(self.map).wrapping_mul(0xc2b2_ae35);
         (mixed >> (32 - MANY.trailing_zeros())) as usize
@@ -236,8 +236,9 @@ impl Line {
     }
 
     fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
-        let (mut room, mut first, mut pair) = (None, None, false);
-        for (at, read) in self.reads.iter_mut().enumerate() {
+        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
+        for at in 0..FEW {
+            let read = &mut self.reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
                 room = room.or(Some(at));
@@ -245,13 +246,16 @@ impl Line {
                 read.extend(new);
                 return Ok(());
             } else if read.warp == v.me
-                && read.stamp != v.now
                 && (read.stamp < v.warp_floor || read.map == new.map)
                 && new.contains(read)
+                && (read.stamp != v.now || read.site == new.site || same.is_some())
             {
-                // The same lanes again, later in program order.
-                *read = *new;
+                // The same lanes again, later in program order. Of two instructions both are remembered, as long as nothing
+                // lies between that others could know of.
+                self.reads[same.unwrap_or(at)] = *new;
                 return Ok(());
+            } else if read.warp == v.me && read.map == new.map && new.contains(read) {
+                same = Some(at);
             } else if read.contains(new) && !read.is_settled(v) {
                 pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
                 first = first.or(Some(read.warp));

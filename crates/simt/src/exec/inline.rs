@@ -10,7 +10,7 @@ use crate::alu::{self, AluOp, Mask, Row32, Row64};
 use crate::ids::LANES;
 use crate::op::{Op, Slot};
 use crate::state::{Warp, predicate, row};
-use ptx::semantics::spelled;
+use ptx::semantics::{Modifier, Opcode};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -31,6 +31,12 @@ fn address(f: &AluOp) -> Option<usize> {
         AluOp::WWP_W(f) => f as usize,
         _ => return None,
     })
+}
+
+/// The row function that the table of arithmetic names for a spelling.
+fn function_of(opcode: &Opcode, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+    let modifiers: Vec<Modifier> = modifiers.iter().map(|m| Modifier::of(m)).collect();
+    alu::lookup(opcode, &modifiers, operands)
 }
 
 /// Registers and constants of a warp-instruction, and where its result goes.
@@ -162,7 +168,7 @@ fn f(bits: u32) -> f32 {
 
 /// Name; opcode, modifiers and operands as written; classes of sources and destination; lane function.
 macro_rules! inline_operations {
-    ($($name:ident: $opcode:literal $modifiers:expr, $operands:literal, $shape:ident $f:expr;)*) => {
+    ($($name:ident: $opcode:ident $modifiers:expr, $operands:literal, $shape:ident $f:expr;)*) => {
         /// An operation that the loop performs by itself.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[allow(missing_docs)]
@@ -175,9 +181,9 @@ macro_rules! inline_operations {
             FmaF32,
         }
 
-        const SPELLINGS: &[(Inline, &str, &[&str], usize)] = &[
-            $((Inline::$name, $opcode, &$modifiers, $operands),)*
-            (Inline::FmaF32, "fma", &["rn", "f32"], 4),
+        const SPELLINGS: &[(Inline, Opcode, &[&str], usize)] = &[
+            $((Inline::$name, Opcode::$opcode, &$modifiers, $operands),)*
+            (Inline::FmaF32, Opcode::Fma, &["rn", "f32"], 4),
         ];
 
         #[inline(always)]
@@ -192,55 +198,49 @@ macro_rules! inline_operations {
 }
 
 inline_operations! {
-    Mov32: "mov" ["b32"], 2, w_w |a| a;
-    Mov64: "mov" ["b64"], 2, d_d |a| a;
-    Add32: "add" ["u32"], 3, ww_w u32::wrapping_add;
-    Sub32: "sub" ["u32"], 3, ww_w u32::wrapping_sub;
-    Mul32: "mul" ["lo", "u32"], 3, ww_w u32::wrapping_mul;
-    Mad32: "mad" ["lo", "u32"], 4, www_w |a, b, c| a.wrapping_mul(b).wrapping_add(c);
-    And32: "and" ["b32"], 3, ww_w |a, b| a & b;
-    Or32: "or" ["b32"], 3, ww_w |a, b| a | b;
-    Xor32: "xor" ["b32"], 3, ww_w |a, b| a ^ b;
-    Shl32: "shl" ["b32"], 3, ww_w |a, b| if b < 32 { a << (b & 31) } else { 0 };
-    ShrU32: "shr" ["u32"], 3, ww_w |a, b| if b < 32 { a >> (b & 31) } else { 0 };
-    ShrS32: "shr" ["s32"], 3, ww_w |a, b| (a as i32 >> b.min(31)) as u32;
-    MinU32: "min" ["u32"], 3, ww_w |a, b| a.min(b);
-    MaxU32: "max" ["u32"], 3, ww_w |a, b| a.max(b);
-    MinS32: "min" ["s32"], 3, ww_w |a, b| (a as i32).min(b as i32) as u32;
-    MaxS32: "max" ["s32"], 3, ww_w |a, b| (a as i32).max(b as i32) as u32;
-    Add64: "add" ["u64"], 3, dd_d u64::wrapping_add;
-    Sub64: "sub" ["u64"], 3, dd_d u64::wrapping_sub;
-    Shl64: "shl" ["b64"], 3, dw_d |a, b| if b < 64 { a << (b & 63) } else { 0 };
-    MulWideU: "mul" ["wide", "u32"], 3, ww_d |a, b| a as u64 * b as u64;
-    MulWideS: "mul" ["wide", "s32"], 3, ww_d |a, b| (a as i32 as i64 * b as i32 as i64) as u64;
-    MadWideU: "mad" ["wide", "u32"], 4, wwd_d |a, b, c| (a as u64 * b as u64).wrapping_add(c);
-    MadWideS: "mad" ["wide", "s32"], 4, wwd_d |a, b, c| {
+    Mov32: Mov ["b32"], 2, w_w |a| a;
+    Mov64: Mov ["b64"], 2, d_d |a| a;
+    Add32: Add ["u32"], 3, ww_w u32::wrapping_add;
+    Sub32: Sub ["u32"], 3, ww_w u32::wrapping_sub;
+    Mul32: Mul ["lo", "u32"], 3, ww_w u32::wrapping_mul;
+    Mad32: Mad ["lo", "u32"], 4, www_w |a, b, c| a.wrapping_mul(b).wrapping_add(c);
+    And32: And ["b32"], 3, ww_w |a, b| a & b;
+    Or32: Or ["b32"], 3, ww_w |a, b| a | b;
+    Xor32: Xor ["b32"], 3, ww_w |a, b| a ^ b;
+    Shl32: Shl ["b32"], 3, ww_w |a, b| if b < 32 { a << (b & 31) } else { 0 };
+    ShrU32: Shr ["u32"], 3, ww_w |a, b| if b < 32 { a >> (b & 31) } else { 0 };
+    ShrS32: Shr ["s32"], 3, ww_w |a, b| (a as i32 >> b.min(31)) as u32;
+    MinU32: Min ["u32"], 3, ww_w |a, b| a.min(b);
+    MaxU32: Max ["u32"], 3, ww_w |a, b| a.max(b);
+    MinS32: Min ["s32"], 3, ww_w |a, b| (a as i32).min(b as i32) as u32;
+    MaxS32: Max ["s32"], 3, ww_w |a, b| (a as i32).max(b as i32) as u32;
+    Add64: Add ["u64"], 3, dd_d u64::wrapping_add;
+    Sub64: Sub ["u64"], 3, dd_d u64::wrapping_sub;
+    Shl64: Shl ["b64"], 3, dw_d |a, b| if b < 64 { a << (b & 63) } else { 0 };
+    MulWideU: Mul ["wide", "u32"], 3, ww_d |a, b| a as u64 * b as u64;
+    MulWideS: Mul ["wide", "s32"], 3, ww_d |a, b| (a as i32 as i64 * b as i32 as i64) as u64;
+    MadWideU: Mad ["wide", "u32"], 4, wwd_d |a, b, c| (a as u64 * b as u64).wrapping_add(c);
+    MadWideS: Mad ["wide", "s32"], 4, wwd_d |a, b, c| {
         (a as i32 as i64 * b as i32 as i64).wrapping_add(c as i64) as u64
     };
-    ExtendU: "cvt" ["u64", "u32"], 2, w_d |a| a as u64;
-    ExtendS: "cvt" ["s64", "s32"], 2, w_d |a| a as i32 as i64 as u64;
-    AddF32: "add" ["rn", "f32"], 3, ww_w |a, b| single(f(a) + f(b));
-    SubF32: "sub" ["rn", "f32"], 3, ww_w |a, b| single(f(a) - f(b));
-    MulF32: "mul" ["rn", "f32"], 3, ww_w |a, b| single(f(a) * f(b));
-    Select32: "selp" ["b32"], 4, wwp_w |a, b, p| if p { a } else { b };
-    Equal: "setp" ["eq", "u32"], 3, ww_p |a, b| a == b;
-    NotEqual: "setp" ["ne", "u32"], 3, ww_p |a, b| a != b;
-    LessU: "setp" ["lt", "u32"], 3, ww_p |a, b| a < b;
-    LessEqualU: "setp" ["le", "u32"], 3, ww_p |a, b| a <= b;
-    GreaterU: "setp" ["gt", "u32"], 3, ww_p |a, b| a > b;
-    GreaterEqualU: "setp" ["ge", "u32"], 3, ww_p |a, b| a >= b;
-    EqualS: "setp" ["eq", "s32"], 3, ww_p |a, b| a == b;
-    NotEqualS: "setp" ["ne", "s32"], 3, ww_p |a, b| a != b;
-    LessS: "setp" ["lt", "s32"], 3, ww_p |a, b| (a as i32) < b as i32;
-    LessEqualS: "setp" ["le", "s32"], 3, ww_p |a, b| a as i32 <= b as i32;
-    GreaterS: "setp" ["gt", "s32"], 3, ww_p |a, b| a as i32 > b as i32;
-    GreaterEqualS: "setp" ["ge", "s32"], 3, ww_p |a, b| a as i32 >= b as i32;
-}
-
-/// The function of the table of arithmetic for a spelling.
-fn function(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
-    let (opcode, modifiers) = spelled(&[&[opcode], modifiers].concat().join("."));
-    alu::lookup(&opcode, &modifiers, operands)
+    ExtendU: Cvt ["u64", "u32"], 2, w_d |a| a as u64;
+    ExtendS: Cvt ["s64", "s32"], 2, w_d |a| a as i32 as i64 as u64;
+    AddF32: Add ["rn", "f32"], 3, ww_w |a, b| single(f(a) + f(b));
+    SubF32: Sub ["rn", "f32"], 3, ww_w |a, b| single(f(a) - f(b));
+    MulF32: Mul ["rn", "f32"], 3, ww_w |a, b| single(f(a) * f(b));
+    Select32: Selp ["b32"], 4, wwp_w |a, b, p| if p { a } else { b };
+    Equal: Setp ["eq", "u32"], 3, ww_p |a, b| a == b;
+    NotEqual: Setp ["ne", "u32"], 3, ww_p |a, b| a != b;
+    LessU: Setp ["lt", "u32"], 3, ww_p |a, b| a < b;
+    LessEqualU: Setp ["le", "u32"], 3, ww_p |a, b| a <= b;
+    GreaterU: Setp ["gt", "u32"], 3, ww_p |a, b| a > b;
+    GreaterEqualU: Setp ["ge", "u32"], 3, ww_p |a, b| a >= b;
+    EqualS: Setp ["eq", "s32"], 3, ww_p |a, b| a == b;
+    NotEqualS: Setp ["ne", "s32"], 3, ww_p |a, b| a != b;
+    LessS: Setp ["lt", "s32"], 3, ww_p |a, b| (a as i32) < b as i32;
+    LessEqualS: Setp ["le", "s32"], 3, ww_p |a, b| a as i32 <= b as i32;
+    GreaterS: Setp ["gt", "s32"], 3, ww_p |a, b| a as i32 > b as i32;
+    GreaterEqualS: Setp ["ge", "s32"], 3, ww_p |a, b| a as i32 >= b as i32;
 }
 
 impl Inline {
@@ -248,11 +248,12 @@ impl Inline {
     pub(crate) fn of(op: &Op) -> Inline {
         static KNOWN: OnceLock<HashMap<usize, Inline>> = OnceLock::new();
         let known = KNOWN.get_or_init(|| {
-            let known = |(which, opcode, modifiers, operands): &(Inline, &str, &[&str], usize)| {
-                let f = function(opcode, modifiers, *operands)?;
-                Some((address(&f)?, *which))
-            };
-            SPELLINGS.iter().filter_map(known).collect()
+            let function =
+                |(which, opcode, modifiers, operands): &(Inline, Opcode, &[&str], usize)| {
+                    let f = function_of(opcode, modifiers, *operands)?;
+                    Some((address(&f)?, *which))
+                };
+            SPELLINGS.iter().filter_map(function).collect()
         });
         let f = match op {
             Op::Alu { f, d, .. } if *d != Slot::NONE => f,
@@ -339,7 +340,7 @@ mod tests {
         let mut program = Program::lower(&module, text, "k").unwrap();
         (program.rows_w, program.rows_d, program.preds) = (4, 4, 4);
         for (which, opcode, modifiers, operands) in SPELLINGS {
-            let f = function(opcode, modifiers, *operands).unwrap();
+            let f = function_of(opcode, modifiers, *operands).unwrap();
             let op = |d, s: [Slot; 5]| match f {
                 AluOp::WW_P(_) => Op::Setp {
                     f,
@@ -356,9 +357,9 @@ mod tests {
             let f_of = |which| SPELLINGS.iter().find(|s| s.0 == which).unwrap();
             let (_, o, m, n) = f_of(same);
             assert_eq!(
-                address(&function(o, m, *n).unwrap()),
+                address(&function_of(o, m, *n).unwrap()),
                 address(&f),
-                "{opcode} {modifiers:?} is recognised"
+                "{opcode:?} {modifiers:?} is recognised"
             );
             for _ in 0..200 {
                 let mut warp = Warp::new(WarpId(0), Mask::MAX, &program, false);
@@ -384,7 +385,7 @@ mod tests {
                     AluOp::WWD_D(f) => f(&w[0], &w[1], &d[2], &mut t64),
                     AluOp::WW_P(f) => mask = f(&w[0], &w[1]),
                     AluOp::WWP_W(f) => f(&w[0], &w[1], p[2], &mut t32),
-                    _ => panic!("{opcode} has another shape"),
+                    _ => panic!("{opcode:?} has another shape"),
                 }
                 perform::<true>(*which, &mut warp, (&[], &[]), &op, active, 0);
                 let mut want = (w[3], d[3], p[3]);
@@ -394,7 +395,7 @@ mod tests {
                 assert_eq!(
                     (warp.w[3], warp.d[3], warp.p[3]),
                     want,
-                    "{opcode} {modifiers:?}"
+                    "{opcode:?} {modifiers:?}"
                 );
             }
         }

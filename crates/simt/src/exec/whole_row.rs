@@ -24,91 +24,95 @@ enum Half {
     Mixed,
 }
 
-macro_rules! halves {
+macro_rules! half {
     ($name:ident, $word:ty) => {
-        /// How the words of each half lie, by the addresses' base row.
+        /// How the words of the half from a lane on lie, by the addresses' base row.
         #[inline(always)]
-        fn $name(row: &[$word; LANES]) -> [Half; 2] {
-            let half = |from: usize| {
-                let first = row[from];
-                let (mut adjacent, mut same) = (0, 0);
-                for i in 0..HALF {
-                    let at = row[from + i];
-                    adjacent |= at ^ first.wrapping_add(4 * i as $word);
-                    same |= at ^ first;
-                }
-                if adjacent == 0 {
-                    Half::Adjacent
-                } else if same == 0 {
-                    Half::Same
-                } else {
-                    Half::Mixed
-                }
-            };
-            [half(0), half(HALF)]
+        fn $name(row: &[$word; LANES], from: usize) -> Half {
+            let first = row[from];
+            let (mut adjacent, mut same) = (0, 0);
+            for i in 0..HALF {
+                let at = row[from + i];
+                adjacent |= at ^ first.wrapping_add(4 * i as $word);
+                same |= at ^ first;
+            }
+            if adjacent == 0 {
+                Half::Adjacent
+            } else if same == 0 {
+                Half::Same
+            } else {
+                Half::Mixed
+            }
         }
     };
 }
 
-halves!(halves_of_words, u32);
-halves!(halves_of_doubles, u64);
+half!(half_of_words, u32);
+half!(half_of_doubles, u64);
 
 /// What [`Neighbours::of`] makes of the addresses of a full warp whose halves lie so.
 #[inline(always)]
-fn neighbours(halves: [Half; 2], address: &Row64) -> Neighbours {
-    if halves.contains(&Half::Mixed) {
+fn neighbours([low, high]: [Half; 2], address: &Row64) -> Neighbours {
+    if low == Half::Mixed || high == Half::Mixed {
         return Neighbours::of(Mask::MAX, address, 4);
     }
-    let mut all = Neighbours::default();
-    let lanes: [Mask; 2] = [0x0000_fffe, 0xfffe_0000];
-    for (half, lanes) in halves.into_iter().zip(lanes) {
-        match half {
-            Half::Adjacent => all.next |= lanes,
-            _ => all.same |= lanes,
+    let step = address[HALF].wrapping_sub(address[HALF - 1]);
+    let lanes = |of: Half, between: u64| -> Mask {
+        let low = if low == of { 0x0000_fffe } else { 0 };
+        let high = if high == of { 0xfffe_0000 } else { 0 };
+        low | high | Mask::from(step == between) << HALF
+    };
+    Neighbours {
+        next: lanes(Half::Adjacent, 4),
+        same: lanes(Half::Same, 0),
+    }
+}
+
+/// Loads the words of half a warp: the bytes that are valid in all of them.
+#[inline(always)]
+fn load_half<S: Words>(memory: &S, half: Half, from: usize, address: &Row64, to: &mut Row32) -> u8 {
+    let word = (address[from] >> 2) as usize;
+    let mut part = [0; HALF];
+    let mut valid = 0xf;
+    match half {
+        Half::Adjacent => valid = memory.load_run(word, &mut part),
+        Half::Same => {
+            part = [memory.get(word, from); HALF];
+            valid = memory.valid(word, from);
+        }
+        Half::Mixed => {
+            for i in 0..HALF {
+                let word = (address[from + i] >> 2) as usize;
+                part[i] = memory.get(word, from + i);
+                valid &= memory.valid(word, from + i);
+            }
         }
     }
-    match address[HALF].wrapping_sub(address[HALF - 1]) {
-        4 => all.next |= 1 << HALF,
-        0 => all.same |= 1 << HALF,
-        _ => {}
-    }
-    all
+    to[from..from + HALF].copy_from_slice(&part);
+    valid
 }
 
 /// Loads the words of a full warp. Whether all bytes had been written.
 #[inline(always)]
 fn load<S: Words>(
     memory: &S,
-    halves: [Half; 2],
+    [low, high]: [Half; 2],
     follows: bool,
     address: &Row64,
     to: &mut Row32,
 ) -> bool {
-    let word = |lane: usize| (address[lane] >> 2) as usize;
-    if follows {
-        return memory.load_run(word(0), to) == 0xf;
-    }
-    let mut valid = 0xf;
-    let (low, high) = to.split_at_mut(HALF);
-    for (half, (from, to)) in halves.into_iter().zip([(0, low), (HALF, high)]) {
-        let Ok(to) = <&mut [u32; HALF]>::try_from(to) else {
-            continue;
-        };
-        match half {
-            Half::Adjacent => valid &= memory.load_run(word(from), to),
-            Half::Same => {
-                *to = [memory.get(word(from), from); HALF];
-                valid &= memory.valid(word(from), from);
-            }
-            Half::Mixed => {
-                for i in 0..HALF {
-                    to[i] = memory.get(word(from + i), from + i);
-                    valid &= memory.valid(word(from + i), from + i);
-                }
-            }
-        }
-    }
+    let valid = if follows {
+        memory.load_run((address[0] >> 2) as usize, to)
+    } else {
+        load_half(memory, low, 0, address, to) & load_half(memory, high, HALF, address, to)
+    };
     valid == 0xf
+}
+
+/// Whether a word can't be accessed.
+#[inline(always)]
+fn wrong(at: u64, start: u64, last: u64) -> bool {
+    (at < start) | (at > last) | (at & 3 != 0)
 }
 
 /// Stores the words of a full warp, lowest lane first.
@@ -151,7 +155,7 @@ impl<O: Observer> Core<'_, O> {
                 for l in 0..LANES {
                     self.address[l] = u64::from(base[l].wrapping_add(offset));
                 }
-                halves_of_words(base)
+                [half_of_words(base, 0), half_of_words(base, HALF)]
             }
             Base::D(slot) => {
                 let base = row(&warp.d, self.const_d, slot);
@@ -160,7 +164,7 @@ impl<O: Observer> Core<'_, O> {
                 for l in 0..LANES {
                     self.address[l] = base[l].wrapping_add(offset);
                 }
-                halves_of_doubles(base)
+                [half_of_doubles(base, 0), half_of_doubles(base, HALF)]
             }
             _ => return false,
         };
@@ -175,13 +179,19 @@ impl<O: Observer> Core<'_, O> {
         }
         let last = end - 4;
         let address = &self.address;
-        let wrong = |a: u64| a < start || a > last || a & 3 != 0;
-        let bad = if halves.contains(&Half::Mixed) {
-            address.iter().fold(false, |bad, a| bad | wrong(*a))
+        let bad = if halves[0] == Half::Mixed || halves[1] == Half::Mixed {
+            let mut bad = false;
+            for l in 0..LANES {
+                bad |= wrong(address[l], start, last);
+            }
+            bad
         } else {
             // A half that wraps around the end of the addresses is not adjacent after all.
-            let [a, b, c, d] = [0, HALF - 1, HALF, LANES - 1].map(|l| address[l]);
-            wrong(a) | wrong(b) | wrong(c) | wrong(d) | (a > b) | (c > d)
+            let (a, b) = (address[0], address[HALF - 1]);
+            let (c, d) = (address[HALF], address[LANES - 1]);
+            let any = wrong(a, start, last) | wrong(b, start, last);
+            let any = any | wrong(c, start, last) | wrong(d, start, last);
+            any | (a > b) | (c > d)
         };
         if bad {
             return false;
