@@ -6,6 +6,9 @@
 # Needs a stable Rust toolchain, and python3 for the CUDA compiler; no GPU, no CUDA, no root. What
 # is missing is installed into .toolchain of this project: cargo-nextest from crates.io, the
 # CUDA compiler from PyPI. Every step runs, whatever the others do; one that fails fails the script.
+#
+# A test that needs a program which is missing fails. RACETRAP_REQUIRE_TOOLS=0 lets it be skipped; the summary counts
+# the skipped tests.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,6 +16,10 @@ nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
+export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
+export RACETRAP_SKIPPED=$PWD/target/skipped-tests.txt
+mkdir -p target
+: >"$RACETRAP_SKIPPED"
 
 failed=()
 began=$SECONDS
@@ -52,8 +59,13 @@ step 'doctests' cargo test --locked --doc --quiet
 step 'tests' cargo nextest run --locked "$@"
 
 echo
+skipped=$(wc -l <"$RACETRAP_SKIPPED")
+if ((skipped)); then
+    cat "$RACETRAP_SKIPPED"
+    echo
+fi
 if ((${#failed[@]})); then
-    printf 'ci/test.sh: FAILED after %d s: %s\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")"
+    printf 'ci/test.sh: FAILED after %d s: %s; %d tests skipped\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")" "$skipped"
     exit 1
 fi
-printf 'ci/test.sh: all passed in %d s\n' $((SECONDS - began))
+printf 'ci/test.sh: all passed in %d s, %d tests skipped\n' $((SECONDS - began)) "$skipped"

@@ -189,7 +189,7 @@ fn no_compiler() {
         .unwrap();
     let shown = String::from_utf8_lossy(&output.stderr).into_owned();
     if Path::new("/usr/local/cuda/bin/nvcc").exists() || Path::new("/opt/cuda/bin/nvcc").exists() {
-        println!("not checked: this machine has a CUDA toolkit in its usual place");
+        testing::skip("this machine has a CUDA toolkit in its usual place");
         return;
     }
     assert_eq!(output.status.code(), Some(2), "{shown}");

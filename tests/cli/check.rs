@@ -124,8 +124,7 @@ fn findings_can_be_seen_again() {
 /// The source is compiled twice; what both builds show is one finding.
 #[test]
 fn cuda_source() {
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let path = fs::canonicalize(folder().join("kernels.cu")).unwrap();
@@ -153,8 +152,7 @@ fn cuda_source() {
 /// Threads that leave early may share the kernel's end with the others once it is optimised: that is no error.
 #[test]
 fn an_end_that_the_optimiser_merged() {
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

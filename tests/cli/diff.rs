@@ -178,6 +178,7 @@ fn the_table_across_compilers_is_that_of_its_data() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
     let read = |name: &str| fs::read_to_string(docs.join(name)).unwrap();
     let across: catalog::across::Across = serde_json::from_str(&read("across.json")).unwrap();
+    assert!(read("across.json") == across.json().unwrap());
     assert!(across.compilers.len() >= 5 && across.compilers.iter().all(|c| !c.version.is_empty()));
     let command = "cargo run -- diff --across --write docs";
     assert_eq!(

@@ -14,3 +14,4 @@ mod mutate;
 mod own_catalog;
 mod planted_bugs;
 mod sanitizer;
+mod which_tools;

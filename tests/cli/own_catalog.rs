@@ -3,7 +3,6 @@
 use crate::common::racetrap;
 use std::fs;
 use std::path::Path;
-use toolchain::Nvcc;
 
 const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
 
@@ -107,8 +106,7 @@ expect:
 
 #[test]
 fn what_contributing_shows_works_in_any_folder() {
-    if Nvcc::find().is_err() {
-        eprintln!("not checked: there is no CUDA compiler");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = begun();

@@ -1,5 +1,7 @@
 //! What cases say of their PTX, over compiler releases and targets: which claims hold where.
 
+mod outcome;
+
 use super::compiled::{NoPtx, PtxCheck, checks_with, other};
 use super::load::{Catalog, Entry};
 use super::pinned::{Pin, compiler_version, source_files, stable_hash, with_relative_files};
@@ -51,12 +53,13 @@ pub struct Claim {
     /// What is expected.
     pub expected: String,
     /// What was found, by release and target.
+    #[serde(with = "outcome")]
+    #[schemars(with = "Vec<outcome::Outcome>")]
     pub found: Vec<Found>,
 }
 
 /// What one compiler made for one target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The CUDA release.
     pub release: String,
@@ -65,10 +68,8 @@ pub struct Found {
     /// Whether the claim holds; nothing where it could not be told.
     pub holds: Option<bool>,
     /// What was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<usize>,
     /// Why it could not be told, or what is missing of an order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
@@ -151,7 +152,7 @@ impl Comparison<'_> {
                 version: versions.get(release).cloned().unwrap_or_default(),
             });
         Across {
-            version: 1,
+            version: 2,
             compilers: used.collect(),
             targets: self.targets.to_vec(),
             claims: order.iter().filter_map(|key| claims.remove(key)).collect(),
@@ -360,6 +361,24 @@ impl Across {
             .all(|f| f.holds != Some(false))
     }
 
+    /// As JSON, with one compiler and one claim a line.
+    ///
+    /// # Errors
+    /// None that is known: all of it can be written as JSON.
+    pub fn json(&self) -> serde_json::Result<String> {
+        fn lines<T: Serialize>(all: &[T]) -> serde_json::Result<String> {
+            let lines: serde_json::Result<Vec<_>> = all.iter().map(serde_json::to_string).collect();
+            Ok(lines?.join(",\n    "))
+        }
+        Ok(format!(
+            "{{\n  \"version\": {},\n  \"compilers\": [\n    {}\n  ],\n  \"targets\": {},\n  \"claims\": [\n    {}\n  ]\n}}\n",
+            self.version,
+            lines(&self.compilers)?,
+            serde_json::to_string(&self.targets)?,
+            lines(&self.claims)?,
+        ))
+    }
+
     /// A table for a document: a row for each claim, a column for each release.
     pub fn markdown(&self, command: &str) -> String {
         let mut out = String::from("# What cases say of their PTX, across compilers\n\n");
@@ -528,7 +547,7 @@ mod tests {
                 .then(|| "does not compile: no such header".to_owned()),
         };
         Across {
-            version: 1,
+            version: 2,
             compilers: vec![
                 CompilerUsed {
                     release: "12.0".into(),
@@ -573,5 +592,14 @@ mod tests {
         assert!(!across.holds());
         insta::assert_snapshot!(across.markdown("racetrap diff --across"));
         insta::assert_snapshot!(across.terminal(false));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let across = sample();
+        let json = across.json().unwrap();
+        assert_eq!(serde_json::from_str::<Across>(&json).unwrap(), across);
+        let claim = r#"    {"case":"scan/warp/plain-pointer","claim":"counts st.shared","expected":"2","found":[{"holds":true,"counted":2,"releases":{"sm_75":["12.0","13.0"],"sm_90":["13.0"]}},{"holds":false,"counted":3,"releases":{"sm_90":["12.0"]}}]},"#;
+        assert!(json.lines().any(|line| line == claim), "{json}");
     }
 }

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-static KERNELS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../kernels");
-static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../cases");
+static KERNELS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels");
+static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 
 /// Text files by their path from the catalogue's root, with `/` between folders:
 /// `kernels/scan/warp.cu`, `cases/scan/warp/volatile.yaml`.

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../sanitizer/times");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/times");
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::path::Path;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../sanitizer/evidence");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/evidence");
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;

@@ -15,6 +15,10 @@
 use super::plain;
 pub use catalog::equivalent::Kind;
 use ptx::ast::{Instruction, Operand, Stmt};
+use ptx::semantics::{
+    Effect, FenceKind, MemoryEffect, Modifier, Opcode, Order, Participation, Scope, Space,
+    Synchronisation, TypedInstruction,
+};
 use std::fmt;
 
 /// What a mutation does to an instruction, apart from where that stands.
@@ -100,165 +104,226 @@ pub struct Mutation {
 
 /// The mutations of an instruction; of most there is none.
 pub fn mutations(i: &Instruction) -> Vec<Mutation> {
-    let mut out = Vec::new();
-    let change = |kind, what, from, to| Change {
+    let typed = TypedInstruction::of(i);
+    match typed.synchronisation {
+        Some(Synchronisation::WarpBarrier) => vec![removed(Kind::RemoveBarrier, "warp barrier")],
+        Some(Synchronisation::BlockBarrier { participation, .. }) => barrier(i, participation),
+        Some(Synchronisation::Fence {
+            kind: FenceKind::Thread,
+            ..
+        }) => fence(i, &typed),
+        _ => match &typed.memory {
+            Some(memory) if is_between_threads(&typed, memory) => access(i, &typed, memory),
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn removed(kind: Kind, what: &'static str) -> Mutation {
+    Mutation {
+        change: Change {
+            kind,
+            what,
+            from: None,
+            to: None,
+        },
+        replacement: Vec::new(),
+    }
+}
+
+fn barrier(i: &Instruction, participation: Participation) -> Vec<Mutation> {
+    match participation {
+        Participation::Arrive => vec![removed(Kind::RemoveBarrier, "barrier arrival")],
+        Participation::Reduce(_) | Participation::Count => {
+            let own = own_predicate(i, participation);
+            let alone = |own| Mutation {
+                change: Change {
+                    kind: Kind::RemoveBarrier,
+                    what: "barrier reduction",
+                    from: None,
+                    to: Some("own predicate"),
+                },
+                replacement: vec![own],
+            };
+            own.map(alone).into_iter().collect()
+        }
+        Participation::Sync | Participation::Wait => vec![removed(Kind::RemoveBarrier, "barrier")],
+    }
+}
+
+fn fence(i: &Instruction, typed: &TypedInstruction) -> Vec<Mutation> {
+    let mut out = vec![removed(Kind::RemoveFence, "fence")];
+    out.extend(narrowed(i, typed, "fence"));
+    out
+}
+
+fn access(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> Vec<Mutation> {
+    let what = match memory.effect {
+        Effect::Load => "load",
+        Effect::Store => "store",
+        _ => "atomic",
+    };
+    let change = |kind, from, to| Change {
         kind,
         what,
         from,
         to,
     };
-    let mut add = |change: Change, replacement: Vec<Stmt>| {
+    let mut out = Vec::new();
+    if memory.order == Order::Volatile {
         out.push(Mutation {
-            change,
-            replacement,
+            change: change(Kind::DropVolatile, None, None),
+            replacement: vec![without(i, &[Modifier::Volatile])],
         });
-    };
-    match i.opcode.as_str() {
-        "bar" | "barrier" if !i.has("cluster") => {
-            let what = match () {
-                () if i.has("warp") => "warp barrier",
-                () if i.has("arrive") => "barrier arrival",
-                () if i.has("red") => "barrier reduction",
-                () => "barrier",
-            };
-            if !i.has("red") {
-                add(change(Kind::RemoveBarrier, what, None, None), Vec::new());
-            } else if let Some(own) = own_predicate(i) {
-                let to = Some("own predicate");
-                add(change(Kind::RemoveBarrier, what, None, to), vec![own]);
-            }
-        }
-        "fence" | "membar" if !is_proxy(i) => {
-            add(change(Kind::RemoveFence, "fence", None, None), Vec::new());
-            if let Some((from, to, narrow)) = narrowed(i) {
-                let change = change(Kind::NarrowScope, "fence", Some(from), Some(to));
-                add(change, vec![narrow]);
-            }
-        }
-        "ld" | "st" | "atom" | "red" if is_between_threads(i) => {
-            let atomic = matches!(i.opcode.as_str(), "atom" | "red");
-            let what = match i.opcode.as_str() {
-                "ld" => "load",
-                "st" => "store",
-                _ => "atomic",
-            };
-            if i.has("volatile") {
-                let change = change(Kind::DropVolatile, what, None, None);
-                add(change, vec![without(i, &["volatile"])]);
-            }
-            for (from, to) in weaker(i) {
-                let weak = match *to {
-                    "weak" => without(i, &["relaxed", "cta", "cluster", "gpu", "sys"]),
-                    to => replaced(i, from, to),
-                };
-                add(
-                    change(Kind::WeakenOrder, what, Some(from), Some(to)),
-                    vec![weak],
-                );
-            }
-            if let Some((from, to, narrow)) = narrowed(i) {
-                let change = change(Kind::NarrowScope, what, Some(from), Some(to));
-                add(change, vec![narrow]);
-            }
-            if let Some(plain) = atomic.then(|| plain::of(i)).flatten() {
-                add(change(Kind::PlainAtomic, what, None, None), vec![plain]);
-            }
-        }
-        _ => {}
+    }
+    for &(from, to) in weaker(typed) {
+        let scopes = [
+            Modifier::Cta,
+            Modifier::Cluster,
+            Modifier::Gpu,
+            Modifier::Sys,
+        ];
+        let weak = match to {
+            Modifier::Weak => without(i, &[&scopes[..], &[from]].concat()),
+            to => replaced(i, from, to),
+        };
+        out.push(Mutation {
+            change: change(Kind::WeakenOrder, Some(name(from)), Some(name(to))),
+            replacement: vec![weak],
+        });
+    }
+    out.extend(narrowed(i, typed, what));
+    if let Some(plain) = plain::of(i, typed, memory) {
+        out.push(Mutation {
+            change: change(Kind::PlainAtomic, None, None),
+            replacement: vec![plain],
+        });
     }
     out
 }
 
-fn is_proxy(i: &Instruction) -> bool {
-    let proxy = |m: &String| m.starts_with("proxy") || m == "mbarrier_init";
-    i.modifiers.iter().any(proxy)
+/// Whether other threads can see what it does, in a way that the simulator implements.
+fn is_between_threads(typed: &TypedInstruction, memory: &MemoryEffect) -> bool {
+    let known = matches!(
+        typed.opcode,
+        Opcode::Ld | Opcode::St | Opcode::Atom | Opcode::Red
+    );
+    known && !memory.mmio && matches!(memory.space, Space::Generic | Space::Global | Space::Shared)
 }
 
-/// Whether other threads can see what it does, in a way that the simulator implements.
-fn is_between_threads(i: &Instruction) -> bool {
-    let not = |m: &String| {
-        let space = ["local", "const", "param", "shared::cluster", "async"];
-        space.contains(&m.as_str()) || m.starts_with("param::") || m == "mmio"
-    };
-    !i.modifiers.iter().any(not)
+fn is_atomic(typed: &TypedInstruction) -> bool {
+    matches!(typed.opcode, Opcode::Atom | Opcode::Red)
 }
 
 /// The orders one step below an instruction's own.
-fn weaker(i: &Instruction) -> &'static [(&'static str, &'static str)] {
-    let atomic = matches!(i.opcode.as_str(), "atom" | "red");
-    match () {
-        () if i.has("acq_rel") => &[("acq_rel", "acquire"), ("acq_rel", "release")],
-        () if i.has("acquire") => &[("acquire", "relaxed")],
-        () if i.has("release") => &[("release", "relaxed")],
-        () if i.has("relaxed") && !atomic => &[("relaxed", "weak")],
-        () => &[],
+fn weaker(typed: &TypedInstruction) -> &'static [(Modifier, Modifier)] {
+    use Modifier::{AcqRel, Acquire, Relaxed, Release, Weak};
+    match typed.modifiers.order() {
+        Some(Order::AcqRel) => &[(AcqRel, Acquire), (AcqRel, Release)],
+        Some(Order::Acquire) => &[(Acquire, Relaxed)],
+        Some(Order::Release) => &[(Release, Relaxed)],
+        Some(Order::Relaxed) if !is_atomic(typed) => &[(Relaxed, Weak)],
+        _ => &[],
     }
 }
 
-/// The same with the next narrower scope, its own scope and that one.
-fn narrowed(i: &Instruction) -> Option<(&'static str, &'static str, Stmt)> {
-    let atomic = matches!(i.opcode.as_str(), "atom" | "red");
-    let within_block = i.has("shared") || i.has("shared::cta");
-    let steps: &[(&str, &str, &str, &str)] = match i.opcode.as_str() {
-        "membar" => &[("sys", "gl", "sys", "gpu"), ("gl", "cta", "gpu", "cta")],
-        _ => &[
-            ("sys", "gpu", "sys", "gpu"),
-            ("gpu", "cta", "gpu", "cta"),
-            ("cluster", "cta", "cluster", "cta"),
-        ],
-    };
-    for (modifier, narrower, from, to) in steps {
-        if i.has(modifier) && !(within_block && *to == "cta") {
-            return Some((from, to, replaced(i, modifier, narrower)));
-        }
+/// How an order or a scope is called.
+fn name(modifier: Modifier) -> &'static str {
+    match modifier {
+        Modifier::AcqRel => "acq_rel",
+        Modifier::Acquire => "acquire",
+        Modifier::Release => "release",
+        Modifier::Relaxed => "relaxed",
+        Modifier::Weak => "weak",
+        Modifier::Sys => "sys",
+        Modifier::Gpu | Modifier::Gl => "gpu",
+        Modifier::Cluster => "cluster",
+        _ => "cta",
     }
-    // "If no scope is specified, the atomic operation is performed with .gpu scope" (PTX ISA, "atom").
-    let scopes = ["sys", "gpu", "cluster", "cta"];
-    let unscoped = atomic && !within_block && !scopes.iter().any(|s| i.has(s));
-    unscoped.then(|| {
-        let order = ["relaxed", "acquire", "release", "acq_rel"];
-        let at = i
-            .modifiers
-            .iter()
-            .rposition(|m| order.contains(&m.as_str()));
-        let mut narrow = i.clone();
-        narrow
-            .modifiers
-            .insert(at.map_or(0, |at| at + 1), "cta".to_owned());
-        ("gpu", "cta", Stmt::Instruction(narrow))
+}
+
+/// The same with the next narrower scope.
+fn narrowed(i: &Instruction, typed: &TypedInstruction, what: &'static str) -> Option<Mutation> {
+    let memory = typed.memory.as_ref();
+    let within_block = memory.is_some_and(|m| m.space == Space::Shared);
+    // `membar` calls the scope of the GPU `.gl`.
+    let gpu = match typed.opcode {
+        Opcode::Membar => Modifier::Gl,
+        _ => Modifier::Gpu,
+    };
+    let (from, to, narrow) = match typed.modifiers.scope() {
+        Some(Scope::Sys) => (Modifier::Sys, gpu, replaced(i, Modifier::Sys, gpu)),
+        Some(Scope::Gpu) => (gpu, Modifier::Cta, replaced(i, gpu, Modifier::Cta)),
+        Some(Scope::Cluster) => (
+            Modifier::Cluster,
+            Modifier::Cta,
+            replaced(i, Modifier::Cluster, Modifier::Cta),
+        ),
+        // "If no scope is specified, the atomic operation is performed with .gpu scope" (PTX ISA, "atom").
+        None if is_atomic(typed) => (gpu, Modifier::Cta, with_block_scope(i)),
+        Some(Scope::Cta) | None => return None,
+    };
+    let seen = !(within_block && to == Modifier::Cta);
+    seen.then(|| Mutation {
+        change: Change {
+            kind: Kind::NarrowScope,
+            what,
+            from: Some(name(from)),
+            to: Some(name(to)),
+        },
+        replacement: vec![narrow],
     })
 }
 
-fn without(i: &Instruction, modifiers: &[&str]) -> Stmt {
+/// The same with `.cta` behind its order.
+fn with_block_scope(i: &Instruction) -> Stmt {
+    use Modifier::{AcqRel, Acquire, Relaxed, Release};
+    let order = |word: &String| matches!(Modifier::of(word), Relaxed | Acquire | Release | AcqRel);
+    let at = i.modifiers.iter().rposition(order);
+    let mut narrow = i.clone();
+    narrow
+        .modifiers
+        .insert(at.map_or(0, |at| at + 1), "cta".to_owned());
+    Stmt::Instruction(narrow)
+}
+
+fn without(i: &Instruction, modifiers: &[Modifier]) -> Stmt {
     let mut weak = i.clone();
-    weak.modifiers.retain(|m| !modifiers.contains(&m.as_str()));
+    weak.modifiers
+        .retain(|word| !modifiers.contains(&Modifier::of(word)));
     Stmt::Instruction(weak)
 }
 
-fn replaced(i: &Instruction, from: &str, to: &str) -> Stmt {
+fn replaced(i: &Instruction, from: Modifier, to: Modifier) -> Stmt {
     let mut other = i.clone();
-    for modifier in other.modifiers.iter_mut().filter(|m| *m == from) {
-        *modifier = to.to_owned();
+    let to = to.spelling().unwrap_or_default();
+    for word in other
+        .modifiers
+        .iter_mut()
+        .filter(|word| Modifier::of(word) == from)
+    {
+        *word = to.to_string();
     }
     Stmt::Instruction(other)
 }
 
 /// A barrier that reduces, as if the thread were alone: `bar.red.popc.u32 d, a, p` is `selp.u32 d, 1, 0, p`.
-fn own_predicate(i: &Instruction) -> Option<Stmt> {
+fn own_predicate(i: &Instruction, participation: Participation) -> Option<Stmt> {
     let (d, p) = (i.operands.first()?, i.operands.last()?);
     let (negated, p) = match p {
         Operand::Not(inner) => (true, (**inner).clone()),
         p => (false, p.clone()),
     };
     let int = |value| Operand::Int(value, false);
-    let (opcode, modifiers, operands): (&str, &[&str], Vec<Operand>) = match i.has("popc") {
-        true => {
-            let (yes, no) = if negated { (0, 1) } else { (1, 0) };
-            ("selp", &["u32"], vec![d.clone(), int(yes), int(no), p])
-        }
-        false if negated => ("not", &["pred"], vec![d.clone(), p]),
-        false => ("mov", &["pred"], vec![d.clone(), p]),
-    };
+    let (opcode, modifiers, operands): (&str, &[&str], Vec<Operand>) =
+        match participation == Participation::Count {
+            true => {
+                let (yes, no) = if negated { (0, 1) } else { (1, 0) };
+                ("selp", &["u32"], vec![d.clone(), int(yes), int(no), p])
+            }
+            false if negated => ("not", &["pred"], vec![d.clone(), p]),
+            false => ("mov", &["pred"], vec![d.clone(), p]),
+        };
     Some(Stmt::Instruction(Instruction {
         opcode: opcode.to_owned(),
         modifiers: modifiers.iter().map(|m| (*m).to_owned()).collect(),

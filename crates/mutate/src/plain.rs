@@ -3,8 +3,9 @@
 //! The values are those that `atom` and `red` give when nobody interferes (PTX ISA, "atom", "red"): the destination gets the old
 //! value, and a compare-and-swap that does not match stores nothing.
 
-use ptx::ast::{Instruction, Item, Operand, Span, Stmt};
+use ptx::ast::{Guard, Instruction, Item, Operand, Span, Stmt};
 use ptx::parse;
+use ptx::semantics::{AtomicOperation, Effect, MemoryEffect, Space, Type, TypedInstruction};
 use std::fmt::Write as _;
 
 /// Names of temporary registers; a scope of their own keeps them from those of the kernel.
@@ -13,104 +14,151 @@ const NEW: &str = "%racetrap_new";
 const TEST: &str = "%racetrap_test";
 
 /// The statements in place of `i`; `None` where it is no atomic operation that the simulator knows.
-pub fn of(i: &Instruction) -> Option<Stmt> {
-    let mut body = parsed(&text(i)?)?;
+pub fn of(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> Option<Stmt> {
+    let mut body = parsed(&Plain::of(i, typed, memory)?.text())?;
     body.iter_mut().for_each(|s| place(s, i.span));
     Some(Stmt::Block(body))
 }
 
-fn text(i: &Instruction) -> Option<String> {
-    let has = |names: &[&'static str]| names.iter().copied().find(|name| i.has(name));
-    let operation = has(&[
-        "add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas",
-    ])?;
-    let ty = has(&[
-        "u32", "s32", "u64", "s64", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "b16", "b32",
-        "b64", "b128",
-    ])?;
-    let bits = match ty {
-        "f16" | "bf16" | "b16" => "b16",
-        "u64" | "s64" | "f64" | "b64" => "b64",
-        "b128" => "b128",
-        _ => "b32",
-    };
-    let space =
-        has(&["shared::cta", "shared", "global"]).map_or(String::new(), |s| format!(".{s}"));
-    let reduction = i.opcode == "red";
-    let mut operands = i.operands.iter();
-    let destination = if reduction { None } else { operands.next() };
-    let address = operands.next()?;
-    let b = elements(operands.next()?);
-    let compared = (operation == "cas").then(|| b[0].clone());
-    let b = match operation {
-        "cas" => elements(operands.next()?),
-        _ => b,
-    };
-    let count = b.len();
-    let vector = if count > 1 {
-        format!(".v{count}")
-    } else {
-        String::new()
-    };
-    let (yes, with) = match &i.guard {
-        None => (String::new(), None),
-        Some(g) => {
-            let not = if g.negated { "!" } else { "" };
-            (
-                format!("@{not}{} ", g.register),
-                Some(format!("{not}{}", g.register)),
-            )
-        }
-    };
-    let mut out = format!(".reg .{bits} {OLD}<{count}>, {NEW}<{count}>;\n.reg .pred {TEST};\n");
-    let mut line = |text: String| {
-        let _ = writeln!(out, "{text};");
-    };
-    let all = |name: &str| match count {
-        1 => format!("{name}0"),
-        _ => {
-            let names: Vec<_> = (0..count).map(|k| format!("{name}{k}")).collect();
-            format!("{{{}}}", names.join(", "))
-        }
-    };
-    line(format!(
-        "{yes}ld{space}{vector}.{bits} {}, {address}",
-        all(OLD)
-    ));
-    let mut store = yes.clone();
-    if let Some(compared) = &compared {
-        // Under the instruction's own guard, too.
-        match bits {
-            "b128" => line(wide_test(compared, with.as_deref())),
-            _ => line(match &with {
-                None => format!("setp.eq.{bits} {TEST}, {OLD}0, {compared}"),
-                Some(with) => format!("setp.eq.and.{bits} {TEST}, {OLD}0, {compared}, {with}"),
-            }),
-        }
-        store = format!("@{TEST} ");
+/// An atomic operation, taken apart.
+struct Plain<'i> {
+    operation: AtomicOperation,
+    ty: Type,
+    /// The type of the same width without a meaning: `b32`.
+    bits: Type,
+    /// `.shared`, as a suffix.
+    space: String,
+    guard: Option<&'i Guard>,
+    destination: Option<&'i Operand>,
+    address: &'i Operand,
+    /// The value that a compare-and-swap looks for.
+    compared: Option<&'i Operand>,
+    values: Vec<Operand>,
+}
+
+impl<'i> Plain<'i> {
+    fn of(
+        i: &'i Instruction,
+        typed: &TypedInstruction,
+        memory: &MemoryEffect,
+    ) -> Option<Plain<'i>> {
+        let (operation, ty) = (memory.operation?, memory.element?);
+        let bits = match ty.bits() {
+            16 => Type::B16,
+            32 => Type::B32,
+            64 => Type::B64,
+            128 => Type::B128,
+            _ => return None,
+        };
+        let space = typed.modifiers.iter().find(|m| Space::of(**m).is_some());
+        let mut operands = i.operands.iter();
+        let destination = match memory.effect {
+            Effect::ReadModifyWrite => Some(operands.next()?),
+            _ => None,
+        };
+        let address = operands.next()?;
+        let compared = match operation {
+            AtomicOperation::Cas => Some(operands.next()?),
+            _ => None,
+        };
+        Some(Plain {
+            operation,
+            ty,
+            bits,
+            space: space
+                .and_then(|m| m.spelling())
+                .map_or(String::new(), |s| format!(".{s}")),
+            guard: i.guard.as_ref(),
+            destination,
+            address,
+            compared,
+            values: elements(operands.next()?),
+        })
     }
-    for (k, b) in b.iter().enumerate() {
+
+    fn text(&self) -> String {
+        let (bits, count) = (self.bits.name(), self.values.len());
+        let guard = self.guard.map(negated);
+        let yes = guard
+            .as_ref()
+            .map_or(String::new(), |guard| format!("@{guard} "));
+        let (space, address) = (&self.space, self.address);
+        let vector = match count {
+            1 => String::new(),
+            _ => format!(".v{count}"),
+        };
+        let mut out = format!(".reg .{bits} {OLD}<{count}>, {NEW}<{count}>;\n.reg .pred {TEST};\n");
+        let mut line = |text: String| {
+            let _ = writeln!(out, "{text};");
+        };
+        line(format!(
+            "{yes}ld{space}{vector}.{bits} {}, {address}",
+            all(OLD, count)
+        ));
+        let mut store = yes.clone();
+        if let Some(compared) = self.compared {
+            line(self.test(compared, guard.as_deref()));
+            store = format!("@{TEST} ");
+        }
+        for (k, b) in self.values.iter().enumerate() {
+            self.new_value(k, b, &mut line);
+        }
+        line(format!(
+            "{store}st{space}{vector}.{bits} {address}, {}",
+            all(NEW, count)
+        ));
+        // Last, for the destination may be the address or an operand.
+        for (k, d) in self
+            .destination
+            .iter()
+            .flat_map(|d| elements(d))
+            .enumerate()
+        {
+            if !matches!(&d, Operand::Name(name, None) if name == "_") {
+                line(format!("{yes}mov.{bits} {d}, {OLD}{k}"));
+            }
+        }
+        out
+    }
+
+    /// Whether a compare-and-swap finds what it looks for, under the instruction's own guard, too.
+    fn test(&self, compared: &Operand, guard: Option<&str>) -> String {
+        let bits = self.bits.name();
+        match (self.bits, guard) {
+            (Type::B128, guard) => wide_test(compared, guard),
+            (_, None) => format!("setp.eq.{bits} {TEST}, {OLD}0, {compared}"),
+            (_, Some(guard)) => format!("setp.eq.and.{bits} {TEST}, {OLD}0, {compared}, {guard}"),
+        }
+    }
+
+    /// What makes the new value of element `k` from the old one and `b`.
+    fn new_value(&self, k: usize, b: &Operand, line: &mut impl FnMut(String)) {
         let (old, new) = (format!("{OLD}{k}"), format!("{NEW}{k}"));
-        match operation {
-            "exch" | "cas" => line(format!("mov.{bits} {new}, {b}")),
-            "and" | "or" | "xor" => line(format!("{operation}.{bits} {new}, {old}, {b}")),
-            "min" | "max" => line(format!("{operation}.{ty} {new}, {old}, {b}")),
-            "add" => {
-                let rounding = if ty.contains('f') { ".rn" } else { "" };
-                let ty = match ty {
-                    "b32" => "u32",
-                    "b64" => "u64",
+        let (bits, operation) = (self.bits.name(), self.operation.name());
+        match self.operation {
+            AtomicOperation::Exch | AtomicOperation::Cas => line(format!("mov.{bits} {new}, {b}")),
+            AtomicOperation::And | AtomicOperation::Or | AtomicOperation::Xor => {
+                line(format!("{operation}.{bits} {new}, {old}, {b}"));
+            }
+            AtomicOperation::Min | AtomicOperation::Max => {
+                line(format!("{operation}.{} {new}, {old}, {b}", self.ty.name()));
+            }
+            AtomicOperation::Add => {
+                let rounding = if self.ty.is_float() { ".rn" } else { "" };
+                let ty = match self.ty {
+                    Type::B32 => Type::U32,
+                    Type::B64 => Type::U64,
                     ty => ty,
                 };
-                line(format!("add{rounding}.{ty} {new}, {old}, {b}"));
+                line(format!("add{rounding}.{} {new}, {old}, {b}", ty.name()));
             }
             // "inc: (r >= s) ? 0 : r+1", "dec: (r == 0 || r > s) ? s : r-1".
-            "inc" => {
+            AtomicOperation::Inc => {
                 line(format!("setp.ge.u32 {TEST}, {old}, {b}"));
                 line(format!("add.u32 {new}, {old}, 1"));
                 line(format!("selp.b32 {new}, 0, {new}, {TEST}"));
             }
-            _ => {
+            AtomicOperation::Dec => {
                 line(format!("setp.eq.u32 {TEST}, {old}, 0"));
                 line(format!("setp.gt.or.u32 {TEST}, {old}, {b}, {TEST}"));
                 line(format!("sub.u32 {new}, {old}, 1"));
@@ -118,17 +166,23 @@ fn text(i: &Instruction) -> Option<String> {
             }
         }
     }
-    line(format!(
-        "{store}st{space}{vector}.{bits} {address}, {}",
-        all(NEW)
-    ));
-    // Last, for the destination may be the address or an operand.
-    for (k, d) in destination.iter().flat_map(|d| elements(d)).enumerate() {
-        if !matches!(&d, Operand::Name(name, None) if name == "_") {
-            line(format!("{yes}mov.{bits} {d}, {OLD}{k}"));
+}
+
+/// A guard as a predicate operand: `!%p1`.
+fn negated(guard: &Guard) -> String {
+    let not = if guard.negated { "!" } else { "" };
+    format!("{not}{}", guard.register)
+}
+
+/// The temporary registers of that name, as one operand.
+fn all(name: &str, count: usize) -> String {
+    match count {
+        1 => format!("{name}0"),
+        _ => {
+            let names: Vec<_> = (0..count).map(|k| format!("{name}{k}")).collect();
+            format!("{{{}}}", names.join(", "))
         }
     }
-    Some(out)
 }
 
 /// Whether 128 bits are equal: both halves are.

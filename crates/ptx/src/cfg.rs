@@ -18,6 +18,7 @@
 use super::ast::*;
 use super::flatten::{Declared, DuplicateName, Flat, FlatInstr};
 use super::graph;
+use super::semantics::{Control, TypedInstruction};
 
 /// The control-flow graph of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,10 +198,10 @@ enum Ending {
 
 impl Ending {
     fn of(instruction: &FlatInstr) -> Ending {
-        match instruction.instr.opcode.as_str() {
-            "bra" => Ending::Branch,
-            "brx" => Ending::IndexedBranch,
-            "ret" | "exit" | "trap" => Ending::Leave,
+        match TypedInstruction::of(instruction.instr).control {
+            Control::Branch => Ending::Branch,
+            Control::IndexedBranch => Ending::IndexedBranch,
+            control if control.leaves() => Ending::Leave,
             _ => Ending::None,
         }
     }

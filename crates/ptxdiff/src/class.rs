@@ -1,9 +1,13 @@
 //! What an instruction is for: the classes that alignment and effects speak of.
 //!
 //! The classes follow the chapters of "Instructions" in the PTX ISA manual: data movement, parallel
-//! synchronization and communication, control flow. What is in none of them is arithmetic.
+//! synchronization and communication, control flow. What is in none of them is arithmetic. They follow from what
+//! [`ptx::semantics`] says of an instruction.
 
-use ptx::ast::{Instruction, Operand};
+use ptx::ast::Operand;
+use ptx::semantics::{
+    self, Control, Effect, MemoryEffect, Opcode, Synchronisation, TypedInstruction,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,24 +41,18 @@ pub enum Space {
     Generic,
 }
 
-impl Space {
-    /// The first space that the modifiers name.
-    pub fn of(instruction: &Instruction) -> Space {
-        Space::named(instruction).next().unwrap_or(Space::Generic)
-    }
-
-    /// All spaces that the modifiers name, in order.
-    fn named(instruction: &Instruction) -> impl Iterator<Item = Space> {
-        instruction.modifiers.iter().filter_map(|modifier| {
-            Some(match head(modifier) {
-                "global" => Space::Global,
-                "shared" => Space::Shared,
-                "local" => Space::Local,
-                "const" => Space::Const,
-                "param" => Space::Param,
-                _ => return None,
-            })
-        })
+impl From<semantics::Space> for Space {
+    fn from(space: semantics::Space) -> Space {
+        match space {
+            semantics::Space::Global => Space::Global,
+            semantics::Space::Shared | semantics::Space::SharedCluster => Space::Shared,
+            semantics::Space::Local => Space::Local,
+            semantics::Space::Const => Space::Const,
+            semantics::Space::Param => Space::Param,
+            semantics::Space::Generic | semantics::Space::Texture | semantics::Space::Tensor => {
+                Space::Generic
+            }
+        }
     }
 }
 
@@ -110,28 +108,63 @@ pub enum InstructionClass {
 
 impl InstructionClass {
     /// The class of an instruction.
-    pub fn of(instruction: &Instruction) -> InstructionClass {
-        let space = || Space::of(instruction);
-        match instruction.opcode.as_str() {
-            "ld" | "ldu" | "st" if space() == Space::Param => InstructionClass::Parameter,
-            "ld" | "ldu" => InstructionClass::Load(space()),
-            "st" => InstructionClass::Store(space()),
-            "atom" => InstructionClass::Atomic(space()),
-            "red" => InstructionClass::Reduction(space()),
-            "cp" if is_async_copy(instruction) => InstructionClass::AsyncCopy(space()),
-            "fence" | "membar" => InstructionClass::Fence,
-            "bar" if instruction.has("warp") => InstructionClass::WarpBarrier,
-            "bar" | "barrier" => InstructionClass::BlockBarrier,
-            "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
-                InstructionClass::WarpExchange
+    pub fn of(instruction: &TypedInstruction) -> InstructionClass {
+        match instruction.control {
+            Control::Branch | Control::IndexedBranch => return InstructionClass::Branch,
+            Control::Call => return InstructionClass::Call,
+            control if control.leaves() => return InstructionClass::Leave,
+            _ => {}
+        }
+        match instruction.synchronisation {
+            Some(Synchronisation::Fence { .. }) => return InstructionClass::Fence,
+            Some(Synchronisation::BlockBarrier { .. } | Synchronisation::ClusterBarrier { .. }) => {
+                return InstructionClass::BlockBarrier;
             }
-            "bra" | "brx" => InstructionClass::Branch,
-            "call" => InstructionClass::Call,
-            "ret" | "exit" | "trap" => InstructionClass::Leave,
-            "selp" | "slct" => InstructionClass::Select,
-            "mov" | "cvta" => InstructionClass::Move,
+            Some(Synchronisation::WarpBarrier) => return InstructionClass::WarpBarrier,
+            Some(Synchronisation::WarpExchange) => return InstructionClass::WarpExchange,
+            // An mbarrier is no address that values could be compared by.
+            Some(Synchronisation::Mbarrier(_)) => return InstructionClass::Arithmetic,
+            _ => {}
+        }
+        if let Some(class) = instruction
+            .memory
+            .as_ref()
+            .and_then(InstructionClass::of_access)
+        {
+            return class;
+        }
+        match instruction.opcode {
+            Opcode::Activemask | Opcode::Vote | Opcode::Shfl => InstructionClass::WarpExchange,
+            Opcode::Selp | Opcode::Slct => InstructionClass::Select,
+            Opcode::Mov | Opcode::Cvta => InstructionClass::Move,
             _ => InstructionClass::Arithmetic,
         }
+    }
+
+    /// The class of an access; none for those of textures, tensor memory and caches, which name no bytes that can be compared.
+    fn of_access(memory: &MemoryEffect) -> Option<InstructionClass> {
+        if matches!(
+            memory.space,
+            semantics::Space::Texture | semantics::Space::Tensor
+        ) {
+            return None;
+        }
+        let space = Space::from(memory.space);
+        Some(match memory.effect {
+            Effect::Load | Effect::Store if space == Space::Param => InstructionClass::Parameter,
+            Effect::Load => InstructionClass::Load(space),
+            Effect::Store | Effect::AsyncStore => InstructionClass::Store(space),
+            Effect::ReadModifyWrite => InstructionClass::Atomic(space),
+            Effect::Reduction | Effect::AsyncRegisterReduction => {
+                InstructionClass::Reduction(space)
+            }
+            Effect::Copy | Effect::AsyncCopy | Effect::AsyncReduction => {
+                InstructionClass::AsyncCopy(space)
+            }
+            Effect::AsyncLoad | Effect::AsyncCompute | Effect::Prefetch | Effect::CacheControl => {
+                return None;
+            }
+        })
     }
 
     /// Whether it reads or writes memory that threads share, or its own local memory.
@@ -181,118 +214,36 @@ pub(super) fn head(modifier: &str) -> &str {
 }
 
 /// Whether the access is volatile (PTX ISA, "Volatile Operation").
-pub fn is_volatile(instruction: &Instruction) -> bool {
-    instruction.has("volatile")
-}
-
-/// What an atomic does, its space, scope and ordering apart: `add`, `cas`.
-pub(super) fn atomic_operation(instruction: &Instruction) -> Option<&str> {
-    const OPERATIONS: &[&str] = &[
-        "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
-    ];
-    let mut modifiers = instruction.modifiers.iter().map(String::as_str);
-    modifiers.find(|modifier| OPERATIONS.contains(modifier))
+pub fn is_volatile(instruction: &TypedInstruction) -> bool {
+    let memory = instruction.memory.as_ref();
+    memory.is_some_and(|m| m.order == semantics::Order::Volatile)
 }
 
 /// The spaces of the addresses that an instruction accesses, in the order of its operands: one, but of an asynchronous copy two (PTX ISA, "cp.async":
 /// destination and source; of a copy of a tensor, whose source is no address, the destination alone).
-pub(super) fn spaces(instruction: &Instruction) -> Vec<Space> {
-    match InstructionClass::of(instruction) {
-        InstructionClass::AsyncCopy(space) if instruction.has("tensor") => vec![space],
-        InstructionClass::AsyncCopy(_) => Space::named(instruction).take(2).collect(),
-        _ => vec![Space::of(instruction)],
-    }
-}
-
-/// Whether a `cp` copies; others commit, wait for or announce copies.
-fn is_async_copy(instruction: &Instruction) -> bool {
-    const OTHERS: &[&str] = &[
-        "commit_group",
-        "wait_group",
-        "wait_all",
-        "mbarrier",
-        "prefetch",
-    ];
-    instruction.has("async") && !OTHERS.iter().any(|other| instruction.has(other))
-}
-
-/// The lanes of a vector access, 1 where it is none.
-pub(super) fn lanes(instruction: &Instruction) -> u32 {
-    let lanes = instruction.modifiers.iter().find_map(|m| match m.as_str() {
-        "v2" => Some(2),
-        "v4" => Some(4),
-        "v8" => Some(8),
-        _ => None,
-    });
-    lanes.unwrap_or(1)
+pub(super) fn spaces(instruction: &TypedInstruction) -> impl Iterator<Item = Space> + use<> {
+    let memory = instruction.memory.as_ref();
+    let spaces = [memory.map(|m| m.space), memory.and_then(|m| m.source)];
+    spaces.into_iter().flatten().map(Space::from)
 }
 
 /// The width of one access in bytes: element times lanes; `None` where the type is not among the modifiers.
-pub(super) fn width(instruction: &Instruction) -> Option<u32> {
+pub(super) fn width(instruction: &TypedInstruction, operands: &[Operand]) -> Option<u32> {
     if let InstructionClass::AsyncCopy(_) = InstructionClass::of(instruction) {
-        return match instruction.operands.get(2) {
+        return match operands.get(2) {
             Some(Operand::Int(bytes, _)) => u32::try_from(*bytes).ok(),
             _ => None,
         };
     }
-    let element = instruction
-        .modifiers
-        .iter()
-        .rev()
-        .find_map(|m| element_bytes(m))?;
-    Some(element * lanes(instruction))
-}
-
-fn element_bytes(modifier: &str) -> Option<u32> {
-    Some(match modifier {
-        "b8" | "u8" | "s8" => 1,
-        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
-        "b64" | "u64" | "s64" | "f64" => 8,
-        "b128" => 16,
-        _ => return None,
-    })
-}
-
-/// The registers that an instruction writes: the operands that are destinations, as positions.
-///
-/// PTX puts the destination first ("Instruction Statements"). Stores, reductions, branches, barriers and the like have none;
-/// of `call` the first list is the destination where there are two.
-pub(super) fn destinations(instruction: &Instruction) -> usize {
-    match instruction.opcode.as_str() {
-        "st" | "red" | "bra" | "brx" | "ret" | "exit" | "trap" | "fence" | "membar"
-        | "prefetch" | "prefetchu" | "discard" | "applypriority" | "nanosleep" | "brkpt"
-        | "pmevent" | "cp" | "sust" | "sured" | "griddepcontrol" | "stmatrix" | "setmaxnreg"
-        | "wgmma" | "multimem" => 0,
-        "bar" | "barrier" => usize::from(instruction.has("red") || instruction.has("arrive_red")),
-        "mbarrier" => usize::from(
-            !instruction.has("init")
-                && !instruction.has("inval")
-                && !instruction.has("expect_tx")
-                && !instruction.has("complete_tx"),
-        ),
-        "call" => usize::from(matches!(
-            instruction.operands.first(),
-            Some(Operand::List(_))
-        )),
-        _ => 1,
-    }
+    instruction.memory.as_ref()?.bytes()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn instruction(text: &str) -> Instruction {
-        let source = format!(".version 8.0\n.target sm_90\n.entry k() {{ {text} }}");
-        let module = ptx::parse(&source).unwrap();
-        let ptx::ast::Item::Function(f) = &module.items[0] else {
-            panic!("{module:?}");
-        };
-        match &f.body.as_deref().unwrap_or_default()[0] {
-            ptx::ast::Stmt::Instruction(i) => i.clone(),
-            other => panic!("{other:?}"),
-        }
+    fn instruction(text: &str) -> TypedInstruction {
+        TypedInstruction::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
@@ -331,20 +282,25 @@ mod tests {
     }
 
     #[test]
-    fn widths_and_operations() {
+    fn widths_and_spaces() {
         assert_eq!(
-            width(&instruction(
-                "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];"
-            )),
+            width(
+                &instruction("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1];"),
+                &[]
+            ),
             Some(16)
         );
-        assert_eq!(width(&instruction("st.u8 [%rd1], %r1;")), Some(1));
+        assert_eq!(width(&instruction("st.u8 [%rd1], %r1;"), &[]), Some(1));
         let copy = instruction("cp.async.cg.shared.global [%r1], [%rd1], 16;");
+        let sixteen = [
+            Operand::Int(0, false),
+            Operand::Int(0, false),
+            Operand::Int(16, false),
+        ];
+        assert_eq!(width(&copy, &sixteen), Some(16));
         assert_eq!(
-            (width(&copy), spaces(&copy)),
-            (Some(16), vec![Space::Shared, Space::Global])
+            spaces(&copy).collect::<Vec<_>>(),
+            [Space::Shared, Space::Global]
         );
-        let atom = instruction("atom.acquire.cta.shared.cas.b32 %r1, [%r2], 0, 1;");
-        assert_eq!(atomic_operation(&atom), Some("cas"));
     }
 }

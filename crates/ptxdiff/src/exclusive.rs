@@ -6,7 +6,6 @@
 //! TOPLAS 9, 1987) has a partner in front of both that does not tell them apart.
 
 use super::code::{Code, Instr, Token};
-use super::flow::is_conditional;
 use ptx::graph::dominates;
 
 /// Whether `a` and `b` are never both executed in one pass.
@@ -60,7 +59,7 @@ fn branches<'c>(code: &'c Code, block: usize) -> impl Iterator<Item = usize> + '
     above.filter_map(move |above| {
         let last = *flow.blocks[above].instructions.last()?;
         let behind = std::iter::successors(flow.ipdom[above], move |&b| flow.ipdom[b]);
-        let decides = is_conditional(code.instructions[last].instr);
+        let decides = code.instructions[last].is_conditional();
         (decides && !behind.take(flow.blocks.len()).any(|b| b == block)).then_some(last)
     })
 }

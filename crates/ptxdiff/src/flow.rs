@@ -5,8 +5,8 @@
 //! was written as the fall-through. Blocks stand in reverse post-order, the ways that leave a loop after those that stay in
 //! it, so that where they stood in the file does not matter.
 
-use ptx::ast::Instruction;
 use ptx::flatten::Flat;
+use ptx::semantics::{Control, TypedInstruction};
 use ptx::{Cfg, CfgError, graph};
 
 /// A block: instructions of [`Flat::instructions`], not always adjacent ones.
@@ -108,7 +108,8 @@ impl Flow {
 fn plain(flat: &Flat, block: &ptx::cfg::Block) -> FlowBlock {
     let last = flat.instructions[block.end - 1].instr;
     let mut successors = block.successors.clone();
-    let (mut end, branch) = (block.end, last.opcode == "bra");
+    let branch = TypedInstruction::of(last).control == Control::Branch;
+    let mut end = block.end;
     match &last.guard {
         None if branch => end -= 1,
         // The target comes first: it is where a negated predicate is false.
@@ -199,11 +200,6 @@ fn order(blocks: &[FlowBlock], entry: usize) -> Vec<usize> {
         })
         .collect();
     graph::reverse_post_order(entry, &visits)
-}
-
-/// Whether the branch chooses between two ways by a predicate.
-pub fn is_conditional(instruction: &Instruction) -> bool {
-    instruction.opcode == "bra" && instruction.guard.is_some()
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@
 //! block, so `.cta` and `.gpu` are alike there. Two barriers of different numbers are equally strong.
 
 use super::class::{InstructionClass, is_volatile};
-use ptx::ast::{Instruction, Operand};
+use crate::code::Instr;
+use ptx::ast::Operand;
+use ptx::semantics::{self, FenceKind, Modifier, Participation, Scope, Synchronisation};
 use std::fmt;
 
 /// Which orderings an instruction makes, as bits: what has more is stronger.
@@ -24,19 +26,15 @@ const ACQUIRE_RELEASE: Order = Order(0b0111);
 const SEQUENTIAL: Order = Order(0b1111);
 
 impl Order {
-    fn named(instruction: &Instruction) -> Option<Order> {
-        instruction
-            .modifiers
-            .iter()
-            .find_map(|modifier| match modifier.as_str() {
-                "weak" => Some(WEAK),
-                "relaxed" | "volatile" => Some(RELAXED),
-                "acquire" => Some(ACQUIRE),
-                "release" => Some(RELEASE),
-                "acq_rel" => Some(ACQUIRE_RELEASE),
-                "sc" => Some(SEQUENTIAL),
-                _ => None,
-            })
+    fn of(order: semantics::Order) -> Order {
+        match order {
+            semantics::Order::Weak => WEAK,
+            semantics::Order::Relaxed | semantics::Order::Volatile => RELAXED,
+            semantics::Order::Acquire => ACQUIRE,
+            semantics::Order::Release => RELEASE,
+            semantics::Order::AcqRel => ACQUIRE_RELEASE,
+            semantics::Order::Sc => SEQUENTIAL,
+        }
     }
 
     /// Whether something that `other` orders is not ordered.
@@ -72,18 +70,13 @@ enum Threads {
 }
 
 impl Threads {
-    /// The scope that the modifiers name.
-    fn named(instruction: &Instruction) -> Option<Threads> {
-        instruction
-            .modifiers
-            .iter()
-            .find_map(|modifier| match modifier.as_str() {
-                "cta" => Some(Threads::Block),
-                "cluster" => Some(Threads::Cluster),
-                "gpu" | "gl" => Some(Threads::Gpu),
-                "sys" => Some(Threads::System),
-                _ => None,
-            })
+    fn of(scope: Scope) -> Threads {
+        match scope {
+            Scope::Cta => Threads::Block,
+            Scope::Cluster => Threads::Cluster,
+            Scope::Gpu => Threads::Gpu,
+            Scope::Sys => Threads::System,
+        }
     }
 
     fn rank(self) -> u8 {
@@ -127,95 +120,98 @@ impl fmt::Display for Threads {
 
 /// What synchronises, so far as two can be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind<'i> {
+enum Kind {
     /// A barrier at which threads arrive, and wait or not.
     Barrier { waits: bool },
     /// A fence, between the proxies or for the operations that are named, if any are.
-    Fence(Vec<&'i str>),
+    Fence(FenceKind, Vec<Modifier>),
     /// A load, a store, an atomic operation.
     Access,
 }
 
-struct Strength<'i> {
-    kind: Kind<'i>,
+struct Strength {
+    kind: Kind,
     order: Order,
     threads: Threads,
 }
 
-impl Strength<'_> {
-    fn of(instruction: &Instruction) -> Option<Strength<'_>> {
-        let class = InstructionClass::of(instruction);
-        let order = Order::named(instruction);
-        let threads = Threads::named(instruction);
-        match class {
-            InstructionClass::WarpBarrier | InstructionClass::BlockBarrier => Some(Strength {
+impl Strength {
+    fn of(instruction: &Instr) -> Option<Strength> {
+        let typed = &instruction.typed;
+        match typed.synchronisation {
+            Some(Synchronisation::WarpBarrier) => Some(Strength {
+                kind: Kind::Barrier { waits: true },
+                order: ACQUIRE_RELEASE,
+                threads: Threads::Lanes(
+                    number(instruction.instr.operands.first()).map(|mask| mask as u32),
+                ),
+            }),
+            Some(Synchronisation::BlockBarrier { participation, .. }) => Some(Strength {
                 kind: Kind::Barrier {
-                    waits: !instruction.has("arrive"),
+                    waits: participation != Participation::Arrive,
                 },
-                order: match (instruction.has("cluster"), order) {
-                    (true, Some(order)) => order,
-                    (true, None) if instruction.has("arrive") => RELEASE,
-                    (true, None) => ACQUIRE,
-                    (false, _) => ACQUIRE_RELEASE,
-                },
-                threads: participants(instruction),
+                order: ACQUIRE_RELEASE,
+                threads: participants(&instruction.instr.operands, participation),
             }),
-            InstructionClass::Fence => Some(Strength {
-                kind: Kind::Fence(restrictions(instruction)),
-                order: match (instruction.opcode.as_str(), order) {
-                    ("membar", _) => SEQUENTIAL,
-                    (_, order) => order.unwrap_or(ACQUIRE_RELEASE),
+            Some(Synchronisation::ClusterBarrier {
+                participation,
+                order,
+                ..
+            }) => Some(Strength {
+                kind: Kind::Barrier {
+                    waits: participation != Participation::Arrive,
                 },
-                threads: threads.unwrap_or(Threads::System),
+                order: Order::of(order),
+                threads: Threads::Cluster,
             }),
-            InstructionClass::Load(_)
-            | InstructionClass::Store(_)
-            | InstructionClass::Atomic(_)
-            | InstructionClass::Reduction(_) => {
-                let atomic = matches!(
-                    class,
-                    InstructionClass::Atomic(_) | InstructionClass::Reduction(_)
-                );
-                let order = order.unwrap_or(if atomic { RELAXED } else { WEAK });
-                let wanted = match (order, is_volatile(instruction)) {
-                    (WEAK, _) => Threads::Block,
-                    (_, true) => Threads::System,
-                    _ => threads.unwrap_or(Threads::Gpu),
-                };
-                let own = ["shared", "shared::cta"];
-                let own = own.iter().any(|space| instruction.has(space));
-                Some(Strength {
-                    kind: Kind::Access,
-                    order,
-                    threads: if own { Threads::Block } else { wanted },
-                })
-            }
-            _ => None,
+            Some(Synchronisation::Fence { kind, order, scope }) => Some(Strength {
+                kind: Kind::Fence(kind, restrictions(instruction)),
+                order: order.map_or(ACQUIRE_RELEASE, Order::of),
+                threads: scope.map_or(Threads::System, Threads::of),
+            }),
+            _ => Strength::of_access(instruction),
         }
+    }
+
+    fn of_access(instruction: &Instr) -> Option<Strength> {
+        use InstructionClass::{Atomic, Load, Reduction, Store};
+        let memory = instruction.typed.memory.as_ref()?;
+        if !matches!(
+            instruction.class,
+            Load(_) | Store(_) | Atomic(_) | Reduction(_)
+        ) {
+            return None;
+        }
+        let order = Order::of(memory.order);
+        let own = memory.space == semantics::Space::Shared;
+        Some(Strength {
+            kind: Kind::Access,
+            order,
+            threads: match memory.scope {
+                Some(scope) if !own && order != WEAK => Threads::of(scope),
+                _ => Threads::Block,
+            },
+        })
     }
 }
 
-/// Who takes part in a barrier.
-fn participants(instruction: &Instruction) -> Threads {
-    let number = |operand: Option<&Operand>| match operand {
-        Some(Operand::Int(value, _)) => Some(*value),
-        Some(Operand::Neg(inner)) => match **inner {
+fn number(operand: Option<&Operand>) -> Option<u64> {
+    match operand? {
+        Operand::Int(value, _) => Some(*value),
+        Operand::Neg(inner) => match **inner {
             Operand::Int(value, _) => Some(value.wrapping_neg()),
             _ => None,
         },
         _ => None,
-    };
-    if instruction.has("cluster") {
-        return Threads::Cluster;
     }
-    let operands = &instruction.operands;
-    if instruction.has("warp") {
-        return Threads::Lanes(number(operands.first()).map(|mask| mask as u32));
-    }
-    // `red` has a destination in front and a predicate behind.
-    let (at, count) = match instruction.has("red") {
-        true => (2, 4),
-        false => (1, 2),
+}
+
+/// Who takes part in a barrier of the block.
+fn participants(operands: &[Operand], participation: Participation) -> Threads {
+    // A reduction has a destination in front and a predicate behind.
+    let (at, count) = match participation {
+        Participation::Reduce(_) | Participation::Count => (2, 4),
+        _ => (1, 2),
     };
     match operands.len() >= count {
         true => Threads::Some(number(operands.get(at))),
@@ -224,16 +220,20 @@ fn participants(instruction: &Instruction) -> Threads {
 }
 
 /// What a fence is restricted to: its modifiers without order and scope.
-fn restrictions(instruction: &Instruction) -> Vec<&str> {
-    const PLAIN: &[&str] = &[
-        "sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys",
-    ];
-    let modifiers = instruction.modifiers.iter().map(String::as_str);
-    modifiers.filter(|m| !PLAIN.contains(m)).collect()
+fn restrictions(instruction: &Instr) -> Vec<Modifier> {
+    use Modifier::{AcqRel, Acquire, Cluster, Cta, Gl, Gpu, Release, Sc, Sys};
+    let plain = |m: &Modifier| {
+        matches!(
+            m,
+            Sc | AcqRel | Acquire | Release | Cta | Cluster | Gpu | Gl | Sys
+        )
+    };
+    let modifiers = instruction.typed.modifiers.iter().copied();
+    modifiers.filter(|m| !plain(m)).collect()
 }
 
 /// Whether two barriers or two fences are of one kind, so that one can be the other's partner.
-pub fn comparable(a: &Instruction, b: &Instruction) -> bool {
+pub fn comparable(a: &Instr, b: &Instr) -> bool {
     match (Strength::of(a), Strength::of(b)) {
         (Some(a), Some(b)) => match (a.kind, b.kind) {
             // An arrival of a cluster and a wait are two halves of one barrier.
@@ -250,7 +250,7 @@ pub fn comparable(a: &Instruction, b: &Instruction) -> bool {
 
 /// In what `mine` is weaker than `other`: `release where B has acquire and release`; nothing where it is not, or where the two can't be
 /// compared. `name` is what the side of `other` is called.
-pub fn weaker(mine: &Instruction, other: &Instruction, name: impl fmt::Display) -> Option<String> {
+pub fn weaker(mine: &Instr, other: &Instr, name: impl fmt::Display) -> Option<String> {
     let (x, y) = (Strength::of(mine)?, Strength::of(other)?);
     let mut found = Vec::new();
     match (&x.kind, &y.kind) {
@@ -263,7 +263,7 @@ pub fn weaker(mine: &Instruction, other: &Instruction, name: impl fmt::Display) 
         (x, y) if x != y => return None,
         _ => {}
     }
-    let volatile = |i: &Instruction| is_volatile(i) && x.kind == Kind::Access;
+    let volatile = |i: &Instr| is_volatile(&i.typed) && x.kind == Kind::Access;
     // What is volatile on one side and weak on the other has an effect of its own.
     if (volatile(mine) && y.order == WEAK) || (volatile(other) && x.order == WEAK) {
         return None;

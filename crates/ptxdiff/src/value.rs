@@ -11,6 +11,7 @@
 //! decided by their registers, in [`super::compare`].
 
 use super::code::Root;
+use ptx::semantics::{Modifiers, Opcode};
 use std::collections::HashMap;
 
 /// Number of a value.
@@ -40,6 +41,8 @@ pub enum Node {
     /// `constant + Σ factor · value`: at least two parts, or a factor other than 1.
     Sum(Vec<(Value, i64)>, i64),
     /// An instruction, with its modifiers, and what it works on.
+    Computed(Opcode, Modifiers, Vec<Value>),
+    /// Something that operands are put together by: a vector, a negation, a lane of a result.
     Operation(String, Vec<Value>),
     /// What a place in memory holds.
     Load(String, Value),
@@ -132,7 +135,11 @@ impl Values {
         let (more, other) = self.parts(b);
         if terms.len() + more.len() > TERMS {
             let b = self.scale(b, factor);
-            return self.intern(Node::Operation("add".into(), vec![a.min(b), a.max(b)]));
+            return self.intern(Node::Computed(
+                Opcode::Add,
+                Modifiers::default(),
+                vec![a.min(b), a.max(b)],
+            ));
         }
         terms.extend(more.iter().map(|&(v, f)| (v, f.wrapping_mul(factor))));
         self.sum(terms, constant.wrapping_add(other.wrapping_mul(factor)))
@@ -152,7 +159,11 @@ impl Values {
         match (self.constant(a), self.constant(b)) {
             (Some(factor), _) => self.scale(b, factor),
             (_, Some(factor)) => self.scale(a, factor),
-            _ => self.intern(Node::Operation("mul".into(), vec![a.min(b), a.max(b)])),
+            _ => self.intern(Node::Computed(
+                Opcode::Mul,
+                Modifiers::default(),
+                vec![a.min(b), a.max(b)],
+            )),
         }
     }
 
@@ -191,7 +202,9 @@ impl Values {
         match self.node(value) {
             Node::Merge(_) | Node::Unknown => false,
             Node::Sum(terms, _) => terms.iter().all(|(term, _)| known(term)),
-            Node::Operation(_, operands) => operands.iter().all(known),
+            Node::Operation(_, operands) | Node::Computed(_, _, operands) => {
+                operands.iter().all(known)
+            }
             Node::Load(_, address) => known(address),
             _ => true,
         }
@@ -243,18 +256,33 @@ impl Values {
             _ if depth == 0 => "…".to_owned(),
             Node::Sum(terms, constant) => self.show_sum(terms, *constant, depth, parameters),
             Node::Load(_, address) => format!("[{}]", self.show(*address, depth - 1, parameters)),
-            Node::Operation(name, operands) => {
+            Node::Computed(opcode, _, operands) => {
                 let shown = |v: &Value| self.show(*v, depth - 1, parameters);
-                let opcode = name.split('.').next().unwrap_or(name);
                 match (infix(opcode), operands.as_slice()) {
                     (Some(symbol), [a, b]) => format!("({} {symbol} {})", shown(a), shown(b)),
-                    _ => {
-                        let shown: Vec<String> = operands.iter().map(shown).collect();
-                        format!("{opcode}({})", shown.join(", "))
-                    }
+                    _ => self.show_call(opcode.name(), operands, depth, parameters),
                 }
             }
+            Node::Operation(name, operands) => {
+                // `.x` of a register, `lane1` of a result.
+                let name = name.split('.').next().unwrap_or(name);
+                self.show_call(name, operands, depth, parameters)
+            }
         }
+    }
+
+    fn show_call(
+        &self,
+        name: &str,
+        operands: &[Value],
+        depth: u32,
+        parameters: &[String],
+    ) -> String {
+        let shown: Vec<String> = operands
+            .iter()
+            .map(|v| self.show(*v, depth - 1, parameters))
+            .collect();
+        format!("{name}({})", shown.join(", "))
     }
 
     fn show_sum(
@@ -291,17 +319,17 @@ impl Values {
     }
 }
 
-fn infix(opcode: &str) -> Option<&'static str> {
+fn infix(opcode: &Opcode) -> Option<&'static str> {
     Some(match opcode {
-        "add" => "+",
-        "mul" => "*",
-        "and" => "&",
-        "or" => "|",
-        "xor" => "^",
-        "shl" => "<<",
-        "shr" => ">>",
-        "rem" => "%",
-        "div" => "/",
+        Opcode::Add => "+",
+        Opcode::Mul => "*",
+        Opcode::And => "&",
+        Opcode::Or => "|",
+        Opcode::Xor => "^",
+        Opcode::Shl => "<<",
+        Opcode::Shr => ">>",
+        Opcode::Rem => "%",
+        Opcode::Div => "/",
         _ => return None,
     })
 }

@@ -9,6 +9,8 @@ use super::alu::AluOp;
 use super::ids::Site;
 use super::observer::{FenceOrder, Order, Scope, Update};
 
+pub use ptx::semantics::{Special, System};
+
 /// Index of a row: a register slot, or with [`Slot::CONST`] set a row of the
 /// constant pool of the same class. For predicates, [`Slot::NEGATED`] inverts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -234,46 +236,6 @@ pub struct Part {
     pub class: RegisterClass,
     /// Bits that it contributes: 8, 16, 32, 64.
     pub bits: u8,
-}
-
-/// Special registers (PTX ISA, "Special Registers").
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NWarpId,
-    SmId,
-    NSmId,
-    GridId,
-    LaneMaskEq,
-    LaneMaskLe,
-    LaneMaskLt,
-    LaneMaskGe,
-    LaneMaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    Pm,
-    ReservedShared,
-    DynamicSharedSize,
-    TotalSharedSize,
-    EnvReg(u8),
-    ClusterId(u8),
-    NClusterId(u8),
-    ClusterCtaId(u8),
-    ClusterNCtaId(u8),
-    ClusterCtaRank,
-    ClusterNCtaRank,
-    IsExplicitCluster,
-    CurrentGraphExec,
 }
 
 /// The space of a memory instruction.
@@ -546,17 +508,4 @@ pub struct SystemCall {
     pub args: Vec<Carried>,
     /// Results in order.
     pub results: Vec<Carried>,
-}
-
-/// Known system calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum System {
-    /// `vprintf(format, arguments)`
-    Vprintf,
-    /// `__assertfail(message, file, line, function, char size)`
-    AssertFail,
-    /// `malloc(bytes)`
-    Malloc,
-    /// `free(pointer)`
-    Free,
 }

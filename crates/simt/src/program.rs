@@ -4,6 +4,7 @@ use super::alu::{Row32, Row64};
 use super::ids::Site;
 use super::op::{AtomicOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
+use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
 
 /// A kernel and the device functions that it can reach, decoded.
@@ -72,8 +73,10 @@ pub struct Relocation {
 /// An instruction, for people.
 #[derive(Clone, Debug, Default)]
 pub struct SiteInfo {
-    /// The instruction as in the PTX, white space folded.
+    /// The instruction as in the PTX, white space folded: for people alone.
     pub text: String,
+    /// What the instruction means.
+    pub instruction: TypedInstruction,
     /// Line in the PTX, from 1.
     pub ptx_line: u32,
     /// Source lines, innermost inlined call first; empty where the PTX has no `.loc`.

@@ -1,10 +1,68 @@
-//! What the tests of all crates share. Nothing but tests depends on this crate.
+//! What the tests of all crates share: the project's folder, and the programs that some of them need.
+//!
+//! A test that needs a program which this machine lacks is skipped: it says so, and is counted in the file that
+//! `RACETRAP_SKIPPED` names. With `RACETRAP_REQUIRE_TOOLS=1` it fails instead. `ci/test.sh` sets both; under nextest,
+//! which hides what passing tests print, `ci/which-tools.sh` says before the tests what is missing.
+//!
+//! ```no_run
+//! # fn test() {
+//! let Some(nvcc) = testing::needs_nvcc() else {
+//!     return;
+//! };
+//! # }
+//! # use racetrap_testing as testing;
+//! ```
 
+use std::io::Write as _;
 use std::path::PathBuf;
+use toolchain::{Nvcc, Program, Searched, find_program};
 
 /// The project's folder, where `kernels`, `cases` and `docs` are.
 pub fn root() -> PathBuf {
     let crates = env!("CARGO_MANIFEST_DIR");
     let folder = PathBuf::from(crates).join("../..");
     folder.canonicalize().unwrap_or(folder)
+}
+
+/// The CUDA compiler, or nothing where the test is to be skipped.
+pub fn needs_nvcc() -> Option<Nvcc> {
+    found("nvcc", Nvcc::find())
+}
+
+/// The assembler of PTX, or nothing where the test is to be skipped.
+pub fn needs_ptxas() -> Option<Program> {
+    found("ptxas", find_program("ptxas"))
+}
+
+fn found<T>(tool: &str, result: Result<T, Searched>) -> Option<T> {
+    match result {
+        Ok(found) => Some(found),
+        Err(Searched(places)) => {
+            let reason = format!(
+                "there is no {tool} in {}; ci/cuda-toolkit.sh installs it without root",
+                places.join(", ")
+            );
+            let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
+            assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
+            skip(&reason);
+            None
+        }
+    }
+}
+
+/// Says that the running test checks nothing here, and counts it as skipped; the test returns then.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!("SKIPPED {}: {reason}\n", thread.name().unwrap_or("a test"));
+    eprint!("{line}");
+    if let Some(log) = std::env::var_os("RACETRAP_SKIPPED").filter(|log| !log.is_empty()) {
+        let log = PathBuf::from(log);
+        let opened = std::fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&log);
+        // One write, so that tests that run side by side do not mix their lines.
+        let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.unwrap_or_else(|error| panic!("{}: {error}", log.display()));
+    }
 }

@@ -102,8 +102,6 @@ fn write(across: &Across, folder: &Path) -> Result<String, Failure> {
 }
 
 fn json(across: &Across) -> Result<String, Failure> {
-    let mut text = serde_json::to_string_pretty(across)
-        .map_err(|e| Failure::inconclusive(format!("can't write JSON: {e}")))?;
-    text.push('\n');
-    Ok(text)
+    let text = across.json();
+    text.map_err(|e| Failure::inconclusive(format!("can't write JSON: {e}")))
 }

@@ -4,17 +4,24 @@
 //! inputs, and a hash of each column of outputs. The hash of the program tells a generator that writes another
 //! program now from a wrong value. A recording is two files: `recording.txt` with these lines below a head of
 //! `key: value`, and `columns.bin` with whole columns (number of the program, number of the column and length as
-//! 32-bit words in little-endian order, then the bytes). Both are written by `racetrap dev conform --record`.
+//! 32-bit words in little-endian order, then the bytes). Both are compressed by gzip and written by
+//! `racetrap dev conform --record`.
 
 use super::build::Program;
 use super::compare::{Comparison, compare, difference, follows};
 use super::family::Family;
+use flate2::Compression;
+use flate2::read::{GzDecoder, GzEncoder};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The names of the two files.
-pub const FILES: [&str; 2] = ["recording.txt", "columns.bin"];
+pub const FILES: [&str; 2] = ["recording.txt.gz", "columns.bin.gz"];
+
+/// More bytes than a file may have once it is unpacked.
+const TOO_LONG: u64 = 1 << 30;
 
 /// A recording that can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -214,13 +221,10 @@ impl Recording {
     /// # Errors
     /// [`RecordingError`].
     pub fn load(folder: &Path) -> Result<Recording, RecordingError> {
-        let failed = |path: PathBuf| move |error| RecordingError::File { path, error };
-        let [text, columns] = FILES.map(|name| folder.join(name));
-        let bytes = std::fs::read(&columns).map_err(failed(columns))?;
-        Recording::read(
-            &std::fs::read_to_string(&text).map_err(failed(text))?,
-            &bytes,
-        )
+        let [text, columns] = FILES.map(|name| unpacked(&folder.join(name)));
+        let (bytes, columns) = (text?, columns?);
+        // Bytes that are no text make a line that is none of a recording.
+        Recording::read(&String::from_utf8_lossy(&bytes), &columns)
     }
 
     /// Writes the two files to a folder, which is made if need be.
@@ -232,9 +236,32 @@ impl Recording {
         std::fs::create_dir_all(folder).map_err(failed(folder.to_owned()))?;
         let (text, bytes) = self.write();
         let [at, columns] = FILES.map(|name| folder.join(name));
-        std::fs::write(&at, text).map_err(failed(at))?;
-        std::fs::write(&columns, bytes).map_err(failed(columns))
+        std::fs::write(&at, packed(text.as_bytes())).map_err(failed(at))?;
+        std::fs::write(&columns, packed(&bytes)).map_err(failed(columns))
     }
+}
+
+/// What a file of a recording holds.
+fn unpacked(path: &Path) -> Result<Vec<u8>, RecordingError> {
+    let read = || {
+        let mut bytes = Vec::new();
+        GzDecoder::new(std::fs::File::open(path)?)
+            .take(TOO_LONG)
+            .read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error| RecordingError::File {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+/// The same bytes make the same file: its head has no time and no name.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    // Reading from memory into memory does not fail.
+    let _ = GzEncoder::new(bytes, Compression::best()).read_to_end(&mut packed);
+    packed
 }
 
 #[cfg(test)]
@@ -267,6 +294,14 @@ mod tests {
         ));
         let cut = Recording::read(&text, &bytes[..bytes.len() - 1]);
         assert!(matches!(cut, Err(RecordingError::CutOff(0))));
+
+        let folder = tempfile::tempdir().unwrap();
+        recording.save(folder.path()).unwrap();
+        assert_eq!(Recording::load(folder.path()).unwrap(), recording);
+        let [text, _] = FILES.map(|name| folder.path().join(name));
+        std::fs::write(text, "device: not packed\n").unwrap();
+        let unpacked = Recording::load(folder.path());
+        assert!(matches!(unpacked, Err(RecordingError::File { .. })));
     }
 
     /// The first word of a column is another one.

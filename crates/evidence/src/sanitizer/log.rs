@@ -44,7 +44,7 @@ pub struct MalformedSummary {
     pub line: String,
 }
 
-/// Starts of the lines with which reports begin, as the recordings in `sanitizer/recordings/` show them. Their further lines are
+/// Starts of the lines with which reports begin, as the recordings in `crates/evidence/tests/recordings/` show them. Their further lines are
 /// indented.
 fn reports(tool: Tool) -> &'static [&'static str] {
     match tool {

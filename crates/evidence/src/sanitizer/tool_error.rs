@@ -228,7 +228,7 @@ impl ToolError {
             ToolError::MalformedSummary { .. }
             | ToolError::BadRecords { .. }
             | ToolError::UnknownRecord { .. } => {
-                "is this a new version of the tool? src/sanitizer/ reads what the versions in sanitizer/recordings/ write"
+                "is this a new version of the tool? crates/evidence/src/sanitizer reads what the versions in crates/evidence/tests/recordings/ write"
             }
             ToolError::Stopped { .. } => {
                 "an assertion, `trap`, a stack too small or a wrong `free`; what it printed is below"

@@ -1,6 +1,6 @@
 //! The records: what `--xml --save FILE` wrote.
 //!
-//! NVIDIA's manual does not document the format; this reader knows what the recordings in `sanitizer/recordings/` show and no more.
+//! NVIDIA's manual does not document the format; this reader knows what the recordings in `crates/evidence/tests/recordings/` show and no more.
 //! A document is `<ComputeSanitizerOutput>` with one `<record>` for each report. A record has a `<kind>`, for some kinds a
 //! `<level>`, and then, by kind:
 //!
@@ -249,7 +249,7 @@ fn point(node: Node, name: &str) -> Option<[u32; 3]> {
     Some([axis("x")?, axis("y")?, axis("z")?])
 }
 
-/// What is no document of the tool, or one that is not known. Real documents are in `sanitizer/recordings/`, and
+/// What is no document of the tool, or one that is not known. Real documents are in `crates/evidence/tests/recordings/`, and
 /// `tests/evidence/recordings.rs` reads them.
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,6 @@ use session::{Options, Session};
 use simt::{Dim3, Launch};
 use std::process::Command;
 use std::time::Duration;
-use toolchain::find_program;
 
 /// As many as are recorded.
 const PROGRAMS: u32 = 2400;
@@ -152,8 +151,7 @@ fn together(programs: &[Program]) -> String {
 
 #[test]
 fn programs_are_what_the_assembler_takes_for_ptx() {
-    let Ok(ptxas) = find_program("ptxas") else {
-        eprintln!("no CUDA assembler: not checked");
+    let Some(ptxas) = testing::needs_ptxas() else {
         return;
     };
     let generator = Generator::new(0);

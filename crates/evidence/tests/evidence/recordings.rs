@@ -1,4 +1,4 @@
-//! What compute-sanitizer really wrote (`sanitizer/recordings/`), read and judged.
+//! What compute-sanitizer really wrote (`crates/evidence/tests/recordings/`), read and judged.
 
 use catalog::load::Catalog;
 use evidence::sanitizer::recording::without_folders;
@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 const VERSION: &str = "2025.3.1";
 
 fn folder() -> PathBuf {
-    testing::root().join("sanitizer/recordings").join(VERSION)
+    testing::root()
+        .join("crates/evidence/tests/recordings")
+        .join(VERSION)
 }
 
 /// The folders of recordings below a folder, by their names below `root`.
@@ -271,7 +273,7 @@ fn tool_of(name: &str) -> Tool {
     Tool::named(word).unwrap_or_else(|| panic!("{name}"))
 }
 
-/// What no case of the catalogue makes a tool say: `sanitizer/recordings/programs/reports.cu`.
+/// What no case of the catalogue makes a tool say: `crates/evidence/tests/recordings/programs/reports.cu`.
 #[test]
 fn what_the_tools_say_about_other_programs_is_read() {
     for (name, recording) in below("programs") {

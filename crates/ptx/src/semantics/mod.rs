@@ -31,6 +31,7 @@ mod modifier;
 mod opcode;
 mod operand;
 mod special;
+pub mod spellings;
 mod synchronisation;
 mod system;
 mod table;
@@ -206,6 +207,15 @@ impl TypedInstruction {
         typed
     }
 
+    /// What stands at the end of a function whose last instruction is not a `ret` ("Control Flow Instructions: ret").
+    pub fn implied_return() -> TypedInstruction {
+        TypedInstruction {
+            opcode: Opcode::Ret,
+            control: Control::Return,
+            ..TypedInstruction::default()
+        }
+    }
+
     /// What the one instruction of a text means; `None` where the text is no instruction.
     pub fn parse(text: &str) -> Option<TypedInstruction> {
         parse(text).map(|i| TypedInstruction::of(&i))
@@ -238,6 +248,23 @@ impl TypedInstruction {
     /// The class of the second of a pair of operands, `p` of `d|p`.
     pub fn pair(&self, operand: usize) -> Option<OperandClass> {
         table::row_of(&self.opcode, &self.modifiers)?.pair(operand, &self.modifiers)
+    }
+}
+
+/// Opcode and modifiers of a spelling: `add.sat.s32`.
+///
+/// ```
+/// use racetrap_ptx::semantics::{Opcode, spelled};
+/// let (opcode, modifiers) = spelled("add.cc.u32");
+/// assert_eq!((opcode, modifiers.len()), (Opcode::AddCc, 2));
+/// ```
+pub fn spelled(text: &str) -> (Opcode, Modifiers) {
+    let mut words = text.split('.');
+    let opcode = words.next().unwrap_or_default();
+    let modifiers = Modifiers(words.map(Modifier::of).collect());
+    match table::row_for(opcode, &modifiers) {
+        Some(row) => (row.opcode.clone(), modifiers),
+        None => (Opcode::Other(opcode.into()), modifiers),
     }
 }
 

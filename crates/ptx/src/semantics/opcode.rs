@@ -13,6 +13,14 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
+            /// As PTX spells it, up to its first dot.
+            pub fn name(&self) -> &str {
+                match self {
+                    Opcode::Other(name) => name,
+                    known => super::table::name(known),
+                }
+            }
+
             /// All opcodes that have rows, in the manual's order.
             #[cfg(test)]
             pub(super) fn all() -> Vec<Opcode> {

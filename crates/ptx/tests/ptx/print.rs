@@ -48,8 +48,7 @@ fn deep_expressions_print_no_deeper_than_they_were() {
 
 #[test]
 fn printed_samples_assemble_to_the_same_machine_code() {
-    let Ok(ptxas) = toolchain::find_program("ptxas") else {
-        println!("not checked: there is no ptxas; ci/cuda-toolkit.sh installs one");
+    let Some(ptxas) = testing::needs_ptxas() else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

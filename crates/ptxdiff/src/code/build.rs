@@ -3,12 +3,13 @@
 use super::read::{Reader, each_name, kind, plain_symbol};
 use super::result::result;
 use super::{Instr, Place, Token};
-use crate::class::{InstructionClass, destinations, spaces, width};
-use crate::flow::{Flow, is_conditional};
+use crate::class::{InstructionClass, spaces, width};
+use crate::flow::Flow;
 use crate::reaching::{Definition, Reaching};
 use crate::value::{Node, Value, Values};
 use ptx::ast::*;
 use ptx::flatten::{Declared, Flat, ScopeId};
+use ptx::semantics::{Access, Control, TypedInstruction};
 use std::collections::HashMap;
 
 /// What a name in an operand is.
@@ -61,7 +62,8 @@ impl<'a, 'v> Builder<'a, 'v> {
         block: usize,
     ) -> Instr<'a> {
         let index = self.all_instructions();
-        for operand in &instr.operands[..destinations(instr).min(instr.operands.len())] {
+        let typed = TypedInstruction::of(instr);
+        for operand in &instr.operands[..typed.destinations()] {
             each_name(operand, &mut |name, _| {
                 if let Named::Register(register) = self.name(scope, name, None) {
                     self.definitions[register as usize].push(self.all.len() as u32);
@@ -80,7 +82,8 @@ impl<'a, 'v> Builder<'a, 'v> {
         }
         Instr {
             instr,
-            class: InstructionClass::of(instr),
+            class: InstructionClass::of(&typed),
+            typed,
             block,
             chain: None,
             line: 0,
@@ -164,9 +167,7 @@ impl<'a, 'v> Builder<'a, 'v> {
                 let instr = &instructions[index];
                 let scope = self.scopes[index];
                 let mut lane = 0;
-                for operand in &instr.instr.operands
-                    [..destinations(instr.instr).min(instr.instr.operands.len())]
-                {
+                for operand in &instr.instr.operands[..instr.destinations()] {
                     each_name(operand, &mut |name, _| {
                         if let Named::Register(register) = self.name(scope, name, None) {
                             let at = &mut next_definition[register as usize];
@@ -213,7 +214,8 @@ impl<'a, 'v> Builder<'a, 'v> {
     ) {
         let scope = self.scopes[index];
         let instr = own.instr;
-        let written = destinations(instr).min(instr.operands.len());
+        let written = own.destinations();
+        let conditional = own.is_conditional();
         let mut reader = Reader {
             builder: self,
             scope,
@@ -230,19 +232,23 @@ impl<'a, 'v> Builder<'a, 'v> {
         if let Some(guard) = &instr.guard {
             let value = reader.register(&guard.register);
             sources.push(value);
-            if !guard.negated || is_conditional(instr) {
+            if !guard.negated || conditional {
                 reader.tokens.push(Token::Mark(1));
             }
             tokens.push(std::mem::take(&mut reader.tokens));
             kinds.push('@');
         }
-        let label = matches!(instr.opcode.as_str(), "bra");
+        let label = own.typed.control == Control::Branch;
         let mut addresses = Vec::new();
         for (position, operand) in instr.operands.iter().enumerate() {
             if label {
                 continue;
             }
             kinds.push(kind(operand));
+            if own.typed.operands[position].access == Access::Both {
+                // An accumulator.
+                sources.push(reader.operand(operand));
+            }
             if position < written {
                 reader.destination(operand, index);
             } else {
@@ -258,10 +264,10 @@ impl<'a, 'v> Builder<'a, 'v> {
         own.operands = tokens;
         let values = &mut *self.values;
         if own.class.is_access() {
-            let width = width(instr).unwrap_or(0);
+            let width = width(&own.typed, &instr.operands).unwrap_or(0);
             let mut places = addresses
                 .iter()
-                .zip(spaces(instr))
+                .zip(spaces(&own.typed))
                 .map(|(&address, space)| {
                     let (base, offset) = values.split(address);
                     Place {
@@ -276,7 +282,7 @@ impl<'a, 'v> Builder<'a, 'v> {
             own.source_place = places.next();
         }
         let address = addresses.first().copied();
-        own.result = (written > 0).then(|| result(values, instr, &sources, address));
+        own.result = (written > 0).then(|| result(values, own, &sources, address));
         let mut strong = vec![values.int(own.name as i64)];
         strong.extend(&sources);
         if let Some(guard) = &instr.guard

@@ -14,6 +14,7 @@ use super::value::{Value, Values};
 use build::Builder;
 use ptx::ast::*;
 use ptx::flatten::Flat;
+use ptx::semantics::{AtomicOperation, Control, TypedInstruction};
 use ptx::{CfgError, SourceLine, SourceMap};
 use source::{Chains, LineStarts};
 
@@ -83,6 +84,8 @@ pub enum Token {
 pub struct Instr<'a> {
     /// As parsed.
     pub instr: &'a Instruction,
+    /// What it means.
+    pub typed: TypedInstruction,
     /// What it is for.
     pub class: InstructionClass,
     /// Its block, an index into [`Flow::blocks`].
@@ -113,6 +116,23 @@ pub struct Instr<'a> {
     pub(super) operands: Vec<Vec<Token>>,
     /// The definitions that its registers stand for, by register.
     pub(super) registers: Vec<(&'a str, u32)>,
+}
+
+impl Instr<'_> {
+    /// Whether it chooses between two ways by a predicate.
+    pub fn is_conditional(&self) -> bool {
+        self.typed.control == Control::Branch && self.instr.guard.is_some()
+    }
+
+    /// What an atomic operation or a reduction does, its space, scope and order apart.
+    pub(super) fn atomic_operation(&self) -> Option<AtomicOperation> {
+        self.typed.memory.as_ref()?.operation
+    }
+
+    /// How many of its operands are registers that it writes.
+    pub(super) fn destinations(&self) -> usize {
+        self.typed.destinations()
+    }
 }
 
 /// A function in canonical form.

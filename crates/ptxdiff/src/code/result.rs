@@ -1,83 +1,82 @@
 //! What an instruction computes, as a value.
 
+use super::Instr;
 use crate::class::{InstructionClass, Space};
 use crate::value::{Node, Value, Values};
-use ptx::ast::Instruction;
+use ptx::semantics::{Modifier, Modifiers, Opcode, Type, TypedInstruction};
 
 /// What an instruction computes.
 pub(super) fn result(
     values: &mut Values,
-    instr: &Instruction,
+    own: &Instr,
     sources: &[Value],
     address: Option<Value>,
 ) -> Value {
     // The guard is no source of the value.
-    let sources = &sources[usize::from(instr.guard.is_some()).min(sources.len())..];
-    let integer = instr.modifiers.last().is_some_and(|m| {
-        matches!(
-            m.as_str(),
-            "u32" | "s32" | "b32" | "u64" | "s64" | "b64" | "u16" | "s16" | "b16"
-        )
-    });
-    match (instr.opcode.as_str(), sources) {
-        ("ld", _) if InstructionClass::of(instr) == InstructionClass::Parameter => match address
-            .map(|a| values.split(a))
-        {
-            Some((base, offset)) => match values.node(base) {
-                Node::Symbol(name) => match name.strip_prefix("param").and_then(|n| n.parse().ok())
-                {
-                    Some(index) => values.intern(Node::Parameter(index, offset)),
-                    None => values.intern(Node::Load("param".into(), base)),
-                },
-                _ => values.intern(Node::Load("param".into(), base)),
-            },
-            None => values.intern(Node::Unknown),
+    let sources = &sources[usize::from(own.instr.guard.is_some()).min(sources.len())..];
+    let t = &own.typed;
+    let half = t.has(Modifier::Lo) || t.has(Modifier::Wide);
+    match (&t.opcode, sources) {
+        (Opcode::Ld, _) if own.class == InstructionClass::Parameter => parameter(values, address),
+        (Opcode::Ld | Opcode::Ldu, _) => match (address, &t.memory) {
+            (Some(address), Some(memory)) => {
+                values.intern(Node::Load(Space::from(memory.space).to_string(), address))
+            }
+            _ => values.intern(Node::Unknown),
         },
-        ("ld" | "ldu", _) => match address {
-            Some(address) => values.intern(Node::Load(Space::of(instr).to_string(), address)),
-            None => values.intern(Node::Unknown),
-        },
-        ("mov", [only]) | ("cvta", [only]) => *only,
+        (Opcode::Mov | Opcode::Cvta, [only]) => *only,
         // A wider integer is the same number.
-        ("cvt", [only])
-            if integer && !instr.has("sat") && instr.modifiers.len() == 2 && widens(instr) =>
-        {
-            *only
-        }
-        ("add", [a, b]) if integer => values.add(*a, *b, 1),
-        ("sub", [a, b]) if integer => values.add(*a, *b, -1),
-        ("neg", [a]) if integer => values.scale(*a, -1),
-        ("mul", [a, b]) if integer && (instr.has("lo") || instr.has("wide")) => {
-            values.multiply(*a, *b)
-        }
-        ("mad", [a, b, c]) if integer && (instr.has("lo") || instr.has("wide")) => {
+        (Opcode::Cvt, [only]) if widens(t) => *only,
+        (Opcode::Add, [a, b]) if is_word(t) => values.add(*a, *b, 1),
+        (Opcode::Sub, [a, b]) if is_word(t) => values.add(*a, *b, -1),
+        (Opcode::Neg, [a]) if is_word(t) => values.scale(*a, -1),
+        (Opcode::Mul, [a, b]) if is_word(t) && half => values.multiply(*a, *b),
+        (Opcode::Mad, [a, b, c]) if is_word(t) && half => {
             let product = values.multiply(*a, *b);
             values.add(product, *c, 1)
         }
-        ("shl", [a, b]) => match values.constant(*b) {
+        (Opcode::Shl, [a, b]) => match values.constant(*b) {
             Some(by @ 0..=62) => values.scale(*a, 1 << by),
-            _ => values.intern(Node::Operation("shl".into(), sources.to_vec())),
+            _ => values.intern(Node::Computed(
+                Opcode::Shl,
+                Modifiers::default(),
+                sources.to_vec(),
+            )),
         },
-        (opcode, _) => {
-            let mut name = opcode.to_owned();
-            for modifier in &instr.modifiers {
-                name.push('.');
-                name.push_str(modifier);
-            }
-            values.intern(Node::Operation(name, sources.to_vec()))
-        }
+        (opcode, _) => values.intern(Node::Computed(
+            opcode.clone(),
+            t.modifiers.clone(),
+            sources.to_vec(),
+        )),
     }
 }
 
-/// `cvt.to.from` to a type at least as wide.
-fn widens(instr: &Instruction) -> bool {
-    let bits = |modifier: &String| {
-        modifier
-            .get(1..)
-            .and_then(|digits| digits.parse::<u32>().ok())
+/// What `ld.param` gives.
+fn parameter(values: &mut Values, address: Option<Value>) -> Value {
+    let Some((base, offset)) = address.map(|a| values.split(a)) else {
+        return values.intern(Node::Unknown);
     };
-    match instr.modifiers.as_slice() {
-        [to, from] => bits(to) >= bits(from) && !from.starts_with('f') && !from.starts_with("bf"),
+    let index = match values.node(base) {
+        Node::Symbol(name) => name.strip_prefix("param").and_then(|n| n.parse().ok()),
+        _ => None,
+    };
+    match index {
+        Some(index) => values.intern(Node::Parameter(index, offset)),
+        None => values.intern(Node::Load("param".into(), base)),
+    }
+}
+
+/// Whether it computes with one integer of 16, 32 or 64 bits an operand.
+fn is_word(t: &TypedInstruction) -> bool {
+    use Type::*;
+    let word = |ty| matches!(ty, U32 | S32 | B32 | U64 | S64 | B64 | U16 | S16 | B16);
+    t.modifiers.last().and_then(|m| m.ty()).is_some_and(word)
+}
+
+/// `cvt.to.from` to a type at least as wide.
+fn widens(t: &TypedInstruction) -> bool {
+    match t.modifiers[..] {
+        [Modifier::Type(to), Modifier::Type(from)] => is_word(t) && to.bits() >= from.bits(),
         _ => false,
     }
 }

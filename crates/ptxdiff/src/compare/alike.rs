@@ -1,7 +1,7 @@
 //! How alike two instructions are: what alignment maximises.
 
 use crate::align::Sequences;
-use crate::class::{InstructionClass, atomic_operation};
+use crate::class::InstructionClass;
 use crate::code::{Code, Instr};
 use crate::strength::comparable;
 
@@ -48,7 +48,7 @@ fn similarity(a: &Instr, b: &Instr) -> u32 {
         return accesses(a, b) * weight + near * u32::from(accesses(a, b) > 0);
     }
     let synchronises = |i: &Instr| i.class.is_barrier() || i.class == InstructionClass::Fence;
-    if (synchronises(a) || synchronises(b)) && !comparable(a.instr, b.instr) {
+    if (synchronises(a) || synchronises(b)) && !comparable(a, b) {
         return 0;
     }
     if synchronises(a) && a.name != b.name {
@@ -77,7 +77,7 @@ fn accesses(a: &Instr, b: &Instr) -> u32 {
         (
             InstructionClass::Atomic(_) | InstructionClass::Reduction(_),
             InstructionClass::Atomic(_) | InstructionClass::Reduction(_),
-        ) => atomic_operation(a.instr) == atomic_operation(b.instr),
+        ) => a.atomic_operation() == b.atomic_operation(),
         (InstructionClass::AsyncCopy(_), InstructionClass::AsyncCopy(_)) => true,
         _ => false,
     };

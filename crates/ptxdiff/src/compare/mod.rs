@@ -11,9 +11,8 @@ mod blocks;
 mod renaming;
 
 use super::align::align;
-use super::class::{InstructionClass, atomic_operation};
+use super::class::InstructionClass;
 use super::code::{Code, Instr};
-use super::flow::is_conditional;
 use alike::Aligned;
 use blocks::order;
 use renaming::Renaming;
@@ -242,7 +241,7 @@ fn moved<'c>(a: &Code<'c>, b: &Code<'c>, matching: &Matching) -> Vec<Pair> {
                 };
                 Some((
                     kind,
-                    atomic_operation(i.instr),
+                    i.atomic_operation(),
                     place.width,
                     place.offset,
                     place.base_number(),
@@ -280,5 +279,5 @@ fn moved<'c>(a: &Code<'c>, b: &Code<'c>, matching: &Matching) -> Vec<Pair> {
 
 /// Whether the instruction chooses the way.
 pub(super) fn chooses(instruction: &Instr) -> bool {
-    is_conditional(instruction.instr)
+    instruction.is_conditional()
 }

@@ -1,6 +1,7 @@
 //! Whether instructions agree under one renaming of registers.
 
 use crate::code::{Instr, Token};
+use ptx::semantics::{Comparison, Opcode};
 use std::collections::HashMap;
 
 /// A renaming of registers: one to one.
@@ -69,10 +70,25 @@ impl Renaming {
 
 /// Whether the last two operands may change places.
 fn commutes(instruction: &Instr) -> bool {
-    let i = instruction.instr;
-    match i.opcode.as_str() {
-        "add" | "mul" | "and" | "or" | "xor" | "min" | "max" => i.operands.len() == 3,
-        "setp" => i.operands.len() == 3 && (i.has("eq") || i.has("ne")),
+    let t = &instruction.typed;
+    match t.opcode {
+        Opcode::Add
+        | Opcode::Mul
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Min
+        | Opcode::Max => {
+            // With mixed precision the operands are of two types.
+            t.operands.len() == 3 && t.modifiers.types().count() < 2
+        }
+        Opcode::Setp => {
+            t.operands.len() == 3
+                && matches!(
+                    t.modifiers.comparison(),
+                    Some(Comparison::Eq | Comparison::Ne)
+                )
+        }
         _ => false,
     }
 }

@@ -21,14 +21,14 @@
 //! memory operation: its elements are ordered and torn like separate accesses (PTX ISA, "Vector Data-types").
 
 use super::{Occurrence, View};
-use crate::class::{InstructionClass, lanes};
+use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     wider(view, |mine, others| mine > others)
 }
 
 /// My accesses that stand for several narrower ones of the other side, and whose lanes, beside the others', are as wanted.
-pub(super) fn wider(view: &View, wanted: impl Fn(u32, u32) -> bool) -> Vec<Occurrence> {
+pub(super) fn wider(view: &View, wanted: impl Fn(u8, u8) -> bool) -> Vec<Occurrence> {
     let plain = |class: InstructionClass| matches!(class, InstructionClass::Load(_) | InstructionClass::Store(_));
     let mine = view.mine.instructions.iter().enumerate();
     mine.filter(|(_, instr)| plain(instr.class))
@@ -39,9 +39,9 @@ pub(super) fn wider(view: &View, wanted: impl Fn(u32, u32) -> bool) -> Vec<Occur
                 let other = &view.other.instructions[other];
                 plain(other.class) && other.place.is_some_and(|place| place.width < width)
             };
-            let most = beside.iter().map(|&i| lanes(view.other.instructions[i].instr)).max()?;
+            let most = beside.iter().map(|&i| view.other.instructions[i].typed.modifiers.vector()).max()?;
             let several = beside.len() > 1 && beside.iter().all(narrower);
-            (several && wanted(lanes(instr.instr), most)).then(|| view.occurrence(vec![index], beside))
+            (several && wanted(instr.typed.modifiers.vector(), most)).then(|| view.occurrence(vec![index], beside))
         })
         .collect()
 }

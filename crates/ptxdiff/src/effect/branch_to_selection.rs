@@ -24,6 +24,7 @@ use crate::class::InstructionClass;
 use crate::code::{Code, Instr};
 use crate::compare::chooses;
 use crate::value::{Node, Value, Values};
+use ptx::semantics::{Comparison, Modifier, Opcode};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let new = |index: usize, instr: &Instr| match view.partner(index) {
@@ -94,18 +95,17 @@ fn alike(values: &Values, x: Value, y: Value) -> bool {
     }
 }
 
-/// A comparison without its sense: `lt` for the four orders, its operands so that it means "less".
-fn comparison(values: &Values, predicate: Value) -> Option<(&'static str, String, Value, Value)> {
-    let Node::Operation(name, operands) = values.node(predicate) else {
+/// A comparison without its sense: `lt` for the four orders, its operands so that it means "less"; the other modifiers.
+fn comparison(values: &Values, predicate: Value) -> Option<(Comparison, Vec<Modifier>, Value, Value)> {
+    let Node::Computed(Opcode::Setp, modifiers, operands) = values.node(predicate) else {
         return None;
     };
     let [x, y] = operands[..] else { return None };
-    let mut parts = name.strip_prefix("setp.")?.splitn(2, '.');
-    let (relation, kind) = (parts.next()?, parts.next().unwrap_or_default().to_owned());
-    Some(match relation {
-        "eq" | "ne" => ("eq", kind, x.min(y), x.max(y)),
-        "lt" | "lo" | "ge" | "hs" => ("lt", kind, x, y),
-        "gt" | "hi" | "le" | "ls" => ("lt", kind, y, x),
+    let kind = modifiers.get(1..)?.to_vec();
+    Some(match modifiers.comparison()? {
+        Comparison::Eq | Comparison::Ne => (Comparison::Eq, kind, x.min(y), x.max(y)),
+        Comparison::Lt | Comparison::Ge => (Comparison::Lt, kind, x, y),
+        Comparison::Gt | Comparison::Le => (Comparison::Lt, kind, y, x),
         _ => return None,
     })
 }

@@ -20,6 +20,7 @@
 use super::{Occurrence, View};
 use ptx::ast::{Function, Instruction, Item, Operand, Stmt};
 use ptx::demangle;
+use ptx::semantics::TypedInstruction;
 use crate::class::InstructionClass;
 
 /// The calls of the other side that are inlined here, and the instructions that they became.
@@ -86,7 +87,7 @@ fn collect(function: &Function, into: &mut Vec<String>) {
             match statement {
                 Stmt::Block(inner) => walk(inner, into),
                 Stmt::Instruction(i) => {
-                    let class = InstructionClass::of(i);
+                    let class = InstructionClass::of(&TypedInstruction::of(i));
                     if !matches!(class, InstructionClass::Parameter | InstructionClass::Move | InstructionClass::Leave | InstructionClass::Branch) {
                         into.push(spelling(i));
                     }

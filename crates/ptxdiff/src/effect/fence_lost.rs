@@ -21,10 +21,16 @@
 
 use super::{Instr, Occurrence, View};
 use crate::class::InstructionClass;
+use ptx::semantics::{FenceKind, Synchronisation};
+
+fn is_proxy(i: &Instr) -> bool {
+    let kind = FenceKind::Proxy;
+    matches!(i.typed.synchronisation, Some(Synchronisation::Fence { kind: own, .. }) if own == kind)
+}
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     // Proxies are ways to memory; a fence between them is another thing.
-    let kind: fn(&Instr) -> Option<bool> = |i| Some(i.instr.has("proxy"));
+    let kind: fn(&Instr) -> Option<bool> = |i| Some(is_proxy(i));
     view.lacking(|i| i.class == InstructionClass::Fence, &[(kind, kind)])
         .into_iter()
         .filter(|&index| !view.is_copy(index))

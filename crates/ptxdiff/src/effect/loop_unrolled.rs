@@ -25,6 +25,7 @@
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
+use ptx::semantics::Opcode;
 use crate::code::{Code, Instr};
 use std::collections::{BTreeMap, HashMap};
 
@@ -98,7 +99,7 @@ fn by_loop(code: &Code) -> Places {
 fn work(instr: &Instr) -> Option<Work> {
     match instr.class {
         InstructionClass::Move | InstructionClass::Parameter | InstructionClass::Branch | InstructionClass::Leave => None,
-        _ if instr.instr.opcode == "setp" => None,
+        _ if instr.typed.opcode == Opcode::Setp => None,
         _ if instr.site == 0 => Some((instr.weak, 0)),
         _ => Some((instr.opcode, instr.site)),
     }

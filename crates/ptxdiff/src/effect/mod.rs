@@ -245,8 +245,8 @@ impl View<'_> {
     pub fn kept(&self, mine: usize) -> Option<Occurrence> {
         let partner = self.partner(mine)?;
         let (x, y) = (
-            self.mine.instructions[mine].instr,
-            self.other.instructions[partner].instr,
+            &self.mine.instructions[mine],
+            &self.other.instructions[partner],
         );
         let differ = weaker(x, y, "").is_some() || weaker(y, x, "").is_some();
         (!differ).then(|| self.occurrence(vec![mine], vec![partner]))

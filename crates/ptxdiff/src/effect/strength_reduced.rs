@@ -28,6 +28,7 @@ use super::{Occurrence, View};
 use crate::class::InstructionClass;
 use crate::code::{Code, Instr, Token};
 use crate::value::{Node, Value, Values};
+use ptx::semantics::Opcode;
 use std::collections::HashMap;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -41,7 +42,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     }
     let cheap: Vec<usize> = view
         .only_mine()
-        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.instr.opcode != "setp")
+        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.typed.opcode != Opcode::Setp)
         .map(|(index, _)| index)
         .collect();
     let (mine, other) = (uses(view.mine), uses(view.other));
@@ -86,24 +87,24 @@ fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
     let (Some(result), Some(wanted)) = (cheap.result, costly.result) else {
         return false;
     };
-    let step = cheap.instr.opcode.as_str();
-    match (costly.instr.opcode.as_str(), operands(costly)) {
-        ("mul" | "mul24", [x, y]) => {
+    let step = &cheap.typed.opcode;
+    match (&costly.typed.opcode, operands(costly)) {
+        (Opcode::Mul | Opcode::Mul24, [x, y]) => {
             let twice = |v: &Value| operands(cheap) == [*v, *v];
             let two = |v: &Value| values.node(*v) == &Node::Literal("0f40000000".into());
             match step {
-                "shl" if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
-                "add" | "sub" if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
-                "add" => two(y) && twice(x) || two(x) && twice(y),
+                Opcode::Shl if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
+                Opcode::Add | Opcode::Sub if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
+                Opcode::Add => two(y) && twice(x) || two(x) && twice(y),
                 _ => false,
             }
         }
-        ("mad" | "mad24", [x, y, z]) => {
+        (Opcode::Mad | Opcode::Mad24, [x, y, z]) => {
             let of_one = [x, y].iter().any(|v| operands(cheap).first() == Some(v));
-            step == "shl" && of_one && values.is_sum(wanted, result, *z)
+            *step == Opcode::Shl && of_one && values.is_sum(wanted, result, *z)
         }
-        ("rem", [x, y]) => is_remainder(values, cheap, *x, *y),
-        ("div", [x, y]) => match values.constant(*y) {
+        (Opcode::Rem, [x, y]) => is_remainder(values, cheap, *x, *y),
+        (Opcode::Div, [x, y]) => match values.constant(*y) {
             Some(y) => is_quotient(values, cheap, *x, y),
             None => is_float_quotient(values, cheap, *x, *y),
         },
@@ -112,7 +113,7 @@ fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
 }
 /// Whether an operation is the last of those that make `x % y`.
 fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    if cheap.instr.opcode == "and" {
+    if cheap.typed.opcode == Opcode::And {
         let mask = match operands(cheap) {
             [own, mask] if *own == x => *mask,
             [mask, own] if *own == x => *mask,
@@ -129,7 +130,7 @@ fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
     let [(rest, factor)] = terms[..] else { return false };
     // x less the multiple of y below it: masked out, or the quotient times y.
     let masked = match values.node(rest) {
-        Node::Operation(name, parts) if name.starts_with("and") => {
+        Node::Computed(Opcode::And, _, parts) => {
             parts.iter().any(|part| values.constant(*part).is_some_and(|mask| i64::from(mask as i32) == -y))
         }
         _ => false,
@@ -142,24 +143,24 @@ fn is_quotient(values: &Values, cheap: &Instr, x: Value, y: i64) -> bool {
     let Some(result) = cheap.result.filter(|result| made_of(values, *result, x, 16) == Some(true)) else {
         return false;
     };
-    let shift = match (cheap.instr.opcode.as_str(), operands(cheap)) {
-        ("shr", [_, by]) => values.constant(*by),
+    let shift = match (&cheap.typed.opcode, operands(cheap)) {
+        (Opcode::Shr, [_, by]) => values.constant(*by),
         _ => None,
     };
-    match cheap.instr.opcode.as_str() {
-        "shr" if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
-        "shr" | "add" | "sub" => has_product(values, result, 16),
+    match cheap.typed.opcode {
+        Opcode::Shr if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
+        Opcode::Shr | Opcode::Add | Opcode::Sub => has_product(values, result, 16),
         _ => false,
     }
 }
 
 /// Whether an operation makes `x / y` of floating-point numbers.
 fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    let of = |v: Value, opcode: &str, operand: Value| {
-        matches!(values.node(v), Node::Operation(name, parts) if name.split('.').next() == Some(opcode) && parts[..] == [operand])
+    let of = |v: Value, opcode: Opcode, operand: Value| {
+        matches!(values.node(v), Node::Computed(own, _, parts) if *own == opcode && parts[..] == [operand])
     };
-    match (cheap.instr.opcode.as_str(), operands(cheap)) {
-        ("mul", [a, b]) => {
+    match (&cheap.typed.opcode, operands(cheap)) {
+        (Opcode::Mul, [a, b]) => {
             let factor = match (*a == x, *b == x) {
                 (true, _) => *b,
                 (_, true) => *a,
@@ -169,9 +170,9 @@ fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool
                 (Some(factor), Some(y)) => (factor * y - 1.0).abs() < 1e-6,
                 _ => false,
             };
-            reciprocal || of(factor, "rcp", y)
+            reciprocal || of(factor, Opcode::Rcp, y)
         }
-        ("rsqrt", [operand]) => of(y, "sqrt", *operand),
+        (Opcode::Rsqrt, [operand]) => of(y, Opcode::Sqrt, *operand),
         _ => false,
     }
 }
@@ -204,7 +205,7 @@ fn made_of(values: &Values, value: Value, x: Value, depth: u32) -> Option<bool> 
     match values.node(value) {
         Node::Int(_) | Node::Literal(_) => Some(false),
         _ if depth == 0 => None,
-        Node::Operation(_, parts) => all(&mut parts.iter().copied()),
+        Node::Operation(_, parts) | Node::Computed(_, _, parts) => all(&mut parts.iter().copied()),
         Node::Sum(terms, _) => {
             // x may be a sum itself, and a part of this one.
             let (rest, _) = values.minus(value, x);
@@ -223,7 +224,8 @@ fn has_product(values: &Values, value: Value, depth: u32) -> bool {
         return false;
     }
     match values.node(value) {
-        Node::Operation(name, parts) => name.starts_with("mul") || parts.iter().any(|part| has_product(values, *part, depth - 1)),
+        Node::Computed(Opcode::Mul | Opcode::Mul24, ..) => true,
+        Node::Operation(_, parts) | Node::Computed(_, _, parts) => parts.iter().any(|part| has_product(values, *part, depth - 1)),
         Node::Sum(terms, _) => {
             let large = |factor: i64| factor.unsigned_abs() >= 1 << 12;
             terms.iter().any(|(part, factor)| large(*factor) || has_product(values, *part, depth - 1))
@@ -237,10 +239,10 @@ fn cost(instr: &Instr) -> u32 {
     if instr.class != InstructionClass::Arithmetic {
         return 0;
     }
-    match instr.instr.opcode.as_str() {
-        "div" | "rem" => 4,
-        "sqrt" | "rsqrt" | "rcp" | "sin" | "cos" | "ex2" | "lg2" | "tanh" => 3,
-        "mul" | "mad" | "mul24" | "mad24" => 2,
+    match instr.typed.opcode {
+        Opcode::Div | Opcode::Rem => 4,
+        Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Sin | Opcode::Cos | Opcode::Ex2 | Opcode::Lg2 | Opcode::Tanh => 3,
+        Opcode::Mul | Opcode::Mad | Opcode::Mul24 | Opcode::Mad24 => 2,
         _ => 1,
     }
 }
@@ -251,7 +253,7 @@ type Uses = HashMap<usize, Vec<(usize, usize)>>;
 fn uses(code: &Code) -> Uses {
     let mut definitions: HashMap<u32, Vec<usize>> = HashMap::new();
     let guarded = |instr: &Instr| usize::from(instr.instr.guard.is_some());
-    let written = |instr: &Instr| crate::class::destinations(instr.instr);
+    let written = |instr: &Instr| instr.destinations();
     for (index, instr) in code.instructions.iter().enumerate() {
         let first = guarded(instr);
         let targets = instr.operands.iter().skip(first).take(written(instr));

@@ -36,7 +36,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             (Some(x), Some(y)) => x.base == y.base || instr.site != 0 && instr.site == other.site,
             _ => true,
         };
-        let note = weaker(instr.instr, other.instr, view.side.other()).filter(|_| alike)?;
+        let note = weaker(instr, other, view.side.other()).filter(|_| alike)?;
         Some(Occurrence {
             note: Some(note),
             ..view.occurrence(vec![index], vec![partner])

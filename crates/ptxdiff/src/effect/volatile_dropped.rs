@@ -17,10 +17,10 @@ use crate::class::is_volatile;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| instr.class.is_access() && !is_volatile(instr.instr))
+    mine.filter(|(_, instr)| instr.class.is_access() && !is_volatile(&instr.typed))
         .filter_map(|(index, _)| {
             let partner = view.partner(index)?;
-            let dropped = is_volatile(view.other.instructions[partner].instr);
+            let dropped = is_volatile(&view.other.instructions[partner].typed);
             dropped.then(|| view.occurrence(vec![index], vec![partner]))
         })
         .collect()

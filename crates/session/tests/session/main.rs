@@ -1,6 +1,8 @@
-//! Litmus tests of the memory model: which outcomes a session must find, and which it must never show.
+//! What runs in a session show: litmus tests of the memory model, with the outcomes that must be found and those that must never be shown;
+//! instructions under guards.
 
 extern crate racetrap_session as session;
 
+mod guards;
 mod litmus;
 mod weak_memory;

@@ -1,47 +1,12 @@
-//! An instruction's modifiers, parsed once.
+//! An instruction's modifiers, sorted.
 //!
 //! The floating-point tables read a [`Form`]: the types in their order, the
 //! rounding, and the other modifiers as a set. As in `ptxas`, the modifiers
 //! that are not types may stand in any order.
 
 use super::exact::Rounding;
-
-/// A type that a modifier names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub(super) enum Type {
-    U2,
-    S2,
-    U4,
-    S4,
-    U8,
-    U16,
-    U32,
-    U64,
-    S8,
-    S16,
-    S32,
-    S64,
-    B32,
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-    F32,
-    F32x2,
-    F64,
-    Tf32,
-    E4m3x2,
-    E4m3x4,
-    E5m2x2,
-    E5m2x4,
-    E3m2x2,
-    E3m2x4,
-    E2m3x2,
-    E2m3x4,
-    E2m1x2,
-    Ue8m0x2,
-}
+use ptx::semantics::Modifier;
+pub(super) use ptx::semantics::Type;
 
 /// How a result is brought into its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +58,7 @@ pub(super) struct Form {
 impl Form {
     /// Reads modifiers; `None` where one is unknown here, stands twice, or
     /// contradicts another.
-    pub(super) fn parse(modifiers: &[&str]) -> Option<Form> {
+    pub(super) fn parse(modifiers: &[Modifier]) -> Option<Form> {
         let mut form = Form {
             mode: Mode::Default,
             flags: 0,
@@ -112,7 +77,7 @@ impl Form {
                 form.mode = mode;
             } else {
                 let slot = form.types.iter_mut().find(|slot| slot.is_none())?;
-                *slot = Some(type_named(modifier)?);
+                *slot = Some(modifier.ty()?);
             }
         }
         Some(form)
@@ -151,71 +116,34 @@ impl Form {
     }
 }
 
-fn flag(modifier: &str) -> Option<Flags> {
+fn flag(modifier: Modifier) -> Option<Flags> {
     Some(match modifier {
-        "ftz" => FTZ,
-        "sat" => SAT,
-        "NaN" => NAN,
-        "xorsign" => XORSIGN,
-        "abs" => ABS,
-        "relu" => RELU,
-        "satfinite" => SATFINITE,
-        "pack" => PACK,
+        Modifier::Ftz => FTZ,
+        Modifier::Sat => SAT,
+        Modifier::NaN => NAN,
+        Modifier::Xorsign => XORSIGN,
+        Modifier::Abs => ABS,
+        Modifier::Relu => RELU,
+        Modifier::Satfinite => SATFINITE,
+        Modifier::Pack => PACK,
         _ => return None,
     })
 }
 
-fn mode(modifier: &str) -> Option<Mode> {
+fn mode(modifier: Modifier) -> Option<Mode> {
     Some(match modifier {
-        "rn" => Mode::Float(Rounding::NearestEven),
-        "rna" => Mode::Float(Rounding::NearestAway),
-        "rz" => Mode::Float(Rounding::TowardZero),
-        "rm" => Mode::Float(Rounding::TowardNegative),
-        "rp" => Mode::Float(Rounding::TowardPositive),
-        "rni" => Mode::Integer(Rounding::NearestEven),
-        "rzi" => Mode::Integer(Rounding::TowardZero),
-        "rmi" => Mode::Integer(Rounding::TowardNegative),
-        "rpi" => Mode::Integer(Rounding::TowardPositive),
-        "rs" => Mode::Stochastic,
-        "approx" => Mode::Approximate,
-        "full" => Mode::Full,
-        _ => return None,
-    })
-}
-
-fn type_named(modifier: &str) -> Option<Type> {
-    Some(match modifier {
-        "u2" => Type::U2,
-        "s2" => Type::S2,
-        "u4" => Type::U4,
-        "s4" => Type::S4,
-        "u8" => Type::U8,
-        "u16" => Type::U16,
-        "u32" => Type::U32,
-        "u64" => Type::U64,
-        "s8" => Type::S8,
-        "s16" => Type::S16,
-        "s32" => Type::S32,
-        "s64" => Type::S64,
-        "b32" => Type::B32,
-        "f16" => Type::F16,
-        "f16x2" => Type::F16x2,
-        "bf16" => Type::Bf16,
-        "bf16x2" => Type::Bf16x2,
-        "f32" => Type::F32,
-        "f32x2" => Type::F32x2,
-        "f64" => Type::F64,
-        "tf32" => Type::Tf32,
-        "e4m3x2" => Type::E4m3x2,
-        "e4m3x4" => Type::E4m3x4,
-        "e5m2x2" => Type::E5m2x2,
-        "e5m2x4" => Type::E5m2x4,
-        "e3m2x2" => Type::E3m2x2,
-        "e3m2x4" => Type::E3m2x4,
-        "e2m3x2" => Type::E2m3x2,
-        "e2m3x4" => Type::E2m3x4,
-        "e2m1x2" => Type::E2m1x2,
-        "ue8m0x2" => Type::Ue8m0x2,
+        Modifier::Rn => Mode::Float(Rounding::NearestEven),
+        Modifier::Rna => Mode::Float(Rounding::NearestAway),
+        Modifier::Rz => Mode::Float(Rounding::TowardZero),
+        Modifier::Rm => Mode::Float(Rounding::TowardNegative),
+        Modifier::Rp => Mode::Float(Rounding::TowardPositive),
+        Modifier::Rni => Mode::Integer(Rounding::NearestEven),
+        Modifier::Rzi => Mode::Integer(Rounding::TowardZero),
+        Modifier::Rmi => Mode::Integer(Rounding::TowardNegative),
+        Modifier::Rpi => Mode::Integer(Rounding::TowardPositive),
+        Modifier::Rs => Mode::Stochastic,
+        Modifier::Approx => Mode::Approximate,
+        Modifier::Full => Mode::Full,
         _ => return None,
     })
 }

@@ -31,6 +31,9 @@ mod rows;
 mod spelling;
 #[cfg(test)]
 mod testing;
+mod words;
+
+use ptx::semantics::{Modifier, Opcode};
 
 /// A 32-bit register of a warp, lane 0 first.
 pub type Row32 = [u32; 32];
@@ -91,7 +94,7 @@ pub enum AluOp {
     DDD_D_Carry(fn(&Row64, &Row64, &Row64, Mask, &mut Row64) -> Mask),
 }
 
-/// The operation that `opcode.modifiers` names, or `None` where racetrap does
+/// The operation that an opcode with its modifiers is, or `None` where racetrap does
 /// not implement it.
 ///
 /// `operands` is the number of operands as written, destination included and a
@@ -103,7 +106,7 @@ pub enum AluOp {
 /// [`compare::write_set`] (or [`compare::write_set_pair`]). `lop3` takes `immLut` as
 /// a row that holds it in every lane. `mov` resolves for plain registers; packing
 /// and unpacking of vectors is the caller's.
-pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+pub fn lookup(opcode: &Opcode, modifiers: &[Modifier], operands: usize) -> Option<AluOp> {
     integer::lookup(opcode, modifiers, operands)
         .or_else(|| logic::lookup(opcode, modifiers, operands))
         .or_else(|| compare::lookup(opcode, modifiers, operands))

@@ -10,10 +10,8 @@ pub(super) fn op(spelling: &str, inputs: usize) -> AluOp {
 
 /// As [`op`], or `None`.
 pub(super) fn find(spelling: &str, inputs: usize) -> Option<AluOp> {
-    let mut parts = spelling.split('.');
-    let opcode = parts.next()?;
-    let modifiers: Vec<&str> = parts.collect();
-    lookup(opcode, &modifiers, inputs + 1)
+    let (opcode, modifiers) = ptx::semantics::spelled(spelling);
+    lookup(&opcode, &modifiers, inputs + 1)
 }
 
 /// Applies an operation to 32 lanes of inputs.
@@ -165,18 +163,15 @@ pub(super) fn edges(exponent_bits: u32, fraction_bits: u32) -> Vec<u64> {
     magnitudes.iter().flat_map(|&m| [m, m | sign]).collect()
 }
 
-/// Demands that each of these spellings stands in `spellings.txt`, of which the conformance programs (crate `evidence`) are
-/// tested to try every line that an `sm_90` has.
+/// Demands that each of these spellings is in the list of all of them, of which the conformance programs (crate `evidence`) are
+/// tested to try every one that an `sm_90` has.
 pub(super) fn all_are_listed<'a>(spellings: impl IntoIterator<Item = (&'a str, usize)>) {
-    let listed: std::collections::BTreeSet<_> = include_str!("spellings.txt").lines().collect();
+    let listed = ptx::semantics::spellings::arithmetic().into_iter();
+    let listed: std::collections::BTreeSet<_> = listed.map(|s| (s.text, s.operands - 1)).collect();
     let missing: Vec<_> = spellings
         .into_iter()
-        .map(|(spelling, inputs)| format!("{spelling} {inputs}"))
-        .filter(|line| !listed.contains(line.as_str()))
+        .map(|(spelling, inputs)| (spelling.to_owned(), inputs))
+        .filter(|one| !listed.contains(one))
         .collect();
-    assert!(
-        missing.is_empty(),
-        "not in spellings.txt: {}",
-        missing.join("\n")
-    );
+    assert!(missing.is_empty(), "not listed: {missing:?}");
 }

@@ -4,6 +4,7 @@ use super::operand::Decoded;
 use super::{Jump, Lowering};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
+use ptx::semantics::{Control, TypedInstruction};
 
 /// Adds `by` to every jump target of an operation.
 pub(super) fn shift_targets(op: &mut Op, by: u32) {
@@ -15,9 +16,9 @@ pub(super) fn shift_targets(op: &mut Op, by: u32) {
 }
 
 impl<'m> Lowering<'m> {
-    pub(super) fn branch(&mut self, i: &Instruction) -> Decoded<()> {
+    pub(super) fn branch(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let scope = self.scopes.here();
-        if i.opcode == "brx" {
+        if t.control == Control::IndexedBranch {
             let index = self.source(self.operand(i, 0)?, RegisterClass::W(32), ScalarType::U32)?;
             let Operand::Name(list, None) = self.operand(i, 1)? else {
                 return Err(String::from("a branch without a list of targets"));
@@ -98,17 +99,8 @@ impl<'m> Lowering<'m> {
             })));
             return Ok(());
         }
-        let which = match name.as_str() {
-            "vprintf" => System::Vprintf,
-            "__assertfail" => System::AssertFail,
-            "malloc" => System::Malloc,
-            "free" => System::Free,
-            _ => {
-                return Err(format!(
-                    "the function `{name}`, which this PTX does not define"
-                ));
-            }
-        };
+        let which = System::named(name)
+            .ok_or_else(|| format!("the function `{name}`, which this PTX does not define"))?;
         self.emit(Op::System(Box::new(SystemCall {
             which,
             args,

@@ -1,6 +1,7 @@
 //! Which rows an operation reads and writes, and what for.
 
 use super::instruction::signature;
+use crate::alu::AluOp;
 use crate::op::*;
 use crate::program::Program;
 
@@ -40,164 +41,32 @@ fn width(wide: bool) -> RegisterClass {
 
 /// Calls `read` with every row that an instruction reads and `write` with every
 /// row that it writes.
-pub fn rows(
+pub fn visit_operands(
     program: &Program,
     i: &Instr,
     read: &mut dyn FnMut(Row, Use),
     write: &mut dyn FnMut(Row),
 ) {
-    let mut reads = |class: RegisterClass, slot: Slot, what: Use| {
-        if let Some(r) = row(class, slot) {
-            read(r, what);
-            if class == RegisterClass::Q {
-                read((r.0, r.1 + 1), what);
-            }
-        }
-    };
-    let mut writes = |class: RegisterClass, slot: Slot| {
-        if let Some(r) = row(class, slot) {
-            write(r);
-            if class == RegisterClass::Q {
-                write((r.0, r.1 + 1));
-            }
-        }
-    };
-    reads(RegisterClass::P, i.guard, Use::Control);
+    let mut v = Visitor { read, write };
+    v.reads(RegisterClass::P, i.guard, Use::Control);
     match &i.op {
-        Op::Alu { f, d, s } => {
-            let (out, ins) = signature(f);
-            ins.iter()
-                .zip(s)
-                .for_each(|(c, s)| reads(*c, *s, Use::Data));
-            writes(out, *d);
-        }
-        Op::Setp {
-            f,
-            p,
-            q,
-            s,
-            combine,
-        } => {
-            let (_, ins) = signature(f);
-            ins.iter()
-                .zip(s)
-                .for_each(|(c, s)| reads(*c, *s, Use::Data));
-            if let Some((_, c)) = combine {
-                reads(RegisterClass::P, *c, Use::Data);
-            }
-            writes(RegisterClass::P, *p);
-            writes(RegisterClass::P, *q);
-        }
-        Op::Set {
-            f, d, s, combine, ..
-        } => {
-            let (_, ins) = signature(f);
-            ins.iter()
-                .zip(s)
-                .for_each(|(c, s)| reads(*c, *s, Use::Data));
-            if let Some((_, c)) = combine {
-                reads(RegisterClass::P, *c, Use::Data);
-            }
-            writes(W, *d);
-        }
-        Op::Lop3Test { d, p, s, .. } => {
-            s[..4].iter().for_each(|s| reads(W, *s, Use::Data));
-            reads(RegisterClass::P, s[4], Use::Data);
-            writes(W, *d);
-            writes(RegisterClass::P, *p);
-        }
-        Op::Pack { d, s } => {
-            s.iter().for_each(|p| reads(p.class, p.slot, Use::Data));
-            d.iter().for_each(|p| writes(p.class, p.slot));
-        }
-        Op::Special { d, wide, .. } | Op::FrameAddress { d, wide, .. } => writes(width(*wide), *d),
-        Op::IsSpace { p, a, wide, .. } => {
-            reads(width(*wide), *a, Use::Data);
-            writes(RegisterClass::P, *p);
-        }
-        Op::Cvta { d, a, .. } => {
-            reads(RegisterClass::D, *a, Use::Data);
-            writes(RegisterClass::D, *d);
-        }
-        Op::Alloca {
-            d,
-            wide,
-            size,
-            wide_size,
-            ..
-        } => {
-            reads(width(*wide_size), *size, Use::Address);
-            writes(width(*wide), *d);
-        }
-        Op::Memory(index) => {
-            let m = &program.memory_ops[*index as usize];
-            base(m.base, &mut reads);
-            // It decides whether the source reads at all.
-            reads(RegisterClass::P, m.used_if, Use::Control);
-            for slot in &m.regs[..usize::from(m.count)] {
-                if m.store {
-                    reads(m.class, *slot, Use::Escape)
-                } else {
-                    writes(m.class, *slot)
-                }
-            }
-        }
-        Op::Atomic(index) => {
-            let a = &program.atomic_ops[*index as usize];
-            base(a.base, &mut reads);
-            let class = atomic_class(a);
-            a.b[..usize::from(a.count)]
-                .iter()
-                .for_each(|s| reads(class, *s, Use::Escape));
-            reads(class, a.c, Use::Escape);
-            a.d[..usize::from(a.count)]
-                .iter()
-                .for_each(|s| writes(class, *s));
-        }
-        Op::Barrier(b) => {
-            reads(W, b.id, Use::Control);
-            reads(W, b.threads, Use::Control);
-            match b.kind {
-                BarrierKind::Popc { d, p } => {
-                    reads(RegisterClass::P, p, Use::Data);
-                    writes(W, d);
-                }
-                BarrierKind::And { d, p } | BarrierKind::Or { d, p } => {
-                    reads(RegisterClass::P, p, Use::Data);
-                    writes(RegisterClass::P, d);
-                }
-                BarrierKind::Sync | BarrierKind::Arrive => {}
-            }
-        }
-        Op::Warp(w) => {
-            use WarpKind::*;
-            reads(W, w.members, Use::Control);
-            let (a, d) = match w.kind {
-                VoteAll | VoteAny | VoteUni => (RegisterClass::P, RegisterClass::P),
-                VoteBallot => (RegisterClass::P, W),
-                MatchAll64 | MatchAny64 => (RegisterClass::D, W),
-                _ => (W, W),
-            };
-            reads(a, w.a, Use::Data);
-            reads(W, w.b, Use::Data);
-            reads(W, w.c, Use::Data);
-            writes(d, w.d);
-            writes(RegisterClass::P, w.p);
-        }
-        Op::BranchIndexed { index, .. } => reads(W, *index, Use::Control),
-        Op::Call(c) => {
-            reads(RegisterClass::D, c.pointer, Use::Control);
-            let callees: Vec<usize> = match c.function {
-                Some(f) => vec![f as usize],
-                None => (0..program.functions.len()).collect(),
-            };
-            carried(&c.args, &c.results, &mut reads, &mut writes);
-            for f in callees {
-                let info = &program.functions[f];
-                carried(&info.results, &info.params, &mut reads, &mut writes);
-            }
-        }
-        Op::System(c) => carried(&c.args, &c.results, &mut reads, &mut writes),
+        Op::Alu { .. }
+        | Op::Setp { .. }
+        | Op::Set { .. }
+        | Op::Lop3Test { .. }
+        | Op::Pack { .. } => v.arithmetic(&i.op),
+        Op::Special { .. }
+        | Op::FrameAddress { .. }
+        | Op::IsSpace { .. }
+        | Op::Cvta { .. }
+        | Op::Alloca { .. } => v.address_arithmetic(&i.op),
+        Op::Memory(index) => v.access(&program.memory_ops[*index as usize]),
+        Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
+        Op::Barrier(b) => v.barrier(b),
+        Op::Warp(w) => v.warp(w),
+        Op::BranchIndexed { index, .. } => v.reads(W, *index, Use::Control),
+        Op::Call(c) => v.call(program, c),
+        Op::System(c) => v.carried(&c.args, &c.results),
         Op::Fence(..)
         | Op::Branch { .. }
         | Op::Return
@@ -210,37 +79,207 @@ pub fn rows(
     }
 }
 
-/// RegisterClass of an atomic operation's values.
+/// Tells of rows what is done to them.
+struct Visitor<'v> {
+    read: &'v mut dyn FnMut(Row, Use),
+    write: &'v mut dyn FnMut(Row),
+}
+
+impl Visitor<'_> {
+    fn reads(&mut self, class: RegisterClass, slot: Slot, what: Use) {
+        if let Some(r) = row(class, slot) {
+            (self.read)(r, what);
+            if class == RegisterClass::Q {
+                (self.read)((r.0, r.1 + 1), what);
+            }
+        }
+    }
+
+    fn writes(&mut self, class: RegisterClass, slot: Slot) {
+        if let Some(r) = row(class, slot) {
+            (self.write)(r);
+            if class == RegisterClass::Q {
+                (self.write)((r.0, r.1 + 1));
+            }
+        }
+    }
+
+    /// The sources of a table entry; gives the class of its result.
+    fn sources(&mut self, f: &AluOp, s: &[Slot]) -> RegisterClass {
+        let (out, ins) = signature(f);
+        for (class, slot) in ins.iter().zip(s) {
+            self.reads(*class, *slot, Use::Data);
+        }
+        out
+    }
+
+    fn combined(&mut self, combine: Option<(BoolOp, Slot)>) {
+        if let Some((_, c)) = combine {
+            self.reads(RegisterClass::P, c, Use::Data);
+        }
+    }
+
+    fn arithmetic(&mut self, op: &Op) {
+        match op {
+            Op::Alu { f, d, s } => {
+                let out = self.sources(f, s);
+                self.writes(out, *d);
+            }
+            Op::Setp {
+                f,
+                p,
+                q,
+                s,
+                combine,
+            } => {
+                self.sources(f, s);
+                self.combined(*combine);
+                self.writes(RegisterClass::P, *p);
+                self.writes(RegisterClass::P, *q);
+            }
+            Op::Set {
+                f, d, s, combine, ..
+            } => {
+                self.sources(f, s);
+                self.combined(*combine);
+                self.writes(W, *d);
+            }
+            Op::Lop3Test { d, p, s, .. } => {
+                s[..4].iter().for_each(|s| self.reads(W, *s, Use::Data));
+                self.reads(RegisterClass::P, s[4], Use::Data);
+                self.writes(W, *d);
+                self.writes(RegisterClass::P, *p);
+            }
+            Op::Pack { d, s } => {
+                s.iter()
+                    .for_each(|p| self.reads(p.class, p.slot, Use::Data));
+                d.iter().for_each(|p| self.writes(p.class, p.slot));
+            }
+            _ => {}
+        }
+    }
+
+    fn address_arithmetic(&mut self, op: &Op) {
+        match op {
+            Op::Special { d, wide, .. } | Op::FrameAddress { d, wide, .. } => {
+                self.writes(width(*wide), *d)
+            }
+            Op::IsSpace { p, a, wide, .. } => {
+                self.reads(width(*wide), *a, Use::Data);
+                self.writes(RegisterClass::P, *p);
+            }
+            Op::Cvta { d, a, .. } => {
+                self.reads(RegisterClass::D, *a, Use::Data);
+                self.writes(RegisterClass::D, *d);
+            }
+            Op::Alloca {
+                d,
+                wide,
+                size,
+                wide_size,
+                ..
+            } => {
+                self.reads(width(*wide_size), *size, Use::Address);
+                self.writes(width(*wide), *d);
+            }
+            _ => {}
+        }
+    }
+
+    fn base(&mut self, base: Base) {
+        match base {
+            Base::W(slot) => self.reads(W, slot, Use::Address),
+            Base::D(slot) => self.reads(RegisterClass::D, slot, Use::Address),
+            Base::Frame | Base::Zero => {}
+        }
+    }
+
+    fn access(&mut self, m: &MemoryOp) {
+        self.base(m.base);
+        // It decides whether the source reads at all.
+        self.reads(RegisterClass::P, m.used_if, Use::Control);
+        for slot in &m.regs[..usize::from(m.count)] {
+            match m.store {
+                true => self.reads(m.class, *slot, Use::Escape),
+                false => self.writes(m.class, *slot),
+            }
+        }
+    }
+
+    fn atomic(&mut self, a: &AtomicOp) {
+        self.base(a.base);
+        let class = atomic_class(a);
+        let count = usize::from(a.count);
+        a.b[..count]
+            .iter()
+            .for_each(|s| self.reads(class, *s, Use::Escape));
+        self.reads(class, a.c, Use::Escape);
+        a.d[..count].iter().for_each(|s| self.writes(class, *s));
+    }
+
+    fn barrier(&mut self, b: &BarrierOp) {
+        self.reads(W, b.id, Use::Control);
+        self.reads(W, b.threads, Use::Control);
+        match b.kind {
+            BarrierKind::Popc { d, p } => {
+                self.reads(RegisterClass::P, p, Use::Data);
+                self.writes(W, d);
+            }
+            BarrierKind::And { d, p } | BarrierKind::Or { d, p } => {
+                self.reads(RegisterClass::P, p, Use::Data);
+                self.writes(RegisterClass::P, d);
+            }
+            BarrierKind::Sync | BarrierKind::Arrive => {}
+        }
+    }
+
+    fn warp(&mut self, w: &WarpOp) {
+        use WarpKind::*;
+        self.reads(W, w.members, Use::Control);
+        let (a, d) = match w.kind {
+            VoteAll | VoteAny | VoteUni => (RegisterClass::P, RegisterClass::P),
+            VoteBallot => (RegisterClass::P, W),
+            MatchAll64 | MatchAny64 => (RegisterClass::D, W),
+            _ => (W, W),
+        };
+        self.reads(a, w.a, Use::Data);
+        self.reads(W, w.b, Use::Data);
+        self.reads(W, w.c, Use::Data);
+        self.writes(d, w.d);
+        self.writes(RegisterClass::P, w.p);
+    }
+
+    fn call(&mut self, program: &Program, c: &CallOp) {
+        self.reads(RegisterClass::D, c.pointer, Use::Control);
+        self.carried(&c.args, &c.results);
+        let callees = match c.function {
+            Some(f) => f as usize..f as usize + 1,
+            None => 0..program.functions.len(),
+        };
+        for info in &program.functions[callees] {
+            self.carried(&info.results, &info.params);
+        }
+    }
+
+    fn carried(&mut self, from: &[Carried], to: &[Carried]) {
+        for c in from {
+            if let Carried::Register(slot, class) = c {
+                self.reads(*class, *slot, Use::Escape);
+            }
+        }
+        for c in to {
+            if let Carried::Register(slot, class) = c {
+                self.writes(*class, *slot);
+            }
+        }
+    }
+}
+
+/// Class of an atomic operation's values.
 pub fn atomic_class(a: &AtomicOp) -> RegisterClass {
     match a.element {
         16 => RegisterClass::Q,
         8 => RegisterClass::D,
         _ => W,
-    }
-}
-
-fn base(base: Base, reads: &mut impl FnMut(RegisterClass, Slot, Use)) {
-    match base {
-        Base::W(slot) => reads(W, slot, Use::Address),
-        Base::D(slot) => reads(RegisterClass::D, slot, Use::Address),
-        Base::Frame | Base::Zero => {}
-    }
-}
-
-fn carried(
-    from: &[Carried],
-    to: &[Carried],
-    reads: &mut impl FnMut(RegisterClass, Slot, Use),
-    writes: &mut impl FnMut(RegisterClass, Slot),
-) {
-    for c in from {
-        if let Carried::Register(slot, class) = c {
-            reads(*class, *slot, Use::Escape);
-        }
-    }
-    for c in to {
-        if let Carried::Register(slot, class) = c {
-            writes(*class, *slot);
-        }
     }
 }

@@ -12,7 +12,7 @@
 //! Blind spot: memory is followed by state space, so one order-dependent word in global memory makes all later loads from
 //! global memory order-dependent. That errs on the side of promising less.
 
-use super::def_use::{Row, Use, rows};
+use super::def_use::{Row, Use, visit_operands};
 use crate::alu::AluOp;
 use crate::ids::Site;
 use crate::observer::Order;
@@ -82,7 +82,7 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                     escapes |= what == Use::Escape;
                 }
             };
-            rows(program, i, &mut look, &mut |_| {});
+            visit_operands(program, i, &mut look, &mut |_| {});
             let carries = carries(&i.op);
             if carries {
                 look(CARRY, Use::Data);
@@ -122,7 +122,7 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                 _ => {}
             }
             if source {
-                rows(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
+                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
                 if carries {
                     tainted.insert(CARRY);
                 }
@@ -162,19 +162,7 @@ pub(super) fn has_order_sources(program: &Program) -> bool {
 
 /// Special registers whose values are up to the hardware (PTX ISA, "%smid", "%warpid", "%clock").
 pub(super) fn depends_on_time_or_place(which: Special) -> bool {
-    use Special::*;
-    matches!(
-        which,
-        Clock
-            | ClockHi
-            | Clock64
-            | GlobalTimer
-            | GlobalTimerLo
-            | GlobalTimerHi
-            | Pm
-            | SmId
-            | WarpId
-    )
+    which.dependence().is_some()
 }
 
 /// Whether an operation reads or writes the carry flag.

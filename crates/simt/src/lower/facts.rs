@@ -4,11 +4,12 @@
 //! "yes" may be an overestimate. Flow through registers is followed without
 //! regard to order; flow through memory by state space.
 
-use super::def_use::{Row, Use, rows};
+use super::def_use::{Row, Use, visit_operands};
 use super::dependence::{depends_on_time_or_place, has_order_sources};
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::Program;
+use ptx::semantics::Opcode;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ pub(super) fn find(program: &mut Program) {
 fn reductions(program: &mut Program) {
     let mut read = HashSet::new();
     for i in &program.code {
-        rows(program, i, &mut |r, _| _ = read.insert(r), &mut |_| {});
+        visit_operands(program, i, &mut |r, _| _ = read.insert(r), &mut |_| {});
     }
     for a in &mut program.atomic_ops {
         let kind = u8::from(a.element >= 8);
@@ -93,25 +94,24 @@ fn copies(program: &mut Program) {
     // What one row hands on to another.
     let mut moves: Vec<(Row, Row)> = Vec::new();
     for i in &program.code {
-        let text = &program.site(i.site).text;
+        let instruction = &program.site(i.site).instruction;
         let (stored, data) = match &i.op {
             Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
             Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => (
                 OTHER,
-                if text.starts_with("and.b") {
-                    MASKED
-                } else {
-                    OTHER
+                match instruction.opcode {
+                    Opcode::And => MASKED,
+                    _ => OTHER,
                 },
             ),
             _ => (OTHER, OTHER),
         };
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        rows(program, i, &mut |r, what| reads.push((r, what)), &mut |r| {
+        visit_operands(program, i, &mut |r, what| reads.push((r, what)), &mut |r| {
             writes.push(r)
         });
         if let (true, [(from, Use::Data)], [to]) =
-            (text.starts_with("mov."), &reads[..], &writes[..])
+            (instruction.opcode == Opcode::Mov, &reads[..], &writes[..])
         {
             moves.push((*from, *to));
             continue;
@@ -141,7 +141,7 @@ fn copies(program: &mut Program) {
         let element = program.memory_ops[index as usize].element;
         let mut copied = true;
         let mut look = |r: Row| copied &= [Some(&element), Some(&MASKED)].contains(&uses.get(&r));
-        rows(program, i, &mut |_, _| {}, &mut look);
+        visit_operands(program, i, &mut |_, _| {}, &mut look);
         let m = &mut program.memory_ops[index as usize];
         m.copies = copied && !m.store;
     }
@@ -236,7 +236,7 @@ fn control_only(program: &Program) -> Arc<[bool]> {
             continue;
         }
         let mut reached: HashSet<Row> = HashSet::new();
-        rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+        visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
         answer[i.site.0 as usize] = !reaches_data(program, &mut reached);
     }
     answer.into()
@@ -253,12 +253,12 @@ fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
                     hit |= what == Use::Data;
                 }
             };
-            rows(program, i, &mut look, &mut |_| {});
+            visit_operands(program, i, &mut look, &mut |_| {});
             if data || hit && matches!(i.op, Op::Warp(_)) {
                 return true;
             }
             if hit {
-                rows(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
             }
         }
         if reached.len() == before {

@@ -1,23 +1,28 @@
 //! One instruction: which file decodes it, and arithmetic.
 
 use super::Lowering;
-use super::operand::{Decoded, literal_type, scalar_type};
+use super::operand::Decoded;
 use crate::alu::{self, AluOp};
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
+use ptx::semantics::{
+    Combination, Control, Modifier, Opcode, Synchronisation, Type, TypedInstruction,
+};
 
 impl<'m> Lowering<'m> {
     /// Decodes an instruction and appends it to the function at hand. What can't
     /// be decoded becomes [`Op::Unsupported`].
     pub(super) fn instruction(&mut self, i: &'m Instruction) {
         let text = self.text(i.span);
+        let typed = TypedInstruction::of(i);
         self.site = self.new_site(i.span, text);
         self.guard = Slot::TRUE;
         let (code, jumps) = (self.code.len(), self.jumps.len());
         let decoded = self.guard_of(i).and_then(|guard| {
             self.guard = guard;
-            self.decode(i)
+            self.decode(i, &typed)
         });
+        self.program.sites[self.site.0 as usize].instruction = typed;
         if let Err(why) = decoded {
             self.program.sites[self.site.0 as usize].missing = Some(why);
             self.code.truncate(code);
@@ -39,35 +44,53 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn decode(&mut self, i: &'m Instruction) -> Decoded<()> {
-        match i.opcode.as_str() {
-            "ld" | "ldu" | "st" => self.load_store(i),
-            "atom" | "red" => self.atomic(i),
-            "fence" | "membar" => self.fence(i),
-            "bar" | "barrier" => self.barrier(i),
-            "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => self.warp_operation(i),
-            "bra" | "brx" => self.branch(i),
-            "call" => self.call(i),
-            "ret" => self.single(Op::Return),
-            "exit" => self.single(Op::Exit),
-            "trap" => self.single(Op::Trap),
-            "nanosleep" | "brkpt" | "pmevent" => self.single(Op::Yield),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" | "setmaxnreg"
-            | "griddepcontrol" => self.single(Op::Nop),
-            "createpolicy" => {
+    fn decode(&mut self, i: &'m Instruction, t: &TypedInstruction) -> Decoded<()> {
+        match t.control {
+            Control::Branch | Control::IndexedBranch => return self.branch(i, t),
+            Control::Call => return self.call(i),
+            Control::Return => return self.single(Op::Return),
+            Control::Exit => return self.single(Op::Exit),
+            Control::Trap => return self.single(Op::Trap),
+            Control::Pause => return self.single(Op::Yield),
+            Control::Next => {}
+        }
+        match (&t.opcode, &t.synchronisation) {
+            (Opcode::Ld | Opcode::Ldu | Opcode::St, _) => self.load_store(i, t),
+            (Opcode::Atom | Opcode::Red, _) => self.atomic(i, t),
+            (Opcode::Fence | Opcode::Membar, Some(whom)) => self.fence(*whom),
+            (
+                _,
+                Some(Synchronisation::BlockBarrier {
+                    participation,
+                    aligned,
+                }),
+            ) => self.barrier(i, *participation, *aligned),
+            (_, Some(Synchronisation::WarpBarrier)) => self.warp_barrier(i),
+            (_, Some(Synchronisation::ClusterBarrier { .. })) => {
+                Err(String::from("cluster barriers"))
+            }
+            (Opcode::Activemask, _) | (_, Some(Synchronisation::WarpExchange)) => {
+                self.warp_operation(i, t)
+            }
+            (Opcode::Shfl | Opcode::Vote, _) => Err(String::from(
+                "warp operations without .sync (removed in sm_70)",
+            )),
+            (Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard, _)
+            | (Opcode::Setmaxnreg | Opcode::Griddepcontrol, _) => self.single(Op::Nop),
+            (Opcode::Createpolicy, _) => {
                 let d = self.operand(i, 0)?.clone();
                 let (d, _) = self.destination(&d, RegisterClass::D)?;
                 let zero = self.constants.d(0);
                 self.emit(Op::Cvta { d, a: zero, add: 0 });
                 Ok(())
             }
-            "mov" => self.mov(i),
-            "cvta" => self.cvta(i),
-            "isspacep" => self.is_space(i),
-            "alloca" => self.alloca(i),
-            "setp" => self.setp(i),
-            "set" => self.set(i),
-            _ => self.arithmetic(i),
+            (Opcode::Mov, _) => self.mov(i, t),
+            (Opcode::Cvta, _) => self.cvta(i, t),
+            (Opcode::Isspacep, _) => self.is_space(i, t),
+            (Opcode::Alloca, _) => self.alloca(i, t),
+            (Opcode::Setp, _) => self.setp(i, t),
+            (Opcode::Set, _) => self.set(i, t),
+            _ => self.arithmetic(i, t),
         }
     }
 
@@ -82,16 +105,15 @@ impl<'m> Lowering<'m> {
             .ok_or_else(|| String::from("too few operands"))
     }
 
-    fn lookup(&self, i: &Instruction) -> Decoded<AluOp> {
-        let modifiers: Vec<&str> = i.modifiers.iter().map(String::as_str).collect();
-        alu::lookup(&i.opcode, &modifiers, i.operands.len())
+    fn lookup(&self, t: &TypedInstruction) -> Decoded<AluOp> {
+        alu::lookup(&t.opcode, &t.modifiers, t.operands.len())
             .ok_or_else(|| String::from("not implemented"))
     }
 
-    fn arithmetic(&mut self, i: &Instruction) -> Decoded<()> {
-        let f = self.lookup(i)?;
+    fn arithmetic(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let f = self.lookup(t)?;
         let (out, ins) = signature(&f);
-        let ty = literal_type(&i.modifiers);
+        let ty = t.modifiers.literal_type();
         let mut s = [Slot::NONE; 5];
         if let (AluOp::WWWWP_WP(f), Operand::Pair(d, p)) = (f, self.operand(i, 0)?) {
             return self.lop3_test(i, f, d, p);
@@ -107,7 +129,7 @@ impl<'m> Lowering<'m> {
         for (k, class) in ins.iter().enumerate() {
             s[k] = self.source(sources[k], *class, ty)?;
         }
-        if let Some(extend) = self.sign_extension(i)? {
+        if let Some(extend) = self.sign_extension(i, t)? {
             let narrow = self.temporary(out);
             self.emit(Op::Alu { f, d: narrow, s });
             let mut s = [Slot::NONE; 5];
@@ -129,24 +151,23 @@ impl<'m> Lowering<'m> {
 
     /// What brings the result of `cvt` to a destination register wider than its
     /// signed type (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
-    fn sign_extension(&mut self, i: &Instruction) -> Decoded<Option<AluOp>> {
-        if i.opcode != "cvt" || i.modifiers.iter().any(|m| m == "pack") {
-            return Ok(None);
-        }
-        let result = i.modifiers.iter().find(|m| scalar_type(m).is_some());
-        let (from, bits) = match result.map(String::as_str) {
-            Some("s8") => ("s8", 8),
-            Some("s16") => ("s16", 16),
-            Some("s32") => ("s32", 32),
+    fn sign_extension(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<Option<AluOp>> {
+        let result = t.modifiers.types().find(|ty| ty.scalar().is_some());
+        let from = match (&t.opcode, result) {
+            (Opcode::Cvt, Some(from @ (Type::S8 | Type::S16 | Type::S32))) => from,
             _ => return Ok(None),
         };
         let to = match self.register(self.operand(i, 0)?) {
-            Some((_, RegisterClass::W(16))) if bits < 16 => "s16",
-            Some((_, RegisterClass::W(32))) if bits < 32 => "s32",
-            Some((_, RegisterClass::D)) => "s64",
+            Some((_, RegisterClass::W(16))) if from.bits() < 16 => Type::S16,
+            Some((_, RegisterClass::W(32))) if from.bits() < 32 => Type::S32,
+            Some((_, RegisterClass::D)) => Type::S64,
             _ => return Ok(None),
         };
-        Ok(alu::lookup("cvt", &[to, from], 2))
+        Ok(alu::lookup(
+            &Opcode::Cvt,
+            &[Modifier::Type(to), Modifier::Type(from)],
+            2,
+        ))
     }
 
     /// `lop3.BoolOp.b32 d|p, a, b, c, immLut, q`.
@@ -177,17 +198,17 @@ impl<'m> Lowering<'m> {
     }
 
     /// `setp.CmpOp{.BoolOp}{.ftz}.type p[|q], a, b{, {!}c}`.
-    fn setp(&mut self, i: &Instruction) -> Decoded<()> {
-        let f = self.lookup(i)?;
+    fn setp(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let f = self.lookup(t)?;
         let (_, ins) = signature(&f);
-        let ty = literal_type(&i.modifiers);
+        let ty = t.modifiers.literal_type();
         let a = self.source(self.operand(i, 1)?, ins[0], ty)?;
         let b = self.source(self.operand(i, 2)?, ins[1], ty)?;
         let (p, q) = match self.operand(i, 0)? {
             Operand::Pair(p, q) => (self.predicate(p)?, self.predicate(q)?),
             p => (self.predicate(p)?, Slot::NONE),
         };
-        let combine = match (bool_op(i), i.operands.get(3)) {
+        let combine = match (bool_op(t), i.operands.get(3)) {
             (Some(op), Some(c)) => Some((op, self.source(c, RegisterClass::P, ScalarType::Pred)?)),
             (None, None) => None,
             _ => return Err(String::from("a combination that is not implemented")),
@@ -211,15 +232,14 @@ impl<'m> Lowering<'m> {
     }
 
     /// `set.CmpOp{.BoolOp}{.ftz}.dtype.stype d, a, b{, {!}c}`.
-    fn set(&mut self, i: &Instruction) -> Decoded<()> {
-        let modifiers: Vec<&str> = i.modifiers.iter().map(String::as_str).collect();
-        let f = self.lookup(i)?;
-        let truth = alu::compare::set_truth(&modifiers).ok_or("not implemented")?;
-        let from = literal_type(&i.modifiers);
+    fn set(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let f = self.lookup(t)?;
+        let truth = alu::compare::set_truth(&t.modifiers).ok_or("not implemented")?;
+        let from = t.modifiers.literal_type();
         let (_, ins) = signature(&f);
         let a = self.source(self.operand(i, 1)?, ins[0], from)?;
         let b = self.source(self.operand(i, 2)?, ins[1], from)?;
-        let combine = match bool_op(i) {
+        let combine = match bool_op(t) {
             Some(op) => {
                 let c = self.source(self.operand(i, 3)?, RegisterClass::P, ScalarType::Pred)?;
                 Some((op, c))
@@ -248,13 +268,13 @@ impl<'m> Lowering<'m> {
     }
 
     /// `mov` of registers, immediates, addresses, special registers and vectors.
-    fn mov(&mut self, i: &Instruction) -> Decoded<()> {
-        let ty = literal_type(&i.modifiers);
+    fn mov(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let ty = t.modifiers.literal_type();
         let class = self.type_class(ty)?;
         let (to, from) = (self.operand(i, 0)?, self.operand(i, 1)?);
         if let Operand::Name(name, component) = from
             && self.scopes.lookup(name).is_none()
-            && let Some((which, wide)) = special(name, component.as_deref())
+            && let Some((which, wide)) = Special::named(name, component.as_deref())
         {
             let has = if wide {
                 RegisterClass::D
@@ -282,7 +302,7 @@ impl<'m> Lowering<'m> {
         let (d, after) = self.destination(to, class)?;
         let f = match class {
             RegisterClass::W(8) => return Err(String::from("mov of 8 bits")),
-            _ => self.lookup(i)?,
+            _ => self.lookup(t)?,
         };
         self.emit(Op::Alu {
             f,
@@ -323,14 +343,11 @@ impl<'m> Lowering<'m> {
     }
 }
 
-use super::operand::special;
-
-fn bool_op(i: &Instruction) -> Option<BoolOp> {
-    i.modifiers.iter().find_map(|m| match m.as_str() {
-        "and" => Some(BoolOp::And),
-        "or" => Some(BoolOp::Or),
-        "xor" => Some(BoolOp::Xor),
-        _ => None,
+fn bool_op(t: &TypedInstruction) -> Option<BoolOp> {
+    Some(match t.modifiers.combination()? {
+        Combination::And => BoolOp::And,
+        Combination::Or => BoolOp::Or,
+        Combination::Xor => BoolOp::Xor,
     })
 }
 

@@ -3,7 +3,7 @@
 //! Synchronization and Communication Instructions").
 
 use super::Lowering;
-use super::operand::{Decoded, literal_type};
+use super::operand::Decoded;
 use super::scope::{Binding, bytes_of};
 use super::symbols::DYNAMIC_SHARED;
 use crate::alu::{self, AluOp};
@@ -11,55 +11,55 @@ use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::observer::{Order, Scope, Update};
 use crate::op::*;
 use ptx::ast::{Address, Instruction, Operand, ScalarType};
+use ptx::semantics::{self, AtomicOperation, Modifier, Opcode, Space, Type, TypedInstruction};
 
-/// What the modifiers of a memory instruction say.
-struct Semantics {
-    order: Option<Order>,
-    scope: Option<Scope>,
+/// What a memory instruction does, as the simulator has it.
+struct Access {
+    order: Order,
+    scope: Scope,
     space: AddressSpace,
     count: u8,
-    /// `.nc`
     non_coherent: bool,
 }
 
-fn semantics(i: &Instruction) -> Decoded<Semantics> {
-    let mut s = Semantics {
-        order: None,
-        scope: None,
-        space: AddressSpace::Generic,
-        count: 1,
-        non_coherent: i.opcode == "ldu",
-    };
-    for m in &i.modifiers {
-        match m.as_str() {
-            "weak" => s.order = Some(Order::Weak),
-            "volatile" => s.order = Some(Order::Volatile),
-            "relaxed" | "mmio" => s.order = s.order.or(Some(Order::Relaxed)),
-            "acquire" => s.order = Some(Order::Acquire),
-            "release" => s.order = Some(Order::Release),
-            "acq_rel" => s.order = Some(Order::AcqRel),
-            "cta" => s.scope = Some(Scope::Cta),
-            "cluster" => s.scope = Some(Scope::Cluster),
-            "gpu" => s.scope = Some(Scope::Gpu),
-            "sys" => s.scope = Some(Scope::Sys),
-            "global" => s.space = AddressSpace::Global,
-            "shared" | "shared::cta" => s.space = AddressSpace::Shared,
-            "local" => s.space = AddressSpace::Local,
-            "const" => s.space = AddressSpace::Const,
-            "param" | "param::entry" | "param::func" => s.space = AddressSpace::Param,
-            "nc" => s.non_coherent = true,
-            "v2" => s.count = 2,
-            "v4" => s.count = 4,
-            "v8" => s.count = 8,
-            "shared::cluster" | "async" => {
-                return Err(String::from(
-                    "distributed shared memory and asynchronous operations",
-                ));
-            }
-            _ => {}
-        }
+impl Access {
+    fn of(t: &TypedInstruction) -> Decoded<Access> {
+        let m = t
+            .memory
+            .as_ref()
+            .ok_or("an instruction that accesses no memory")?;
+        let space = address_space(m.space).filter(|_| m.space != Space::SharedCluster);
+        Ok(Access {
+            order: order(m.order),
+            scope: scope(m.scope.unwrap_or(semantics::Scope::Sys)),
+            space: space.ok_or("distributed shared memory and asynchronous operations")?,
+            count: m.count,
+            non_coherent: m.non_coherent,
+        })
     }
-    Ok(s)
+}
+
+/// The simulator's name for an order of accesses.
+fn order(order: semantics::Order) -> Order {
+    match order {
+        semantics::Order::Weak => Order::Weak,
+        semantics::Order::Volatile => Order::Volatile,
+        semantics::Order::Relaxed => Order::Relaxed,
+        semantics::Order::Acquire => Order::Acquire,
+        semantics::Order::Release => Order::Release,
+        // No access is `.sc` (PTX ISA, "ld", "st", "atom"): of fences see `fence`.
+        semantics::Order::AcqRel | semantics::Order::Sc => Order::AcqRel,
+    }
+}
+
+/// The simulator's name for a scope.
+pub(super) fn scope(scope: semantics::Scope) -> Scope {
+    match scope {
+        semantics::Scope::Cta => Scope::Cta,
+        semantics::Scope::Cluster => Scope::Cluster,
+        semantics::Scope::Gpu => Scope::Gpu,
+        semantics::Scope::Sys => Scope::Sys,
+    }
 }
 
 /// Moves a direct address in dynamic shared memory to its place.
@@ -162,10 +162,10 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn load_store(&mut self, i: &Instruction) -> Decoded<()> {
-        let s = semantics(i)?;
-        let store = i.opcode == "st";
-        let ty = literal_type(&i.modifiers);
+    pub(super) fn load_store(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let s = Access::of(t)?;
+        let store = t.opcode == Opcode::St;
+        let ty = t.modifiers.literal_type();
         let element = bytes_of(ty);
         let (value, address) = if store { (1, 0) } else { (0, 1) };
         let place = self.address(self.operand(i, address)?, s.space)?;
@@ -192,17 +192,6 @@ impl Lowering<'_> {
                 None => return Err(String::from("a destination that is not a register")),
             };
         }
-        let default = if s.scope.is_some() {
-            Order::Relaxed
-        } else {
-            Order::Weak
-        };
-        let order = s.order.unwrap_or(default);
-        let scope = if order == Order::Volatile {
-            Scope::Sys
-        } else {
-            s.scope.unwrap_or(Scope::Sys)
-        };
         let signed = matches!(ty, ScalarType::S8 | ScalarType::S16 | ScalarType::S32);
         self.program.memory_ops.push(MemoryOp {
             store,
@@ -214,8 +203,8 @@ impl Lowering<'_> {
             signed,
             regs,
             class,
-            order,
-            scope,
+            order: s.order,
+            scope: s.scope,
             non_coherent: s.non_coherent,
             private: place.private,
             copies: false,
@@ -225,17 +214,17 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, i: &Instruction) -> Decoded<()> {
-        let s = semantics(i)?;
-        let reduction = i.opcode == "red";
+    pub(super) fn atomic(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let s = Access::of(t)?;
+        let reduction = t.opcode == Opcode::Red;
         let first = usize::from(!reduction);
-        let ty = literal_type(&i.modifiers);
-        let name = i
-            .modifiers
-            .iter()
-            .find(|m| ATOMICS.contains(&m.as_str()))
+        let ty = t.modifiers.literal_type();
+        let operation = t
+            .memory
+            .as_ref()
+            .and_then(|m| m.operation)
             .ok_or("an atomic operation of this name")?;
-        let f = atom_function(name, ty).ok_or("an atomic operation of this type")?;
+        let f = atom_function(operation, ty).ok_or("an atomic operation of this type")?;
         let place = self.address(self.operand(i, first)?, s.space)?;
         let class = match ty {
             ScalarType::B128 => RegisterClass::Q,
@@ -281,27 +270,27 @@ impl Lowering<'_> {
             d,
             b,
             c,
-            order: s.order.unwrap_or(Order::Relaxed),
-            scope: s.scope.unwrap_or(Scope::Gpu),
+            order: s.order,
+            scope: s.scope,
             reduction,
             used: !reduction,
-            update: update(name, ty),
+            update: update(operation, ty),
             flush: ty == ScalarType::F32,
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
         Ok(())
     }
 
-    pub(super) fn cvta(&mut self, i: &Instruction) -> Decoded<()> {
-        let to = i.has("to");
-        let wide = i.has("u64");
-        if !wide {
+    pub(super) fn cvta(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let to = t.has(Modifier::To);
+        if !t.has(Modifier::Type(Type::U64)) {
             return Err(String::from("generic addresses of 32 bits"));
         }
-        let space = i
+        let space = t
             .modifiers
-            .iter()
-            .find_map(|m| address_space(m))
+            .spaces()
+            .next()
+            .and_then(address_space)
             .ok_or("a space that is not implemented")?;
         let base = window(space);
         let add = if to { base.wrapping_neg() } else { base };
@@ -318,11 +307,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn is_space(&mut self, i: &Instruction) -> Decoded<()> {
-        let space = i
+    pub(super) fn is_space(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let space = t
             .modifiers
-            .iter()
-            .find_map(|m| address_space(m))
+            .spaces()
+            .next()
+            .and_then(address_space)
             .ok_or("a space that is not implemented")?;
         let p = self.predicate(self.operand(i, 0)?)?;
         let a = self.operand(i, 1)?;
@@ -340,8 +330,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn alloca(&mut self, i: &Instruction) -> Decoded<()> {
-        let wide = i.has("u64");
+    pub(super) fn alloca(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let wide = t.has(Modifier::Type(Type::U64));
         let class = if wide {
             RegisterClass::D
         } else {
@@ -364,14 +354,16 @@ impl Lowering<'_> {
     }
 }
 
-fn address_space(modifier: &str) -> Option<AddressSpace> {
-    Some(match modifier {
-        "global" => AddressSpace::Global,
-        "shared" | "shared::cta" | "shared::cluster" => AddressSpace::Shared,
-        "local" => AddressSpace::Local,
-        "const" => AddressSpace::Const,
-        "param" | "param::entry" => AddressSpace::Param,
-        _ => return None,
+/// The simulator's name for a space; `None` for those that it does not have.
+fn address_space(space: Space) -> Option<AddressSpace> {
+    Some(match space {
+        Space::Generic => AddressSpace::Generic,
+        Space::Global => AddressSpace::Global,
+        Space::Shared | Space::SharedCluster => AddressSpace::Shared,
+        Space::Local => AddressSpace::Local,
+        Space::Const => AddressSpace::Const,
+        Space::Param => AddressSpace::Param,
+        Space::Texture | Space::Tensor => return None,
     })
 }
 
@@ -386,41 +378,39 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
     }
 }
 
-const ATOMICS: &[&str] = &[
-    "add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas",
-];
-
 /// The kind of the update, where it commutes exactly with others of its kind; bounds are filled in later.
-fn update(name: &str, ty: ScalarType) -> Update {
+fn update(operation: AtomicOperation, ty: ScalarType) -> Update {
+    use AtomicOperation::*;
     use ScalarType::*;
-    match (name, ty) {
-        ("add", U32 | S32 | B32 | U64 | S64 | B64) => Update::Add,
-        ("and", B32 | U32 | S32 | B64 | U64 | S64) => Update::And,
-        ("or", B32 | U32 | S32 | B64 | U64 | S64) => Update::Or,
-        ("xor", B32 | U32 | S32 | B64 | U64 | S64) => Update::Xor,
-        ("min", U32 | U64) => Update::Min(false),
-        ("min", S32 | S64) => Update::Min(true),
-        ("max", U32 | U64) => Update::Max(false),
-        ("max", S32 | S64) => Update::Max(true),
-        ("inc", U32) => Update::Inc(0),
-        ("dec", U32) => Update::Dec(0),
+    match (operation, ty) {
+        (Add, U32 | S32 | B32 | U64 | S64 | B64) => Update::Add,
+        (And, B32 | U32 | S32 | B64 | U64 | S64) => Update::And,
+        (Or, B32 | U32 | S32 | B64 | U64 | S64) => Update::Or,
+        (Xor, B32 | U32 | S32 | B64 | U64 | S64) => Update::Xor,
+        (Min, U32 | U64) => Update::Min(false),
+        (Min, S32 | S64) => Update::Min(true),
+        (Max, U32 | U64) => Update::Max(false),
+        (Max, S32 | S64) => Update::Max(true),
+        (Inc, U32) => Update::Inc(0),
+        (Dec, U32) => Update::Dec(0),
         _ => Update::Ordered,
     }
 }
 
 /// New value from old value and operand (PTX ISA, "atom").
-fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {
+fn atom_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
+    use AtomicOperation::*;
     use ScalarType::*;
-    let row = |modifiers: &[&str]| match alu::lookup(name, modifiers, 3) {
-        Some(AluOp::WW_W(f)) => Some(AtomFn::Row(f)),
-        _ => None,
-    };
-    Some(match (name, ty) {
-        ("exch", B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64 | B128) => AtomFn::Exch,
-        ("cas", B16 | B32 | U32 | S32 | B64 | U64 | S64 | B128) => AtomFn::Cas,
-        ("add", U32 | S32 | B32) => AtomFn::W(u32::wrapping_add),
-        ("add", U64 | S64 | B64) => AtomFn::D(u64::wrapping_add),
-        ("add", F32) => AtomFn::W(|a, b| {
+    let half = matches!(ty, F16 | F16x2 | Bf16 | Bf16x2);
+    if half && matches!(operation, Add | Min | Max) {
+        return half_function(operation, ty);
+    }
+    Some(match (operation, ty) {
+        (Exch, B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64 | B128) => AtomFn::Exch,
+        (Cas, B16 | B32 | U32 | S32 | B64 | U64 | S64 | B128) => AtomFn::Cas,
+        (Add, U32 | S32 | B32) => AtomFn::W(u32::wrapping_add),
+        (Add, U64 | S64 | B64) => AtomFn::D(u64::wrapping_add),
+        (Add, F32) => AtomFn::W(|a, b| {
             let sum = f32::from_bits(a) + f32::from_bits(b);
             if sum.is_nan() {
                 0x7fff_ffff
@@ -428,33 +418,43 @@ fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {
                 sum.to_bits()
             }
         }),
-        ("add", F64) => AtomFn::AddDouble,
-        ("add", F16) => row(&["rn", "f16"])?,
-        ("add", F16x2) => row(&["rn", "f16x2"])?,
-        ("add", Bf16) => row(&["rn", "bf16"])?,
-        ("add", Bf16x2) => row(&["rn", "bf16x2"])?,
-        ("min" | "max", F16 | F16x2 | Bf16 | Bf16x2) => match ty {
-            F16 => row(&["f16"])?,
-            F16x2 => row(&["f16x2"])?,
-            Bf16 => row(&["bf16"])?,
-            _ => row(&["bf16x2"])?,
-        },
-        ("inc", U32) => AtomFn::W(|a, b| if a >= b { 0 } else { a + 1 }),
-        ("dec", U32) => AtomFn::W(|a, b| if a == 0 || a > b { b } else { a - 1 }),
-        ("min", U32) => AtomFn::W(u32::min),
-        ("max", U32) => AtomFn::W(u32::max),
-        ("min", S32) => AtomFn::W(|a, b| (a as i32).min(b as i32) as u32),
-        ("max", S32) => AtomFn::W(|a, b| (a as i32).max(b as i32) as u32),
-        ("min", U64) => AtomFn::D(u64::min),
-        ("max", U64) => AtomFn::D(u64::max),
-        ("min", S64) => AtomFn::D(|a, b| (a as i64).min(b as i64) as u64),
-        ("max", S64) => AtomFn::D(|a, b| (a as i64).max(b as i64) as u64),
-        ("and", B32 | U32 | S32) => AtomFn::W(|a, b| a & b),
-        ("or", B32 | U32 | S32) => AtomFn::W(|a, b| a | b),
-        ("xor", B32 | U32 | S32) => AtomFn::W(|a, b| a ^ b),
-        ("and", B64 | U64 | S64) => AtomFn::D(|a, b| a & b),
-        ("or", B64 | U64 | S64) => AtomFn::D(|a, b| a | b),
-        ("xor", B64 | U64 | S64) => AtomFn::D(|a, b| a ^ b),
+        (Add, F64) => AtomFn::AddDouble,
+        (Inc, U32) => AtomFn::W(|a, b| if a >= b { 0 } else { a + 1 }),
+        (Dec, U32) => AtomFn::W(|a, b| if a == 0 || a > b { b } else { a - 1 }),
+        (Min, U32) => AtomFn::W(u32::min),
+        (Max, U32) => AtomFn::W(u32::max),
+        (Min, S32) => AtomFn::W(|a, b| (a as i32).min(b as i32) as u32),
+        (Max, S32) => AtomFn::W(|a, b| (a as i32).max(b as i32) as u32),
+        (Min, U64) => AtomFn::D(u64::min),
+        (Max, U64) => AtomFn::D(u64::max),
+        (Min, S64) => AtomFn::D(|a, b| (a as i64).min(b as i64) as u64),
+        (Max, S64) => AtomFn::D(|a, b| (a as i64).max(b as i64) as u64),
+        (And, B32 | U32 | S32) => AtomFn::W(|a, b| a & b),
+        (Or, B32 | U32 | S32) => AtomFn::W(|a, b| a | b),
+        (Xor, B32 | U32 | S32) => AtomFn::W(|a, b| a ^ b),
+        (And, B64 | U64 | S64) => AtomFn::D(|a, b| a & b),
+        (Or, B64 | U64 | S64) => AtomFn::D(|a, b| a | b),
+        (Xor, B64 | U64 | S64) => AtomFn::D(|a, b| a ^ b),
         _ => return None,
     })
+}
+
+/// The same for numbers of 16 bits, by the row functions of `add.rn`, `min` and `max`.
+fn half_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
+    let (opcode, rounding) = match operation {
+        AtomicOperation::Add => (Opcode::Add, Some(Modifier::Rn)),
+        AtomicOperation::Min => (Opcode::Min, None),
+        _ => (Opcode::Max, None),
+    };
+    let ty = match ty {
+        ScalarType::F16 => Type::F16,
+        ScalarType::F16x2 => Type::F16x2,
+        ScalarType::Bf16 => Type::Bf16,
+        _ => Type::Bf16x2,
+    };
+    let modifiers: Vec<Modifier> = rounding.into_iter().chain([Modifier::Type(ty)]).collect();
+    match alu::lookup(&opcode, &modifiers, 3) {
+        Some(AluOp::WW_W(f)) => Some(AtomFn::Row(f)),
+        _ => None,
+    }
 }

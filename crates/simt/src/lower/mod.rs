@@ -27,6 +27,7 @@ use super::ids::Site;
 use super::op::*;
 use super::program::*;
 use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
+use ptx::semantics::TypedInstruction;
 use ptx::source::SourceMap;
 use scope::Scopes;
 use std::collections::HashMap;
@@ -247,6 +248,7 @@ impl<'m> Lowering<'m> {
         // Falling off the end returns (PTX ISA, "ret").
         self.site = self.new_site(function.span, String::from("(end of function)"));
         self.guard = Slot::TRUE;
+        self.program.sites[self.site.0 as usize].instruction = TypedInstruction::implied_return();
         self.emit(Op::Return);
         self.resolve_jumps();
         self.scopes.leave(back);
@@ -361,6 +363,7 @@ impl<'m> Lowering<'m> {
             .unwrap_or_default();
         self.program.sites.push(SiteInfo {
             text,
+            instruction: TypedInstruction::default(),
             ptx_line: self.line(span),
             lines,
             caller: None,

@@ -89,43 +89,6 @@ impl Constants {
     }
 }
 
-/// The type that an instruction's literals have: its last type modifier.
-pub(super) fn literal_type(modifiers: &[String]) -> ScalarType {
-    modifiers
-        .iter()
-        .rev()
-        .find_map(|m| scalar_type(m))
-        .unwrap_or(ScalarType::B64)
-}
-
-/// `u32` and so on.
-pub(super) fn scalar_type(modifier: &str) -> Option<ScalarType> {
-    use ScalarType::*;
-    Some(match modifier {
-        "s8" => S8,
-        "s16" => S16,
-        "s32" => S32,
-        "s64" => S64,
-        "u8" => U8,
-        "u16" => U16,
-        "u32" => U32,
-        "u64" => U64,
-        "f16" => F16,
-        "f16x2" => F16x2,
-        "f32" => F32,
-        "f64" => F64,
-        "bf16" => Bf16,
-        "bf16x2" => Bf16x2,
-        "b8" => B8,
-        "b16" => B16,
-        "b32" => B32,
-        "b64" => B64,
-        "b128" => B128,
-        "pred" => Pred,
-        _ => return None,
-    })
-}
-
 impl Lowering<'_> {
     /// A fresh row.
     pub(super) fn temporary(&mut self, class: RegisterClass) -> Slot {
@@ -167,7 +130,7 @@ impl Lowering<'_> {
             return self.converted(slot, has, class);
         }
         if let Operand::Name(name, component) = operand
-            && let Some((which, wide)) = special(name, component.as_deref())
+            && let Some((which, wide)) = Special::named(name, component.as_deref())
         {
             let has = if wide {
                 RegisterClass::D
@@ -423,73 +386,4 @@ impl Lowering<'_> {
     pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<RegisterClass> {
         class_of(ty).ok_or_else(|| String::from("an opaque type"))
     }
-}
-
-/// A special register and whether it is 64 bits wide (PTX ISA, "Special Registers").
-pub(super) fn special(name: &str, component: Option<&str>) -> Option<(Special, bool)> {
-    let axis = match component {
-        None => 3,
-        Some("x") => 0,
-        Some("y") => 1,
-        Some("z") => 2,
-        Some(_) => return None,
-    };
-    let vector = |f: fn(u8) -> Special| (axis < 3).then(|| (f(axis), false));
-    Some(match name {
-        "%tid" => return vector(Special::Tid),
-        "%ntid" => return vector(Special::Ntid),
-        "%ctaid" => return vector(Special::Ctaid),
-        "%nctaid" => return vector(Special::Nctaid),
-        "%clusterid" => return vector(Special::ClusterId),
-        "%nclusterid" => return vector(Special::NClusterId),
-        "%cluster_ctaid" => return vector(Special::ClusterCtaId),
-        "%cluster_nctaid" => return vector(Special::ClusterNCtaId),
-        "%cluster_ctarank" => (Special::ClusterCtaRank, false),
-        "%cluster_nctarank" => (Special::ClusterNCtaRank, false),
-        "%is_explicit_cluster" => (Special::IsExplicitCluster, false),
-        "%laneid" => (Special::LaneId, false),
-        "%warpid" => (Special::WarpId, false),
-        "%nwarpid" => (Special::NWarpId, false),
-        "%smid" => (Special::SmId, false),
-        "%nsmid" => (Special::NSmId, false),
-        "%gridid" => (Special::GridId, true),
-        "%lanemask_eq" => (Special::LaneMaskEq, false),
-        "%lanemask_le" => (Special::LaneMaskLe, false),
-        "%lanemask_lt" => (Special::LaneMaskLt, false),
-        "%lanemask_ge" => (Special::LaneMaskGe, false),
-        "%lanemask_gt" => (Special::LaneMaskGt, false),
-        "%clock" => (Special::Clock, false),
-        "%clock_hi" => (Special::ClockHi, false),
-        "%clock64" => (Special::Clock64, true),
-        "%globaltimer" => (Special::GlobalTimer, true),
-        "%globaltimer_lo" => (Special::GlobalTimerLo, false),
-        "%globaltimer_hi" => (Special::GlobalTimerHi, false),
-        // Shared memory that the system reserves: none here.
-        "%reserved_smem_offset_begin"
-        | "%reserved_smem_offset_end"
-        | "%reserved_smem_offset_cap"
-        | "%reserved_smem_offset_0"
-        | "%reserved_smem_offset_1" => (Special::ReservedShared, false),
-        "%aggr_smem_size" => (Special::TotalSharedSize, false),
-        "%dynamic_smem_size" => (Special::DynamicSharedSize, false),
-        "%total_smem_size" => (Special::TotalSharedSize, false),
-        "%current_graph_exec" => (Special::CurrentGraphExec, true),
-        _ => {
-            if let Some(n) = name.strip_prefix("%envreg") {
-                return Some((Special::EnvReg(n.parse().ok().filter(|n| *n < 32)?), false));
-            }
-            if let Some(n) = name.strip_prefix("%pm") {
-                let (n, wide) = match n.strip_suffix("_64") {
-                    Some(n) => (n, true),
-                    None => (n, false),
-                };
-                return n
-                    .parse::<u8>()
-                    .ok()
-                    .filter(|n| *n < 8)
-                    .map(|_| (Special::Pm, wide));
-            }
-            return None;
-        }
-    })
 }

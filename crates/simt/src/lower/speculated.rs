@@ -18,7 +18,7 @@
 //! Blind spots: predicates that depend on what is loaded behind the load; values that branches select.
 
 use super::barrier_postdominators::Blocks;
-use super::def_use::{Row, row, rows};
+use super::def_use::{Row, row, visit_operands};
 use super::instruction::signature;
 use super::scope::Scopes;
 use crate::alu::AluOp;
@@ -107,7 +107,7 @@ impl<'a> Flow<'a> {
                 map.entry(r).or_default().push(at);
             };
             let mut read = |r: Row, _| note(&mut uses, r);
-            rows(program, i, &mut read, &mut |r| note(&mut definitions, r));
+            visit_operands(program, i, &mut read, &mut |r| note(&mut definitions, r));
         }
         let carried = info.params.iter().chain(&info.results);
         let outside = carried.filter_map(|c| match c {

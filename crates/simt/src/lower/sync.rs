@@ -3,88 +3,90 @@
 
 use super::Lowering;
 use super::operand::Decoded;
-use crate::observer::{FenceOrder, Scope};
+use crate::observer::FenceOrder;
 use crate::op::*;
 use ptx::ast::{Instruction, Operand, ScalarType};
+use ptx::semantics::{
+    self, AtomicOperation, Combination, FenceKind, Modifier, Opcode, Participation,
+    Synchronisation, Type, TypedInstruction,
+};
 
 const W: RegisterClass = RegisterClass::W(32);
 
 impl Lowering<'_> {
-    pub(super) fn fence(&mut self, i: &Instruction) -> Decoded<()> {
-        let has = |m: &str| i.has(m);
-        if i.modifiers
-            .iter()
-            .any(|m| m.starts_with("proxy") || m == "mbarrier_init")
-        {
+    pub(super) fn fence(&mut self, whom: Synchronisation) -> Decoded<()> {
+        let Synchronisation::Fence { kind, order, scope } = whom else {
+            return Err(String::from("a fence of this form"));
+        };
+        if matches!(kind, FenceKind::Proxy | FenceKind::MbarrierInit) {
             // Proxies order asynchronous and texture accesses, of which there are none here.
             self.emit(Op::Nop);
             return Ok(());
         }
-        let scope = match () {
-            () if has("cta") => Scope::Cta,
-            () if has("cluster") => Scope::Cluster,
-            () if has("gpu") || has("gl") => Scope::Gpu,
-            () if has("sys") => Scope::Sys,
-            () => return Err(String::from("a fence without a scope")),
-        };
-        // "membar is a synonym for fence.sc" from sm_70 on.
-        let order = match () {
-            () if i.opcode == "membar" || has("sc") => FenceOrder::Sc,
-            () if has("acquire") => FenceOrder::Acquire,
-            () if has("release") => FenceOrder::Release,
-            () => FenceOrder::AcqRel,
+        let scope = super::memory::scope(scope.ok_or("a fence without a scope")?);
+        let order = match order {
+            Some(semantics::Order::Sc) => FenceOrder::Sc,
+            Some(semantics::Order::Acquire) => FenceOrder::Acquire,
+            Some(semantics::Order::Release) => FenceOrder::Release,
+            _ => FenceOrder::AcqRel,
         };
         self.emit(Op::Fence(order, scope));
         Ok(())
     }
 
-    /// `bar{.cta}.sync a{, b}`, `bar.arrive a, b`, `bar.red.op d, a{, b}, {!}c`,
-    /// `bar.warp.sync mask`, and the same under the name `barrier`.
-    pub(super) fn barrier(&mut self, i: &Instruction) -> Decoded<()> {
-        if i.has("warp") {
-            let members = self.source(self.operand(i, 0)?, W, ScalarType::B32)?;
-            return self.push_warp(WarpKind::Sync, [Slot::NONE; 5], members);
-        }
-        if i.has("cluster") {
-            return Err(String::from("cluster barriers"));
-        }
-        // `bar` is `barrier.aligned` by definition.
-        let aligned = i.opcode == "bar" || i.has("aligned");
-        let mut rest = i.operands.iter();
-        let mut next = || rest.next();
-        let (kind, id, threads) = if i.has("red") {
-            let d = next().ok_or("too few operands")?.clone();
-            let id = next().ok_or("too few operands")?.clone();
-            let third = next().ok_or("too few operands")?.clone();
-            let (threads, p) = match next() {
-                Some(p) => (Some(third), p.clone()),
-                None => (None, third),
-            };
-            let p = self.source(&p, RegisterClass::P, ScalarType::Pred)?;
-            let kind = if i.has("popc") {
-                let (d, _) = self.destination(&d, W)?;
-                BarrierKind::Popc { d, p }
-            } else {
-                let d = self.predicate(&d)?;
-                if i.has("and") {
-                    BarrierKind::And { d, p }
-                } else {
-                    BarrierKind::Or { d, p }
-                }
-            };
-            (kind, id, threads)
-        } else {
-            let id = next().ok_or("too few operands")?.clone();
-            let kind = match () {
-                () if i.has("sync") => BarrierKind::Sync,
-                () if i.has("arrive") => BarrierKind::Arrive,
-                () => return Err(String::from("a barrier of this form")),
-            };
-            (kind, id, next().cloned())
+    /// `bar.warp.sync mask`.
+    pub(super) fn warp_barrier(&mut self, i: &Instruction) -> Decoded<()> {
+        let members = self.source(self.operand(i, 0)?, W, ScalarType::B32)?;
+        self.push_warp(WarpKind::Sync, [Slot::NONE; 5], members)
+    }
+
+    /// `bar{.cta}.sync a{, b}`, `bar.arrive a, b`, `bar.red.op d, a{, b}, {!}c`, and the same under the name `barrier`.
+    pub(super) fn barrier(
+        &mut self,
+        i: &Instruction,
+        participation: Participation,
+        aligned: bool,
+    ) -> Decoded<()> {
+        let (destination, predicate) = match participation {
+            Participation::Count | Participation::Reduce(_) => (1, i.operands.last()),
+            _ => (0, None),
         };
-        let id = self.source(&id, W, ScalarType::U32)?;
+        // Between the two stand the barrier's number and, where written, the number of threads.
+        let last = i
+            .operands
+            .len()
+            .saturating_sub(usize::from(predicate.is_some()));
+        let (id, threads) = match i.operands.get(destination..last) {
+            Some([id]) => (id, None),
+            Some([id, threads, ..]) => (id, Some(threads)),
+            _ => return Err(String::from("too few operands")),
+        };
+        let p = match predicate {
+            Some(p) => self.source(p, RegisterClass::P, ScalarType::Pred)?,
+            None => Slot::NONE,
+        };
+        let kind = match participation {
+            Participation::Sync => BarrierKind::Sync,
+            Participation::Arrive => BarrierKind::Arrive,
+            Participation::Count => {
+                let (d, _) = self.destination(self.operand(i, 0)?, W)?;
+                BarrierKind::Popc { d, p }
+            }
+            Participation::Reduce(Combination::And) => BarrierKind::And {
+                d: self.predicate(self.operand(i, 0)?)?,
+                p,
+            },
+            Participation::Reduce(Combination::Or) => BarrierKind::Or {
+                d: self.predicate(self.operand(i, 0)?)?,
+                p,
+            },
+            Participation::Reduce(Combination::Xor) | Participation::Wait => {
+                return Err(String::from("a barrier of this form"));
+            }
+        };
+        let id = self.source(id, W, ScalarType::U32)?;
         let threads = match threads {
-            Some(t) => self.source(&t, W, ScalarType::U32)?,
+            Some(t) => self.source(t, W, ScalarType::U32)?,
             None => Slot::NONE,
         };
         self.emit(Op::Barrier(Box::new(BarrierOp {
@@ -97,8 +99,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn warp_operation(&mut self, i: &Instruction) -> Decoded<()> {
-        if i.opcode == "activemask" {
+    pub(super) fn warp_operation(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        if t.opcode == Opcode::Activemask {
             let (d, _) = self.destination(self.operand(i, 0)?, W)?;
             return self.push_warp(
                 WarpKind::ActiveMask,
@@ -106,7 +108,7 @@ impl Lowering<'_> {
                 Slot::NONE,
             );
         }
-        if !i.has("sync") && i.opcode != "elect" {
+        if !t.has(Modifier::Sync) {
             return Err(String::from(
                 "warp operations without .sync (removed in sm_70)",
             ));
@@ -121,17 +123,17 @@ impl Lowering<'_> {
             None => Slot::NONE,
         };
         let members = self.source(members, W, ScalarType::B32)?;
-        let kind = warp_kind(i).ok_or("a warp operation of this form")?;
+        let kind = warp_kind(t).ok_or("a warp operation of this form")?;
         let mut slots = [Slot::NONE; 5];
         slots[1] = p;
-        match i.opcode.as_str() {
-            "shfl" => {
+        match t.opcode {
+            Opcode::ShflSync => {
                 slots[0] = self.destination(&first, W)?.0;
                 for (k, slot) in slots[2..].iter_mut().enumerate() {
                     *slot = self.source(self.operand(i, k + 1)?, W, ScalarType::B32)?;
                 }
             }
-            "vote" => {
+            Opcode::VoteSync => {
                 slots[0] = if kind == WarpKind::VoteBallot {
                     self.destination(&first, W)?.0
                 } else {
@@ -139,7 +141,7 @@ impl Lowering<'_> {
                 };
                 slots[2] = self.source(self.operand(i, 1)?, RegisterClass::P, ScalarType::Pred)?;
             }
-            "match" => {
+            Opcode::Match => {
                 let wide = matches!(kind, WarpKind::MatchAll64 | WarpKind::MatchAny64);
                 slots[0] = self.destination(&first, W)?.0;
                 slots[2] = self.source(
@@ -148,7 +150,7 @@ impl Lowering<'_> {
                     ScalarType::B64,
                 )?;
             }
-            "redux" => {
+            Opcode::Redux => {
                 slots[0] = self.destination(&first, W)?.0;
                 slots[2] = self.source(self.operand(i, 1)?, W, ScalarType::B32)?;
             }
@@ -177,59 +179,51 @@ impl Lowering<'_> {
     }
 }
 
-fn warp_kind(i: &Instruction) -> Option<WarpKind> {
+fn warp_kind(t: &TypedInstruction) -> Option<WarpKind> {
     use WarpKind::*;
-    let has = |m: &str| i.has(m);
-    Some(match i.opcode.as_str() {
-        "shfl" if has("up") => ShflUp,
-        "shfl" if has("down") => ShflDown,
-        "shfl" if has("bfly") => ShflBfly,
-        "shfl" if has("idx") => ShflIdx,
-        "vote" if has("all") => VoteAll,
-        "vote" if has("any") => VoteAny,
-        "vote" if has("uni") => VoteUni,
-        "vote" if has("ballot") => VoteBallot,
-        "match" if has("any") => {
-            if has("b64") {
-                MatchAny64
-            } else {
-                MatchAny32
-            }
-        }
-        "match" if has("all") => {
-            if has("b64") {
-                MatchAll64
-            } else {
-                MatchAll32
-            }
-        }
-        "redux" if has("f32") => {
-            let (abs, nan) = (has("abs"), has("NaN"));
-            if has("min") {
-                ReduxMinF { abs, nan }
-            } else {
-                ReduxMaxF { abs, nan }
-            }
-        }
-        "redux" if has("add") => ReduxAdd,
-        "redux" if has("min") => {
-            if has("s32") {
-                ReduxMinS
-            } else {
-                ReduxMinU
-            }
-        }
-        "redux" if has("max") => {
-            if has("s32") {
-                ReduxMaxS
-            } else {
-                ReduxMaxU
-            }
-        }
-        "redux" if has("and") => ReduxAnd,
-        "redux" if has("or") => ReduxOr,
-        "redux" if has("xor") => ReduxXor,
-        "elect" => Elect,
+    let has = |m| t.has(m);
+    Some(match t.opcode {
+        Opcode::ShflSync if has(Modifier::Up) => ShflUp,
+        Opcode::ShflSync if has(Modifier::Down) => ShflDown,
+        Opcode::ShflSync if has(Modifier::Bfly) => ShflBfly,
+        Opcode::ShflSync if has(Modifier::Idx) => ShflIdx,
+        Opcode::VoteSync if has(Modifier::All) => VoteAll,
+        Opcode::VoteSync if has(Modifier::Any) => VoteAny,
+        Opcode::VoteSync if has(Modifier::Uni) => VoteUni,
+        Opcode::VoteSync if has(Modifier::Ballot) => VoteBallot,
+        Opcode::Match => match (
+            has(Modifier::All),
+            has(Modifier::Any),
+            has(Modifier::Type(Type::B64)),
+        ) {
+            (_, true, true) => MatchAny64,
+            (_, true, false) => MatchAny32,
+            (true, false, true) => MatchAll64,
+            (true, false, false) => MatchAll32,
+            _ => return None,
+        },
+        Opcode::Redux => redux_kind(t)?,
+        Opcode::Elect => Elect,
+        _ => return None,
+    })
+}
+
+fn redux_kind(t: &TypedInstruction) -> Option<WarpKind> {
+    use WarpKind::*;
+    let (abs, nan) = (t.has(Modifier::Abs), t.has(Modifier::NaN));
+    let ty = t.modifiers.types().last()?;
+    Some(match (t.modifiers.atomic_operation()?, ty) {
+        (AtomicOperation::Min, Type::F32) => ReduxMinF { abs, nan },
+        (AtomicOperation::Max, Type::F32) => ReduxMaxF { abs, nan },
+        (_, Type::F32) => return None,
+        (AtomicOperation::Add, _) => ReduxAdd,
+        (AtomicOperation::Min, Type::S32) => ReduxMinS,
+        (AtomicOperation::Min, _) => ReduxMinU,
+        (AtomicOperation::Max, Type::S32) => ReduxMaxS,
+        (AtomicOperation::Max, _) => ReduxMaxU,
+        (AtomicOperation::And, _) => ReduxAnd,
+        (AtomicOperation::Or, _) => ReduxOr,
+        (AtomicOperation::Xor, _) => ReduxXor,
         _ => return None,
     })
 }

@@ -214,6 +214,19 @@ pub(super) fn row_of(opcode: &Opcode, modifiers: &Modifiers) -> Option<&'static 
         .find(|row| row.opcode == *opcode && row.fits(modifiers))
 }
 
+/// An opcode's spelling up to its first dot.
+pub(super) fn name(opcode: &Opcode) -> &'static str {
+    let spelling = ROWS
+        .iter()
+        .find(|row| row.opcode == *opcode)
+        .map(|row| row.spelling);
+    spelling
+        .unwrap_or_default()
+        .split('.')
+        .next()
+        .unwrap_or_default()
+}
+
 /// What is taken for granted of an instruction that the table does not have.
 pub(super) fn unknown() -> &'static Signature {
     static UNKNOWN: LazyLock<Signature> = LazyLock::new(|| Signature::parse("=d"));

@@ -2,6 +2,7 @@
 
 use crate::alu::AluOp;
 use crate::alu::rows::row;
+use crate::alu::words::*;
 
 /// The class of a number by its bits without the sign.
 macro_rules! classes {
@@ -12,31 +13,31 @@ macro_rules! classes {
             (a & !SIGN).wrapping_sub(1) < $smallest_normal - 1
         }
         match $property {
-            "finite" => row!($variant, |a: $word| a & !SIGN < $infinity),
-            "infinite" => row!($variant, |a: $word| a & !SIGN == $infinity),
-            "number" => row!($variant, |a: $word| a & !SIGN <= $infinity),
-            "notanumber" => row!($variant, |a: $word| a & !SIGN > $infinity),
-            "normal" => row!($variant, |a: $word| a & !SIGN < $infinity && !subnormal(a)),
-            "subnormal" => row!($variant, subnormal),
+            Finite => row!($variant, |a: $word| a & !SIGN < $infinity),
+            Infinite => row!($variant, |a: $word| a & !SIGN == $infinity),
+            Number => row!($variant, |a: $word| a & !SIGN <= $infinity),
+            NotANumber => row!($variant, |a: $word| a & !SIGN > $infinity),
+            Normal => row!($variant, |a: $word| a & !SIGN < $infinity && !subnormal(a)),
+            Subnormal => row!($variant, subnormal),
             _ => return None,
         }
     }};
 }
 
 /// "Floating Point Instructions: testp". Zero counts as normal.
-pub(super) fn testp(m: &[&str]) -> Option<AluOp> {
+pub(super) fn testp(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        [property, "f32"] => classes!(W_P, u32, 0x7f80_0000, 0x0080_0000, *property),
-        [property, "f64"] => classes!(D_P, u64, 0x7ff0 << 48, 0x0010 << 48, *property),
+        [property, F32] => classes!(W_P, u32, 0x7f80_0000, 0x0080_0000, *property),
+        [property, F64] => classes!(D_P, u64, 0x7ff0 << 48, 0x0010 << 48, *property),
         _ => return None,
     })
 }
 
 /// "Floating Point Instructions: copysign": the sign of `a`, the rest of `b`.
-pub(super) fn copysign(m: &[&str]) -> Option<AluOp> {
+pub(super) fn copysign(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["f32"] => row!(WW_W, |a: u32, b: u32| a & (1 << 31) | b & !(1 << 31)),
-        ["f64"] => row!(DD_D, |a: u64, b: u64| a & (1 << 63) | b & !(1 << 63)),
+        [F32] => row!(WW_W, |a: u32, b: u32| a & (1 << 31) | b & !(1 << 31)),
+        [F64] => row!(DD_D, |a: u64, b: u64| a & (1 << 63) | b & !(1 << 63)),
         _ => return None,
     })
 }

@@ -7,23 +7,24 @@
 //! function for each comparison and not one for each pair of types.
 
 use crate::alu::rows::row;
-use crate::alu::spelling::{is_type, types_last};
+use crate::alu::spelling::types_last;
+use crate::alu::words::*;
 use crate::alu::{AluOp, Mask, Row32};
 
 /// The qualifiers of `setp` and `set`, in whatever order.
-struct Qualifiers<'a> {
-    relation: &'a str,
+struct Qualifiers {
+    relation: Modifier,
     combines: bool,
     ftz: bool,
 }
 
-impl<'a> Qualifiers<'a> {
-    fn parse(modifiers: &[&'a str]) -> Option<Self> {
+impl Qualifiers {
+    fn parse(modifiers: &[Modifier]) -> Option<Self> {
         let (mut relation, mut combines, mut ftz) = (None, false, false);
         for modifier in modifiers {
             let repeated = match *modifier {
-                "ftz" => std::mem::replace(&mut ftz, true),
-                "and" | "or" | "xor" => std::mem::replace(&mut combines, true),
+                Ftz => std::mem::replace(&mut ftz, true),
+                And | Or | Xor => std::mem::replace(&mut combines, true),
                 name => relation.replace(name).is_some(),
             };
             if repeated {
@@ -40,7 +41,7 @@ impl<'a> Qualifiers<'a> {
 
 /// "Comparison and Selection Instructions: setp", "Half Precision Comparison
 /// Instructions: setp".
-pub(super) fn setp(m: &[&str], combines: bool) -> Option<AluOp> {
+pub(super) fn setp(m: &[Modifier], combines: bool) -> Option<AluOp> {
     let [qualifiers @ .., source] = m else {
         return None;
     };
@@ -48,45 +49,45 @@ pub(super) fn setp(m: &[&str], combines: bool) -> Option<AluOp> {
     if qualifiers.combines != combines {
         return None;
     }
-    relation(qualifiers.relation, source, qualifiers.ftz)
+    relation(qualifiers.relation, *source, qualifiers.ftz)
 }
 
 /// "Comparison and Selection Instructions: set", "Half Precision Comparison
 /// Instructions: set".
-pub(super) fn set(m: &[&str], combines: bool) -> Option<AluOp> {
+pub(super) fn set(m: &[Modifier], combines: bool) -> Option<AluOp> {
     let [qualifiers @ .., destination, source] = m else {
         return None;
     };
     let qualifiers = Qualifiers::parse(qualifiers)?;
-    if qualifiers.combines != combines || qualifiers.ftz && *destination == "bf16" {
+    if qualifiers.combines != combines || qualifiers.ftz && *destination == BF16 {
         return None;
     }
-    truth(destination, source)?;
-    relation(qualifiers.relation, source, qualifiers.ftz)
+    truth(*destination, *source)?;
+    relation(qualifiers.relation, *source, qualifiers.ftz)
 }
 
 /// What `set` writes where the comparison holds (0 elsewhere); for packed
 /// sources both halves' values, each in its place. `None` where the manual has no
 /// such pair of types.
-pub fn set_truth(modifiers: &[&str]) -> Option<u32> {
+pub fn set_truth(modifiers: &[Modifier]) -> Option<u32> {
     let modifiers = types_last(modifiers);
     match *modifiers.as_slice() {
-        [.., destination, source] if is_type(destination) => truth(destination, source),
+        [.., destination, source] if destination.ty().is_some() => truth(destination, source),
         _ => None,
     }
 }
 
-fn truth(destination: &str, source: &str) -> Option<u32> {
-    let packed = matches!(source, "f16x2" | "bf16x2");
-    let half = matches!(source, "f16" | "bf16");
+fn truth(destination: Modifier, source: Modifier) -> Option<u32> {
+    let packed = matches!(source, F16X2 | BF16X2);
+    let half = matches!(source, F16 | BF16);
     Some(match destination {
-        "u32" | "s32" => !0,
-        "u16" | "s16" if half => 0xffff,
-        "f32" if !packed && !half => 1f32.to_bits(),
-        "f16" if !packed && source != "bf16" => 0x3c00,
-        "bf16" if !packed => 0x3f80,
-        "f16x2" if source == "f16x2" => 0x3c00_3c00,
-        "bf16x2" if source == "bf16x2" => 0x3f80_3f80,
+        U32 | S32 => !0,
+        U16 | S16 if half => 0xffff,
+        F32 if !packed && !half => 1f32.to_bits(),
+        F16 if !packed && source != BF16 => 0x3c00,
+        BF16 if !packed => 0x3f80,
+        F16X2 if source == F16X2 => 0x3c00_3c00,
+        BF16X2 if source == BF16X2 => 0x3f80_3f80,
         _ => return None,
     })
 }
@@ -116,21 +117,22 @@ pub fn write_set_pair(truth: u32, p: Mask, q: Mask, d: &mut Row32) {
     clippy::neg_cmp_op_on_partial_ord,
     reason = "ordered and unordered relations differ in what NaN gives"
 )]
-fn relation(relation: &str, source: &str, ftz: bool) -> Option<AluOp> {
+fn relation(relation: Modifier, source: Modifier, ftz: bool) -> Option<AluOp> {
     // Unsigned types have names of their own for the orderings.
+    let unsigned = source.ty().is_some_and(ptx::semantics::Type::is_unsigned);
     let relation = match relation {
-        "lo" if source.starts_with('u') => "lt",
-        "ls" if source.starts_with('u') => "le",
-        "hi" if source.starts_with('u') => "gt",
-        "hs" if source.starts_with('u') => "ge",
+        Lo if unsigned => Lt,
+        Ls if unsigned => Le,
+        Hi if unsigned => Gt,
+        Hs if unsigned => Ge,
         other => other,
     };
     /// `.eq` and `.ne`, all that bit-size types have.
     macro_rules! equality {
         ($variant:ident, $lane:ty) => {
             match relation {
-                "eq" => row!($variant, |a: $lane, b: $lane| a == b),
-                "ne" => row!($variant, |a: $lane, b: $lane| a != b),
+                Eq => row!($variant, |a: $lane, b: $lane| a == b),
+                Ne => row!($variant, |a: $lane, b: $lane| a != b),
                 _ => return None,
             }
         };
@@ -138,10 +140,10 @@ fn relation(relation: &str, source: &str, ftz: bool) -> Option<AluOp> {
     macro_rules! ordering {
         ($variant:ident, $lane:ty) => {
             match relation {
-                "lt" => row!($variant, |a: $lane, b: $lane| a < b),
-                "le" => row!($variant, |a: $lane, b: $lane| a <= b),
-                "gt" => row!($variant, |a: $lane, b: $lane| a > b),
-                "ge" => row!($variant, |a: $lane, b: $lane| a >= b),
+                Lt => row!($variant, |a: $lane, b: $lane| a < b),
+                Le => row!($variant, |a: $lane, b: $lane| a <= b),
+                Gt => row!($variant, |a: $lane, b: $lane| a > b),
+                Ge => row!($variant, |a: $lane, b: $lane| a >= b),
                 _ => equality!($variant, $lane),
             }
         };
@@ -156,49 +158,49 @@ fn relation(relation: &str, source: &str, ftz: bool) -> Option<AluOp> {
             }
             match relation {
                 // Ordered: false where either is NaN.
-                "eq" => holds!(|a, b| a == b),
-                "ne" => holds!(|a, b| a < b || a > b),
-                "lt" => holds!(|a, b| a < b),
-                "le" => holds!(|a, b| a <= b),
-                "gt" => holds!(|a, b| a > b),
-                "ge" => holds!(|a, b| a >= b),
+                Eq => holds!(|a, b| a == b),
+                Ne => holds!(|a, b| a < b || a > b),
+                Lt => holds!(|a, b| a < b),
+                Le => holds!(|a, b| a <= b),
+                Gt => holds!(|a, b| a > b),
+                Ge => holds!(|a, b| a >= b),
                 // Unordered: true where either is NaN.
-                "equ" => holds!(|a, b| !(a < b || a > b)),
-                "neu" => holds!(|a, b| a != b),
-                "ltu" => holds!(|a, b| !(a >= b)),
-                "leu" => holds!(|a, b| !(a > b)),
-                "gtu" => holds!(|a, b| !(a <= b)),
-                "geu" => holds!(|a, b| !(a < b)),
-                "num" => holds!(|a, b| !is_nan(a) && !is_nan(b)),
-                "nan" => holds!(|a, b| is_nan(a) || is_nan(b)),
+                Equ => holds!(|a, b| !(a < b || a > b)),
+                Neu => holds!(|a, b| a != b),
+                Ltu => holds!(|a, b| !(a >= b)),
+                Leu => holds!(|a, b| !(a > b)),
+                Gtu => holds!(|a, b| !(a <= b)),
+                Geu => holds!(|a, b| !(a < b)),
+                Num => holds!(|a, b| !is_nan(a) && !is_nan(b)),
+                Nan => holds!(|a, b| is_nan(a) || is_nan(b)),
                 _ => return None,
             }
         }};
     }
     if ftz {
         return Some(match source {
-            "f32" => float!(WW_P, f32, flush),
-            "f16" => float!(WW_P, u16, rank_f16_ftz),
-            "f16x2" => float!(WW_PP, u16, rank_f16_ftz),
+            F32 => float!(WW_P, f32, flush),
+            F16 => float!(WW_P, u16, rank_f16_ftz),
+            F16X2 => float!(WW_PP, u16, rank_f16_ftz),
             _ => return None,
         });
     }
     Some(match source {
-        "b16" => equality!(WW_P, u16),
-        "b32" => equality!(WW_P, u32),
-        "b64" => equality!(DD_P, u64),
-        "u16" => ordering!(WW_P, u16),
-        "u32" => ordering!(WW_P, u32),
-        "u64" => ordering!(DD_P, u64),
-        "s16" => ordering!(WW_P, i16),
-        "s32" => ordering!(WW_P, i32),
-        "s64" => ordering!(DD_P, i64),
-        "f32" => float!(WW_P, f32, |a: f32| a),
-        "f64" => float!(DD_P, f64, |a: f64| a),
-        "f16" => float!(WW_P, u16, rank_f16),
-        "f16x2" => float!(WW_PP, u16, rank_f16),
-        "bf16" => float!(WW_P, u16, value_bf16),
-        "bf16x2" => float!(WW_PP, u16, value_bf16),
+        B16 => equality!(WW_P, u16),
+        B32 => equality!(WW_P, u32),
+        B64 => equality!(DD_P, u64),
+        U16 => ordering!(WW_P, u16),
+        U32 => ordering!(WW_P, u32),
+        U64 => ordering!(DD_P, u64),
+        S16 => ordering!(WW_P, i16),
+        S32 => ordering!(WW_P, i32),
+        S64 => ordering!(DD_P, i64),
+        F32 => float!(WW_P, f32, |a: f32| a),
+        F64 => float!(DD_P, f64, |a: f64| a),
+        F16 => float!(WW_P, u16, rank_f16),
+        F16X2 => float!(WW_PP, u16, rank_f16),
+        BF16 => float!(WW_P, u16, value_bf16),
+        BF16X2 => float!(WW_PP, u16, value_bf16),
         _ => return None,
     })
 }

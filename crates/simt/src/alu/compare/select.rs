@@ -3,15 +3,16 @@
 use super::relation::flush;
 use crate::alu::AluOp;
 use crate::alu::rows::row;
+use crate::alu::words::*;
 
 /// "Comparison and Selection Instructions: selp".
-pub(super) fn selp(m: &[&str]) -> Option<AluOp> {
+pub(super) fn selp(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b16" | "u16" | "s16"] => row!(WWP_W, |a: u16, b: u16, p: bool| if p { a } else { b }),
-        ["b32" | "u32" | "s32" | "f32"] => {
+        [B16 | U16 | S16] => row!(WWP_W, |a: u16, b: u16, p: bool| if p { a } else { b }),
+        [B32 | U32 | S32 | F32] => {
             row!(WWP_W, |a: u32, b: u32, p: bool| if p { a } else { b })
         }
-        ["b64" | "u64" | "s64" | "f64"] => {
+        [B64 | U64 | S64 | F64] => {
             row!(DDP_D, |a: u64, b: u64, p: bool| if p { a } else { b })
         }
         _ => return None,
@@ -20,38 +21,38 @@ pub(super) fn selp(m: &[&str]) -> Option<AluOp> {
 
 /// "Comparison and Selection Instructions: slct". Negative zero counts as zero,
 /// NaN chooses the second operand.
-pub(super) fn slct(m: &[&str]) -> Option<AluOp> {
+pub(super) fn slct(m: &[Modifier]) -> Option<AluOp> {
     /// The three selectors for one width.
     macro_rules! width {
         ($variant:ident, $lane:ty, $selector:expr) => {
             match $selector {
-                ["s32"] => row!($variant, |a: $lane, b: $lane, c: i32| if c >= 0 {
+                [S32] => row!($variant, |a: $lane, b: $lane, c: i32| if c >= 0 {
                     a
                 } else {
                     b
                 }),
-                ["f32"] => row!($variant, |a: $lane, b: $lane, c: f32| if c >= 0.0 {
+                [F32] => row!($variant, |a: $lane, b: $lane, c: f32| if c >= 0.0 {
                     a
                 } else {
                     b
                 }),
-                ["ftz", "f32"] => row!($variant, |a: $lane, b: $lane, c: f32| {
+                [Ftz, F32] => row!($variant, |a: $lane, b: $lane, c: f32| {
                     if flush(c) >= 0.0 { a } else { b }
                 }),
                 _ => return None,
             }
         };
     }
-    let (destination, selector): (&str, &[&str]) = match m {
-        [destination, "s32"] => (destination, &["s32"]),
-        [destination, "f32"] => (destination, &["f32"]),
-        ["ftz", destination, "f32"] => (destination, &["ftz", "f32"]),
+    let (destination, selector): (Modifier, &[Modifier]) = match m {
+        [destination, S32] => (*destination, &[S32]),
+        [destination, F32] => (*destination, &[F32]),
+        [Ftz, destination, F32] => (*destination, &[Ftz, F32]),
         _ => return None,
     };
     Some(match destination {
-        "b16" | "u16" | "s16" => width!(WWW_W, u16, selector),
-        "b32" | "u32" | "s32" | "f32" => width!(WWW_W, u32, selector),
-        "b64" | "u64" | "s64" | "f64" => width!(DDW_D, u64, selector),
+        B16 | U16 | S16 => width!(WWW_W, u16, selector),
+        B32 | U32 | S32 | F32 => width!(WWW_W, u32, selector),
+        B64 | U64 | S64 | F64 => width!(DDW_D, u64, selector),
         _ => return None,
     })
 }

@@ -36,10 +36,11 @@ mod tests;
 
 use super::AluOp;
 use super::form::{Form, PACK, Type};
+use ptx::semantics::{Modifier, Opcode};
 
 /// See [`super::lookup`].
-pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
-    if opcode != "cvt" {
+pub fn lookup(opcode: &Opcode, modifiers: &[Modifier], operands: usize) -> Option<AluOp> {
+    if !matches!(opcode, Opcode::Cvt | Opcode::CvtPack) {
         return None;
     }
     let form = Form::parse(modifiers)?;

@@ -44,14 +44,24 @@ use super::form::{ABS, FTZ, Form, Mode, NAN, SAT, Type, XORSIGN, with_flag, with
 use super::half::{Bf16, F16};
 use super::rounding::saturate;
 use super::rows::row;
+use ptx::semantics::{Modifier, Opcode};
 
 /// See [`super::lookup`].
-pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+pub fn lookup(opcode: &Opcode, modifiers: &[Modifier], operands: usize) -> Option<AluOp> {
     let inputs = match opcode {
-        "add" | "sub" | "mul" | "div" | "copysign" => 2,
-        "fma" | "mad" => 3,
-        "min" | "max" => operands.checked_sub(1).filter(|n| matches!(n, 2 | 3))?,
-        "neg" | "abs" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => 1,
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Div | Opcode::Copysign => 2,
+        Opcode::Fma | Opcode::Mad => 3,
+        Opcode::Min | Opcode::Max => operands.checked_sub(1).filter(|n| matches!(n, 2 | 3))?,
+        Opcode::Neg
+        | Opcode::Abs
+        | Opcode::Rcp
+        | Opcode::Sqrt
+        | Opcode::Rsqrt
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Lg2
+        | Opcode::Ex2
+        | Opcode::Tanh => 1,
         _ => return None,
     };
     if operands != inputs + 1 {
@@ -74,25 +84,25 @@ pub(crate) fn atomic_add(word: f64, operand: f64, shared: bool) -> f64 {
 }
 
 /// `.f32`.
-fn single(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
+fn single(opcode: &Opcode, form: &Form, inputs: usize) -> Option<AluOp> {
     let ftz = form.has(FTZ);
     match opcode {
-        "add" | "sub" | "mul" | "fma" | "mad" => {
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Fma | Opcode::Mad => {
             form.only(FTZ | SAT)?;
             arithmetic(opcode, form)
         }
-        "min" | "max" => minimum_maximum(opcode, form, inputs),
-        "copysign" => {
+        Opcode::Min | Opcode::Max => minimum_maximum(opcode, form, inputs),
+        Opcode::Copysign => {
             form.only(0)?;
             unrounded(form)?;
             Some(row!(WW_W, |a: f32, b: f32| b.copysign(a)))
         }
-        "neg" => {
+        Opcode::Neg => {
             form.only(FTZ)?;
             unrounded(form)?;
             with_flag!(F = ftz, Some(row!(W_W, |a: f32| single::neg::<F>(a))))
         }
-        "abs" => {
+        Opcode::Abs => {
             form.only(FTZ)?;
             unrounded(form)?;
             with_flag!(F = ftz, Some(row!(W_W, |a: f32| single::abs::<F>(a))))
@@ -101,7 +111,7 @@ fn single(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
             form.only(FTZ)?;
             match form.mode {
                 Mode::Approximate => approximate(opcode, ftz),
-                Mode::Full if opcode == "div" => {
+                Mode::Full if *opcode == Opcode::Div => {
                     with_flag!(
                         F = ftz,
                         Some(row!(WW_W, |a: f32, b: f32| approx::div_full::<F>(a, b)))
@@ -120,9 +130,9 @@ fn unrounded(form: &Form) -> Option<()> {
 }
 
 /// `add`, `sub`, `mul`, `fma`, `mad` of `.f32`.
-fn arithmetic(opcode: &str, form: &Form) -> Option<AluOp> {
+fn arithmetic(opcode: &Opcode, form: &Form) -> Option<AluOp> {
     let rounding = match opcode {
-        "fma" => form.ieee_rounding()?,
+        Opcode::Fma => form.ieee_rounding()?,
         // `mad` without a rounding is legacy for `mad.rn`.
         _ => form.rounding_or_nearest()?,
     };
@@ -132,13 +142,13 @@ fn arithmetic(opcode: &str, form: &Form) -> Option<AluOp> {
             F = form.has(FTZ),
             with_flag!(S = form.has(SAT), {
                 Some(match opcode {
-                    "add" => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::add::<D, F>(
+                    Opcode::Add => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::add::<D, F>(
                         a, b
                     ))),
-                    "sub" => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::sub::<D, F>(
+                    Opcode::Sub => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::sub::<D, F>(
                         a, b
                     ))),
-                    "mul" => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::mul::<D, F>(
+                    Opcode::Mul => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::mul::<D, F>(
                         a, b
                     ))),
                     _ => row!(WWW_W, |a: f32, b: f32, c: f32| {
@@ -151,14 +161,14 @@ fn arithmetic(opcode: &str, form: &Form) -> Option<AluOp> {
 }
 
 /// `div`, `rcp`, `sqrt` of `.f32` with a rounding.
-fn quotient_or_root(opcode: &str, form: &Form) -> Option<AluOp> {
+fn quotient_or_root(opcode: &Opcode, form: &Form) -> Option<AluOp> {
     with_rounding!(
         D = form.ieee_rounding()?,
         with_flag!(F = form.has(FTZ), {
             Some(match opcode {
-                "div" => row!(WW_W, |a: f32, b: f32| single::div::<D, F>(a, b)),
-                "rcp" => row!(W_W, |a: f32| single::rcp::<D, F>(a)),
-                "sqrt" => row!(W_W, |a: f32| single::sqrt::<D, F>(a)),
+                Opcode::Div => row!(WW_W, |a: f32, b: f32| single::div::<D, F>(a, b)),
+                Opcode::Rcp => row!(W_W, |a: f32| single::rcp::<D, F>(a)),
+                Opcode::Sqrt => row!(W_W, |a: f32| single::sqrt::<D, F>(a)),
                 _ => return None,
             })
         })
@@ -166,31 +176,31 @@ fn quotient_or_root(opcode: &str, form: &Form) -> Option<AluOp> {
 }
 
 /// `.approx` of `.f32`.
-fn approximate(opcode: &str, ftz: bool) -> Option<AluOp> {
+fn approximate(opcode: &Opcode, ftz: bool) -> Option<AluOp> {
     with_flag!(F = ftz, {
         Some(match opcode {
-            "div" => row!(WW_W, |a: f32, b: f32| approx::div::<F>(a, b)),
-            "rcp" => row!(W_W, |a: f32| approx::rcp::<F>(a)),
-            "sqrt" => row!(W_W, |a: f32| approx::sqrt::<F>(a)),
-            "rsqrt" => row!(W_W, |a: f32| approx::rsqrt::<F>(a)),
-            "sin" => row!(W_W, |a: f32| approx::sin::<F>(a)),
-            "cos" => row!(W_W, |a: f32| approx::cos::<F>(a)),
-            "lg2" => row!(W_W, |a: f32| approx::lg2::<F>(a)),
-            "ex2" => row!(W_W, |a: f32| approx::ex2::<F>(a)),
-            "tanh" if !F => row!(W_W, |a: f32| approx::tanh(a)),
+            Opcode::Div => row!(WW_W, |a: f32, b: f32| approx::div::<F>(a, b)),
+            Opcode::Rcp => row!(W_W, |a: f32| approx::rcp::<F>(a)),
+            Opcode::Sqrt => row!(W_W, |a: f32| approx::sqrt::<F>(a)),
+            Opcode::Rsqrt => row!(W_W, |a: f32| approx::rsqrt::<F>(a)),
+            Opcode::Sin => row!(W_W, |a: f32| approx::sin::<F>(a)),
+            Opcode::Cos => row!(W_W, |a: f32| approx::cos::<F>(a)),
+            Opcode::Lg2 => row!(W_W, |a: f32| approx::lg2::<F>(a)),
+            Opcode::Ex2 => row!(W_W, |a: f32| approx::ex2::<F>(a)),
+            Opcode::Tanh if !F => row!(W_W, |a: f32| approx::tanh(a)),
             _ => return None,
         })
     })
 }
 
 /// `min` and `max` of `.f32`.
-fn minimum_maximum(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
+fn minimum_maximum(opcode: &Opcode, form: &Form, inputs: usize) -> Option<AluOp> {
     unrounded(form)?;
     form.only(FTZ | NAN | XORSIGN | ABS)?;
     let (xorsign, abs) = (form.has(XORSIGN), form.has(ABS));
     let shape = (inputs, xorsign, abs);
     with_flag!(
-        M = opcode == "max",
+        M = *opcode == Opcode::Max,
         with_flag!(
             F = form.has(FTZ),
             with_flag!(N = form.has(NAN), {
@@ -213,21 +223,21 @@ fn minimum_maximum(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
 }
 
 /// `.f32` with a first operand (for `fma`, two) of half precision.
-fn mixed(opcode: &str, form: &Form, bf16: bool) -> Option<AluOp> {
+fn mixed(opcode: &Opcode, form: &Form, bf16: bool) -> Option<AluOp> {
     form.only(SAT)?;
     let rounding = match opcode {
-        "add" | "sub" => form.rounding_or_nearest()?,
-        "fma" => form.ieee_rounding()?,
+        Opcode::Add | Opcode::Sub => form.rounding_or_nearest()?,
+        Opcode::Fma => form.ieee_rounding()?,
         _ => return None,
     };
     with_rounding!(
         D = rounding,
         with_flag!(S = form.has(SAT), {
             Some(match (opcode, bf16) {
-                ("add", false) => row!(WW_W, |a: u16, c: f32| mixed::add::<F16, D, S>(a, c)),
-                ("add", true) => row!(WW_W, |a: u16, c: f32| mixed::add::<Bf16, D, S>(a, c)),
-                ("sub", false) => row!(WW_W, |a: u16, c: f32| mixed::sub::<F16, D, S>(a, c)),
-                ("sub", true) => row!(WW_W, |a: u16, c: f32| mixed::sub::<Bf16, D, S>(a, c)),
+                (Opcode::Add, false) => row!(WW_W, |a: u16, c: f32| mixed::add::<F16, D, S>(a, c)),
+                (Opcode::Add, true) => row!(WW_W, |a: u16, c: f32| mixed::add::<Bf16, D, S>(a, c)),
+                (Opcode::Sub, false) => row!(WW_W, |a: u16, c: f32| mixed::sub::<F16, D, S>(a, c)),
+                (Opcode::Sub, true) => row!(WW_W, |a: u16, c: f32| mixed::sub::<Bf16, D, S>(a, c)),
                 (_, false) => row!(WWW_W, |a: u16, b: u16, c: f32| mixed::fma::<F16, D, S>(
                     a, b, c
                 )),
@@ -255,26 +265,26 @@ fn join(low: f32, high: f32) -> u64 {
 }
 
 /// `.f32x2`.
-fn pairs(opcode: &str, form: &Form) -> Option<AluOp> {
+fn pairs(opcode: &Opcode, form: &Form) -> Option<AluOp> {
     form.only(FTZ)?;
     let rounding = match opcode {
-        "add" | "sub" | "mul" => form.rounding_or_nearest()?,
-        "fma" => form.ieee_rounding()?,
+        Opcode::Add | Opcode::Sub | Opcode::Mul => form.rounding_or_nearest()?,
+        Opcode::Fma => form.ieee_rounding()?,
         _ => return None,
     };
     with_rounding!(
         D = rounding,
         with_flag!(F = form.has(FTZ), {
             Some(match opcode {
-                "add" => row!(DD_D, |a: u64, b: u64| {
+                Opcode::Add => row!(DD_D, |a: u64, b: u64| {
                     let ([a0, a1], [b0, b1]) = (split(a), split(b));
                     join(single::add::<D, F>(a0, b0), single::add::<D, F>(a1, b1))
                 }),
-                "sub" => row!(DD_D, |a: u64, b: u64| {
+                Opcode::Sub => row!(DD_D, |a: u64, b: u64| {
                     let ([a0, a1], [b0, b1]) = (split(a), split(b));
                     join(single::sub::<D, F>(a0, b0), single::sub::<D, F>(a1, b1))
                 }),
-                "mul" => row!(DD_D, |a: u64, b: u64| {
+                Opcode::Mul => row!(DD_D, |a: u64, b: u64| {
                     let ([a0, a1], [b0, b1]) = (split(a), split(b));
                     join(single::mul::<D, F>(a0, b0), single::mul::<D, F>(a1, b1))
                 }),
@@ -291,11 +301,11 @@ fn pairs(opcode: &str, form: &Form) -> Option<AluOp> {
 }
 
 /// `.f64`.
-fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
+fn double(opcode: &Opcode, form: &Form, inputs: usize) -> Option<AluOp> {
     match (opcode, form.mode, form.flags) {
-        ("rcp", Mode::Approximate, FTZ) => return Some(row!(D_D, double::rcp_approx)),
-        ("rsqrt", Mode::Approximate, FTZ) => return Some(row!(D_D, double::rsqrt_approx)),
-        ("rsqrt", Mode::Approximate, 0) => {
+        (Opcode::Rcp, Mode::Approximate, FTZ) => return Some(row!(D_D, double::rcp_approx)),
+        (Opcode::Rsqrt, Mode::Approximate, FTZ) => return Some(row!(D_D, double::rsqrt_approx)),
+        (Opcode::Rsqrt, Mode::Approximate, 0) => {
             return Some(AluOp::D_D(|a, d| {
                 double::rows([a], d, double::ARITHMETIC, |[a]| double::rsqrt(a))
             }));
@@ -303,44 +313,48 @@ fn double(opcode: &str, form: &Form, inputs: usize) -> Option<AluOp> {
         _ => form.only(0)?,
     }
     let rounding = match opcode {
-        "add" | "sub" | "mul" | "mad" => form.rounding_or_nearest()?,
-        "fma" | "div" | "rcp" | "sqrt" => form.ieee_rounding()?,
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Mad => form.rounding_or_nearest()?,
+        Opcode::Fma | Opcode::Div | Opcode::Rcp | Opcode::Sqrt => form.ieee_rounding()?,
         _ => {
             unrounded(form)?;
             return Some(match opcode {
-                "neg" => row!(D_D, double::neg),
-                "abs" => row!(D_D, double::abs),
-                "min" if inputs == 2 => row!(DD_D, |a: u64, b: u64| double::pick::<false>(a, b)),
-                "max" if inputs == 2 => row!(DD_D, |a: u64, b: u64| double::pick::<true>(a, b)),
-                "copysign" => row!(DD_D, |a: f64, b: f64| b.copysign(a)),
+                Opcode::Neg => row!(D_D, double::neg),
+                Opcode::Abs => row!(D_D, double::abs),
+                Opcode::Min if inputs == 2 => {
+                    row!(DD_D, |a: u64, b: u64| double::pick::<false>(a, b))
+                }
+                Opcode::Max if inputs == 2 => {
+                    row!(DD_D, |a: u64, b: u64| double::pick::<true>(a, b))
+                }
+                Opcode::Copysign => row!(DD_D, |a: f64, b: f64| b.copysign(a)),
                 _ => return None,
             });
         }
     };
     with_rounding!(D = rounding, {
         Some(match opcode {
-            "add" => AluOp::DD_D(|a, b, d| {
+            Opcode::Add => AluOp::DD_D(|a, b, d| {
                 double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
                     double::add::<D>(a, b)
                 })
             }),
-            "sub" => AluOp::DD_D(|a, b, d| {
+            Opcode::Sub => AluOp::DD_D(|a, b, d| {
                 double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
                     double::sub::<D>(a, b)
                 })
             }),
-            "mul" => AluOp::DD_D(|a, b, d| {
+            Opcode::Mul => AluOp::DD_D(|a, b, d| {
                 double::rows([a, b], d, double::ARITHMETIC, |[a, b]| {
                     double::mul::<D>(a, b)
                 })
             }),
-            "div" => AluOp::DD_D(|a, b, d| {
+            Opcode::Div => AluOp::DD_D(|a, b, d| {
                 double::rows([a, b], d, double::QUOTIENT, |[a, b]| double::div::<D>(a, b))
             }),
-            "rcp" => AluOp::D_D(|a, d| {
+            Opcode::Rcp => AluOp::D_D(|a, d| {
                 double::rows([a], d, double::ARITHMETIC, |[a]| double::rcp::<D>(a))
             }),
-            "sqrt" => AluOp::D_D(|a, d| {
+            Opcode::Sqrt => AluOp::D_D(|a, d| {
                 double::rows([a], d, double::ARITHMETIC, |[a]| double::sqrt::<D>(a))
             }),
             _ => AluOp::DDD_D(|a, b, c, d| {

@@ -26,6 +26,7 @@ use super::form::{
     ABS, FTZ, Flags, Form, Mode, NAN as NAN_FLAG, RELU, SAT, Type, XORSIGN, with_flag,
 };
 use super::rows::row;
+use ptx::semantics::{Modifier, Opcode};
 
 /// `row!` for a function of codes, or of both halves where `packed`. What stands
 /// above a scalar code is ignored.
@@ -78,11 +79,11 @@ macro_rules! with_format {
 }
 
 /// See [`super::lookup`].
-pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+pub fn lookup(opcode: &Opcode, modifiers: &[Modifier], operands: usize) -> Option<AluOp> {
     let inputs = match opcode {
-        "add" | "sub" | "mul" | "min" | "max" => 2,
-        "fma" => 3,
-        "neg" | "abs" | "tanh" | "ex2" => 1,
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Min | Opcode::Max => 2,
+        Opcode::Fma => 3,
+        Opcode::Neg | Opcode::Abs | Opcode::Tanh | Opcode::Ex2 => 1,
         _ => return None,
     };
     if operands != inputs + 1 {
@@ -101,16 +102,20 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
     // Flags of the `.f16` and of the `.bf16` form.
     let only = |f16: Flags, bf: Flags| form.only(if bf16 { bf } else { f16 });
     match opcode {
-        "add" | "sub" | "mul" if nearest => {
+        Opcode::Add | Opcode::Sub | Opcode::Mul if nearest => {
             only(FTZ | SAT, 0)?;
             if bf16 {
                 return Some(match opcode {
-                    "add" => halves!(packed, WW_W, |a: u32, b: u32| lanes::add::<Bf16, false>(
-                        a, b
-                    )),
-                    "sub" => halves!(packed, WW_W, |a: u32, b: u32| lanes::sub::<Bf16, false>(
-                        a, b
-                    )),
+                    Opcode::Add => {
+                        halves!(packed, WW_W, |a: u32, b: u32| lanes::add::<Bf16, false>(
+                            a, b
+                        ))
+                    }
+                    Opcode::Sub => {
+                        halves!(packed, WW_W, |a: u32, b: u32| lanes::sub::<Bf16, false>(
+                            a, b
+                        ))
+                    }
                     _ => halves!(packed, WW_W, |a: u32, b: u32| lanes::mul::<Bf16, false>(
                         a, b
                     )),
@@ -120,10 +125,10 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 F = ftz,
                 with_flag!(S = form.has(SAT), {
                     Some(match opcode {
-                        "add" => halves!(packed, WW_W, |a: u32, b: u32| {
+                        Opcode::Add => halves!(packed, WW_W, |a: u32, b: u32| {
                             saturate::<F16, S>(lanes::add::<F16, F>(a, b))
                         }),
-                        "sub" => halves!(packed, WW_W, |a: u32, b: u32| {
+                        Opcode::Sub => halves!(packed, WW_W, |a: u32, b: u32| {
                             saturate::<F16, S>(lanes::sub::<F16, F>(a, b))
                         }),
                         _ => halves!(packed, WW_W, |a: u32, b: u32| {
@@ -133,7 +138,7 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 })
             )
         }
-        "fma" if nearest && form.mode != Mode::Default => {
+        Opcode::Fma if nearest && form.mode != Mode::Default => {
             only(FTZ | SAT | RELU, RELU)?;
             let (sat, rectify) = (form.has(SAT), form.has(RELU));
             if sat && rectify {
@@ -164,19 +169,19 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 })
             })
         }
-        "neg" | "abs" if form.mode == Mode::Default => {
+        Opcode::Neg | Opcode::Abs if form.mode == Mode::Default => {
             only(FTZ, 0)?;
             with_format!(
                 H = bf16,
                 with_flag!(F = ftz, {
                     Some(match opcode {
-                        "neg" => halves!(packed, W_W, |a: u32| lanes::neg::<H, F>(a)),
+                        Opcode::Neg => halves!(packed, W_W, |a: u32| lanes::neg::<H, F>(a)),
                         _ => halves!(packed, W_W, |a: u32| lanes::abs::<H, F>(a)),
                     })
                 })
             )
         }
-        "min" | "max" if form.mode == Mode::Default => {
+        Opcode::Min | Opcode::Max if form.mode == Mode::Default => {
             let common = NAN_FLAG | XORSIGN | ABS;
             only(FTZ | common, common)?;
             if form.has(XORSIGN) != form.has(ABS) {
@@ -184,7 +189,7 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
             }
             with_format!(
                 H = bf16,
-                with_flag!(M = opcode == "max", {
+                with_flag!(M = *opcode == Opcode::Max, {
                     with_flag!(
                         F = ftz,
                         with_flag!(N = form.has(NAN_FLAG), {
@@ -202,14 +207,14 @@ pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp
                 })
             )
         }
-        "tanh" if form.mode == Mode::Approximate => {
+        Opcode::Tanh if form.mode == Mode::Approximate => {
             only(0, 0)?;
             with_format!(H = bf16, {
                 Some(halves!(packed, W_W, |a: u32| lanes::tanh::<H>(a)))
             })
         }
         // The `.bf16` form is spelt with `.ftz`, the `.f16` form without.
-        "ex2" if form.mode == Mode::Approximate && ftz == bf16 => {
+        Opcode::Ex2 if form.mode == Mode::Approximate && ftz == bf16 => {
             only(0, FTZ)?;
             Some(if bf16 {
                 halves!(packed, W_W, |a: u32| lanes::ex2::<Bf16, true>(a))

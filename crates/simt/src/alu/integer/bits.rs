@@ -2,27 +2,28 @@
 
 use crate::alu::AluOp;
 use crate::alu::rows::row;
+use crate::alu::words::*;
 
 /// "Integer Arithmetic Instructions: popc".
-pub(super) fn popc(m: &[&str]) -> Option<AluOp> {
+pub(super) fn popc(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b32"] => row!(W_W, u32::count_ones),
-        ["b64"] => row!(D_W, u64::count_ones),
+        [B32] => row!(W_W, u32::count_ones),
+        [B64] => row!(D_W, u64::count_ones),
         _ => return None,
     })
 }
 
 /// "Integer Arithmetic Instructions: clz".
-pub(super) fn clz(m: &[&str]) -> Option<AluOp> {
+pub(super) fn clz(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b32"] => row!(W_W, u32::leading_zeros),
-        ["b64"] => row!(D_W, u64::leading_zeros),
+        [B32] => row!(W_W, u32::leading_zeros),
+        [B64] => row!(D_W, u64::leading_zeros),
         _ => return None,
     })
 }
 
 /// "Integer Arithmetic Instructions: bfind". All ones where no bit is found.
-pub(super) fn bfind(m: &[&str]) -> Option<AluOp> {
+pub(super) fn bfind(m: &[Modifier]) -> Option<AluOp> {
     // A negative number's most significant non-sign bit is its complement's highest one.
     const fn s32(a: i32) -> u32 {
         (a ^ (a >> 31)) as u32
@@ -44,22 +45,22 @@ pub(super) fn bfind(m: &[&str]) -> Option<AluOp> {
         if a == 0 { !0 } else { a.leading_zeros() }
     }
     Some(match m {
-        ["u32"] => row!(W_W, position32),
-        ["s32"] => row!(W_W, |a: i32| position32(s32(a))),
-        ["u64"] => row!(D_W, position64),
-        ["s64"] => row!(D_W, |a: i64| position64(s64(a))),
-        ["shiftamt", "u32"] => row!(W_W, shift32),
-        ["shiftamt", "s32"] => row!(W_W, |a: i32| shift32(s32(a))),
-        ["shiftamt", "u64"] => row!(D_W, shift64),
-        ["shiftamt", "s64"] => row!(D_W, |a: i64| shift64(s64(a))),
+        [U32] => row!(W_W, position32),
+        [S32] => row!(W_W, |a: i32| position32(s32(a))),
+        [U64] => row!(D_W, position64),
+        [S64] => row!(D_W, |a: i64| position64(s64(a))),
+        [Shiftamt, U32] => row!(W_W, shift32),
+        [Shiftamt, S32] => row!(W_W, |a: i32| shift32(s32(a))),
+        [Shiftamt, U64] => row!(D_W, shift64),
+        [Shiftamt, S64] => row!(D_W, |a: i64| shift64(s64(a))),
         _ => return None,
     })
 }
 
 /// "Integer Arithmetic Instructions: fns".
-pub(super) fn fns(m: &[&str]) -> Option<AluOp> {
+pub(super) fn fns(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b32"] => row!(WWW_W, find_nth_set),
+        [B32] => row!(WWW_W, find_nth_set),
         _ => return None,
     })
 }
@@ -91,10 +92,10 @@ fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
 }
 
 /// "Integer Arithmetic Instructions: brev".
-pub(super) fn brev(m: &[&str]) -> Option<AluOp> {
+pub(super) fn brev(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b32"] => row!(W_W, u32::reverse_bits),
-        ["b64"] => row!(D_D, u64::reverse_bits),
+        [B32] => row!(W_W, u32::reverse_bits),
+        [B64] => row!(D_D, u64::reverse_bits),
         _ => return None,
     })
 }
@@ -134,9 +135,9 @@ fields!(ones64, shl64, zero_extend64, sign_extend64, u64, i64);
 /// "Integer Arithmetic Instructions: bfe". The manual takes the lowest bytes of position and
 /// length. So does the hardware for 32 bits; for 64 `ptxas` emits shifts that
 /// see all 32 bits of them.
-pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
+pub(super) fn bfe(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["u32"] => row!(WWW_W, |a: u32, position: u8, length: u8| {
+        [U32] => row!(WWW_W, |a: u32, position: u8, length: u8| {
             let from = if position < 32 {
                 a >> (position & 31)
             } else {
@@ -144,10 +145,10 @@ pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
             };
             zero_extend32(from, length as u32)
         }),
-        ["s32"] => row!(WWW_W, |a: i32, position: u8, length: u8| {
+        [S32] => row!(WWW_W, |a: i32, position: u8, length: u8| {
             sign_extend32(a >> position.min(31), length as u32)
         }),
-        ["u64"] => row!(DWW_D, |a: u64, position: u32, length: u32| {
+        [U64] => row!(DWW_D, |a: u64, position: u32, length: u32| {
             let from = if position < 64 {
                 a >> (position & 63)
             } else {
@@ -155,7 +156,7 @@ pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
             };
             zero_extend64(from, length)
         }),
-        ["s64"] => row!(DWW_D, |a: i64, position: u32, length: u32| {
+        [S64] => row!(DWW_D, |a: i64, position: u32, length: u32| {
             sign_extend64(a >> position.min(63), length)
         }),
         _ => return None,
@@ -163,13 +164,13 @@ pub(super) fn bfe(m: &[&str]) -> Option<AluOp> {
 }
 
 /// "Integer Arithmetic Instructions: bfi". Position and length as in [`bfe`].
-pub(super) fn bfi(m: &[&str]) -> Option<AluOp> {
+pub(super) fn bfi(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b32"] => row!(WWWW_W, |a: u32, b: u32, position: u8, length: u8| {
+        [B32] => row!(WWWW_W, |a: u32, b: u32, position: u8, length: u8| {
             let field = shl32(ones32(length as u32), position as u32);
             b & !field | shl32(a, position as u32) & field
         }),
-        ["b64"] => row!(DDWW_D, |a: u64, b: u64, position: u32, length: u32| {
+        [B64] => row!(DDWW_D, |a: u64, b: u64, position: u32, length: u32| {
             let field = shl64(ones64(length), position);
             b & !field | shl64(a, position) & field
         }),
@@ -178,24 +179,24 @@ pub(super) fn bfi(m: &[&str]) -> Option<AluOp> {
 }
 
 /// "Integer Arithmetic Instructions: szext".
-pub(super) fn szext(m: &[&str]) -> Option<AluOp> {
+pub(super) fn szext(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["clamp", "u32"] => row!(WW_W, zero_extend32),
-        ["clamp", "s32"] => row!(WW_W, sign_extend32),
-        ["wrap", "u32"] => row!(WW_W, |a: u32, length: u32| zero_extend32(a, length & 31)),
-        ["wrap", "s32"] => row!(WW_W, |a: i32, length: u32| sign_extend32(a, length & 31)),
+        [Clamp, U32] => row!(WW_W, zero_extend32),
+        [Clamp, S32] => row!(WW_W, sign_extend32),
+        [Wrap, U32] => row!(WW_W, |a: u32, length: u32| zero_extend32(a, length & 31)),
+        [Wrap, S32] => row!(WW_W, |a: i32, length: u32| sign_extend32(a, length & 31)),
         _ => return None,
     })
 }
 
 /// "Integer Arithmetic Instructions: bmsk".
-pub(super) fn bmsk(m: &[&str]) -> Option<AluOp> {
+pub(super) fn bmsk(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["clamp", "b32"] => row!(WW_W, |position: u32, width: u32| shl32(
+        [Clamp, B32] => row!(WW_W, |position: u32, width: u32| shl32(
             ones32(width),
             position
         )),
-        ["wrap", "b32"] => {
+        [Wrap, B32] => {
             row!(WW_W, |position: u32, width: u32| ones32(width & 31)
                 << (position & 31))
         }

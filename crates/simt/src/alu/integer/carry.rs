@@ -11,6 +11,8 @@
 use super::arithmetic::{high_s32, high_s64, high_u32, high_u64};
 use crate::alu::AluOp;
 use crate::alu::rows::row;
+use crate::alu::words::*;
+use ptx::semantics::Opcode;
 
 fn add32(a: u32, b: u32, carry: bool) -> (u32, bool) {
     let sum = a as u64 + b as u64 + carry as u64;
@@ -29,21 +31,27 @@ fn keep<W>(carry: bool, (result, _): (W, bool)) -> (W, bool) {
 }
 
 /// `add.cc`, `addc{.cc}`, `sub.cc`, `subc{.cc}`.
-pub(super) fn two_inputs(opcode: &str, m: &[&str]) -> Option<AluOp> {
+pub(super) fn two_inputs(opcode: &Opcode, m: &[Modifier]) -> Option<AluOp> {
     macro_rules! width {
         ($variant:ident, $word:ty, $add:ident, $cc:expr) => {
             match (opcode, $cc) {
-                ("add", true) => row!($variant, |a: $word, b: $word, _: bool| $add(a, b, false)),
-                ("sub", true) => row!($variant, |a: $word, b: $word, _: bool| $add(a, !b, true)),
-                ("addc", true) => row!($variant, $add),
-                ("subc", true) => row!($variant, |a: $word, b: $word, c: bool| $add(a, !b, c)),
-                ("addc", false) => {
+                (Opcode::AddCc, true) => {
+                    row!($variant, |a: $word, b: $word, _: bool| $add(a, b, false))
+                }
+                (Opcode::SubCc, true) => {
+                    row!($variant, |a: $word, b: $word, _: bool| $add(a, !b, true))
+                }
+                (Opcode::Addc, true) => row!($variant, $add),
+                (Opcode::Subc, true) => {
+                    row!($variant, |a: $word, b: $word, c: bool| $add(a, !b, c))
+                }
+                (Opcode::Addc, false) => {
                     row!($variant, |a: $word, b: $word, c: bool| keep(
                         c,
                         $add(a, b, c)
                     ))
                 }
-                ("subc", false) => {
+                (Opcode::Subc, false) => {
                     row!($variant, |a: $word, b: $word, c: bool| keep(
                         c,
                         $add(a, !b, c)
@@ -54,46 +62,50 @@ pub(super) fn two_inputs(opcode: &str, m: &[&str]) -> Option<AluOp> {
         };
     }
     let (cc, types) = match m {
-        ["cc", types @ ..] => (true, types),
+        [Cc, types @ ..] => (true, types),
         types => (false, types),
     };
     Some(match types {
-        ["u32" | "s32"] => width!(WW_W_Carry, u32, add32, cc),
-        ["u64" | "s64"] => width!(DD_D_Carry, u64, add64, cc),
+        [U32 | S32] => width!(WW_W_Carry, u32, add32, cc),
+        [U64 | S64] => width!(DD_D_Carry, u64, add64, cc),
         _ => return None,
     })
 }
 
 /// `mad{.hi,.lo}.cc`, `madc{.hi,.lo}{.cc}`: the carry is that of the addition.
-pub(super) fn three_inputs(opcode: &str, m: &[&str]) -> Option<AluOp> {
+pub(super) fn three_inputs(opcode: &Opcode, m: &[Modifier]) -> Option<AluOp> {
     macro_rules! product {
         ($variant:ident, $word:ty, $add:ident, $half:expr, $cc:expr) => {
             match (opcode, $cc) {
-                ("mad", true) => row!($variant, |a: $word, b: $word, c: $word, _: bool| {
+                (Opcode::MadCc, true) => row!($variant, |a: $word, b: $word, c: $word, _: bool| {
                     $add($half(a, b), c, false)
                 }),
-                ("madc", true) => row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
-                    $add($half(a, b), c, carry)
-                }),
-                ("madc", false) => row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
-                    keep(carry, $add($half(a, b), c, carry))
-                }),
+                (Opcode::Madc, true) => {
+                    row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
+                        $add($half(a, b), c, carry)
+                    })
+                }
+                (Opcode::Madc, false) => {
+                    row!($variant, |a: $word, b: $word, c: $word, carry: bool| {
+                        keep(carry, $add($half(a, b), c, carry))
+                    })
+                }
                 _ => return None,
             }
         };
     }
     let (half, cc, types) = match m {
-        [half, "cc", types @ ..] => (*half, true, types),
+        [half, Cc, types @ ..] => (*half, true, types),
         [half, types @ ..] => (*half, false, types),
         _ => return None,
     };
     Some(match (half, types) {
-        ("lo", ["u32" | "s32"]) => product!(WWW_W_Carry, u32, add32, u32::wrapping_mul, cc),
-        ("lo", ["u64" | "s64"]) => product!(DDD_D_Carry, u64, add64, u64::wrapping_mul, cc),
-        ("hi", ["u32"]) => product!(WWW_W_Carry, u32, add32, high_u32, cc),
-        ("hi", ["u64"]) => product!(DDD_D_Carry, u64, add64, high_u64, cc),
-        ("hi", ["s32"]) => product!(WWW_W_Carry, u32, add32, signed_high32, cc),
-        ("hi", ["s64"]) => product!(DDD_D_Carry, u64, add64, signed_high64, cc),
+        (Lo, [U32 | S32]) => product!(WWW_W_Carry, u32, add32, u32::wrapping_mul, cc),
+        (Lo, [U64 | S64]) => product!(DDD_D_Carry, u64, add64, u64::wrapping_mul, cc),
+        (Hi, [U32]) => product!(WWW_W_Carry, u32, add32, high_u32, cc),
+        (Hi, [U64]) => product!(DDD_D_Carry, u64, add64, high_u64, cc),
+        (Hi, [S32]) => product!(WWW_W_Carry, u32, add32, signed_high32, cc),
+        (Hi, [S64]) => product!(DDD_D_Carry, u64, add64, signed_high64, cc),
         _ => return None,
     })
 }

@@ -13,40 +13,39 @@ mod dot;
 
 use super::AluOp;
 use super::spelling::types_last;
+use ptx::semantics::{Modifier, Opcode, Opcode::*};
 
 /// See [`super::lookup`].
-pub fn lookup(opcode: &str, modifiers: &[&str], operands: usize) -> Option<AluOp> {
+pub fn lookup(opcode: &Opcode, modifiers: &[Modifier], operands: usize) -> Option<AluOp> {
     let modifiers = types_last(modifiers);
     let m = modifiers.as_slice();
     match (opcode, operands) {
-        ("add" | "sub", 3) if m.first() == Some(&"cc") => carry::two_inputs(opcode, m),
-        ("mad", 4) if m.contains(&"cc") => carry::three_inputs(opcode, m),
-        ("addc" | "subc", 3) => carry::two_inputs(opcode, m),
-        ("madc", 4) => carry::three_inputs(opcode, m),
-        ("add", 3) => arithmetic::add(m),
-        ("sub", 3) => arithmetic::sub(m),
-        ("mul", 3) => arithmetic::mul(m),
-        ("mad", 4) => arithmetic::mad(m),
-        ("mul24", 3) => arithmetic::mul24(m),
-        ("mad24", 4) => arithmetic::mad24(m),
-        ("sad", 4) => arithmetic::sad(m),
-        ("div", 3) => arithmetic::div(m),
-        ("rem", 3) => arithmetic::rem(m),
-        ("abs", 2) => arithmetic::abs(m),
-        ("neg", 2) => arithmetic::neg(m),
-        ("min", 3) => arithmetic::min(m),
-        ("max", 3) => arithmetic::max(m),
-        ("popc", 2) => bits::popc(m),
-        ("clz", 2) => bits::clz(m),
-        ("bfind", 2) => bits::bfind(m),
-        ("fns", 4) => bits::fns(m),
-        ("brev", 2) => bits::brev(m),
-        ("bfe", 4) => bits::bfe(m),
-        ("bfi", 5) => bits::bfi(m),
-        ("szext", 3) => bits::szext(m),
-        ("bmsk", 3) => bits::bmsk(m),
-        ("dp4a", 4) => dot::dp4a(m),
-        ("dp2a", 4) => dot::dp2a(m),
+        (AddCc | SubCc | Addc | Subc, 3) => carry::two_inputs(opcode, m),
+        (MadCc | Madc, 4) => carry::three_inputs(opcode, m),
+        (Add, 3) => arithmetic::add(m),
+        (Sub, 3) => arithmetic::sub(m),
+        (Mul, 3) => arithmetic::mul(m),
+        (Mad, 4) => arithmetic::mad(m),
+        (Mul24, 3) => arithmetic::mul24(m),
+        (Mad24, 4) => arithmetic::mad24(m),
+        (Sad, 4) => arithmetic::sad(m),
+        (Div, 3) => arithmetic::div(m),
+        (Rem, 3) => arithmetic::rem(m),
+        (Abs, 2) => arithmetic::abs(m),
+        (Neg, 2) => arithmetic::neg(m),
+        (Min, 3) => arithmetic::min(m),
+        (Max, 3) => arithmetic::max(m),
+        (Popc, 2) => bits::popc(m),
+        (Clz, 2) => bits::clz(m),
+        (Bfind, 2) => bits::bfind(m),
+        (Fns, 4) => bits::fns(m),
+        (Brev, 2) => bits::brev(m),
+        (Bfe, 4) => bits::bfe(m),
+        (Bfi, 5) => bits::bfi(m),
+        (Szext, 3) => bits::szext(m),
+        (Bmsk, 3) => bits::bmsk(m),
+        (Dp4a, 4) => dot::dp4a(m),
+        (Dp2a, 4) => dot::dp2a(m),
         _ => None,
     }
 }

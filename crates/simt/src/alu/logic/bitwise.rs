@@ -1,71 +1,72 @@
 //! `and`, `or`, `xor`, `not`, `cnot`, `lop3`.
 
 use crate::alu::rows::{LANES, row, test1};
+use crate::alu::words::*;
 use crate::alu::{AluOp, Mask, Row32};
 
 /// "Logic and Shift Instructions: and".
-pub(super) fn and(m: &[&str]) -> Option<AluOp> {
+pub(super) fn and(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["pred"] => AluOp::PP_P(|a, b| a & b),
-        ["b16"] => row!(WW_W, |a: u16, b: u16| a & b),
-        ["b32"] => row!(WW_W, |a: u32, b: u32| a & b),
-        ["b64"] => row!(DD_D, |a: u64, b: u64| a & b),
+        [PRED] => AluOp::PP_P(|a, b| a & b),
+        [B16] => row!(WW_W, |a: u16, b: u16| a & b),
+        [B32] => row!(WW_W, |a: u32, b: u32| a & b),
+        [B64] => row!(DD_D, |a: u64, b: u64| a & b),
         _ => return None,
     })
 }
 
 /// "Logic and Shift Instructions: or".
-pub(super) fn or(m: &[&str]) -> Option<AluOp> {
+pub(super) fn or(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["pred"] => AluOp::PP_P(|a, b| a | b),
-        ["b16"] => row!(WW_W, |a: u16, b: u16| a | b),
-        ["b32"] => row!(WW_W, |a: u32, b: u32| a | b),
-        ["b64"] => row!(DD_D, |a: u64, b: u64| a | b),
+        [PRED] => AluOp::PP_P(|a, b| a | b),
+        [B16] => row!(WW_W, |a: u16, b: u16| a | b),
+        [B32] => row!(WW_W, |a: u32, b: u32| a | b),
+        [B64] => row!(DD_D, |a: u64, b: u64| a | b),
         _ => return None,
     })
 }
 
 /// "Logic and Shift Instructions: xor".
-pub(super) fn xor(m: &[&str]) -> Option<AluOp> {
+pub(super) fn xor(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["pred"] => AluOp::PP_P(|a, b| a ^ b),
-        ["b16"] => row!(WW_W, |a: u16, b: u16| a ^ b),
-        ["b32"] => row!(WW_W, |a: u32, b: u32| a ^ b),
-        ["b64"] => row!(DD_D, |a: u64, b: u64| a ^ b),
+        [PRED] => AluOp::PP_P(|a, b| a ^ b),
+        [B16] => row!(WW_W, |a: u16, b: u16| a ^ b),
+        [B32] => row!(WW_W, |a: u32, b: u32| a ^ b),
+        [B64] => row!(DD_D, |a: u64, b: u64| a ^ b),
         _ => return None,
     })
 }
 
 /// "Logic and Shift Instructions: not".
-pub(super) fn not(m: &[&str]) -> Option<AluOp> {
+pub(super) fn not(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["pred"] => AluOp::P_P(|a| !a),
-        ["b16"] => row!(W_W, |a: u16| !a),
-        ["b32"] => row!(W_W, |a: u32| !a),
-        ["b64"] => row!(D_D, |a: u64| !a),
+        [PRED] => AluOp::P_P(|a| !a),
+        [B16] => row!(W_W, |a: u16| !a),
+        [B32] => row!(W_W, |a: u32| !a),
+        [B64] => row!(D_D, |a: u64| !a),
         _ => return None,
     })
 }
 
 /// "Logic and Shift Instructions: cnot".
-pub(super) fn cnot(m: &[&str]) -> Option<AluOp> {
+pub(super) fn cnot(m: &[Modifier]) -> Option<AluOp> {
     Some(match m {
-        ["b16"] => row!(W_W, |a: u16| (a == 0) as u16),
-        ["b32"] => row!(W_W, |a: u32| (a == 0) as u32),
-        ["b64"] => row!(D_D, |a: u64| (a == 0) as u64),
+        [B16] => row!(W_W, |a: u16| (a == 0) as u16),
+        [B32] => row!(W_W, |a: u32| (a == 0) as u32),
+        [B64] => row!(D_D, |a: u64| (a == 0) as u64),
         _ => return None,
     })
 }
 
 /// "Logic and Shift Instructions: lop3", with and without `.BoolOp`.
-pub(super) fn lop3(m: &[&str], operands: usize) -> Option<AluOp> {
+pub(super) fn lop3(m: &[Modifier], operands: usize) -> Option<AluOp> {
     Some(match (m, operands) {
-        (["b32"], 5) => AluOp::WWWW_W(table_lookup),
-        (["and", "b32"], 6) => AluOp::WWWWP_WP(|a, b, c, table, q, d| {
+        ([B32], 5) => AluOp::WWWW_W(table_lookup),
+        ([And, B32], 6) => AluOp::WWWWP_WP(|a, b, c, table, q, d| {
             table_lookup(a, b, c, table, d);
             nonzero(d) & q
         }),
-        (["or", "b32"], 6) => AluOp::WWWWP_WP(|a, b, c, table, q, d| {
+        ([Or, B32], 6) => AluOp::WWWWP_WP(|a, b, c, table, q, d| {
             table_lookup(a, b, c, table, d);
             nonzero(d) | q
         }),

@@ -3,6 +3,7 @@
 
 use crate::alu::AluOp;
 use crate::alu::rows::row;
+use crate::alu::words::*;
 
 /// Byte `selector` (0 to 7) of the pair, `b` above `a`; with bit 3 of the
 /// selector set, the byte's sign instead, eight times.
@@ -26,20 +27,20 @@ fn by_mode(table: [u16; 4], a: u32, b: u32, c: u32) -> u32 {
 }
 
 /// "Data Movement and Conversion Instructions: prmt".
-pub(super) fn prmt(m: &[&str]) -> Option<AluOp> {
+pub(super) fn prmt(m: &[Modifier]) -> Option<AluOp> {
     macro_rules! mode {
         ($($row:literal),*) => {
             row!(WWW_W, |a: u32, b: u32, c: u32| by_mode([$($row),*], a, b, c))
         };
     }
     Some(match m {
-        ["b32"] => row!(WWW_W, permute),
-        ["f4e", "b32"] => mode!(0x3210, 0x4321, 0x5432, 0x6543),
-        ["b4e", "b32"] => mode!(0x5670, 0x6701, 0x7012, 0x0123),
-        ["rc8", "b32"] => mode!(0x0000, 0x1111, 0x2222, 0x3333),
-        ["ecl", "b32"] => mode!(0x3210, 0x3211, 0x3222, 0x3333),
-        ["ecr", "b32"] => mode!(0x0000, 0x1110, 0x2210, 0x3210),
-        ["rc16", "b32"] => mode!(0x1010, 0x3232, 0x1010, 0x3232),
+        [B32] => row!(WWW_W, permute),
+        [F4e, B32] => mode!(0x3210, 0x4321, 0x5432, 0x6543),
+        [B4e, B32] => mode!(0x5670, 0x6701, 0x7012, 0x0123),
+        [Rc8, B32] => mode!(0x0000, 0x1111, 0x2222, 0x3333),
+        [Ecl, B32] => mode!(0x3210, 0x3211, 0x3222, 0x3333),
+        [Ecr, B32] => mode!(0x0000, 0x1110, 0x2210, 0x3210),
+        [Rc16, B32] => mode!(0x1010, 0x3232, 0x1010, 0x3232),
         _ => return None,
     })
 }

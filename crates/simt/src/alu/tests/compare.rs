@@ -237,11 +237,12 @@ fn set_compares_like_setp_and_writes_the_truth() {
         ("eq.or.bf16x2.bf16x2", 0x3f80_3f80),
         ("eq.u32.f16x2", 0xffff_ffff),
     ] {
-        let modifiers: Vec<&str> = spelling.split('.').collect();
+        let (_, modifiers) = ptx::semantics::spelled(&format!("set.{spelling}"));
         assert_eq!(set_truth(&modifiers), Some(truth), "{spelling}");
     }
-    assert_eq!(set_truth(&["lt", "u16", "s32"]), None);
-    assert_eq!(set_truth(&["lt", "s32"]), None);
+    for spelling in ["set.lt.u16.s32", "set.lt.s32"] {
+        assert_eq!(set_truth(&ptx::semantics::spelled(spelling).1), None);
+    }
 
     let mut d = [7; 32];
     write_set(0x3f80_0000, 0x8000_0001, &mut d);

@@ -159,10 +159,8 @@ fn apply(op: AluOp, rows: &[Row64], mask: Mask) -> Answers {
 
 /// Resolves a spelling (`add.sat.s32`) with that many operands.
 fn resolve(spelling: &str, operands: usize) -> AluOp {
-    let mut parts = spelling.split('.');
-    let opcode = parts.next().unwrap();
-    let modifiers: Vec<&str> = parts.collect();
-    lookup(opcode, &modifiers, operands)
+    let (opcode, modifiers) = ptx::semantics::spelled(spelling);
+    lookup(&opcode, &modifiers, operands)
         .unwrap_or_else(|| panic!("{spelling} with {operands} operands does not resolve"))
 }
 

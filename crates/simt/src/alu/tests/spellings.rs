@@ -3,190 +3,6 @@
 use crate::alu::{compare, integer, logic};
 use std::collections::BTreeSet;
 
-/// Number of operands, and a pattern: of each group in braces one alternative,
-/// which may be empty.
-const SYNTAX: &[(usize, &str)] = &[
-    // Integer Arithmetic Instructions
-    (
-        3,
-        "add{.u16,.u32,.u64,.s16,.s32,.s64,.u16x2,.s16x2,.u8x4,.s8x4}",
-    ),
-    (3, "add.sat{.u32,.s32,.u16x2,.s16x2,.u8x4,.s8x4}"),
-    (3, "sub{.u16,.u32,.u64,.s16,.s32,.s64,.u8x4,.s8x4}"),
-    (3, "sub.sat{.s32,.u8x4,.s8x4}"),
-    (3, "mul{.hi,.lo}{.u16,.u32,.u64,.s16,.s32,.s64}"),
-    (3, "mul.wide{.u16,.u32,.s16,.s32}"),
-    (4, "mad{.hi,.lo}{.u16,.u32,.u64,.s16,.s32,.s64}"),
-    (4, "mad.wide{.u16,.u32,.s16,.s32}"),
-    (4, "mad.hi.sat.s32"),
-    (3, "mul24{.hi,.lo}{.u32,.s32}"),
-    (4, "mad24{.hi,.lo}{.u32,.s32}"),
-    (4, "mad24.hi.sat.s32"),
-    (4, "sad{.u16,.u32,.u64,.s16,.s32,.s64}"),
-    (3, "{div,rem}{.u16,.u32,.u64,.s16,.s32,.s64}"),
-    (2, "abs{.s16,.s32,.s64}"),
-    (2, "neg{.s16,.s32,.s64,.s8x4}"),
-    (3, "{min,max}{.u16,.u32,.u64,.u16x2,.u8x4,.s16,.s64}"),
-    (3, "{min,max}{,.relu}{.s16x2,.s32,.s8x4}"),
-    (2, "{popc,clz,brev}{.b32,.b64}"),
-    (2, "bfind{,.shiftamt}{.u32,.u64,.s32,.s64}"),
-    (4, "fns.b32"),
-    (4, "bfe{.u32,.u64,.s32,.s64}"),
-    (5, "bfi{.b32,.b64}"),
-    (3, "szext{.clamp,.wrap}{.u32,.s32}"),
-    (3, "bmsk{.clamp,.wrap}.b32"),
-    (4, "dp4a{.u32,.s32}{.u32,.s32}"),
-    (4, "dp2a{.lo,.hi}{.u32,.s32}{.u32,.s32}"),
-    // Extended-Precision Integer Arithmetic Instructions
-    (3, "{add,sub}.cc{.u32,.s32,.u64,.s64}"),
-    (3, "{addc,subc}{,.cc}{.u32,.s32,.u64,.s64}"),
-    (4, "mad{.hi,.lo}.cc{.u32,.s32,.u64,.s64}"),
-    (4, "madc{.hi,.lo}{,.cc}{.u32,.s32,.u64,.s64}"),
-    // Floating Point Instructions
-    (
-        2,
-        "testp{.finite,.infinite,.number,.notanumber,.normal,.subnormal}{.f32,.f64}",
-    ),
-    (3, "copysign{.f32,.f64}"),
-    // Comparison and Selection Instructions
-    (3, "setp{.eq,.ne}{.b16,.b32,.b64}"),
-    (3, "setp{.eq,.ne,.lt,.le,.gt,.ge}{.s16,.s32,.s64}"),
-    (
-        3,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.u16,.u32,.u64}",
-    ),
-    (
-        3,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.f32,.f64,.ftz.f32}",
-    ),
-    (4, "setp{.eq,.ne}{.and,.or,.xor}{.b16,.b32,.b64}"),
-    (
-        4,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge}{.and,.or,.xor}{.s16,.s32,.s64}",
-    ),
-    (
-        4,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.and,.or,.xor}{.u16,.u32,.u64}",
-    ),
-    (
-        4,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.f32,.f64,.ftz.f32}",
-    ),
-    (3, "set{.eq,.ne}{.u32,.s32,.f32,.f16,.bf16}{.b16,.b32,.b64}"),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge}{.u32,.s32,.f32,.f16,.bf16}{.s16,.s32,.s64}",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.u32,.s32,.f32,.f16,.bf16}{.u16,.u32,.u64}",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.u32,.s32,.f32,.f16,.bf16}{.f32,.f64}",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}.ftz{.u32,.s32,.f32,.f16}.f32",
-    ),
-    (
-        4,
-        "set{.eq,.ne}{.and,.or,.xor}{.u32,.s32,.f32,.f16,.bf16}{.b16,.b32,.b64}",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge}{.and,.or,.xor}{.u32,.s32,.f32,.f16,.bf16}{.s16,.s32,.s64}",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.and,.or,.xor}{.u32,.s32,.f32,.f16,.bf16}{.u16,.u32,.u64}",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.u32,.s32,.f32,.f16,.bf16}{.f32,.f64}",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}.ftz{.u32,.s32,.f32,.f16}.f32",
-    ),
-    (
-        4,
-        "selp{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}",
-    ),
-    (
-        4,
-        "slct{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.s32,.f32}",
-    ),
-    (
-        4,
-        "slct.ftz{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}.f32",
-    ),
-    // Half Precision Comparison Instructions
-    (
-        3,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.f16,.f16x2,.ftz.f16,.ftz.f16x2,.bf16,.bf16x2}",
-    ),
-    (
-        4,
-        "setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.f16,.f16x2,.ftz.f16,.ftz.f16x2,.bf16,.bf16x2}",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.f16.f16,.ftz.f16.f16,.bf16.f16,.bf16.bf16}",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{,.ftz}{.u16,.s16,.u32,.s32}.f16",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.u16,.s16,.u32,.s32}.bf16",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{,.ftz}{.f16x2,.u32,.s32}.f16x2",
-    ),
-    (
-        3,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.bf16x2,.u32,.s32}.bf16x2",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.f16.f16,.ftz.f16.f16,.bf16.f16,.bf16.bf16}",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{,.ftz}{.u16,.s16,.u32,.s32}.f16",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.u16,.s16,.u32,.s32}.bf16",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{,.ftz}{.f16x2,.u32,.s32}.f16x2",
-    ),
-    (
-        4,
-        "set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.bf16x2,.u32,.s32}.bf16x2",
-    ),
-    // Logic and Shift Instructions
-    (3, "{and,or,xor}{.pred,.b16,.b32,.b64}"),
-    (2, "not{.pred,.b16,.b32,.b64}"),
-    (2, "cnot{.b16,.b32,.b64}"),
-    (5, "lop3.b32"),
-    (6, "lop3{.or,.and}.b32"),
-    (4, "shf{.l,.r}{.clamp,.wrap}.b32"),
-    (3, "shl{.b16,.b32,.b64}"),
-    (3, "shr{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}"),
-    // Data Movement and Conversion Instructions
-    (4, "prmt.b32{,.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}"),
-    (
-        2,
-        "mov{.pred,.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}",
-    ),
-];
-
 fn expand(pattern: &str) -> Vec<String> {
     let Some((before, rest)) = pattern.split_once('{') else {
         return vec![pattern.to_string()];
@@ -205,37 +21,29 @@ fn expand(pattern: &str) -> Vec<String> {
 
 /// Resolves in the integer half of the table.
 fn resolves(spelling: &str, operands: usize) -> bool {
-    let mut parts = spelling.split('.');
-    let opcode = parts.next().unwrap();
-    let m: Vec<&str> = parts.collect();
-    integer::lookup(opcode, &m, operands)
-        .or_else(|| logic::lookup(opcode, &m, operands))
-        .or_else(|| compare::lookup(opcode, &m, operands))
+    let (opcode, m) = ptx::semantics::spelled(spelling);
+    integer::lookup(&opcode, &m, operands)
+        .or_else(|| logic::lookup(&opcode, &m, operands))
+        .or_else(|| compare::lookup(&opcode, &m, operands))
         .is_some()
 }
 
+/// Those of the integer half of the table.
 fn valid() -> BTreeSet<(usize, String)> {
-    let spellings = SYNTAX
-        .iter()
-        .flat_map(|&(operands, pattern)| expand(pattern).into_iter().map(move |s| (operands, s)));
-    spellings.collect()
+    let all = ptx::semantics::spellings::arithmetic().into_iter();
+    let of_integers = all.filter(|s| resolves(&s.text, s.operands));
+    of_integers.map(|s| (s.operands, s.text)).collect()
 }
 
 #[test]
 fn every_spelling_of_the_manual_resolves() {
-    for (operands, spelling) in valid() {
-        assert!(
-            resolves(&spelling, operands),
-            "{spelling} with {operands} operands"
-        );
-    }
-}
-
-#[test]
-fn every_spelling_is_listed() {
-    let valid = valid();
-    let all = valid.iter().map(|(operands, s)| (s.as_str(), operands - 1));
-    crate::alu::testing::all_are_listed(all);
+    let all = ptx::semantics::spellings::arithmetic();
+    let missing: Vec<_> = all
+        .iter()
+        .filter(|s| crate::alu::testing::find(&s.text, s.operands - 1).is_none())
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert!(all.len() > 5000 && valid().len() > 3000);
 }
 
 const TYPES: &str = ".pred,.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,\

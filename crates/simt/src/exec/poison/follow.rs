@@ -6,12 +6,13 @@ use super::region::Region;
 use super::{Lanes, Open, Shadow, Undefined, W};
 use crate::alu::{AluOp, Mask};
 use crate::ids::*;
-use crate::lower::def_use::{Row, Use, atomic_class, rows};
+use crate::lower::def_use::{Row, Use, atomic_class, visit_operands};
 use crate::lower::instruction::signature;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use ptx::semantics::{Modifier, Opcode, TypedInstruction};
 use std::sync::Arc;
 
 /// What a warp operation did, for [`Core::exchanged`].
@@ -180,7 +181,7 @@ impl<O: Observer> Core<'_, O> {
                         decides = decides.or(u.warps[w].of(Some(row)).within(active));
                     }
                 };
-                rows(program, i, read, &mut |row| clears.push(row));
+                visit_operands(program, i, read, &mut |row| clears.push(row));
                 self.used(u, block, w, i.site, decides, Usage::Decision, None);
                 if matches!(i.op, Op::Barrier(_)) {
                     for row in clears {
@@ -190,9 +191,12 @@ impl<O: Observer> Core<'_, O> {
             }
             _ => {
                 let warp = &block.warps[w];
-                let value = self.computed(u, warp, w, i).within(active).or(guard);
+                let value = self
+                    .computed(u, warp, w, i, active)
+                    .within(active)
+                    .or(guard);
                 let mut written = Vec::new();
-                rows(program, i, &mut |_, _| {}, &mut |row| written.push(row));
+                visit_operands(program, i, &mut |_, _| {}, &mut |row| written.push(row));
                 for row in written {
                     u.warps[w].set(row, active, value);
                 }
@@ -201,8 +205,8 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// The lanes in which the result of a computation is undefined.
-    fn computed(&self, u: &mut Undefined, warp: &Warp, w: usize, i: &Instr) -> Lanes {
-        let text = self.program.site(i.site).text.as_str();
+    fn computed(&self, u: &mut Undefined, warp: &Warp, w: usize, i: &Instr, active: Mask) -> Lanes {
+        let instruction = &self.program.site(i.site).instruction;
         match &i.op {
             Op::Alu {
                 f: f @ (AluOp::WWP_W(_) | AluOp::DDP_D(_)),
@@ -229,11 +233,14 @@ impl<O: Observer> Core<'_, O> {
                         | AluOp::DDD_D_Carry(_)
                 );
                 if carries {
-                    let reads = ["addc", "subc", "madc"].iter().any(|o| text.starts_with(o));
                     let carry = u.warps[w].carry;
-                    let all = if reads { all.or(carry) } else { all };
-                    if text.contains(".cc.") {
-                        u.warps[w].carry = all;
+                    let all = if instruction.carry.reads {
+                        all.or(carry)
+                    } else {
+                        all
+                    };
+                    if instruction.carry.writes {
+                        u.warps[w].carry = carry.within(!active).or(all.within(active));
                     }
                     return all;
                 }
@@ -244,18 +251,14 @@ impl<O: Observer> Core<'_, O> {
                 let decides = |slot: Slot| -> Mask {
                     let certain = !u.of(w, out, slot).mask;
                     certain
-                        & match (f, out) {
-                            (AluOp::PP_P(_), _) if text.starts_with("and.") => {
-                                !predicate(&warp.p, slot)
-                            }
-                            (AluOp::PP_P(_), _) if text.starts_with("or.") => {
-                                predicate(&warp.p, slot)
-                            }
-                            (AluOp::WW_W(_) | AluOp::DD_D(_), class)
-                                if text.starts_with("and.b") || text.starts_with("mul.lo.") =>
+                        & match (f, &instruction.opcode) {
+                            (AluOp::PP_P(_), Opcode::And) => !predicate(&warp.p, slot),
+                            (AluOp::PP_P(_), Opcode::Or) => predicate(&warp.p, slot),
+                            (AluOp::WW_W(_) | AluOp::DD_D(_), opcode)
+                                if *opcode == Opcode::And || low_product(instruction) =>
                             {
                                 (0..LANES)
-                                    .filter(|l| self.register(warp, slot, class, *l) == 0)
+                                    .filter(|l| self.register(warp, slot, out, *l) == 0)
                                     .fold(0, |m, l| m | 1 << l)
                             }
                             _ => 0,
@@ -292,7 +295,7 @@ impl<O: Observer> Core<'_, O> {
                 all = all.or(u.warps[w].of(Some(row)));
             }
         };
-        rows(self.program, i, read, &mut |_| {});
+        visit_operands(self.program, i, read, &mut |_| {});
         all
     }
 
@@ -585,6 +588,11 @@ fn undefined_bytes(
             None => all,
         }
     })
+}
+
+/// Whether one factor of zero decides the result.
+fn low_product(instruction: &TypedInstruction) -> bool {
+    instruction.opcode == Opcode::Mul && instruction.has(Modifier::Lo)
 }
 
 fn is_shuffle(kind: WarpKind) -> bool {

@@ -1,7 +1,7 @@
 //! Code between a branch and where its ways meet again.
 
 use super::{W, key};
-use crate::lower::def_use::{Row, rows};
+use crate::lower::def_use::{Row, visit_operands};
 use crate::op::*;
 use crate::program::Program;
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ impl Region {
                 }
                 _ => {}
             }
-            rows(program, i, &mut |_, _| {}, &mut |row| {
+            visit_operands(program, i, &mut |_, _| {}, &mut |row| {
                 region.writes.push(row)
             });
             left.extend(successors(program, pc));

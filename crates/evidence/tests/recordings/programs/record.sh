@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records what compute-sanitizer says about the programs of reports.cu, and what it does where it can't do its work.
 #
-#   sanitizer/recordings/programs/record.sh RESULTS [BINARY]
+#   crates/evidence/tests/recordings/programs/record.sh RESULTS [BINARY]
 #
 # RESULTS is made and gets RESULTS/NAME/ with records.xml, log.txt, run.json, output.txt (what the program printed) and command.txt.
 # Needs a GPU and compute-sanitizer, and nvcc unless the program is there already (BINARY). It takes about half a minute. The
@@ -15,7 +15,7 @@ fi
 mkdir -p "$1"
 results=$(cd "$1" && pwd)
 binary=${2:+$(realpath "$2")}
-cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 2
+cd "$(dirname "${BASH_SOURCE[0]}")/../../../../.." || exit 2
 PATH=$PATH:${CUDA_PATH:-/usr/local/cuda}/bin:/usr/local/cuda/bin
 limit=20
 # Hazards are many and alike.
@@ -23,7 +23,7 @@ few=40
 
 if [[ -z $binary ]]; then
     binary=$results/reports
-    nvcc -arch=native -lineinfo -o "$binary" sanitizer/recordings/programs/reports.cu || exit
+    nvcc -arch=native -lineinfo -o "$binary" crates/evidence/tests/recordings/programs/reports.cu || exit
 fi
 compute-sanitizer --version >"$results/version.txt" || exit
 version=$(sed -n 's/^Version \([0-9]*\.[0-9]*\.[0-9]*\).*/\1/p' "$results/version.txt")
@@ -113,7 +113,7 @@ record nothing/leaves-with-7 memcheck "${no_errors[@]}" -- "$binary" leaves_with
 many
 record nothing/no-such-program memcheck "${no_errors[@]}" -- sanitizer/no-such-program &
 many
-record nothing/no-program memcheck "${no_errors[@]}" -- sanitizer/recordings/README.md &
+record nothing/no-program memcheck "${no_errors[@]}" -- crates/evidence/tests/recordings/README.md &
 many
 record nothing/unknown-option memcheck --no-such-option -- "$binary" write_one &
 many
