@@ -1,6 +1,6 @@
 //! `racetrap mutate`: which barriers, fences, scopes and atomics of a kernel are needed.
 
-use super::check::{KernelArgs, jobs, mutants};
+use super::check::{KernelArgs, jobs};
 use super::choice::choice;
 use super::progress::Progress;
 use super::run::{Where, select};
@@ -10,6 +10,7 @@ use catalog::runner::parallel;
 use clap::Args;
 use mutate::case::{Settings, judge};
 use mutate::judged::{self, Subject};
+use mutate::kernel::mutants;
 use mutate::render::{json, terminal};
 use mutate::{Kind, Unit};
 use report::Failure;
@@ -101,15 +102,11 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     let mut head = String::new();
     for file in &files {
         let progress = Progress::spinner(true);
-        let tried = mutants(
-            &args.kernel,
-            Path::new(file),
-            args.unit(),
-            &args.only,
-            |text| {
-                progress.say(text);
-            },
-        )?;
+        let request = args.kernel.request(Path::new(file))?;
+        let watch = |what: ::check::Progress<'_>| progress.say(&what.to_string());
+        let tried = mutants(&request, args.unit(), &args.only, &watch, |text| {
+            progress.say(text);
+        })?;
         progress.end();
         head += &format!("{}\n  {}\n\n", tried.subject.name, tried.launch.join(" "));
         subjects.push(tried.subject);

@@ -307,6 +307,7 @@ impl Comparison<'_> {
             includes: Vec::new(),
             std: Some(super::pinned::STANDARD.to_owned()),
             arch: Some(need.target.clone()),
+            ..CompileOptions::default()
         };
         let text = compiler
             .compile(&self.root.join(&source), Optimisation::Optimised, &options)

@@ -130,6 +130,7 @@ fn ptx(nvcc: &Nvcc, root: &Path, pin: &Pin) -> Result<String, CompileError> {
         includes: Vec::new(),
         std: Some(STANDARD.to_owned()),
         arch: Some(pin.target.to_owned()),
+        ..CompileOptions::default()
     };
     nvcc.compile(&root.join(&pin.source), Optimisation::Optimised, &options)
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PTX tree ─ operator (one instruction) ─ site (all of a kernel's, by source place) ─► mutants
-//!     each mutant ─ lowered ─ catalog::probe, or the command's own kernel ─► needed or redundant
+//!     each mutant ─ lowered ─ catalog::probe, or kernel (by check) ─► needed or redundant
 //! ```
 //!
 //! The ordering steps of a case's host plan are mutated in the same way ([`step`]).
@@ -18,6 +18,7 @@
 pub mod case;
 pub mod explain;
 pub mod judged;
+pub mod kernel;
 pub mod operator;
 mod plain;
 pub mod render;

@@ -35,7 +35,7 @@ impl SourceFile {
     }
 }
 
-/// The source files of a report. Given texts take precedence over the file system.
+/// The source files of a report. Given texts take precedence over the file system, of which only named folders are read.
 ///
 /// A compiler writes the path that it was called with into the PTX. A text that was added under a path is found by that path,
 /// by a longer path that ends in it, or by its file name if no other text has the same name.
@@ -75,17 +75,17 @@ impl Sources {
         }
         let found = self
             .given_like(path)
-            .or_else(|| read(Path::new(path)))
+            .or_else(|| self.read(Path::new(path)))
             .or_else(|| {
                 self.folders
                     .iter()
-                    .find_map(|folder| read(&folder.join(path)))
+                    .find_map(|folder| self.read(&folder.join(path)))
             })
             .or_else(|| {
                 let name = Path::new(path).file_name()?;
                 self.folders
                     .iter()
-                    .find_map(|folder| read(&folder.join(name)))
+                    .find_map(|folder| self.read(&folder.join(name)))
             });
         self.known.insert(path.to_string(), found.clone());
         if let Some(file) = &found
@@ -96,9 +96,23 @@ impl Sources {
         found
     }
 
-    /// Adds a folder to search for files that are no longer where the compiler saw them.
+    /// Adds a folder to search for files that are no longer where the compiler saw them. Files are read only from such folders.
     pub fn look_in(&mut self, folder: &Path) {
-        self.folders.push(folder.to_path_buf());
+        let here = folder.as_os_str().is_empty();
+        self.folders.push(match here {
+            true => PathBuf::from("."),
+            false => folder.to_path_buf(),
+        });
+    }
+
+    /// A file's text, if the file is in one of the folders. PTX may name any file (`.file`, `#line`), and its text is shown.
+    fn read(&self, path: &Path) -> Option<Arc<SourceFile>> {
+        let real = path.canonicalize().ok()?;
+        let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|f| real.starts_with(f));
+        match self.folders.iter().any(inside) {
+            true => read(path),
+            false => None,
+        }
     }
 
     /// The texts added or found so far, in order.
@@ -277,6 +291,31 @@ mod tests {
         assert_eq!(sources.find("a.cu"), Some(a.clone()));
         assert_eq!(sources.find("/else/where/a.cu"), Some(a));
         assert_eq!(sources.find("/else/where/b.cu"), None);
+    }
+
+    /// PTX from a stranger names files; only those of the folders that the user named are shown.
+    #[test]
+    fn files_elsewhere_are_not_read() {
+        let root = std::env::temp_dir().join(format!("racetrap-sources-{}", std::process::id()));
+        let (inside, outside) = (root.join("inside"), root.join("outside"));
+        std::fs::create_dir_all(inside.join("sub")).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(inside.join("sub/a.cu"), "a").unwrap();
+        std::fs::write(outside.join("secret"), "s").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(outside.join("secret"), inside.join("link")).unwrap();
+        let mut sources = Sources::new();
+        let secret = outside.join("secret");
+        assert_eq!(sources.find(&secret.display().to_string()), None);
+        let mut sources = Sources::new();
+        sources.look_in(&inside);
+        assert_eq!(sources.find(&secret.display().to_string()), None);
+        assert_eq!(sources.find("../outside/secret"), None);
+        assert_eq!(sources.find("link"), None);
+        assert!(sources.find("sub/a.cu").is_some());
+        let whole = inside.join("sub/a.cu").display().to_string();
+        assert!(sources.find(&whole).is_some());
+        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

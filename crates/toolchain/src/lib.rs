@@ -7,6 +7,7 @@ pub mod cuda_text;
 mod find;
 mod nvcc;
 mod release;
+pub mod sandbox;
 mod sass;
 
 pub use find::{Program, Searched, find_program};

@@ -107,7 +107,7 @@ pub fn renew_all(args: &RenewArgs) -> Result<(String, u8), Failure> {
         RenewError::Catalog(errors) => {
             Failure::usage("the catalogue has errors").text(errors.to_string())
         }
-        RenewError::Compile(error) => crate::cli::check::refused(error),
+        RenewError::Compile(error) => ::check::input::refused(error).into(),
         RenewError::Accepted { .. } | RenewError::Write { .. } => Failure::usage(error.to_string()),
     })?;
     progress.end();

@@ -396,7 +396,7 @@ fn no_machine_code(error: SassError) -> Failure {
 
 /// A kernel's name without its parameters.
 fn plain(function: &Function) -> String {
-    super::check::entry::plain(&function.name)
+    ::check::entry::plain(&function.name)
 }
 
 /// The kernels to compare: the named one, those that a case launches, or all.

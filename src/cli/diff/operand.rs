@@ -1,6 +1,6 @@
 //! Operands of `racetrap diff` (cases, kernels of the catalogue, files) and how to compile each to PTX.
 
-use super::super::check::input::refused;
+use ::check::input::refused;
 use catalog::load::{Catalog, Entry, Unresolved};
 use catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
 use ptx::ParseErrorKind;
@@ -150,8 +150,8 @@ impl Builder<'_> {
 
     fn ptx(&mut self, path: &Path) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = super::super::check::input::read_bytes(path, &shown)?;
-        let text = super::super::check::input::text_of(&shown, &bytes)?;
+        let bytes = ::check::input::read_bytes(path, &shown)?;
+        let text = ::check::input::text_of(&shown, &bytes)?;
         if let Some(folder) = path.parent() {
             self.sources.look_in(folder);
         }
@@ -165,7 +165,7 @@ impl Builder<'_> {
         variant: &Variant,
     ) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = super::super::check::input::read_bytes(path, &shown)?;
+        let bytes = ::check::input::read_bytes(path, &shown)?;
         self.sources.add(&shown, &String::from_utf8_lossy(&bytes));
         let name = match defines.is_empty() {
             true => shown,
@@ -247,6 +247,7 @@ impl Builder<'_> {
             includes: self.includes.to_vec(),
             std: self.std.or(std).map(str::to_owned),
             arch: variant.target.clone(),
+            ..CompileOptions::default()
         };
         let optimisation = variant.optimisation();
         (self.say)(&format!(
