@@ -1,4 +1,4 @@
-//! Renews what is generated from the catalogue: the JSON schema and the pinned PTX.
+//! Renews the files generated from the catalogue: the JSON schema and the pinned PTX.
 
 use super::case::schema;
 use super::error::{CatalogErrors, RENEW};
@@ -32,7 +32,7 @@ pub enum RenewError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// A kernel compiles that the compiler is to refuse.
-    #[error("nvcc accepts {kernel} (`{flags}`), and the case `{case}` expects it to be refused")]
+    #[error("nvcc compiles {kernel} (`{flags}`), but the case `{case}` expects an error")]
     Accepted {
         /// The kernel's source.
         kernel: String,
@@ -206,7 +206,7 @@ impl std::fmt::Display for Renewed {
         }
         write!(
             f,
-            "{} file(s) were current (`{RENEW} --all` makes them anew)",
+            "{} file(s) were current (`{RENEW} --all` renews them too)",
             self.current
         )
     }

@@ -23,16 +23,16 @@ const SOURCE: u64 = 64 << 20;
 /// How a file is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {
-    /// `-O3 -lineinfo`: what a release build runs.
+    /// `-O3 -lineinfo`, as in a release build.
     Optimised,
-    /// `-G`: device code as written, every variable in memory.
+    /// `-G`: unoptimised device code with every variable in memory.
     Unoptimised,
-    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: levels between the two.
+    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: the levels in between.
     Level(u8),
 }
 
 impl Optimisation {
-    /// As findings name it.
+    /// The name shown in findings.
     pub fn name(self) -> &'static str {
         match self {
             Optimisation::Optimised => "optimised",
@@ -43,7 +43,7 @@ impl Optimisation {
     }
 }
 
-/// What the user passes through to the compiler.
+/// Options that the user passes through to the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     /// `-D`: `NAME` or `NAME=VALUE`.
@@ -56,52 +56,51 @@ pub struct CompileOptions {
     pub arch: Option<String>,
     /// Headers that are included before the source.
     pub before: Vec<PathBuf>,
-    /// Time for one compilation; two minutes unless told.
+    /// Time limit for one compilation; two minutes by default.
     pub time: Option<Duration>,
 }
 
-/// The architecture that PTX is made for where the user names none: the oldest one with independent
-/// thread scheduling that compilers since 12.0 all take.
+/// The default architecture for PTX: the oldest one with independent thread scheduling that all compilers since 12.0 support.
 pub const ARCH: &str = "sm_75";
 
-/// Why there is no PTX.
+/// Why compilation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// There is no compiler.
-    #[error("no CUDA compiler (nvcc) was found")]
+    /// No compiler was found.
+    #[error("the CUDA compiler (nvcc) was not found")]
     NoCompiler(Searched),
-    /// It could not be started, or its output not be read.
-    #[error("can't run {}: {error}", program.display())]
+    /// The compiler could not be started, or its output could not be read.
+    #[error("cannot run {}: {error}", program.display())]
     Start {
         /// The compiler.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It did not end in time.
+    /// The compiler exceeded the time limit.
     #[error("nvcc did not end within {} seconds on {}", seconds.as_secs_f64(), file.display())]
     TookTooLong {
         /// The file.
         file: PathBuf,
-        /// The time.
+        /// The time limit.
         seconds: Duration,
     },
-    /// An option is not what it may be.
-    #[error("`{value}` is no {what}")]
+    /// An option has an invalid value.
+    #[error("`{value}` is not a valid {what}")]
     BadOption {
-        /// What it should be.
+        /// The expected kind of value.
         what: &'static str,
-        /// What it is.
+        /// The given value.
         value: String,
     },
-    /// It refused the file.
-    #[error("nvcc refuses {} ({build} build)", file.display())]
+    /// The compiler rejected the file.
+    #[error("nvcc failed to compile {} ({build} build)", file.display())]
     Refused {
         /// The file.
         file: PathBuf,
-        /// Which build.
+        /// The build.
         build: &'static str,
-        /// What nvcc said, as it said it.
+        /// The messages of nvcc, unchanged.
         messages: String,
     },
 }
@@ -114,16 +113,16 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// Looks for one; see [`find_program`] for where.
+    /// Finds the compiler; [`find_program`] lists the places.
     ///
     /// # Errors
     ///
-    /// The places looked at.
+    /// The places that were searched.
     pub fn find() -> Result<Nvcc, Searched> {
         find_program("nvcc").map(|program| Nvcc { program })
     }
 
-    /// Its version as it tells it: `13.0.88`. `None` if it can't be run.
+    /// Its version, such as `13.0.88`; `None` if it cannot be run.
     pub fn version(&self) -> Option<String> {
         let output = Command::new(&self.program.path)
             .arg("--version")
@@ -138,7 +137,7 @@ impl Nvcc {
     ///
     /// # Errors
     ///
-    /// [`CompileError::Refused`] with nvcc's own messages, or that it could not be run.
+    /// [`CompileError::Refused`] with the messages of nvcc, or another variant if it could not be run.
     pub fn compile(
         &self,
         file: &Path,
