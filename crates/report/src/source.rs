@@ -35,7 +35,7 @@ impl SourceFile {
     }
 }
 
-/// The source texts of a report: given ones first, the file system second, and there only the folders that were named.
+/// The source files of a report. Given texts take precedence over the file system, of which only named folders are read.
 ///
 /// A compiler writes the path that it was called with into the PTX. A text that was added under a path is found by that path,
 /// by a longer path that ends in it, or by its file name if no other text has the same name.
@@ -96,7 +96,7 @@ impl Sources {
         found
     }
 
-    /// Looks in this folder too, for files that are not where the compiler saw them. Files are read from such folders alone.
+    /// Adds a folder to search for files that are no longer where the compiler saw them. Files are read only from such folders.
     pub fn look_in(&mut self, folder: &Path) {
         let here = folder.as_os_str().is_empty();
         self.folders.push(match here {
@@ -105,7 +105,7 @@ impl Sources {
         });
     }
 
-    /// A file's text, if it lies in one of the folders: PTX may name any file (`.file`, `#line`), and what it names is shown.
+    /// A file's text, if the file is in one of the folders. PTX may name any file (`.file`, `#line`), and its text is shown.
     fn read(&self, path: &Path) -> Option<Arc<SourceFile>> {
         let real = path.canonicalize().ok()?;
         let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|f| real.starts_with(f));

@@ -56,7 +56,7 @@ pub struct CompileOptions {
     pub arch: Option<String>,
     /// Headers that are included before the source.
     pub before: Vec<PathBuf>,
-    /// Time for one compilation; two minutes unless told.
+    /// Time limit for one compilation; two minutes by default.
     pub time: Option<Duration>,
 }
 
@@ -77,24 +77,24 @@ pub enum CompileError {
         /// The system's error.
         error: std::io::Error,
     },
-    /// It did not end in time.
+    /// The compiler exceeded the time limit.
     #[error("nvcc did not end within {} seconds on {}", seconds.as_secs_f64(), file.display())]
     TookTooLong {
         /// The file.
         file: PathBuf,
-        /// The time.
+        /// The time limit.
         seconds: Duration,
     },
-    /// An option is not what it may be.
-    #[error("`{value}` is no {what}")]
+    /// An option has an invalid value.
+    #[error("`{value}` is not a valid {what}")]
     BadOption {
-        /// What it should be.
+        /// The expected kind of value.
         what: &'static str,
-        /// What it is.
+        /// The given value.
         value: String,
     },
-    /// It refused the file.
-    #[error("nvcc refuses {} ({build} build)", file.display())]
+    /// The compiler rejected the file.
+    #[error("nvcc failed to compile {} ({build} build)", file.display())]
     Refused {
         /// The file.
         file: PathBuf,
