@@ -1,6 +1,5 @@
 //! `racetrap catalog renew`: for those who change the catalogue, the evidence or the command line.
 
-use super::failure::Failure;
 use super::matrix::{live, newest};
 use super::progress::Progress;
 use catalog::load::Catalog;
@@ -9,6 +8,7 @@ use claims::{claim, show};
 use clap::{Args, Subcommand};
 use evidence::matrix::{markdown, totals_markdown};
 use mutate::render::json as mutants;
+use report::Failure;
 use report::exit;
 use report::json;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! `racetrap claims`: what the documents claim, and whether it is so.
 
-use super::failure::Failure;
 use super::matrix::{evidence, newest, tried};
 use super::progress::Progress;
 use super::run::Where;
@@ -13,6 +12,7 @@ use claims::{Decided, Facts, Ruling, decide, show};
 use clap::{Args, ValueEnum};
 use device::client::Client;
 use evidence::Evidence;
+use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
         .iter()
         .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
     {
-        let near = catalog::nearest(pattern, all.iter().map(|c| c.id.as_str()));
+        let near = report::nearest(pattern, all.iter().map(|c| c.id.as_str()));
         let failure = Failure::usage(format!("no claim's name contains `{pattern}`"));
         return Err(match (near, all.is_empty()) {
             (Some(near), _) => failure.help(format!("did you mean `{near}`?")),

@@ -1,6 +1,5 @@
 //! `racetrap conform`: the simulator against hardware, value for value.
 
-use super::Failure;
 use super::choice::choice;
 use super::progress::Progress;
 use evidence::conformance::Generator;
@@ -8,6 +7,7 @@ use evidence::conformance::family::Family;
 use evidence::conformance::recording::Recording;
 use evidence::conformance::report::report;
 use evidence::conformance::session::{Against, How, Ran, recording, run};
+use report::Failure;
 use report::exit;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;

@@ -1,12 +1,12 @@
 //! `racetrap counters`: the simulator's counts against hardware counters.
 
-use super::failure::Failure;
 use super::run::Where;
 use catalog::load::{Catalog, Entry};
 use catalog::pinned::stable_hash;
 use clap::{Args, Subcommand};
 use device::job::{Job, Step};
 use evidence::counters::{self, EXPLAINED, METRICS, Measured, Recording};
+use report::Failure;
 use report::exit;
 use report::terminal::thousands;
 use std::fmt::Write as _;

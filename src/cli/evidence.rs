@@ -1,10 +1,10 @@
 //! `racetrap evidence merge`: what a GPU run left behind, put together.
 
-use super::failure::Failure;
 use super::run::Where;
 use clap::{Args, Subcommand};
 use evidence::Evidence;
 use evidence::merge::{MergeError, merge};
+use report::Failure;
 use report::Verdict;
 use report::exit;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! `racetrap explain [RULE or EFFECT]`: the manual.
 
-use super::failure::{Failure, suggest};
 use anstyle::{AnsiColor, Style};
 use detect::rules::{Level, Rule};
 use ptxdiff::effect::Effect;
+use report::{Failure, suggest};
 use std::fmt::Write as _;
 
 /// The page of a rule, or the list of them.

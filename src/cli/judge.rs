@@ -1,7 +1,6 @@
 //! `racetrap judge`: what the wrappers of `sanitizer/` call when a tool has ended.
 
 use super::choice::choice;
-use super::failure::Failure;
 use super::run::Where;
 use anstyle::Style;
 use catalog::annotation::action_name;
@@ -11,6 +10,7 @@ use clap::Args;
 use evidence::sanitizer::judge::{Report, expectation, is_endless, verdict};
 use evidence::sanitizer::recording::{Run, read_if_there};
 use evidence::sanitizer::{Judgement, Recording, Tool, ToolError, judge as decide, log};
+use report::Failure;
 use report::exit;
 use report::{Verdict, terminal};
 use std::fmt::Write as _;
@@ -67,7 +67,7 @@ pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let entry = catalog.find(&args.case).ok_or_else(|| {
         let failure = Failure::usage(format!("there is no case `{}`", args.case));
-        match super::failure::suggest(&args.case, catalog.cases.iter().map(|e| e.id.as_str())) {
+        match report::suggest(&args.case, catalog.cases.iter().map(|e| e.id.as_str())) {
             Some(near) => failure.help(near),
             None => failure.help("`racetrap list` shows them all"),
         }

@@ -1,6 +1,5 @@
 //! `racetrap matrix`: which detector sees which bug.
 
-use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
 use catalog::case_result::Settings;
@@ -9,6 +8,7 @@ use catalog::runner::{self, CaseResults};
 use clap::{Args, ValueEnum};
 use evidence::Evidence;
 use evidence::matrix::{Matrix, markdown, terminal};
+use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
 

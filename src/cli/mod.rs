@@ -13,14 +13,13 @@ mod diff;
 mod doctor;
 mod evidence;
 mod explain;
-mod failure;
 mod judge;
 mod matrix;
 mod mutate;
 mod progress;
 mod run;
 
-pub use failure::Failure;
+use report::Failure;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use report::exit;

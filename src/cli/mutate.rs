@@ -2,7 +2,6 @@
 
 use super::check::{KernelArgs, jobs, mutants};
 use super::choice::choice;
-use super::failure::Failure;
 use super::progress::Progress;
 use super::run::{Where, select};
 use catalog::case_result;
@@ -13,6 +12,7 @@ use mutate::case::{Settings, judge};
 use mutate::judged::{self, Subject};
 use mutate::render::{json, terminal};
 use mutate::{Kind, Unit};
+use report::Failure;
 use report::exit;
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,6 @@
 //! `racetrap run`, `list` and `replay`: the catalogue.
 
 use super::choice::choice;
-use super::failure::Failure;
 use super::progress::Progress as Live;
 use anstyle::Style;
 use catalog::case_result::{self, CaseResult, Settings};
@@ -10,6 +9,7 @@ use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use catalog::runner::{self, CaseResults, Progress};
 use catalog::token::{self, TokenError};
 use clap::Args;
+use report::Failure;
 use report::exit;
 use report::{Format, Report, render, terminal};
 use simt::ScheduleSpec;

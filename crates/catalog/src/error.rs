@@ -50,7 +50,7 @@ pub enum Hint {
 impl Hint {
     /// For `word`, from the words that would have been right.
     pub fn new<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Hint {
-        match super::nearest(word, known.clone()) {
+        match report::nearest(word, known.clone()) {
             Some(near) => Hint::DidYouMean(near.to_owned()),
             None => Hint::OneOf(known.map(str::to_owned).collect()),
         }

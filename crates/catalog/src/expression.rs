@@ -353,7 +353,7 @@ impl Parser<'_> {
     fn call(&mut self, start: usize, name: &str) -> Result<Node, ExpressionError> {
         let Some(function) = FUNCTIONS.iter().position(|f| f.0 == name) else {
             let known = FUNCTIONS.iter().map(|f| f.0);
-            let hint = super::nearest(name, known.clone()).map_or_else(
+            let hint = report::nearest(name, known.clone()).map_or_else(
                 || known.collect::<Vec<_>>().join(", "),
                 |n| format!("did you mean `{n}`?"),
             );

@@ -39,17 +39,3 @@ pub mod simulate;
 pub mod token;
 pub mod tree;
 pub mod values;
-
-/// The candidate that a misspelt word most resembles, if one is close enough to suggest.
-pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| {
-            (
-                strsim::normalized_damerau_levenshtein(word, candidate),
-                candidate,
-            )
-        })
-        .filter(|(similarity, _)| *similarity >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
-}

@@ -169,7 +169,7 @@ impl Catalog {
                     .cases
                     .iter()
                     .flat_map(|e| [e.id.as_str(), e.family(), e.stem()]);
-                let hint = super::nearest(pattern, parts).map(str::to_owned);
+                let hint = report::nearest(pattern, parts).map(str::to_owned);
                 return Err(NoSuchCase {
                     pattern: pattern.clone(),
                     near: hint,
@@ -204,7 +204,7 @@ impl Catalog {
             [only] => Ok(only),
             [] => {
                 let names = self.cases.iter().map(|e| e.id.as_str());
-                let near = super::nearest(name, names).map(str::to_owned);
+                let near = report::nearest(name, names).map(str::to_owned);
                 Err(Unresolved::None {
                     name: name.to_owned(),
                     near,

@@ -4,16 +4,7 @@
 //! the same as computing in that type. Floating-point values are computed in double precision;
 //! inputs of the catalogue are small integers, whose sums single precision holds exactly.
 
-use super::values::{ElementType, Number};
-
-/// The elements of a buffer, or of a result.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Elements {
-    /// Integers; unsigned 64-bit ones by their bits.
-    Integers(Vec<i64>),
-    /// Floating-point numbers.
-    Floats(Vec<f64>),
-}
+pub use session::buffer::Elements;
 
 /// What an oracle is given.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,102 +98,15 @@ impl Arguments<'_> {
     }
 }
 
-impl Elements {
-    /// How many.
-    pub fn len(&self) -> usize {
-        match self {
-            Elements::Integers(v) => v.len(),
-            Elements::Floats(v) => v.len(),
-        }
-    }
+/// What oracles compute of elements.
+trait Computed: Sized {
+    fn gather(&self, indices: impl Iterator<Item = usize>) -> Option<Elements>;
+    fn running_sums(&self, segment: usize, inclusive: bool) -> Elements;
+    fn sums(&self, group: usize) -> Elements;
+    fn votes(&self, vote: fn(&[bool]) -> i64) -> Elements;
+}
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The elements of a buffer's bytes.
-    pub fn from_bytes(element: ElementType, bytes: &[u8]) -> Elements {
-        fn each<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
-            bytes
-                .as_chunks::<N>()
-                .0
-                .iter()
-                .map(|chunk| convert(*chunk))
-                .collect()
-        }
-        use ElementType::*;
-        match element {
-            I8 => Elements::Integers(each(bytes, |b| i8::from_le_bytes(b).into())),
-            U8 => Elements::Integers(each(bytes, |b| u8::from_le_bytes(b).into())),
-            I16 => Elements::Integers(each(bytes, |b| i16::from_le_bytes(b).into())),
-            U16 => Elements::Integers(each(bytes, |b| u16::from_le_bytes(b).into())),
-            I32 => Elements::Integers(each(bytes, |b| i32::from_le_bytes(b).into())),
-            U32 => Elements::Integers(each(bytes, |b| u32::from_le_bytes(b).into())),
-            I64 | U64 => Elements::Integers(each(bytes, i64::from_le_bytes)),
-            F32 => Elements::Floats(each(bytes, |b| f32::from_le_bytes(b).into())),
-            F64 => Elements::Floats(each(bytes, f64::from_le_bytes)),
-        }
-    }
-
-    /// The bytes of a buffer that holds these elements, integers cut to its type.
-    #[allow(clippy::cast_possible_truncation, reason = "cutting is what it does")]
-    pub fn to_bytes(&self, element: ElementType) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.len() * element.bytes());
-        for index in 0..self.len() {
-            match self.get(index) {
-                Number::Integer(n) if element == ElementType::F32 => {
-                    bytes.extend((n as f32).to_le_bytes());
-                }
-                Number::Integer(n) if element == ElementType::F64 => {
-                    bytes.extend((n as f64).to_le_bytes());
-                }
-                Number::Integer(n) => bytes.extend(&n.to_le_bytes()[..element.bytes()]),
-                Number::Float(x) if element == ElementType::F32 => {
-                    bytes.extend((x as f32).to_le_bytes());
-                }
-                Number::Float(x) if element == ElementType::F64 => bytes.extend(x.to_le_bytes()),
-                Number::Float(x) => bytes.extend(&(x as i64).to_le_bytes()[..element.bytes()]),
-            }
-        }
-        bytes
-    }
-
-    /// One of them. Panics where there is none, as an index does.
-    pub fn get(&self, index: usize) -> Number {
-        match self {
-            Elements::Integers(v) => Number::Integer(v[index]),
-            Elements::Floats(v) => Number::Float(v[index]),
-        }
-    }
-
-    /// These numbers: integers, unless one has a fraction.
-    pub fn of(numbers: Vec<Number>) -> Elements {
-        let integers: Option<Vec<i64>> = numbers
-            .iter()
-            .map(|number| match number {
-                Number::Integer(n) => Some(*n),
-                Number::Float(_) => None,
-            })
-            .collect();
-        let float = |number: &Number| match number {
-            Number::Integer(n) => *n as f64,
-            Number::Float(x) => *x,
-        };
-        integers.map_or_else(
-            || Elements::Floats(numbers.iter().map(float).collect()),
-            Elements::Integers,
-        )
-    }
-
-    /// The first so many.
-    pub fn first(&self, length: usize) -> Elements {
-        match self {
-            Elements::Integers(v) => Elements::Integers(v.iter().take(length).copied().collect()),
-            Elements::Floats(v) => Elements::Floats(v.iter().take(length).copied().collect()),
-        }
-    }
-
+impl Computed for Elements {
     fn gather(&self, indices: impl Iterator<Item = usize>) -> Option<Elements> {
         Some(match self {
             Elements::Integers(v) => {
@@ -476,6 +380,7 @@ pub const ALL: &[OracleFunction] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use session::buffer::ElementType;
 
     fn integers(name: &str, given: &[Given]) -> Vec<i64> {
         match find(name).unwrap().compute(given) {

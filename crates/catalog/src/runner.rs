@@ -4,8 +4,8 @@ use super::case_result::{self, CaseResult, Settings};
 use super::load::{Catalog, Entry};
 use report::exit;
 use report::{Report, Verdict};
+pub use session::explore::parallel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -66,30 +66,6 @@ pub fn run(
         seed: settings.seed,
         time: started.elapsed(),
     }
-}
-
-/// The values of `each` for 0 to below `count`, in order, made on `jobs` threads.
-pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let made: Mutex<Vec<(usize, T)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, count.max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        break;
-                    }
-                    let value = each(index);
-                    let mut made = made.lock().unwrap_or_else(|e| e.into_inner());
-                    made.push((index, value));
-                }
-            });
-        }
-    });
-    let mut made = made.into_inner().unwrap_or_else(|e| e.into_inner());
-    made.sort_by_key(|(index, _)| *index);
-    made.into_iter().map(|(_, value)| value).collect()
 }
 
 /// A mistake of racetrap in one case must not take the others down.

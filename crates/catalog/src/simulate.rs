@@ -16,6 +16,7 @@ use detect::finding::Finding;
 use ptx::ast::Module;
 use ptx::{matches_entry, parse};
 use report::{SourceFile, Sources};
+use session::buffer::Placement;
 use session::{Independence, Options, Session};
 use simt::memory::GLOBAL_BASE;
 use simt::observer::{NullObserver, Observer};
@@ -328,19 +329,28 @@ impl<'c> Prepared<'c> {
         let mut addresses = Vec::new();
         for buffer in &plan.buffers {
             let bytes = buffer.length * buffer.element.bytes() as u64;
+            let data = buffer.data.as_ref().filter(|data| !data.is_empty());
+            let data = data.map(|data| data.to_bytes(buffer.element));
             let address = match &buffer.symbol {
                 Some(symbol) => {
                     for program in self.programs.values() {
                         device.load(program)?;
                     }
-                    variable(device, symbol, bytes)?
+                    let address = variable(device, symbol, bytes)?;
+                    if let Some(data) = &data {
+                        device.write(address, data)?;
+                    }
+                    address
                 }
-                None if buffer.memory.is_of_host() => device.alloc_host(bytes, &buffer.name)?,
-                None => device.alloc(bytes, &buffer.name)?,
+                None => Placement {
+                    name: &buffer.name,
+                    bytes,
+                    initial: data.as_deref(),
+                    gap: 0,
+                    of_host: buffer.memory.is_of_host(),
+                }
+                .place(device)?,
             };
-            if let Some(data) = buffer.data.as_ref().filter(|data| !data.is_empty()) {
-                device.write(address, &data.to_bytes(buffer.element))?;
-            }
             addresses.push(address);
         }
         Ok(addresses)

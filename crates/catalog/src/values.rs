@@ -5,46 +5,9 @@ use super::expression::{Expression, ExpressionError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, SeqAccess, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+pub use session::buffer::{ElementType, Number};
 use std::borrow::Cow;
 use std::fmt;
-
-/// The type of a buffer's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum ElementType {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
-}
-
-impl ElementType {
-    /// Bytes of an element.
-    pub fn bytes(self) -> usize {
-        match self {
-            ElementType::I8 | ElementType::U8 => 1,
-            ElementType::I16 | ElementType::U16 => 2,
-            ElementType::I32 | ElementType::U32 | ElementType::F32 => 4,
-            ElementType::I64 | ElementType::U64 | ElementType::F64 => 8,
-        }
-    }
-    /// Whether it is an unsigned integer type.
-    pub fn is_unsigned(self) -> bool {
-        use ElementType::{U8, U16, U32, U64};
-        matches!(self, U8 | U16 | U32 | U64)
-    }
-    /// Whether it is a floating-point type.
-    pub fn is_float(self) -> bool {
-        matches!(self, ElementType::F32 | ElementType::F64)
-    }
-}
 
 /// Where a size comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,16 +39,6 @@ pub enum Fill {
     Copy(String),
     /// The elements themselves: `[1, 2, 3]`.
     Literal(Vec<Number>),
-}
-
-/// A literal number of any type.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Number {
-    /// An integer.
-    Integer(i64),
-    /// A number with a fraction or an exponent.
-    Float(f64),
 }
 
 /// One to three lengths, `x` first.
@@ -219,7 +172,7 @@ impl Fill {
             _ if words.contains(&word) => {
                 Err(format!("`{text}` is not a way to fill a buffer: {FILLS}"))
             }
-            _ => Err(match super::nearest(word, words.into_iter()) {
+            _ => Err(match report::nearest(word, words) {
                 Some(near) => format!("no way `{word}` to fill a buffer (did you mean `{near}`?)"),
                 None => format!("no way `{word}` to fill a buffer: {FILLS}"),
             }),
@@ -235,15 +188,6 @@ impl fmt::Display for SizeSpec {
             SizeSpec::Range(low, high) => write!(f, "{low}..={high}"),
             SizeSpec::Choices(choices) => write!(f, "{choices:?}"),
             SizeSpec::Computed(expression) => write!(f, "{expression}"),
-        }
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Number::Integer(n) => write!(f, "{n}"),
-            Number::Float(x) => write!(f, "{x}"),
         }
     }
 }
@@ -496,7 +440,7 @@ from_word_or_map!(
     word: |word| {
         let verdict = serde_json::from_value(word.into()).map_err(|_| {
             let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
-            let hint = super::nearest(word, words.into_iter())
+            let hint = report::nearest(word, words.into_iter())
                 .map_or_else(|| words.join(", "), |near| format!("did you mean `{near}`?"));
             format!("no verdict `{word}` ({hint})")
         })?;

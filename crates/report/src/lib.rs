@@ -5,12 +5,14 @@
 
 mod diagnose;
 pub mod exit;
+mod failure;
 pub mod github;
 mod help;
 pub mod json;
 pub mod junit;
 pub mod memory;
 mod merge;
+mod nearest;
 pub mod sarif;
 pub mod scene;
 pub mod source;
@@ -19,7 +21,9 @@ pub mod view;
 
 pub use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
+pub use failure::{Failure, FailurePlace};
 pub use merge::merge;
+pub use nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
 pub use view::{HostView, View};
 

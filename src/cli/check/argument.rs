@@ -8,8 +8,8 @@
 //! p=0x0100000000002040    a struct, byte by byte
 //! ```
 
-use crate::cli::failure::{Failure, suggest};
 use catalog::values::ElementType;
+use report::{Failure, suggest};
 use std::fmt;
 use std::path::PathBuf;
 

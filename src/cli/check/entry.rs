@@ -1,8 +1,8 @@
 //! Finds the kernel that is meant.
 
-use crate::cli::failure::{Failure, suggest};
 use ptx::ast::{FunctionKind, Item, Module};
 use ptx::{demangle, matches_entry};
+use report::{Failure, suggest};
 
 /// The kernels that a module defines, mangled.
 pub fn entries(module: &Module) -> Vec<&str> {

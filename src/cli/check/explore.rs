@@ -3,10 +3,10 @@
 use super::geometry::Geometry;
 use super::input::Build;
 use super::plan::{Memory, Plan};
-use crate::cli::failure::Failure;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
 use ptx::source::SourceLine;
+use report::Failure;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use session::{Independence, Options, Outcome, Session};
 use simt::memory::{GLOBAL_BASE, MemoryError};

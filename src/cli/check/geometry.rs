@@ -1,8 +1,8 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
 use super::input::Input;
-use crate::cli::failure::Failure;
 use ptx::ast::{Function, Item, Module, Operand, Stmt};
+use report::Failure;
 use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical

@@ -1,8 +1,8 @@
 //! Reads the file to check and makes PTX of it.
 
-use crate::cli::failure::Failure;
 use ptx::ast::{Item, Module};
 use ptx::{self, ParseErrorKind};
+use report::Failure;
 use report::{SourceFile, Sources};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn neighbour(path: &Path) -> Option<String> {
         .filter(|n| n.ends_with(".cu") || n.ends_with(".ptx"))
         .collect();
     let wanted = path.file_name()?.to_str()?;
-    let near = catalog::nearest(wanted, names.iter().map(String::as_str))?;
+    let near = report::nearest(wanted, names.iter().map(String::as_str))?;
     Some(folder.map_or(near.to_string(), |f| f.join(near).display().to_string()))
 }
 

@@ -12,7 +12,6 @@ mod tail_merge;
 mod verdict;
 
 use super::choice::choice;
-use super::failure::Failure;
 use super::progress::Progress;
 use clap::Args;
 use detect::rules::Level;
@@ -20,6 +19,7 @@ pub use explore::Found;
 use explore::{Exploration, Explored};
 pub(super) use input::refused;
 pub(super) use mutants::mutants;
+use report::Failure;
 use report::{Format, Report, Sources, merge};
 use simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
 use std::path::PathBuf;

@@ -4,10 +4,10 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
-use crate::cli::failure::{Failure, suggest};
 use catalog::values::ElementType;
 use ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
 use ptx::demangle;
+use report::{Failure, suggest};
 use std::collections::{HashMap, HashSet};
 use toolchain::cuda_text::{CudaText, scalar_bytes};
 

@@ -2,10 +2,10 @@
 
 use super::argument::{BufferSpec, FillSpec, Value, number_bytes, type_name};
 use super::parameters::{Kind, Parameter, Parameters};
-use crate::cli::failure::Failure;
 use catalog::values::ElementType;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use report::Failure;
 use report::terminal::thousands;
 
 /// Elements of a guessed buffer, at most; it grows when the kernel reaches further.

@@ -1,11 +1,11 @@
 //! `racetrap diff --across`: what cases say of their PTX, over compiler releases and targets.
 
-use super::super::failure::Failure;
 use super::super::progress::Progress;
 use super::operand::{not_installed, write_kernels};
 use super::{DiffArgs, Format};
 use catalog::across::{Across, Comparison, Compilers};
 use catalog::load::Catalog;
+use report::Failure;
 use report::exit;
 use std::path::Path;
 use toolchain::{Compiler, RELEASES, Release, cache_folder};

@@ -3,7 +3,6 @@
 mod across;
 mod operand;
 
-use super::failure::Failure;
 use super::progress::Progress;
 use super::run::Where;
 use clap::{Args, ValueEnum};
@@ -14,6 +13,7 @@ use ptxdiff::report::{DiffReport, FunctionReport, VERSION};
 use ptxdiff::sass::{self, Counts, SassFunction};
 use ptxdiff::text::{Layout, render};
 use ptxdiff::{FunctionDiff, Unit};
+use report::Failure;
 use report::Sources;
 use report::exit;
 use std::path::PathBuf;

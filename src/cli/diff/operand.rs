@@ -1,12 +1,12 @@
 //! What is compared: cases, kernels of the catalogue, files; and how each is made into PTX.
 
 use super::super::check::input::refused;
-use super::super::failure::Failure;
 use catalog::load::{Catalog, Entry, Unresolved};
 use catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
 use ptx::ParseErrorKind;
 use ptxdiff::Unit;
 use ptxdiff::report::Operands;
+use report::Failure;
 use report::{SourceFile, Sources};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -86,9 +86,9 @@ impl Planner<'_> {
         };
         match fill {
             Fill::Uninitialized | Fill::Copy(_) => Ok(None),
-            Fill::Zeros => each(&|_| Ok(0)),
-            Fill::Iota => each(&|i| Ok(i as i64)),
-            Fill::Constant(value) => Ok(Some(Elements::of(vec![*value; length as usize]))),
+            Fill::Zeros => Ok(Some(Elements::zeros(length))),
+            Fill::Iota => Ok(Some(Elements::iota(length))),
+            Fill::Constant(value) => Ok(Some(Elements::constant(length, *value))),
             Fill::Literal(values) => {
                 let values = values.iter().cycle().take(length as usize);
                 Ok(Some(Elements::of(values.copied().collect())))

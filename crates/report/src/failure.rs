@@ -1,8 +1,8 @@
 //! What stops a command before it has a verdict: one message with the place and the remedy.
 
+use super::SourceFile;
+use super::exit;
 use annotate_snippets as a;
-use report::SourceFile;
-use report::exit;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Why a command could not do its work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// One of [`report::exit`].
+    /// One of [`exit`].
     pub code: u8,
     /// What is wrong, in one line.
     pub message: String,
@@ -138,8 +138,3 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// `did you mean …`, for a name among others.
-pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    catalog::nearest(word, candidates.into_iter()).map(|name| format!("did you mean `{name}`?"))
-}
