@@ -51,7 +51,6 @@ pub struct Context {
     pub(crate) sticky: Option<Error>,
     /// A launch that failed and of which nobody has heard yet.
     pub(crate) unheard: Option<(Error, Call)>,
-    pub(crate) spent: (Duration, Duration),
     functions: HashMap<u64, (usize, String)>,
     symbols: HashMap<u64, Symbol>,
     told: Instant,
@@ -139,7 +138,6 @@ impl Context {
             output: String::new(),
             sticky: None,
             unheard: None,
-            spent: (Duration::ZERO, Duration::ZERO),
             functions: HashMap::new(),
             symbols: HashMap::new(),
             told: Instant::now(),

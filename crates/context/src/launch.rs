@@ -279,7 +279,7 @@ impl Context {
     /// A kernel stopped itself.
     fn failed(&mut self, title: String, name: &LaunchName, call: Call) {
         let title = demangle(&title);
-        self.misuse_in(Rule::KernelFailed, title, call, None, None, Some(name.clone()));
+        self.misuse_in(Rule::InvalidApiUse, title, call, None, None, Some(name.clone()));
     }
 
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.

@@ -124,6 +124,40 @@ impl Context {
         inside.then_some(block)
     }
 
+    /// Where the device finds memory of the host, if it can.
+    pub fn device_address(&self, host: u64) -> Option<u64> {
+        if let Some(block) = self.block(host) {
+            return block.kind.is_open().then_some(host);
+        }
+        self.blocks.values().find_map(|block| match block.kind {
+            Kind::Registered { host: start }
+                if block.freed.is_none() && (start..start + block.bytes).contains(&host) =>
+            {
+                Some(block.address + (host - start))
+            }
+            _ => None,
+        })
+    }
+
+    /// Bytes that are left, and all.
+    pub fn room(&self) -> (u64, u64) {
+        let all = self.device.limit();
+        (all.saturating_sub(self.device.in_use()), all)
+    }
+
+    /// Frees everything but variables (`cudaDeviceReset`).
+    pub fn reset(&mut self) {
+        let all = self.blocks.values();
+        let left: Vec<u64> = all
+            .filter(|b| b.freed.is_none() && b.name.is_none())
+            .map(|b| b.address)
+            .collect();
+        for address in left {
+            let _ = self.release(address, Call::default(), |_| true);
+        }
+        self.sticky = None;
+    }
+
     /// Whether an address is one of the device's, of whatever kind.
     pub fn is_device_address(&self, address: u64) -> bool {
         self.arena.contains(address)

@@ -176,6 +176,8 @@ pub(super) fn help(
             "let the condition at {} be the same for all lanes of a warp",
             at(0)
         ),
+        // Of whole programs, whose findings say themselves what to do.
+        Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak => return None,
     })
 }
 
