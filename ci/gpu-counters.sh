@@ -4,10 +4,10 @@
 #   ci/gpu-counters.sh RESULTS [PATTERN…]
 #
 # RESULTS is made, and gets the jobs, what `ncu` measured, and the comparison. Needs a GPU, `ncu`, and the binaries `racetrap` and
-# `racetrap-device`: in PATH, or in the folder that RACETRAP_BIN names. The status is that of `racetrap counters compare`.
+# `racetrap-device`: in PATH, or in the folder that RACETRAP_BIN names. The status is that of `racetrap dev counters compare`.
 #
 # Then, to keep what was measured:
-#   racetrap counters compare RESULTS -o sanitizer/counters/GPU.json
+#   racetrap dev counters compare RESULTS -o sanitizer/counters/GPU.json
 set -uo pipefail
 
 if (($# == 0)) || [[ $1 == -* ]]; then
@@ -27,8 +27,8 @@ done
 mkdir -p "$results"
 nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1 >"$results/gpu.txt"
 ncu --version | grep -i version >"$results/ncu.txt"
-racetrap counters jobs "$results" "$@" >"$results/jobs.txt" || exit
-metrics=$(racetrap counters metrics)
+racetrap dev counters jobs "$results" "$@" >"$results/jobs.txt" || exit
+metrics=$(racetrap dev counters metrics)
 
 measure() { # JOB
     local stem=${1%.job}
@@ -40,4 +40,4 @@ measure() { # JOB
 export -f measure
 export metrics
 find "$results" -name '*.job' | sort | xargs -P "${RACETRAP_WORKERS:-2}" -I {} bash -c 'measure "$1"' _ {}
-racetrap counters compare "$results"
+racetrap dev counters compare "$results"

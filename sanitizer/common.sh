@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What the wrappers of this folder share. cargo-nextest runs `sanitizer/TOOL TEST_BINARY ARGUMENTS…`; the test
-# runs one case on the GPU, under compute-sanitizer, and `racetrap judge` compares what the tool wrote with what the case expects.
+# runs one case on the GPU, under compute-sanitizer, and `racetrap dev judge` compares what the tool wrote with what the case expects.
 #
 # The wrapper passes only if the judge does: a tool that is missing, crashes, hangs, is refused the GPU, or never starts
 # the test fails the test.
@@ -8,7 +8,7 @@
 # Environment, all optional:
 #   RACETRAP_REQUIRE_GPU=1       fail where there is no GPU, instead of letting the test judge on the simulator
 #   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 60)
-#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap evidence merge`
+#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap dev evidence merge`
 # For the test binary the wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (where to write the receipt).
 
 set -uo pipefail
@@ -122,7 +122,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --seconds "$seconds" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
     [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
-    "$racetrap" judge "${judge[@]}"
+    "$racetrap" dev judge "${judge[@]}"
     verdict=$?
     if ((verdict)); then
         printf '\n--- what the test printed under %s (exit status %d)\n' "$tool" "$status"

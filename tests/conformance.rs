@@ -75,7 +75,7 @@ fn wrong(generator: &Generator, numbers: &[u32], against: &Against) -> Vec<Strin
     wrong
 }
 
-/// `racetrap conform` says more of a difference.
+/// `racetrap dev conform` says more of a difference.
 #[test]
 fn the_simulator_gives_what_an_h200_gave() {
     let recording = Recording::load(Path::new("tests/conformance/h200")).unwrap();

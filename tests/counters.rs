@@ -8,7 +8,7 @@ use std::path::Path;
 #[test]
 fn the_simulator_counts_what_an_h200_counted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let shown = racetrap(root, &["counters", "compare"]);
+    let shown = racetrap(root, &["dev", "counters", "compare"]);
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
     assert!(shown.contains(" 0 different, 0 not told"), "{shown}");
 }
@@ -26,7 +26,10 @@ fn differences_are_told() {
     value["cases"]["transpose/padded"]["job"] = "of another kernel".into();
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("counters.json");
     std::fs::write(&file, value.to_string()).unwrap();
-    let shown = racetrap(root, &["counters", "compare", &file.display().to_string()]);
+    let shown = racetrap(
+        root,
+        &["dev", "counters", "compare", &file.display().to_string()],
+    );
     assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
     assert!(
         shown.contains("different    transpose/stride-32: 7 shared load wavefronts, "),

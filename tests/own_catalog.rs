@@ -115,7 +115,7 @@ fn what_contributing_shows_works_in_any_folder() {
     }
     let folder = begun();
     let at = folder.path();
-    let renewed = racetrap(at, &["catalog", "renew", "mine"]);
+    let renewed = racetrap(at, &["dev", "renew", "mine"]);
     assert!(renewed.ends_with("--- exit status 0\n"), "{renewed}");
     assert_eq!(
         files(at, "mine"),
@@ -149,7 +149,7 @@ fn what_contributing_shows_works_in_any_folder() {
             ("cases/example/uploaded.yaml", PLAN),
         ],
     );
-    let renewed = racetrap(at, &["catalog", "renew", "mine"]);
+    let renewed = racetrap(at, &["dev", "renew", "mine"]);
     assert!(
         renewed.contains("wrote cases/claims/schema.json\n"),
         "{renewed}"
@@ -177,8 +177,8 @@ fn what_is_missing_is_told() {
     let at = folder.path();
     fs::create_dir(at.join("empty")).unwrap();
     let shown: Vec<String> = [
-        &["catalog", "renew", "nowhere"][..],
-        &["catalog", "renew", "empty"],
+        &["dev", "renew", "nowhere"][..],
+        &["dev", "renew", "empty"],
         &["run", "--catalog", "empty"],
         &["run", "--catalog", "mine"],
     ]

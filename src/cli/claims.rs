@@ -1,6 +1,6 @@
 //! `racetrap claims`: what the documents claim, and whether it is so.
 
-use super::matrix::{evidence, newest, tried};
+use super::dev::matrix::{evidence, newest, tried};
 use super::progress::Progress;
 use super::run::Where;
 use catalog::load::Catalog;

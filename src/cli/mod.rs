@@ -3,18 +3,13 @@
 //! One file a command; each returns what it prints and how it exits, or a
 //! [`Failure`]: the one message with the place and the remedy.
 
-mod catalog;
 pub mod check;
 mod choice;
 mod claims;
-mod conform;
-mod counters;
+mod dev;
 mod diff;
 mod doctor;
-mod evidence;
 mod explain;
-mod judge;
-mod matrix;
 mod mutate;
 mod progress;
 mod run;
@@ -30,18 +25,17 @@ use std::process::ExitCode;
 const ABOUT: &str = "Catches GPU race bugs, with a GPU and without one";
 
 const LONG_ABOUT: &str = "\
-racetrap runs CUDA kernels on a simulator that needs no GPU and tells which races and barrier
-bugs they have: both guilty lines, how to fix it, and what a clean verdict promises.";
+racetrap runs CUDA kernels on a simulator that needs no GPU and reports their races and barrier
+bugs: both guilty lines, how to fix them, and what a clean verdict promises.";
 
 const EXAMPLES: &str = "\
 Examples:
-  racetrap check kernel.cu       check a kernel of your own
-  racetrap run                   run the catalogue of correct and buggy kernels
-  racetrap run scan -v           its scans, with the findings
-  racetrap diff A B              what differs between two kernels, and what the compiler did
-  racetrap mutate kernel.cu      which of its barriers, fences and atomics are needed
-  racetrap explain data-race     what a finding means and how to fix it
-  racetrap doctor                which optional tools are here, and how to get the others
+  racetrap check kernel.cu       find the races of your kernel
+  racetrap mutate kernel.cu      find out which of its barriers are needed
+  racetrap diff A B              compare two kernels' PTX
+  racetrap explain data-race     learn what a finding means and how to fix it
+  racetrap run scan -v           run the scans of the catalogue and show their findings
+  racetrap doctor                see which optional tools are installed
 
 Exit status: 0 as expected, 1 findings or unexpected verdicts, 2 usage or bad input,
 3 inconclusive.";
@@ -70,31 +64,27 @@ enum Color {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Run the catalogue of correct and buggy kernels on the simulator
-    Run(run::RunArgs),
     /// Check a kernel of your own, CUDA source or PTX
     Check(Box<check::CheckArgs>),
-    /// List the cases of the catalogue
-    List(run::ListArgs),
-    /// Do one run of a case again
-    Replay(run::ReplayArgs),
-    /// Compare two kernels' PTX: which instructions differ, and what the compiler did
+    /// Find out which barriers, fences, scopes and atomics of a kernel are needed
+    #[command(long_about = mutate::ABOUT)]
+    Mutate(Box<mutate::MutateArgs>),
+    /// Compare the PTX of two kernels and name what the compiler did
     Diff(Box<diff::DiffArgs>),
-    /// Explain a kind of finding, or an effect of `diff`; without a name, list them
+    /// Explain a rule or an effect of `diff`; without a name, list them
     Explain {
         /// The rule or effect, such as data-race or store-elided
         rule: Option<String>,
     },
-    /// Decide what documents on CUDA claim: confirmed, refuted, or on what it depends
+    /// Run a catalogue of correct and buggy kernels
+    Run(run::RunArgs),
+    /// List the cases of the catalogue
+    List(run::ListArgs),
+    /// Repeat one run of a case
+    Replay(run::ReplayArgs),
+    /// Decide claims that documents make about CUDA
     Claims(claims::ClaimsArgs),
-    /// Tell which barriers, fences, scopes and atomics of a kernel are needed, and which are redundant
-    #[command(long_about = mutate::ABOUT)]
-    Mutate(Box<mutate::MutateArgs>),
-    /// Compare the simulator with hardware, value for value
-    Conform(conform::ConformArgs),
-    /// Compare what the simulator counts with hardware counters: wavefronts and sectors
-    Counters(counters::CountersArgs),
-    /// Show which optional tools are here, what each is for, and how to get it
+    /// Show which optional tools are installed, what each is for, and how to get it
     Doctor,
     /// Print completions for a shell
     Completions {
@@ -102,14 +92,8 @@ enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
-    /// Show which detector sees which bug: the simulator, compute-sanitizer's tools, a plain run on a GPU
-    Matrix(matrix::MatrixArgs),
-    /// Put together what a GPU run left behind
-    Evidence(evidence::EvidenceArgs),
-    /// Judge what a tool of compute-sanitizer wrote about a case: for the wrappers in sanitizer/
-    Judge(judge::JudgeArgs),
-    /// Renew what is generated: for those who change the catalogue
-    Catalog(catalog::CatalogArgs),
+    /// Work on racetrap, a catalogue, or evidence from GPUs
+    Dev(dev::DevArgs),
 }
 
 /// Runs the program and returns its exit code.
@@ -152,12 +136,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
         Command::Claims(args) => claims::claims(args, color),
         Command::Diff(args) => diff::diff(args, color),
         Command::Mutate(args) => mutate::mutate(args, color),
-        Command::Matrix(args) => matrix::matrix(args, color),
-        Command::Counters(args) => counters::counters(args),
-        Command::Evidence(args) => evidence::evidence(args),
-        Command::Judge(args) => judge::judge(args, color),
-        Command::Catalog(args) => catalog::catalog(args),
-        Command::Conform(args) => conform::conform(args),
+        Command::Dev(args) => dev::dev(args, color),
         Command::Explain { rule } => {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))
         }
@@ -174,7 +153,7 @@ fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
 fn reference() -> String {
     let mut out = String::from(
         "# The command line\n\nWhat `racetrap --help` and `racetrap COMMAND --help` print. Generated by \
-         `cargo run -- catalog renew`; exit statuses are those of [`src/exit.rs`](../src/exit.rs).\n",
+         `cargo run -- dev renew`; exit statuses are those of [`crates/report/src/exit.rs`](../crates/report/src/exit.rs).\n",
     );
     let mut section = |name: &str, command: &mut clap::Command| {
         let help = command.render_long_help().to_string();
@@ -188,9 +167,17 @@ fn reference() -> String {
     whole.build();
     section("racetrap", &mut whole);
     for command in whole.get_subcommands_mut() {
-        if command.get_name() != "help" {
-            let name = format!("racetrap {}", command.get_name());
-            section(&name, command);
+        let name = format!("racetrap {}", command.get_name());
+        if command.get_name() == "help" {
+            continue;
+        }
+        section(&name, command);
+        if command.get_name() == "dev" {
+            for command in command.get_subcommands_mut() {
+                if command.get_name() != "help" {
+                    section(&format!("{name} {}", command.get_name()), command);
+                }
+            }
         }
     }
     out

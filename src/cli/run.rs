@@ -52,7 +52,7 @@ impl Where {
             .text(errors.to_string());
             match &self.catalog {
                 Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
-                    "`racetrap catalog renew {}` makes what is generated there, with the CUDA compiler",
+                    "`racetrap dev renew {}` makes what is generated there, with the CUDA compiler",
                     folder.display()
                 )),
                 _ => failure,

@@ -325,7 +325,7 @@ pub enum CatalogError {
 }
 
 /// The command that renews everything generated.
-pub const RENEW: &str = "cargo run -- catalog renew";
+pub const RENEW: &str = "cargo run -- dev renew";
 
 /// Everything that is wrong with the catalogue, in the order of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]

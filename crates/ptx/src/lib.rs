@@ -15,6 +15,7 @@ pub mod graph;
 pub mod names;
 pub mod parser;
 pub mod print;
+pub mod semantics;
 pub mod source;
 pub mod token;
 

@@ -20,7 +20,7 @@
 //! bytes, four for 16), *wavefronts* the passes taken, as the hardware counters for shared loads and stores have them. *Degree* is the worst single
 //! request. Lanes that read the same word do not conflict. Atomics are not counted.
 //!
-//! The wavefronts were compared with an H200's counters (`racetrap counters compare`): they are equal, except where ptxas joins loads of adjacent words into one
+//! The wavefronts were compared with an H200's counters (`racetrap dev counters compare`): they are equal, except where ptxas joins loads of adjacent words into one
 //! of 16 bytes. That happens below PTX, and saves wavefronts that are counted here.
 //!
 //! ## Reference

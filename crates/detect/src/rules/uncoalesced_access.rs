@@ -18,7 +18,7 @@
 //!
 //! *Sectors* are those touched by the requests of the line, *ideal* those that its distinct bytes would fill if they lay together. An access that is merely
 //! not aligned to a sector moves one more. Caches are not modelled: a sector that another request brings again counts again. Atomics are
-//! not counted. The sectors were compared with an H200's counters (`racetrap counters compare`): they are equal, except that a call of `printf` moves some that
+//! not counted. The sectors were compared with an H200's counters (`racetrap dev counters compare`): they are equal, except that a call of `printf` moves some that
 //! PTX does not show.
 //!
 //! ## Reference

@@ -4,7 +4,7 @@
 //! inputs, and a hash of each column of outputs. The hash of the program tells a generator that writes another
 //! program now from a wrong value. A recording is two files: `recording.txt` with these lines below a head of
 //! `key: value`, and `columns.bin` with whole columns (number of the program, number of the column and length as
-//! 32-bit words in little-endian order, then the bytes). Both are written by `racetrap conform --record`.
+//! 32-bit words in little-endian order, then the bytes). Both are written by `racetrap dev conform --record`.
 
 use super::build::Program;
 use super::compare::{Comparison, compare, difference, follows};

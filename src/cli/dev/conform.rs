@@ -1,7 +1,7 @@
-//! `racetrap conform`: the simulator against hardware, value for value.
+//! `racetrap dev conform`: the simulator against hardware, value for value.
 
-use super::choice::choice;
-use super::progress::Progress;
+use crate::cli::choice::choice;
+use crate::cli::progress::Progress;
 use evidence::conformance::Generator;
 use evidence::conformance::family::Family;
 use evidence::conformance::recording::Recording;
@@ -82,7 +82,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         None => {
             let known = Recording::load(&args.recording).map_err(|e| {
                 Failure::usage(e.to_string()).help(
-                    "a recording is a folder that `racetrap conform --device --record DIR` has written",
+                    "a recording is a folder that `racetrap dev conform --device --record DIR` has written",
                 )
             })?;
             let with = format!("compared with recordings of {}", known.device);

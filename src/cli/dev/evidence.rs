@@ -1,6 +1,6 @@
-//! `racetrap evidence merge`: what a GPU run left behind, put together.
+//! `racetrap dev evidence merge`: what a GPU run left behind, put together.
 
-use super::run::Where;
+use crate::cli::run::Where;
 use clap::{Args, Subcommand};
 use evidence::Evidence;
 use evidence::merge::{MergeError, merge};
@@ -9,7 +9,7 @@ use report::Verdict;
 use report::exit;
 use std::path::PathBuf;
 
-/// Options of `racetrap evidence`.
+/// Options of `racetrap dev evidence`.
 #[derive(Args, Clone, Debug)]
 pub struct EvidenceArgs {
     #[command(subcommand)]
@@ -18,7 +18,7 @@ pub struct EvidenceArgs {
 
 #[derive(Subcommand, Clone, Debug)]
 enum EvidenceCommand {
-    /// Judge the recordings and receipts of a GPU run and write the file that `racetrap matrix` reads
+    /// Judge the recordings and receipts of a GPU run and write the file that `racetrap dev matrix` reads
     Merge(MergeArgs),
 }
 

@@ -1,7 +1,7 @@
-//! `racetrap matrix`: which detector sees which bug.
+//! `racetrap dev matrix`: which detector sees which bug.
 
-use super::progress::Progress;
-use super::run::Where;
+use crate::cli::progress::Progress;
+use crate::cli::run::Where;
 use catalog::case_result::Settings;
 use catalog::load::{Catalog, Entry};
 use catalog::runner::{self, CaseResults};
@@ -25,7 +25,7 @@ stale         the GPU has seen an older version of the case
 Left out are cases that are not wrong on these GPUs: those that are slow and nothing else, and those that count on
 a barrier not to wait for exited threads; and those that the compiler refuses. The simulator runs now; the others are the evidence of a GPU.";
 
-/// Options of `racetrap matrix`.
+/// Options of `racetrap dev matrix`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = WORDS)]
 pub struct MatrixArgs {
@@ -87,7 +87,7 @@ pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
 pub fn evidence(path: &Path) -> Result<Evidence, Failure> {
     Evidence::read(path).map_err(|error| {
         Failure::usage(error.to_string()).help(
-            "`racetrap evidence merge` writes such a file from what `ci/gpu-run.sh` left; without `--evidence`, the newest that is \
+            "`racetrap dev evidence merge` writes such a file from what `ci/gpu-run.sh` left; without `--evidence`, the newest that is \
              inside racetrap counts",
         )
     })
@@ -106,7 +106,7 @@ pub fn live(
     evidence: Option<&Evidence>,
     jobs: Option<u32>,
 ) -> Result<Matrix, Failure> {
-    let cases = super::run::select(catalog, patterns)?;
+    let cases = crate::cli::run::select(catalog, patterns)?;
     let trials = tried(catalog, &cases, jobs);
     Ok(Matrix::new(catalog, &trials, evidence))
 }
@@ -118,7 +118,7 @@ pub fn tried(catalog: &Catalog, cases: &[&Entry], jobs: Option<u32>) -> CaseResu
         catalog,
         cases,
         &Settings::default(),
-        super::check::jobs(jobs),
+        crate::cli::check::jobs(jobs),
         &|progress| match progress {
             runner::Progress::Started { id } => bar.say(id),
             runner::Progress::Finished { .. } => bar.step(),

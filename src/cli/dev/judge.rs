@@ -1,7 +1,7 @@
-//! `racetrap judge`: what the wrappers of `sanitizer/` call when a tool has ended.
+//! `racetrap dev judge`: what the wrappers of `sanitizer/` call when a tool has ended.
 
-use super::choice::choice;
-use super::run::Where;
+use crate::cli::choice::choice;
+use crate::cli::run::Where;
 use anstyle::Style;
 use catalog::annotation::action_name;
 use catalog::case::ExpectedVerdict;
@@ -20,7 +20,7 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 the verdict is the one that the case expects (a buggy case that expects none of this
 tool is reported, with a note), 1 it is not, 2 bad input, 3 nothing can be said.";
 
-/// Options of `racetrap judge`.
+/// Options of `racetrap dev judge`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_STATUS)]
 pub struct JudgeArgs {

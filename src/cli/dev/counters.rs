@@ -1,6 +1,6 @@
-//! `racetrap counters`: the simulator's counts against hardware counters.
+//! `racetrap dev counters`: the simulator's counts against hardware counters.
 
-use super::run::Where;
+use crate::cli::run::Where;
 use catalog::load::{Catalog, Entry};
 use catalog::pinned::stable_hash;
 use clap::{Args, Subcommand};
@@ -12,7 +12,7 @@ use report::terminal::thousands;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Options of `racetrap counters`.
+/// Options of `racetrap dev counters`.
 #[derive(Args, Clone, Debug)]
 pub struct CountersArgs {
     #[command(subcommand)]
@@ -80,7 +80,9 @@ fn text(job: &Job) -> String {
 
 fn jobs(args: &JobsArgs) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let entries = catalog.select(&args.patterns).map_err(super::run::none)?;
+    let entries = catalog
+        .select(&args.patterns)
+        .map_err(crate::cli::run::none)?;
     std::fs::create_dir_all(&args.folder).map_err(|e| failed(&args.folder, &e))?;
     let mut out = String::new();
     let mut written = 0;
