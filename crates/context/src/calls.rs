@@ -4,6 +4,7 @@
 use crate::record::{Call, Frame};
 use std::ffi::CStr;
 use std::os::raw::c_void;
+use std::sync::OnceLock;
 
 /// Frames that are kept.
 const DEPTH: usize = 24;
@@ -47,6 +48,20 @@ fn object(address: *const c_void) -> Option<(u64, String)> {
             return None;
         }
         let path = CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned();
-        Some((info.dli_fbase as u64, path))
+        Some((info.dli_fbase as u64, absolute(path)))
+    }
+}
+
+/// The loader has the program itself as it was called, from a folder that may have changed since.
+fn absolute(path: String) -> String {
+    static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
+    if path.starts_with('/') {
+        return path;
+    }
+    let program = PROGRAM.get_or_init(|| Some(std::env::current_exe().ok()?.display().to_string()));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match program {
+        Some(program) if path.is_empty() || program.ends_with(name) => program.clone(),
+        _ => path,
     }
 }

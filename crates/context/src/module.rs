@@ -28,6 +28,11 @@ pub struct Kernel {
     pub files: Arc<Vec<String>>,
 }
 
+/// A symbol's name for the reader.
+pub fn demangled(symbol: &str) -> String {
+    demangle(symbol)
+}
+
 /// Where a module comes from.
 #[derive(Debug)]
 pub enum Image {
