@@ -28,7 +28,11 @@ struct Directives {
 
 fn directives(text: &str) -> Directives {
     let mut all = Directives::default();
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     for line in text.lines().filter_map(|l| l.strip_prefix("//~ ")) {
         if let Some(run) = line.strip_prefix("run") {
             let (arguments, expected) = run.split_once(':').expect("`//~ run ARGUMENTS: EXPECTED`");
@@ -89,7 +93,11 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
     let mut sources = vec![source];
     sources.extend(directives.with.iter().map(|file| folder().join(file)));
     let built = build(&sources, &directives.nvcc, &program);
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
     for (arguments, expected) in &directives.runs {
         let to = temporary.path().join("report.json");
         let output = Command::new(RACETRAP)
@@ -137,7 +145,10 @@ fn every_program_is_tested() {
     let sources = read(folder()).filter(|e| e.path().extension().is_some_and(|x| x == "cu"));
     for source in sources {
         let name = source.file_name().into_string().unwrap();
-        assert!(cases.contains(&format!("#[case(\"{name}\")]")), "{name} is not tested");
+        assert!(
+            cases.contains(&format!("#[case(\"{name}\")]")),
+            "{name} is not tested"
+        );
     }
 }
 
@@ -148,13 +159,23 @@ fn a_static_runtime_is_refused_with_its_remedy() {
     let program = temporary.path().join("program");
     // Linked without any runtime, which looks alike: kernels, and no library that they could come to.
     let built = Command::new(&nvcc.program.path)
-        .args(["-cudart", "none", "-Xlinker", "--unresolved-symbols=ignore-all", "-o"])
+        .args([
+            "-cudart",
+            "none",
+            "-Xlinker",
+            "--unresolved-symbols=ignore-all",
+            "-o",
+        ])
         .arg(&program)
         .arg(folder().join("ends.cu"))
         .output()
         .unwrap();
     assert!(built.status.success(), "{built:?}");
-    let output = Command::new(RACETRAP).args(["exec", "--"]).arg(&program).output().unwrap();
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("racetrap build -- make"), "{said}");
@@ -163,11 +184,19 @@ fn a_static_runtime_is_refused_with_its_remedy() {
 #[test]
 fn programs_keep_their_input_output_and_status() {
     let run = |arguments: &[&str]| {
-        Command::new(RACETRAP).arg("exec").args(arguments).output().unwrap()
+        Command::new(RACETRAP)
+            .arg("exec")
+            .args(arguments)
+            .output()
+            .unwrap()
     };
     let output = run(&["--quiet", "--", "sh", "-c", "echo out; exit 5"]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out\n");
-    assert_eq!(output.status.code(), Some(5), "no launch, and a status of its own");
+    assert_eq!(
+        output.status.code(),
+        Some(5),
+        "no launch, and a status of its own"
+    );
     let output = run(&["--", "true"]);
     assert_eq!(output.status.code(), Some(3), "no launch");
     assert!(String::from_utf8_lossy(&output.stderr).contains("never called"));

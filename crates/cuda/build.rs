@@ -14,7 +14,10 @@ fn main() {
     functions(Path::new("src"), &mut here);
     let mut text = String::new();
     let mut all = here.clone();
-    for (file, error) in [("names/runtime.txt", "runtime"), ("names/driver.txt", "driver")] {
+    for (file, error) in [
+        ("names/runtime.txt", "runtime"),
+        ("names/driver.txt", "driver"),
+    ] {
         let names = fs::read_to_string(file).expect("part of the package");
         for name in names.lines().filter(|n| !here.contains(*n)) {
             all.insert(name.to_owned());
@@ -35,7 +38,10 @@ fn main() {
     fs::write(&map, script).expect("OUT_DIR is writable");
     if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={}", map.display());
+        println!(
+            "cargo::rustc-cdylib-link-arg=-Wl,--version-script={}",
+            map.display()
+        );
     }
 }
 

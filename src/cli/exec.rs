@@ -41,7 +41,12 @@ can't be told (a function that is not supported, no launch at all).";
 #[command(after_help = EXAMPLES)]
 pub struct ExecArgs {
     /// The program and its arguments; a `.cu` file is compiled first
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM|FILE.cu")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM|FILE.cu"
+    )]
     command: Vec<OsString>,
 
     /// Watch launches of this kernel only (can be given again)
@@ -51,7 +56,12 @@ pub struct ExecArgs {
     #[arg(long, value_name = "NAME", help_heading = "What is watched")]
     skip_kernel: Vec<String>,
     /// Watch the first launches of each kernel and geometry
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "What is watched")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        help_heading = "What is watched"
+    )]
     first: u64,
     /// Of the later launches, watch every Nth [default: those whose number is a power of two]
     #[arg(long, value_name = "N", help_heading = "What is watched")]
@@ -73,7 +83,12 @@ pub struct ExecArgs {
     #[arg(long, value_name = "STEPS", default_value_t = 1 << 40, help_heading = "Budgets")]
     max_steps: u64,
     /// Budget of a launch, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, help_heading = "Budgets")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600.0,
+        help_heading = "Budgets"
+    )]
     launch_timeout: f64,
 
     /// Which GPU to simulate: sm_75, sm_80, sm_90
@@ -106,13 +121,20 @@ pub struct ExecArgs {
     #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
     std: Option<String>,
     /// Another option for the compiler (can be given again)
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true, help_heading = "Compiler")]
+    #[arg(
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        help_heading = "Compiler"
+    )]
     nvcc: Vec<String>,
 }
 
 /// `sm_90` or `90`
 fn capability(text: &str) -> Result<u32, String> {
-    let digits = text.trim_start_matches("sm_").trim_start_matches("compute_");
+    let digits = text
+        .trim_start_matches("sm_")
+        .trim_start_matches("compute_");
     match digits.parse() {
         Ok(number @ (75 | 80 | 86 | 87 | 89 | 90 | 100 | 103 | 110 | 120 | 121)) => Ok(number),
         _ => Err("one of sm_75, sm_80, sm_90".into()),
@@ -167,7 +189,10 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         }
     }
     let preload = suitable(&command[0].to_string_lossy())?;
-    let timeout = args.timeout.filter(|s| *s > 0.0).map(Duration::from_secs_f64);
+    let timeout = args
+        .timeout
+        .filter(|s| *s > 0.0)
+        .map(Duration::from_secs_f64);
     let started = Instant::now();
     let ended = run::run(&command, folder.path(), &args.options(), preload, timeout)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
@@ -189,7 +214,10 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         };
         written.map_err(|e| failed("write the report", &e))?;
     }
-    let code = match (check.count(Level::Error) + check.count(Level::Warning), ended) {
+    let code = match (
+        check.count(Level::Error) + check.count(Level::Warning),
+        ended,
+    ) {
         (1.., _) => args.exit_code,
         (0, Ended::Exit(0)) if !check.ok => exit::INCONCLUSIVE,
         (0, ended) => u8::try_from(ended.status() & 0xff).unwrap_or(exit::FINDINGS),
@@ -205,7 +233,11 @@ const NOTHING: &str = "\
 /// Puts the libraries into a folder of their own.
 fn install(folder: &Path) -> Result<PathBuf, Failure> {
     let file = library::find().map_err(|missing| {
-        let places: Vec<String> = missing.searched.iter().map(|p| p.display().to_string()).collect();
+        let places: Vec<String> = missing
+            .searched
+            .iter()
+            .map(|p| p.display().to_string())
+            .collect();
         Failure::usage(missing.to_string())
             .text(format!("looked for: {}", places.join(", ")))
             .help("`cargo build --workspace` builds it; put it beside the program `racetrap`")
@@ -219,12 +251,23 @@ fn install(folder: &Path) -> Result<PathBuf, Failure> {
 
 fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<(), Failure> {
     if !file.is_file() {
-        return Err(Failure::usage(format!("can't read `{}`: no such file", file.display())));
+        return Err(Failure::usage(format!(
+            "can't read `{}`: no such file",
+            file.display()
+        )));
     }
     let nvcc = Nvcc::find().map_err(no_compiler)?;
     let options = args.compiler();
-    let output = build::compile(&nvcc.program.path, file, to, libraries, args.device, &options, &args.nvcc)
-        .map_err(|e| failed("run nvcc", &e))?;
+    let output = build::compile(
+        &nvcc.program.path,
+        file,
+        to,
+        libraries,
+        args.device,
+        &options,
+        &args.nvcc,
+    )
+    .map_err(|e| failed("run nvcc", &e))?;
     match output.status.success() {
         true => Ok(()),
         false => {
@@ -246,7 +289,8 @@ fn suitable(command: &str) -> Result<bool, Failure> {
         return Err(Failure::usage(format!("there is no program `{command}`"))
             .help("give the path of a program, or of a `.cu` file to compile"));
     };
-    let known = program::Program::read(&path).map_err(|e| failed(&format!("read `{command}`"), &e))?;
+    let known =
+        program::Program::read(&path).map_err(|e| failed(&format!("read `{command}`"), &e))?;
     if known.has_static_runtime() {
         return Err(Failure::usage(format!(
             "`{command}` contains the CUDA runtime (`-cudart static`, nvcc's default), which racetrap can't replace"
@@ -280,7 +324,12 @@ compiler no longer has, override it: `racetrap build -- make SMS=75`.";
 #[command(after_help = BUILD_EXAMPLES)]
 pub struct BuildArgs {
     /// The command that builds
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
     /// The architecture to make PTX for
     #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability)]

@@ -2,7 +2,7 @@
 //~ run no-event: data-race@14,19
 //~ run event: clean
 //~ run blocking: clean
-//~ run copy-no-wait: data-race@14,46
+//~ run copy-no-wait: data-race@14,45
 //~ run copy-waits: clean
 #include <cstdio>
 #include <cstring>

@@ -31,6 +31,7 @@ pub fn call(function: &str) -> Call {
     }
     Call {
         function: function.to_owned(),
+        kernel: None,
         frames,
     }
 }
@@ -47,7 +48,9 @@ fn object(address: *const c_void) -> Option<(u64, String)> {
         if info.dli_fname.is_null() {
             return None;
         }
-        let path = CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned();
+        let path = CStr::from_ptr(info.dli_fname)
+            .to_string_lossy()
+            .into_owned();
         Some((info.dli_fbase as u64, absolute(path)))
     }
 }

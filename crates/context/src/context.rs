@@ -111,7 +111,9 @@ impl Context {
         });
         let (arena, cells) = Arena::reserve().inspect_err(|error| {
             recorder.write(Record::Doubt {
-                text: format!("no room for the device's memory in the program's address space: {error}"),
+                text: format!(
+                    "no room for the device's memory in the program's address space: {error}"
+                ),
             });
         })?;
         let memory = options.memory.min(arena.bytes() / 2);
@@ -248,7 +250,10 @@ impl Context {
     /// It can't be read, or does not fit.
     pub fn load(&mut self, module: usize) -> Result<()> {
         let mut doubt = Vec::new();
-        let unloaded = self.modules.get_mut(module).ok_or(Error::INVALID_RESOURCE_HANDLE)?;
+        let unloaded = self
+            .modules
+            .get_mut(module)
+            .ok_or(Error::INVALID_RESOURCE_HANDLE)?;
         let was_loaded = unloaded.is_loaded();
         let loaded = unloaded.load(self.options.capability, &mut doubt);
         let result = loaded.map(|loaded| {
@@ -277,7 +282,8 @@ impl Context {
         let program = &kernel.program;
         for variable in program.globals.iter().filter(|g| managed.contains(&g.name)) {
             let address = self.allocate(variable.bytes, Kind::Managed, Call::default())?;
-            self.device.bind_variable(program.module, &variable.name, address);
+            self.device
+                .bind_variable(program.module, &variable.name, address);
             let mut init = variable.init.clone();
             init.resize(variable.bytes as usize, 0);
             self.write(address, &init)?;
@@ -285,8 +291,14 @@ impl Context {
                 block.name = Some(report::scene::variable_name(&variable.name));
             }
         }
-        self.device.load(program).map_err(|_| Error::MEMORY_ALLOCATION)?;
-        for variable in program.globals.iter().filter(|g| !managed.contains(&g.name)) {
+        self.device
+            .load(program)
+            .map_err(|_| Error::MEMORY_ALLOCATION)?;
+        for variable in program
+            .globals
+            .iter()
+            .filter(|g| !managed.contains(&g.name))
+        {
             let Some(address) = self.device.variable_of(program.module, &variable.name) else {
                 continue;
             };
@@ -313,7 +325,14 @@ impl Context {
         let known = self.symbols.get(&variable).cloned();
         let symbol = known.ok_or(Error::INVALID_SYMBOL)?;
         let (address, bytes) = self.variable(symbol.module, &symbol.name)?;
-        Ok((address, if symbol.bytes > 0 { symbol.bytes } else { bytes }))
+        Ok((
+            address,
+            if symbol.bytes > 0 {
+                symbol.bytes
+            } else {
+                bytes
+            },
+        ))
     }
 
     /// Address and size of a module's variable.
@@ -358,7 +377,9 @@ impl Context {
         self.leaks();
         let launched: Vec<&str> = self.kernels.iter().map(|k| k.mangled.as_str()).collect();
         let registered = self.modules.iter().flat_map(|m| &m.registered);
-        let idle = registered.filter(|name| !launched.contains(&name.as_str()));
+        // The toolkit's own kernels come with relocatable device code.
+        let own = registered.filter(|name| !name.contains("cuda_device_runtime"));
+        let idle = own.filter(|name| !launched.contains(&name.as_str()));
         self.totals.idle = idle.map(|name| ptx::demangle(name)).collect();
         self.totals.idle.sort();
         self.totals.idle.dedup();

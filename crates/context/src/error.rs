@@ -191,7 +191,9 @@ impl Error {
 
     /// The driver's name: `CUDA_ERROR_INVALID_VALUE`; `None` where the driver has no such error.
     pub fn driver_name(self) -> Option<&'static std::ffi::CStr> {
-        self.row().map(|row| row.driver).filter(|name| !name.is_empty())
+        self.row()
+            .map(|row| row.driver)
+            .filter(|name| !name.is_empty())
     }
 
     /// What it means.

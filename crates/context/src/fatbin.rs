@@ -84,7 +84,9 @@ pub fn read(bytes: &[u8]) -> Result<Contents, FatbinError> {
         let field = |offset, length| number(entry, offset, length).ok_or(FatbinError::Truncated);
         let (kind, own, payload) = (field(0, 2)?, field(4, 4)? as usize, field(8, 8)? as usize);
         let arch = field(28, 4)? as u32;
-        let next = own.checked_add(payload).filter(|n| *n > 0 && *n <= entry.len());
+        let next = own
+            .checked_add(payload)
+            .filter(|n| *n > 0 && *n <= entry.len());
         let next = next.ok_or(FatbinError::Truncated)?;
         match kind {
             1 => {
@@ -119,7 +121,9 @@ fn unpack(data: &[u8], flags: u64, size: usize) -> Result<String, FatbinError> {
         let decoder = ruzstd::decoding::StreamingDecoder::new(data);
         let decoder = decoder.map_err(|_| FatbinError::Compression)?;
         let mut decoder = decoder.take(LARGEST as u64);
-        decoder.read_to_end(&mut bytes).map_err(|_| FatbinError::Compression)?;
+        decoder
+            .read_to_end(&mut bytes)
+            .map_err(|_| FatbinError::Compression)?;
     } else if flags & LZ4 != 0 {
         let unpacked = lz4_flex::block::decompress(data, size);
         bytes = unpacked.map_err(|_| FatbinError::Compression)?;
@@ -181,7 +185,8 @@ mod tests {
 
     #[test]
     fn texts_are_read_as_they_were_stored() {
-        let text = b".version 8.0 \n.target sm_75 and again .target sm_75 and again .target sm_75\n";
+        let text =
+            b".version 8.0 \n.target sm_75 and again .target sm_75 and again .target sm_75\n";
         let lz4 = lz4_flex::block::compress(text);
         let all = container(&[
             entry(2, 75, 0, b"machine code", 0),
@@ -190,7 +195,11 @@ mod tests {
         ]);
         let contents = read(&all).unwrap();
         assert_eq!(contents.machine_code, [75]);
-        let texts: Vec<_> = contents.ptx.iter().map(|p| (p.arch, p.text.as_bytes())).collect();
+        let texts: Vec<_> = contents
+            .ptx
+            .iter()
+            .map(|p| (p.arch, p.text.as_bytes()))
+            .collect();
         assert_eq!(texts, [(75, &text[..]), (80, &text[..])]);
         assert_eq!(size(all.first_chunk().unwrap()), Ok(all.len()));
     }
@@ -199,7 +208,10 @@ mod tests {
     fn what_is_cut_off_is_refused_at_every_length() {
         let all = container(&[entry(1, 75, 0, b".version 8.0", 0)]);
         for length in 0..all.len() - 4 {
-            assert!(read(&all[..length]).is_err() || length == HEADER, "{length}");
+            assert!(
+                read(&all[..length]).is_err() || length == HEADER,
+                "{length}"
+            );
         }
         assert_eq!(read(&[7; 64]), Err(FatbinError::Magic));
     }
@@ -211,7 +223,13 @@ mod tests {
             specific,
             text: String::new(),
         };
-        let all = [of(75, false), of(80, false), of(90, false), of(90, true), of(100, false)];
+        let all = [
+            of(75, false),
+            of(80, false),
+            of(90, false),
+            of(90, true),
+            of(100, false),
+        ];
         let chosen = |capability| choose(&all, capability).map(|p| (p.arch, p.specific));
         assert_eq!(chosen(90), Some((90, true)));
         assert_eq!(chosen(86), Some((80, false)));

@@ -81,7 +81,11 @@ impl Context {
     /// Dynamic shared memory that a kernel may have, bytes.
     pub fn dynamic_limit(&self, kernel: &Kernel) -> u32 {
         let plain = property::SHARED.saturating_sub(kernel.program.shared_bytes);
-        self.opted_in.get(&kernel.id).copied().unwrap_or(0).max(plain)
+        self.opted_in
+            .get(&kernel.id)
+            .copied()
+            .unwrap_or(0)
+            .max(plain)
     }
 
     /// Whether the runtime would take the launch.
@@ -101,7 +105,10 @@ impl Context {
         if program.max_threads.is_some_and(|max| threads > max) {
             return Err(Error::LAUNCH_OUT_OF_RESOURCES);
         }
-        if program.required_block.is_some_and(|required| required != block) {
+        if program
+            .required_block
+            .is_some_and(|required| required != block)
+        {
             return Err(Error::INVALID_CONFIGURATION);
         }
         if request.cooperative {
@@ -122,6 +129,10 @@ impl Context {
     /// The launch is impossible, or a kernel has failed before. What this one does wrong is told by later calls, as on a GPU.
     pub fn launch(&mut self, request: &Request, call: impl Fn() -> Call) -> Result<()> {
         self.healthy()?;
+        let call = || Call {
+            kernel: Some(request.kernel.name.clone()),
+            ..call()
+        };
         if let Err(error) = self.valid(request) {
             self.unheard.get_or_insert_with(|| (error, call()));
             return Err(error);
@@ -145,7 +156,7 @@ impl Context {
         totals.steps += steps;
         totals.threads += threads;
         totals.seconds += took.as_secs_f64();
-        self.tell(false);
+        self.tell(number == 1);
         Ok(())
     }
 
@@ -182,7 +193,15 @@ impl Context {
             let detectors = &mut self.detectors;
             launch(device, program, &how, &schedule, &limits, jobs, detectors)
         } else {
-            launch(device, program, &how, &schedule, &limits, 1, &mut NullObserver)
+            launch(
+                device,
+                program,
+                &how,
+                &schedule,
+                &limits,
+                1,
+                &mut NullObserver,
+            )
         };
         if watched {
             let findings = self.detectors.take_findings();
@@ -249,7 +268,10 @@ impl Context {
                 eprintln!(
                     "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
                 );
-                let title = format!("assertion `{message}` failed at {file}:{line} in `{}`", kernel.name);
+                let title = format!(
+                    "assertion `{message}` failed at {file}:{line} in `{}`",
+                    kernel.name
+                );
                 self.failed(title, name, call());
                 Error::ASSERT
             }
@@ -264,7 +286,9 @@ impl Context {
             }
             Stop::Unsupported { site, .. } => {
                 let line = kernel.program.site(*site).lines.first();
-                let at = line.map(|l| format!(" ({}:{})", l.file, l.line)).unwrap_or_default();
+                let at = line
+                    .map(|l| format!(" ({}:{})", l.file, l.line))
+                    .unwrap_or_default();
                 self.doubt(&format!("`{}`{at}: {stop}", kernel.name));
                 Error::NOT_SUPPORTED
             }
@@ -279,7 +303,14 @@ impl Context {
     /// A kernel stopped itself.
     fn failed(&mut self, title: String, name: &LaunchName, call: Call) {
         let title = demangle(&title);
-        self.misuse_in(Rule::InvalidApiUse, title, call, None, None, Some(name.clone()));
+        self.misuse_in(
+            Rule::InvalidApiUse,
+            title,
+            call,
+            None,
+            None,
+            Some(name.clone()),
+        );
     }
 
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.

@@ -62,7 +62,8 @@ pub fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
         }
     }
     // Files come last, as nvcc has them.
-    out.items.sort_by_key(|item| matches!(item, Item::File(_) | Item::Section(_)));
+    out.items
+        .sort_by_key(|item| matches!(item, Item::File(_) | Item::Section(_)));
     Ok(out)
 }
 
@@ -151,7 +152,9 @@ mod tests {
     const HEAD: &str = ".version 8.0\n.target sm_75\n.address_size 64\n";
 
     fn linked(texts: &[&str]) -> Result<String, LinkError> {
-        let parsed = texts.iter().map(|t| ptx::parse(&format!("{HEAD}{t}")).unwrap());
+        let parsed = texts
+            .iter()
+            .map(|t| ptx::parse(&format!("{HEAD}{t}")).unwrap());
         link(parsed.collect()).map(|module| ptx::print(&module))
     }
 
@@ -163,10 +166,19 @@ mod tests {
                      .visible .func (.param .b32 r) f(.param .b32 x) { .loc 1 9 1\n ret; }\n.file 1 \"b.cu\"\n";
         let text = linked(&[main, other]).unwrap();
         let again = ptx::parse(&text).unwrap();
-        let variables = again.items.iter().filter(|i| matches!(i, Item::Variable(_)));
+        let variables = again
+            .items
+            .iter()
+            .filter(|i| matches!(i, Item::Variable(_)));
         assert_eq!(variables.count(), 1, "{text}");
-        assert!(text.contains(".file 1 \"a.cu\"") && text.contains(".file 2 \"b.cu\""), "{text}");
-        assert!(text.contains(".loc 1 7 3") && text.contains(".loc 2 9 1"), "{text}");
+        assert!(
+            text.contains(".file 1 \"a.cu\"") && text.contains(".file 2 \"b.cu\""),
+            "{text}"
+        );
+        assert!(
+            text.contains(".loc 1 7 3") && text.contains(".loc 2 9 1"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -180,11 +180,20 @@ impl Context {
         let wrong = match self.blocks.get(&address) {
             Some(block) if block.freed.is_none() && accepts(block.kind) => None,
             Some(block) if block.freed.is_none() => Some((
-                format!("`{}` frees {}, which is {}", call.function, block.label(), block.kind.name()),
+                format!(
+                    "`{}` frees {}, which is {}",
+                    call.function,
+                    block.label(),
+                    block.kind.name()
+                ),
                 Some((block.call.clone(), "it was allocated here")),
             )),
             Some(block) => Some((
-                format!("`{}` frees {} for the second time", call.function, block.label()),
+                format!(
+                    "`{}` frees {} for the second time",
+                    call.function,
+                    block.label()
+                ),
                 block.freed.clone().map(|c| (c, "it was freed here")),
             )),
             None => match self.block(address) {
@@ -197,7 +206,10 @@ impl Context {
                     Some((block.call.clone(), "it was allocated here")),
                 )),
                 None => Some((
-                    format!("`{}` frees an address at which nothing is allocated", call.function),
+                    format!(
+                        "`{}` frees an address at which nothing is allocated",
+                        call.function
+                    ),
                     None,
                 )),
             },
@@ -244,13 +256,17 @@ impl Context {
                     block.label()
                 );
                 let place = (block.call.clone(), "it was allocated here");
-                (title, Some(place), "the size of a copy is in bytes: `count * sizeof(element)`")
+                (
+                    title,
+                    Some(place),
+                    "the size of a copy is in bytes: `count * sizeof(element)`",
+                )
             }
             None => {
                 let before = self.blocks.range(..=address).next_back();
-                let freed = before.map(|(_, b)| b).filter(|b| {
-                    b.freed.is_some() && address < b.address + b.bytes.max(1)
-                });
+                let freed = before
+                    .map(|(_, b)| b)
+                    .filter(|b| b.freed.is_some() && address < b.address + b.bytes.max(1));
                 match freed {
                     Some(block) => (
                         format!("`{function}` uses {}, which was freed", block.label()),

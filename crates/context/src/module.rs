@@ -111,7 +111,10 @@ impl Module {
         let from = &self.from;
         let parse = |text: &str| {
             ptx::parse(text).map_err(|error| {
-                let line = text[..(error.span.start as usize).min(text.len())].matches('\n').count() + 1;
+                let line = text[..(error.span.start as usize).min(text.len())]
+                    .matches('\n')
+                    .count()
+                    + 1;
                 let text = format!("PTX of {from} can't be read: {} (line {line})", error.kind);
                 (Error::INVALID_PTX, text)
             })
@@ -136,13 +139,19 @@ impl Module {
                     }
                 }
                 match &texts[..] {
-                    [] => return Err((Error::NO_KERNEL_IMAGE_FOR_DEVICE, format!("{from} has no PTX"))),
+                    [] => {
+                        return Err((
+                            Error::NO_KERNEL_IMAGE_FOR_DEVICE,
+                            format!("{from} has no PTX"),
+                        ));
+                    }
                     [one] => one.clone(),
                     several => {
                         let trees = several.iter().map(|t| parse(t));
                         let trees: std::result::Result<Vec<Tree>, _> = trees.collect();
                         let linked = link::link(trees?);
-                        let linked = linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
+                        let linked =
+                            linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
                         ptx::print(&linked)
                     }
                 }

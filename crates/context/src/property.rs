@@ -128,10 +128,18 @@ impl Model {
             17 | 18 => 0,
             19 => 1,
             20 => 0,
-            21 | 22 | 23 | 27 | 28 | 42 | 45 | 46 | 55 | 61 => 131_072 / if attribute == 21 { 1 } else { 4 },
+            21 | 22 | 23 | 27 | 28 | 42 | 45 | 46 | 55 | 61 => {
+                131_072 / if attribute == 21 { 1 } else { 4 }
+            }
             24..=26 | 47..=49 => 16384,
             29 | 43 | 54 | 62 | 65 | 68 => 2048,
-            30 | 51 => if attribute == 30 { ALIGNMENT } else { 32 },
+            30 | 51 => {
+                if attribute == 30 {
+                    ALIGNMENT
+                } else {
+                    32
+                }
+            }
             31 => 1,
             32 => 0,
             33 => 1,
@@ -168,7 +176,13 @@ impl Model {
             106 => self.blocks,
             108 => self.l2 / 2,
             109 => self.l2 / 2,
-            111 => if self.capability >= 80 { 1024 } else { 0 },
+            111 => {
+                if self.capability >= 80 {
+                    1024
+                } else {
+                    0
+                }
+            }
             112 | 113 | 114 => 0,
             115 => 1,
             116..=119 => 0,
@@ -190,7 +204,10 @@ mod tests {
     #[test]
     fn the_nearest_model_below_is_taken() {
         let of = |c| Model::of(c).capability;
-        assert_eq!([of(75), of(86), of(90), of(120), of(60)], [75, 80, 90, 90, 75]);
+        assert_eq!(
+            [of(75), of(86), of(90), of(120), of(60)],
+            [75, 80, 90, 90, 75]
+        );
     }
 
     #[test]
@@ -205,7 +222,10 @@ mod tests {
     #[test]
     fn attributes_are_those_of_the_capability() {
         let model = Model::of(80);
-        assert_eq!((model.attribute(75), model.attribute(76)), (Some(8), Some(0)));
+        assert_eq!(
+            (model.attribute(75), model.attribute(76)),
+            (Some(8), Some(0))
+        );
         assert_eq!(model.attribute(10), Some(32));
         assert_eq!(model.attribute(9999), None);
     }

@@ -103,6 +103,8 @@ pub struct LaunchName {
 pub struct Call {
     /// The function of the library.
     pub function: String,
+    /// The kernel, where it launches one: nvcc writes host functions of that name, whose lines are those of the kernel.
+    pub kernel: Option<String>,
     /// The stack, innermost first.
     pub frames: Vec<Frame>,
 }
@@ -179,7 +181,12 @@ pub struct Recorder {
 impl Recorder {
     /// Writes to a file, or nowhere.
     pub fn new(path: Option<&std::path::Path>) -> Recorder {
-        let open = |p| std::fs::OpenOptions::new().append(true).create(true).open(p);
+        let open = |p| {
+            std::fs::OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(p)
+        };
         Recorder {
             file: path.and_then(|p| open(p).ok()),
             sources: HashMap::new(),
@@ -263,7 +270,12 @@ impl Recorder {
 
 impl Place {
     /// The label again, given its text and line.
-    pub fn label(&self, source: Arc<SourceFile>, line: u32, columns: std::ops::Range<u32>) -> Label {
+    pub fn label(
+        &self,
+        source: Arc<SourceFile>,
+        line: u32,
+        columns: std::ops::Range<u32>,
+    ) -> Label {
         let who = self.who.map(|(thread, block, threads)| Who {
             thread,
             block,
@@ -315,7 +327,10 @@ mod tests {
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);
         let text = std::fs::read_to_string(&folder).unwrap();
         std::fs::remove_file(&folder).unwrap();
-        let lines: Vec<Line> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let lines: Vec<Line> = text
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
         let [source, finding] = &lines[..] else {
             panic!("{text}")
         };

@@ -60,7 +60,10 @@ impl Known {
     /// Findings that were seen again since the last call, with their counts.
     pub fn repeated(&mut self) -> Vec<(usize, u64)> {
         let changed = std::mem::take(&mut self.changed);
-        changed.into_iter().map(|id| (id, self.counts[id])).collect()
+        changed
+            .into_iter()
+            .map(|id| (id, self.counts[id]))
+            .collect()
     }
 }
 
@@ -109,7 +112,13 @@ impl Context {
             };
             let mut diagnostic = diagnose(finding, &mut scene);
             self.complete(&mut diagnostic, finding);
-            self.recorder.finding(id, &diagnostic, &HashMap::new(), Some(name.clone()), Some(call()));
+            self.recorder.finding(
+                id,
+                &diagnostic,
+                &HashMap::new(),
+                Some(name.clone()),
+                Some(call()),
+            );
         }
     }
 
@@ -123,7 +132,17 @@ impl Context {
             true => place.address + simt::memory::GLOBAL_BASE,
             false => place.address,
         };
-        if finding.rule == Rule::OutOfBounds && !self.is_device_address(address) && address >= 1 << 20 {
+        if let Some(block) = self.block(address).filter(|b| b.name.is_none()) {
+            diagnostic.notes.push(format!(
+                "it lies in {}, {}",
+                block.label(),
+                block.kind.name()
+            ));
+        }
+        if finding.rule == Rule::OutOfBounds
+            && !self.is_device_address(address)
+            && address >= 1 << 20
+        {
             diagnostic.notes.push(format!(
                 "{address:#x} is no address of the device's: it may be memory of the host, which a kernel can't reach unless it is managed, pinned or registered"
             ));
@@ -162,7 +181,6 @@ impl Context {
             if let Some((_, element)) = pointers.get(&address) {
                 region.element = *element;
             }
-            region.declaration = Some(format!("{}, {}", block.label(), block.kind.name()));
         }
         view
     }
@@ -193,8 +211,14 @@ impl Context {
             };
             let name = match declared.as_ref().map(|all| &all[index]) {
                 Some(d) if value == block.address => {
-                    let ty = d.ty.replace(['*', '&'], " ").replace("const", " ").replace("__restrict__", " ");
-                    (d.name.clone(), toolchain::cuda_text::scalar_bytes(ty.trim()))
+                    let ty =
+                        d.ty.replace(['*', '&'], " ")
+                            .replace("const", " ")
+                            .replace("__restrict__", " ");
+                    (
+                        d.name.clone(),
+                        toolchain::cuda_text::scalar_bytes(ty.trim()),
+                    )
                 }
                 _ => continue,
             };
@@ -205,16 +229,19 @@ impl Context {
 
     /// Two operations that nothing orders touch the same memory.
     pub(crate) fn unordered(&mut self, now: &Work, earlier: &Work, conflicts: &[Conflict]) {
-        let site = |work: &Work, record: &AccessRecord| work.kernel.as_ref().map(|(k, _)| (k.id, record.site));
+        let site = |work: &Work, record: &AccessRecord| {
+            work.kernel.as_ref().map(|(k, _)| (k.id, record.site))
+        };
         for conflict in conflicts {
             let (a, b) = (site(now, &conflict.first), site(earlier, &conflict.second));
             let calls = [stack(&now.call), stack(&earlier.call)].concat();
             let Some(id) = self.known.count(Key::Pair(conflict.rule, a, b, calls), 1) else {
                 continue;
             };
-            let requests = [self.request_of(now), self.request_of(earlier)];
+            let works = [earlier, now];
+            let requests = works.map(|work| self.request_of(work));
             let mut views = Vec::new();
-            for (work, request) in [now, earlier].into_iter().zip(&requests) {
+            for (work, request) in works.into_iter().zip(&requests) {
                 views.push(match (&work.kernel, request) {
                     (Some((_, name)), Some(request)) => View::Kernel(self.view(name, request)),
                     _ => {
@@ -225,7 +252,9 @@ impl Context {
                         let mut view = HostView::new(&who, &self.device, &nowhere(), 1);
                         for region in &mut view.memory.global {
                             let address = region.start + simt::memory::GLOBAL_BASE;
-                            if let Some(block) = self.blocks.get(&address).filter(|b| b.name.is_none()) {
+                            if let Some(block) =
+                                self.blocks.get(&address).filter(|b| b.name.is_none())
+                            {
                                 region.name = format!("allocation {}", block.number);
                             }
                         }
@@ -244,7 +273,7 @@ impl Context {
             };
             let finding = Finding {
                 rule: conflict.rule,
-                ends: vec![end(0, &conflict.first), end(1, &conflict.second)],
+                ends: vec![end(1, &conflict.first), end(0, &conflict.second)],
                 place: Some(Place {
                     space: Space::Global,
                     address: conflict.address,
@@ -265,11 +294,32 @@ impl Context {
                 describe(earlier),
                 describe(now)
             ));
+            // Labels come in the order of the ends, the later one first.
             let works = [now, earlier];
+            for (label, work) in diagnostic.labels.iter_mut().zip(works) {
+                if let Some((_, name)) = &work.kernel {
+                    for step in 0..2 {
+                        let (own, real) = (
+                            format!("in launch {step} ("),
+                            format!("in launch {} (", name.number),
+                        );
+                        label.text = label.text.replace(&own, &real);
+                    }
+                }
+            }
+            let copy = works.iter().find(|w| w.kernel.is_none());
+            if let (Some(help), Some(copy)) = (&mut diagnostic.help, copy) {
+                *help = help.replace("the step at line 1", &format!("`{}`", copy.call.function));
+            }
             let calls = works.iter().enumerate().filter(|(_, w)| w.kernel.is_none());
-            let calls = calls.map(|(index, work)| (index, work.call.clone())).collect();
-            let launch = works.iter().find_map(|w| Some(w.kernel.as_ref()?.1.clone()));
-            self.recorder.finding(id, &diagnostic, &calls, launch, Some(now.call.clone()));
+            let calls = calls
+                .map(|(index, work)| (index, work.call.clone()))
+                .collect();
+            let launched = works
+                .into_iter()
+                .find_map(|w| Some((w.kernel.as_ref()?.1.clone(), w.call.clone())));
+            let (launch, call) = launched.unzip();
+            self.recorder.finding(id, &diagnostic, &calls, launch, call);
         }
     }
 
@@ -333,7 +383,8 @@ impl Context {
             builds: Vec::new(),
             expected: false,
         };
-        self.recorder.finding(id, &diagnostic, &calls, launch, Some(call));
+        self.recorder
+            .finding(id, &diagnostic, &calls, launch, Some(call));
     }
 
     /// What was never freed, and errors that nobody asked for.
@@ -363,7 +414,10 @@ impl Context {
         for (_, count, bytes, kind, call) in groups {
             let title = match count {
                 1 => format!("{bytes} bytes of {} are never freed", kind.name()),
-                n => format!("{n} allocations of {}, {bytes} bytes in all, are never freed", kind.name()),
+                n => format!(
+                    "{n} allocations of {}, {bytes} bytes in all, are never freed",
+                    kind.name()
+                ),
             };
             self.misuse(Rule::Leak, title, call, None, None);
         }
@@ -385,7 +439,10 @@ impl Context {
 
 fn describe(work: &Work) -> String {
     match &work.kernel {
-        Some((_, name)) => format!("launch {} of `{}` on {}", name.number, name.kernel, work.stream),
+        Some((_, name)) => format!(
+            "launch {} of `{}` on {}",
+            name.number, name.kernel, work.stream
+        ),
         None if work.stream == "the host" => "the host".to_owned(),
         None => format!("`{}` on {}", work.call.function, work.stream),
     }

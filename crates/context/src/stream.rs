@@ -101,7 +101,10 @@ impl Context {
                 format!("`{function}` uses {what} that was destroyed"),
                 Some((ended.clone(), "it was destroyed here")),
             ),
-            None => (format!("`{function}` uses {what} that was never created"), None),
+            None => (
+                format!("`{function}` uses {what} that was never created"),
+                None,
+            ),
         };
         self.misuse(Rule::InvalidApiUse, title, call, other, None);
     }
@@ -117,7 +120,10 @@ impl Context {
 
     /// The agent that a valid handle stands for.
     pub(crate) fn agent(&self, handle: u64) -> Agent {
-        self.streams.streams.get(&handle).map_or(LEGACY, |s| s.agent)
+        self.streams
+            .streams
+            .get(&handle)
+            .map_or(LEGACY, |s| s.agent)
     }
 
     /// Destroys a stream.

@@ -87,7 +87,9 @@ impl<T> Timeline<T> {
         let host = self.clocks[HOST.0].clone();
         join(&mut self.clocks[agent.0], &host);
         let implied: Vec<usize> = match agent {
-            LEGACY => (2..self.clocks.len()).filter(|a| self.blocking[*a]).collect(),
+            LEGACY => (2..self.clocks.len())
+                .filter(|a| self.blocking[*a])
+                .collect(),
             agent if self.blocking[agent.0] => vec![LEGACY.0],
             _ => Vec::new(),
         };

@@ -42,7 +42,9 @@ pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
         Ok(Err(error)) => error.0,
         Err(_) => {
             if let Some(mut context) = context::existing() {
-                context.doubt(&format!("an error inside racetrap, in `{name}`: please report it"));
+                context.doubt(&format!(
+                    "an error inside racetrap, in `{name}`: please report it"
+                ));
             }
             Error::UNKNOWN.0
         }

@@ -15,9 +15,16 @@ pub const APPENDED: &str = "NVCC_APPEND_FLAGS";
 /// runtime, the last one counts.
 fn flags(library: &Path, capability: u32) -> Vec<String> {
     let ptx = format!("arch=compute_{capability},code=compute_{capability}");
-    let mut flags: Vec<String> = ["-cudart", "shared", "-lineinfo", "-g", "-Wno-deprecated-gpu-targets", "-gencode"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut flags: Vec<String> = [
+        "-cudart",
+        "shared",
+        "-lineinfo",
+        "-g",
+        "-Wno-deprecated-gpu-targets",
+        "-gencode",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     flags.push(ptx);
     flags.push("-L".to_owned() + &library.display().to_string());
     flags
@@ -58,7 +65,12 @@ pub fn compile(
 /// # Errors
 ///
 /// The command can't be started.
-pub fn build(command: &[OsString], nvcc: &Path, library: &Path, capability: u32) -> io::Result<ExitStatus> {
+pub fn build(
+    command: &[OsString],
+    nvcc: &Path,
+    library: &Path,
+    capability: u32,
+) -> io::Result<ExitStatus> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut appended = std::env::var_os(APPENDED).unwrap_or_default();
     for flag in flags(library, capability) {
@@ -70,9 +82,13 @@ pub fn build(command: &[OsString], nvcc: &Path, library: &Path, capability: u32)
     if let Some(old) = std::env::var_os("PATH") {
         path.extend(std::env::split_paths(&old));
     }
-    let path = std::env::join_paths(path).unwrap_or_else(|_| OsStr::new("/usr/bin:/bin").to_owned());
+    let path =
+        std::env::join_paths(path).unwrap_or_else(|_| OsStr::new("/usr/bin:/bin").to_owned());
     let mut child = Command::new(program);
-    child.args(arguments).env(APPENDED, appended).env("PATH", path);
+    child
+        .args(arguments)
+        .env(APPENDED, appended)
+        .env("PATH", path);
     if let Some(root) = folder.parent() {
         child.env("CUDA_PATH", root).env("CUDA_HOME", root);
     }

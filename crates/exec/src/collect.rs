@@ -109,13 +109,19 @@ impl Collected {
         let mut notes = finding.notes.clone();
         if let Some(launch) = &finding.launch {
             let three = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
-            let from = finding.call.as_ref().filter(|c| !c.frames.is_empty()).map(|call| {
-                let at = lines.line(call);
-                match at.source.text.lines().count() {
-                    1 if at.source.path != "host program" => format!(", launched {}", at.source.text),
-                    _ => format!(", launched at {}:{}", at.source.path, at.line),
-                }
-            });
+            let from = finding
+                .call
+                .as_ref()
+                .filter(|c| !c.frames.is_empty())
+                .map(|call| {
+                    let at = lines.line(call);
+                    match at.source.text.lines().count() {
+                        1 if at.source.path != "host program" => {
+                            format!(", launched {}", at.source.text)
+                        }
+                        _ => format!(", launched at {}:{}", at.source.path, at.line),
+                    }
+                });
             notes.push(format!(
                 "in launch {} of the program, `{}` with grid {} and block {} on {}{}",
                 thousands(launch.number),
@@ -145,7 +151,10 @@ impl Collected {
     pub fn report(&self, name: &str, ended: Ended, time: Duration) -> Report {
         let diagnostics = self.diagnostics();
         let bad = diagnostics.iter().any(|d| d.level > Level::Note);
-        let doubtful = !self.missing.is_empty() || !self.doubts.is_empty() || self.launches() == 0 || ended == Ended::TimedOut;
+        let doubtful = !self.missing.is_empty()
+            || !self.doubts.is_empty()
+            || self.launches() == 0
+            || ended == Ended::TimedOut;
         let verdict = match (bad, doubtful) {
             (true, _) => Verdict::Findings,
             (false, true) => Verdict::Inconclusive,
@@ -169,37 +178,52 @@ impl Collected {
     /// What was run and watched, in sentences.
     fn summary(&self, ended: Ended) -> String {
         let kernels: Vec<_> = self.totals.values().flat_map(|t| &t.kernels).collect();
-        let sum = |of: &dyn Fn(&record::KernelTotals) -> u64| kernels.iter().map(|k| of(k)).sum::<u64>();
+        let sum =
+            |of: &dyn Fn(&record::KernelTotals) -> u64| kernels.iter().map(|k| of(k)).sum::<u64>();
         let (launches, watched) = (sum(&|k| k.launches), sum(&|k| k.watched));
         let mut parts = Vec::new();
         if launches == 0 {
             parts.push(match self.processes.is_empty() {
-                true => "the program never called the CUDA libraries, so nothing was checked".to_owned(),
+                true => {
+                    "the program never called the CUDA libraries, so nothing was checked".to_owned()
+                }
                 false => "the program launched no kernel, so nothing was checked".to_owned(),
             });
         } else {
             let mut text = format!(
-                "{} of {}, {} threads, {} warp-instructions",
+                "{} of {}, {}, {}",
                 counted(launches, "launch", "launches"),
                 counted(kernels.len() as u64, "kernel", "kernels"),
-                thousands(sum(&|k| k.threads)),
-                thousands(sum(&|k| k.steps)),
+                counted(sum(&|k| k.threads), "thread", "threads"),
+                counted(sum(&|k| k.steps), "warp-instruction", "warp-instructions"),
             );
             match watched == launches {
                 true => text += "; all watched",
                 false => {
-                    text += &format!("; {} watched (`--first`, `--every`), the others only run", thousands(watched));
+                    text += &format!(
+                        "; {} watched (`--first`, `--every`), the others only run",
+                        thousands(watched)
+                    );
                 }
             }
             let (launches, schedules) = kernels
                 .iter()
                 .fold((0, 0), |(a, b), k| (a + k.explored.0, b + k.explored.1));
             if launches > 0 {
-                text += &format!("; {} explored under {} schedules", counted(launches, "launch", "launches"), thousands(schedules));
+                text += &format!(
+                    "; {} explored under {} schedules",
+                    counted(launches, "launch", "launches"),
+                    thousands(schedules)
+                );
             }
             parts.push(text);
         }
-        let idle: BTreeSet<&str> = self.totals.values().flat_map(|t| &t.idle).map(String::as_str).collect();
+        let idle: BTreeSet<&str> = self
+            .totals
+            .values()
+            .flat_map(|t| &t.idle)
+            .map(String::as_str)
+            .collect();
         if !idle.is_empty() && launches > 0 {
             parts.push(format!("never launched: {}", list(&idle)));
         }
@@ -211,21 +235,33 @@ impl Collected {
         match ended {
             Ended::Exit(0) => {}
             Ended::Exit(status) => parts.push(format!("the program ended with status {status}")),
-            Ended::Signal(signal) => parts.push(format!("the program was ended by signal {signal}")),
-            Ended::TimedOut => parts.push("the program was stopped because its time was over (`--timeout`)".to_owned()),
+            Ended::Signal(signal) => {
+                parts.push(format!("the program was ended by signal {signal}"))
+            }
+            Ended::TimedOut => parts
+                .push("the program was stopped because its time was over (`--timeout`)".to_owned()),
         }
         parts.join("; ")
     }
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(count), if count == 1 { one } else { many })
+    format!(
+        "{} {}",
+        thousands(count),
+        if count == 1 { one } else { many }
+    )
 }
 
 /// Names, the first of many.
 fn list(names: &BTreeSet<&str>) -> String {
     const SHOWN: usize = 8;
-    let mut text = names.iter().take(SHOWN).map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(|n| format!("`{n}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
     if names.len() > SHOWN {
         text += &format!(" and {} more", names.len() - SHOWN);
     }

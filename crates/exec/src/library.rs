@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 const FILE: &str = "libracetrap_cuda.so";
 
 /// The names under which the loader looks for it.
-const NAMES: [&str; 4] = ["libcudart.so", "libcudart.so.13", "libcuda.so", "libcuda.so.1"];
+const NAMES: [&str; 4] = [
+    "libcudart.so",
+    "libcudart.so.13",
+    "libcuda.so",
+    "libcuda.so.1",
+];
 
 /// The library is nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -44,7 +44,8 @@ impl Program {
     /// The CUDA runtime that it names, if it does: `libcudart.so.12`.
     pub fn runtime(&self) -> Option<&str> {
         let mut all = self.needed.iter();
-        all.find(|n| n.starts_with("libcudart.so")).map(String::as_str)
+        all.find(|n| n.starts_with("libcudart.so"))
+            .map(String::as_str)
     }
 
     /// Whether the CUDA runtime is inside it, where no other library can take its place.
@@ -65,7 +66,11 @@ fn needed(data: &[u8]) -> Option<Vec<String>> {
         .iter()
         .filter(|entry| entry.d_tag(endian) == elf::DT_NEEDED);
     let names = wanted.filter_map(|entry| entry.string(endian, strings).ok());
-    Some(names.map(|n| String::from_utf8_lossy(n).into_owned()).collect())
+    Some(
+        names
+            .map(|n| String::from_utf8_lossy(n).into_owned())
+            .collect(),
+    )
 }
 
 /// The file that a command names: with a slash as it is, without one looked for in `PATH`.
@@ -85,7 +90,10 @@ mod tests {
     #[test]
     fn a_program_names_its_libraries() {
         let own = Program::read(&std::env::current_exe().unwrap()).unwrap();
-        assert!(own.is_elf && own.needed.iter().any(|n| n.starts_with("libc.so")), "{own:?}");
+        assert!(
+            own.is_elf && own.needed.iter().any(|n| n.starts_with("libc.so")),
+            "{own:?}"
+        );
         assert!(!own.has_static_runtime());
         assert_eq!(Program::of(b"#!/bin/sh\n"), Program::default());
     }

@@ -58,7 +58,10 @@ pub fn run(
     let mut child = Command::new(program);
     child.args(arguments);
     child.env(options::VARIABLE, folder);
-    child.env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", library.clone().into()));
+    child.env(
+        "LD_LIBRARY_PATH",
+        before("LD_LIBRARY_PATH", library.clone().into()),
+    );
     if preload {
         // A path that is built into the program goes before the loader's; what is loaded already goes before both.
         let file = library.join("libcudart.so");

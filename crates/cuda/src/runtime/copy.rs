@@ -83,7 +83,8 @@ pub(super) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
         return Err(Error::INVALID_PITCH_VALUE);
     }
     let (reads, writes) = (from.span(*size), to.span(*size));
-    let open = |context: &Context, address| context.block(address).is_some_and(|b| b.kind.is_open());
+    let open =
+        |context: &Context, address| context.block(address).is_some_and(|b| b.kind.is_open());
     if from_device {
         context.check(from.address, reads, &entry.call())?;
     }
@@ -137,11 +138,21 @@ fn direction(
     let to_host = device_only(context, copy.to.address);
     let from_host = device_only(context, copy.from.address);
     let wrong = match copy.kind {
-        HOST_TO_DEVICE if !into_device => Some("says that it copies to the device, and its destination is memory of the host"),
-        HOST_TO_DEVICE if from_host => Some("says that it copies from the host, and its source is memory of the device"),
-        DEVICE_TO_HOST if !from_device => Some("says that it copies from the device, and its source is memory of the host"),
-        DEVICE_TO_HOST if to_host => Some("says that it copies to the host, and its destination is memory of the device"),
-        DEVICE_TO_DEVICE if !(into_device && from_device) => Some("says that it copies within the device, and one side is memory of the host"),
+        HOST_TO_DEVICE if !into_device => {
+            Some("says that it copies to the device, and its destination is memory of the host")
+        }
+        HOST_TO_DEVICE if from_host => {
+            Some("says that it copies from the host, and its source is memory of the device")
+        }
+        DEVICE_TO_HOST if !from_device => {
+            Some("says that it copies from the device, and its source is memory of the host")
+        }
+        DEVICE_TO_HOST if to_host => {
+            Some("says that it copies to the host, and its destination is memory of the device")
+        }
+        DEVICE_TO_DEVICE if !(into_device && from_device) => {
+            Some("says that it copies within the device, and one side is memory of the host")
+        }
         0..=DEFAULT => None,
         _ => return Err(Error::INVALID_MEMCPY_DIRECTION),
     };
@@ -164,7 +175,12 @@ fn flat(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64, asynchronous
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMemcpy(to: *mut c_void, from: *const c_void, bytes: usize, kind: c_int) -> u32 {
+pub unsafe extern "C" fn cudaMemcpy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: c_int,
+) -> u32 {
     enter("cudaMemcpy", |context, entry| {
         let what = flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, false);
         // SAFETY: the caller's buffers have this size.
@@ -182,7 +198,14 @@ pub unsafe extern "C" fn cudaMemcpyAsync(
 ) -> u32 {
     enter("cudaMemcpyAsync", |context, entry| {
         let stream = stream.addr() as u64;
-        let what = flat(to.addr() as u64, from.addr() as u64, bytes, kind, stream, true);
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            kind,
+            stream,
+            true,
+        );
         // SAFETY: the caller's buffers have this size.
         unsafe { copy(context, entry, &what) }
     })
@@ -197,7 +220,14 @@ pub unsafe extern "C" fn cudaMemcpyPeer(
     bytes: usize,
 ) -> u32 {
     enter("cudaMemcpyPeer", |context, entry| {
-        let what = flat(to.addr() as u64, from.addr() as u64, bytes, DEVICE_TO_DEVICE, 0, false);
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            DEVICE_TO_DEVICE,
+            0,
+            false,
+        );
         // SAFETY: the caller's buffers have this size.
         unsafe { copy(context, entry, &what) }
     })
@@ -214,7 +244,14 @@ pub unsafe extern "C" fn cudaMemcpyPeerAsync(
 ) -> u32 {
     enter("cudaMemcpyPeerAsync", |context, entry| {
         let stream = stream.addr() as u64;
-        let what = flat(to.addr() as u64, from.addr() as u64, bytes, DEVICE_TO_DEVICE, stream, true);
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            DEVICE_TO_DEVICE,
+            stream,
+            true,
+        );
         // SAFETY: the caller's buffers have this size.
         unsafe { copy(context, entry, &what) }
     })
@@ -254,9 +291,18 @@ pub unsafe extern "C" fn cudaMemcpy2D(
     kind: c_int,
 ) -> u32 {
     enter("cudaMemcpy2D", |context, entry| {
-        let (to, from) = ((to.addr() as u64, to_pitch), (from.addr() as u64, from_pitch));
+        let (to, from) = (
+            (to.addr() as u64, to_pitch),
+            (from.addr() as u64, from_pitch),
+        );
         // SAFETY: the caller's buffers have this size.
-        unsafe { copy(context, entry, &plane(to, from, (width, height), kind, 0, false)) }
+        unsafe {
+            copy(
+                context,
+                entry,
+                &plane(to, from, (width, height), kind, 0, false),
+            )
+        }
     })
 }
 
@@ -272,10 +318,19 @@ pub unsafe extern "C" fn cudaMemcpy2DAsync(
     stream: *mut c_void,
 ) -> u32 {
     enter("cudaMemcpy2DAsync", |context, entry| {
-        let (to, from) = ((to.addr() as u64, to_pitch), (from.addr() as u64, from_pitch));
+        let (to, from) = (
+            (to.addr() as u64, to_pitch),
+            (from.addr() as u64, from_pitch),
+        );
         let stream = stream.addr() as u64;
         // SAFETY: the caller's buffers have this size.
-        unsafe { copy(context, entry, &plane(to, from, (width, height), kind, stream, true)) }
+        unsafe {
+            copy(
+                context,
+                entry,
+                &plane(to, from, (width, height), kind, stream, true),
+            )
+        }
     })
 }
 
@@ -304,7 +359,13 @@ pub struct Copy3D {
 /// # Safety
 ///
 /// `what` is null or such a structure, and its buffers have the size that it says.
-unsafe fn copy_3d(context: &mut Context, entry: Entry, what: *const Copy3D, stream: u64, asynchronous: bool) -> Result<()> {
+unsafe fn copy_3d(
+    context: &mut Context,
+    entry: Entry,
+    what: *const Copy3D,
+    stream: u64,
+    asynchronous: bool,
+) -> Result<()> {
     if what.is_null() {
         return Err(Error::INVALID_VALUE);
     }
@@ -354,10 +415,22 @@ pub unsafe extern "C" fn cudaMemcpy3DAsync(what: *const Copy3D, stream: *mut c_v
 }
 
 /// A part of a variable, as an address.
-fn symbol(context: &mut Context, entry: Entry, symbol: *const c_void, offset: usize, bytes: usize) -> Result<u64> {
+fn symbol(
+    context: &mut Context,
+    entry: Entry,
+    symbol: *const c_void,
+    offset: usize,
+    bytes: usize,
+) -> Result<u64> {
     let (address, size) = context.symbol(symbol.addr() as u64)?;
-    if (offset as u64).checked_add(bytes as u64).is_none_or(|end| end > size) {
-        let title = format!("`{}` takes {bytes} bytes from byte {offset} on of a variable of {size} bytes", entry.0);
+    if (offset as u64)
+        .checked_add(bytes as u64)
+        .is_none_or(|end| end > size)
+    {
+        let title = format!(
+            "`{}` takes {bytes} bytes from byte {offset} on of a variable of {size} bytes",
+            entry.0
+        );
         context.misuse(Rule::InvalidApiUse, title, entry.call(), None, None);
         return Err(Error::INVALID_VALUE);
     }
@@ -391,7 +464,14 @@ pub unsafe extern "C" fn cudaMemcpyToSymbolAsync(
 ) -> u32 {
     enter("cudaMemcpyToSymbolAsync", |context, entry| {
         let to = symbol(context, entry, to, offset, bytes)?;
-        let what = flat(to, from.addr() as u64, bytes, kind, stream.addr() as u64, true);
+        let what = flat(
+            to,
+            from.addr() as u64,
+            bytes,
+            kind,
+            stream.addr() as u64,
+            true,
+        );
         // SAFETY: the caller's buffer has this size.
         unsafe { copy(context, entry, &what) }
     })
@@ -424,7 +504,14 @@ pub unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
 ) -> u32 {
     enter("cudaMemcpyFromSymbolAsync", |context, entry| {
         let from = symbol(context, entry, from, offset, bytes)?;
-        let what = flat(to.addr() as u64, from, bytes, kind, stream.addr() as u64, true);
+        let what = flat(
+            to.addr() as u64,
+            from,
+            bytes,
+            kind,
+            stream.addr() as u64,
+            true,
+        );
         // SAFETY: the caller's buffer has this size.
         unsafe { copy(context, entry, &what) }
     })
@@ -449,7 +536,14 @@ pub unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void
 }
 
 /// Fills rows with a byte.
-fn fill(context: &mut Context, entry: Entry, to: Rows, value: c_int, size: [usize; 3], stream: u64) -> Result<()> {
+fn fill(
+    context: &mut Context,
+    entry: Entry,
+    to: Rows,
+    value: c_int,
+    size: [usize; 3],
+    stream: u64,
+) -> Result<()> {
     context.healthy()?;
     context.stream(stream, || entry.call())?;
     let span = to.span(size);
@@ -462,27 +556,54 @@ fn fill(context: &mut Context, entry: Entry, to: Rows, value: c_int, size: [usiz
             context.fill(to.row(y, z), &[value as u8], size[0] as u64)?;
         }
     }
-    context.transfer(stream, None, Some((to.address, span)), false, || entry.call());
+    context.transfer(stream, None, Some((to.address, span)), false, || {
+        entry.call()
+    });
     Ok(())
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) -> u32 {
     enter("cudaMemset", |context, entry| {
-        fill(context, entry, Rows::flat(to.addr() as u64), value, [bytes, 1, 1], 0)
+        fill(
+            context,
+            entry,
+            Rows::flat(to.addr() as u64),
+            value,
+            [bytes, 1, 1],
+            0,
+        )
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaMemsetAsync(to: *mut c_void, value: c_int, bytes: usize, stream: *mut c_void) -> u32 {
+pub extern "C" fn cudaMemsetAsync(
+    to: *mut c_void,
+    value: c_int,
+    bytes: usize,
+    stream: *mut c_void,
+) -> u32 {
     enter("cudaMemsetAsync", |context, entry| {
         let stream = stream.addr() as u64;
-        fill(context, entry, Rows::flat(to.addr() as u64), value, [bytes, 1, 1], stream)
+        fill(
+            context,
+            entry,
+            Rows::flat(to.addr() as u64),
+            value,
+            [bytes, 1, 1],
+            stream,
+        )
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset2D(to: *mut c_void, pitch: usize, value: c_int, width: usize, height: usize) -> u32 {
+pub extern "C" fn cudaMemset2D(
+    to: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> u32 {
     enter("cudaMemset2D", |context, entry| {
         let rows = Rows {
             address: to.addr() as u64,
@@ -508,7 +629,14 @@ pub extern "C" fn cudaMemset2DAsync(
             pitch,
             slice: 0,
         };
-        fill(context, entry, rows, value, [width, height, 1], stream.addr() as u64)
+        fill(
+            context,
+            entry,
+            rows,
+            value,
+            [width, height, 1],
+            stream.addr() as u64,
+        )
     })
 }
 
@@ -521,10 +649,22 @@ pub extern "C" fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: Extent) -> 
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset3DAsync(to: PitchedPtr, value: c_int, extent: Extent, stream: *mut c_void) -> u32 {
+pub extern "C" fn cudaMemset3DAsync(
+    to: PitchedPtr,
+    value: c_int,
+    extent: Extent,
+    stream: *mut c_void,
+) -> u32 {
     enter("cudaMemset3DAsync", |context, entry| {
         let size = [extent.width, extent.height, extent.depth];
-        fill(context, entry, pitched(&to), value, size, stream.addr() as u64)
+        fill(
+            context,
+            entry,
+            pitched(&to),
+            value,
+            size,
+            stream.addr() as u64,
+        )
     })
 }
 

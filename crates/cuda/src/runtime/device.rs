@@ -6,7 +6,8 @@ use context::{Context, Error, Result};
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 
 /// What limits are set to, by `cudaLimit`: kept for programs that ask again.
-static LIMITS: std::sync::Mutex<[usize; 7]> = std::sync::Mutex::new([1024, 1 << 20, 8 << 20, 2, 2048, 64, 0]);
+static LIMITS: std::sync::Mutex<[usize; 7]> =
+    std::sync::Mutex::new([1024, 1 << 20, 8 << 20, 2, 2048, 64, 0]);
 
 fn only(device: c_int) -> Result<()> {
     match device {
@@ -75,7 +76,9 @@ pub unsafe extern "C" fn cudaChooseDevice(to: *mut c_int, _: *const c_void) -> u
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceSynchronize() -> u32 {
-    enter("cudaDeviceSynchronize", |context, _| context.synchronize_all())
+    enter("cudaDeviceSynchronize", |context, _| {
+        context.synchronize_all()
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -98,10 +101,17 @@ pub extern "C" fn cudaThreadExit() -> u32 {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) -> u32 {
+pub unsafe extern "C" fn cudaDeviceGetAttribute(
+    to: *mut c_int,
+    attribute: c_int,
+    device: c_int,
+) -> u32 {
     enter("cudaDeviceGetAttribute", |context, _| {
         only(device)?;
-        let value = context.model.attribute(attribute).ok_or(Error::INVALID_VALUE)?;
+        let value = context
+            .model
+            .attribute(attribute)
+            .ok_or(Error::INVALID_VALUE)?;
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, value) }
     })
@@ -173,7 +183,10 @@ struct Properties {
     rest: [c_int; 71],
 }
 
-const _: () = assert!(size_of::<Properties>() == 1008, "sizeof(cudaDeviceProp) of CUDA 13");
+const _: () = assert!(
+    size_of::<Properties>() == 1008,
+    "sizeof(cudaDeviceProp) of CUDA 13"
+);
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaGetDeviceProperties(to: *mut c_void, device: c_int) -> u32 {
@@ -208,12 +221,14 @@ fn properties(context: &Context) -> Properties {
     p.maps_host = 1;
     // 1D, its mipmap, 2D, its mipmap, linear 2D, gathered 2D, 3D, the other 3D, cubemap, layered 1D, layered 2D, layered cubemap.
     p.textures = [
-        131_072, 32768, 131_072, 65536, 32768, 32768, 131_072, 65000, 2_097_120, 32768, 32768, 16384,
-        16384, 16384, 8192, 8192, 32768, 32768, 32768, 2048, 32768, 32768, 2048, 32768, 2046,
+        131_072, 32768, 131_072, 65536, 32768, 32768, 131_072, 65000, 2_097_120, 32768, 32768,
+        16384, 16384, 16384, 8192, 8192, 32768, 32768, 32768, 2048, 32768, 32768, 2048, 32768,
+        2046,
     ];
     // 1D, 2D, 3D, layered 1D, layered 2D, cubemap, layered cubemap.
     p.surfaces = [
-        32768, 131_072, 65536, 16384, 16384, 16384, 32768, 2048, 32768, 32768, 2048, 32768, 32768, 2046,
+        32768, 131_072, 65536, 16384, 16384, 16384, 32768, 2048, 32768, 32768, 2048, 32768, 32768,
+        2046,
     ];
     p.surface_alignment = 512;
     p.concurrent_kernels = 1;
@@ -256,13 +271,18 @@ pub unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, limit: c_int) -> u32
 pub extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> u32 {
     enter("cudaDeviceSetLimit", |_, _| {
         let mut limits = LIMITS.lock().map_err(|_| Error::UNKNOWN)?;
-        *limits.get_mut(limit as usize).ok_or(Error::UNSUPPORTED_LIMIT)? = value;
+        *limits
+            .get_mut(limit as usize)
+            .ok_or(Error::UNSUPPORTED_LIMIT)? = value;
         Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaDeviceGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) -> u32 {
+pub unsafe extern "C" fn cudaDeviceGetStreamPriorityRange(
+    least: *mut c_int,
+    greatest: *mut c_int,
+) -> u32 {
     enter("cudaDeviceGetStreamPriorityRange", |_, _| {
         // SAFETY: the caller passes places for both, or null.
         unsafe {
@@ -309,16 +329,24 @@ pub unsafe extern "C" fn cudaDeviceCanAccessPeer(to: *mut c_int, _: c_int, _: c_
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceEnablePeerAccess(_: c_int, _: c_uint) -> u32 {
-    enter("cudaDeviceEnablePeerAccess", |_, _| Err(Error::INVALID_DEVICE))
+    enter("cudaDeviceEnablePeerAccess", |_, _| {
+        Err(Error::INVALID_DEVICE)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceDisablePeerAccess(_: c_int) -> u32 {
-    enter("cudaDeviceDisablePeerAccess", |_, _| Err(Error::INVALID_DEVICE))
+    enter("cudaDeviceDisablePeerAccess", |_, _| {
+        Err(Error::INVALID_DEVICE)
+    })
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaDeviceGetPCIBusId(to: *mut c_char, length: c_int, device: c_int) -> u32 {
+pub unsafe extern "C" fn cudaDeviceGetPCIBusId(
+    to: *mut c_char,
+    length: c_int,
+    device: c_int,
+) -> u32 {
     enter("cudaDeviceGetPCIBusId", |_, _| {
         only(device)?;
         let id = c"0000:01:00.0".to_bytes_with_nul();

@@ -31,12 +31,18 @@ pub extern "C" fn cudaPeekAtLastError() -> u32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetErrorName(error: u32) -> *const c_char {
-    Error(error).runtime_name().unwrap_or(c"unrecognized error code").as_ptr()
+    Error(error)
+        .runtime_name()
+        .unwrap_or(c"unrecognized error code")
+        .as_ptr()
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGetErrorString(error: u32) -> *const c_char {
-    Error(error).text().unwrap_or(c"unrecognized error code").as_ptr()
+    Error(error)
+        .text()
+        .unwrap_or(c"unrecognized error code")
+        .as_ptr()
 }
 
 #[unsafe(no_mangle)]

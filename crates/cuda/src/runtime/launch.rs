@@ -117,7 +117,10 @@ pub(crate) unsafe fn parameters(kernel: &Kernel, args: *const *const u8) -> Resu
                 return Err(Error::INVALID_VALUE);
             }
             let value = std::slice::from_raw_parts(value, bytes);
-            block.get_mut(at..at + bytes).ok_or(Error::INVALID_VALUE)?.copy_from_slice(value);
+            block
+                .get_mut(at..at + bytes)
+                .ok_or(Error::INVALID_VALUE)?
+                .copy_from_slice(value);
         }
     }
     Ok(block)
@@ -165,13 +168,27 @@ pub unsafe extern "C" fn cudaLaunchKernel(
     enter("cudaLaunchKernel", |context, entry| {
         let kernel = context.function(function.addr() as u64)?;
         // SAFETY: the caller passes one pointer for each parameter (CUDA Runtime API, "cudaLaunchKernel").
-        unsafe { launch(context, entry, kernel, (grid, block), args, shared, stream.addr(), false) }
+        unsafe {
+            launch(
+                context,
+                entry,
+                kernel,
+                (grid, block),
+                args,
+                shared,
+                stream.addr(),
+                false,
+            )
+        }
     })
 }
 
 /// Kernels are known by the address of their host code.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __cudaGetKernel(kernel: *mut *const c_void, function: *const c_void) -> u32 {
+pub unsafe extern "C" fn __cudaGetKernel(
+    kernel: *mut *const c_void,
+    function: *const c_void,
+) -> u32 {
     enter("__cudaGetKernel", |_, _| {
         // SAFETY: nvcc's own code passes a place for it.
         unsafe { put(kernel, function) }
@@ -188,7 +205,10 @@ pub unsafe extern "C" fn cudaGetKernel(kernel: *mut *const c_void, function: *co
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGetFuncBySymbol(function: *mut *const c_void, symbol: *const c_void) -> u32 {
+pub unsafe extern "C" fn cudaGetFuncBySymbol(
+    function: *mut *const c_void,
+    symbol: *const c_void,
+) -> u32 {
     enter("cudaGetFuncBySymbol", |context, _| {
         context.function(symbol.addr() as u64)?;
         // SAFETY: the caller passes a place for it.
@@ -208,7 +228,18 @@ pub unsafe extern "C" fn __cudaLaunchKernel(
     enter("kernel<<<…>>>", |context, entry| {
         let kernel = context.function(function.addr() as u64)?;
         // SAFETY: nvcc's own code passes one pointer for each parameter.
-        unsafe { launch(context, entry, kernel, (grid, block), args, shared, stream.addr(), false) }
+        unsafe {
+            launch(
+                context,
+                entry,
+                kernel,
+                (grid, block),
+                args,
+                shared,
+                stream.addr(),
+                false,
+            )
+        }
     })
 }
 
@@ -224,7 +255,18 @@ pub unsafe extern "C" fn cudaLaunchCooperativeKernel(
     enter("cudaLaunchCooperativeKernel", |context, entry| {
         let kernel = context.function(function.addr() as u64)?;
         // SAFETY: the caller passes one pointer for each parameter.
-        unsafe { launch(context, entry, kernel, (grid, block), args, shared, stream.addr(), true) }
+        unsafe {
+            launch(
+                context,
+                entry,
+                kernel,
+                (grid, block),
+                args,
+                shared,
+                stream.addr(),
+                true,
+            )
+        }
     })
 }
 
@@ -281,7 +323,16 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
             }
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
-            launch(context, entry, kernel, shape, args, config.shared, stream, cooperative)
+            launch(
+                context,
+                entry,
+                kernel,
+                shape,
+                args,
+                config.shared,
+                stream,
+                cooperative,
+            )
         }
     })
 }
@@ -302,12 +353,20 @@ pub struct FuncAttributes {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaFuncGetAttributes(to: *mut FuncAttributes, function: *const c_void) -> u32 {
+pub unsafe extern "C" fn cudaFuncGetAttributes(
+    to: *mut FuncAttributes,
+    function: *const c_void,
+) -> u32 {
     enter("cudaFuncGetAttributes", |context, _| {
         let kernel = context.function(function.addr() as u64)?;
         let program = &kernel.program;
         let capability = context.options.capability as c_int;
-        let constant = program.globals.iter().filter(|g| g.constant).map(|g| g.bytes).sum::<u64>();
+        let constant = program
+            .globals
+            .iter()
+            .filter(|g| g.constant)
+            .map(|g| g.bytes)
+            .sum::<u64>();
         let attributes = FuncAttributes {
             shared: program.shared_bytes as usize,
             constant: constant as usize,
@@ -326,7 +385,11 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(to: *mut FuncAttributes, function
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) -> u32 {
+pub extern "C" fn cudaFuncSetAttribute(
+    function: *const c_void,
+    attribute: c_int,
+    value: c_int,
+) -> u32 {
     enter("cudaFuncSetAttribute", |context, _| {
         let kernel = context.function(function.addr() as u64)?;
         match attribute {
@@ -362,17 +425,20 @@ pub unsafe extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     shared: usize,
     _flags: c_uint,
 ) -> u32 {
-    enter("cudaOccupancyMaxActiveBlocksPerMultiprocessor", |context, _| {
-        let kernel = context.function(function.addr() as u64)?;
-        let threads = u64::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
-        let all = u64::from(kernel.program.shared_bytes) + shared as u64;
-        let count = match kernel.program.max_threads {
-            Some(max) if threads > max => 0,
-            _ => context.model.occupancy(threads, all),
-        };
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(blocks, count as c_int) }
-    })
+    enter(
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+        |context, _| {
+            let kernel = context.function(function.addr() as u64)?;
+            let threads = u64::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
+            let all = u64::from(kernel.program.shared_bytes) + shared as u64;
+            let count = match kernel.program.max_threads {
+                Some(max) if threads > max => 0,
+                _ => context.model.occupancy(threads, all),
+            };
+            // SAFETY: the caller passes a place for it.
+            unsafe { put(blocks, count as c_int) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -397,8 +463,12 @@ pub unsafe extern "C" fn cudaOccupancyAvailableDynamicSMemPerBlock(
 ) -> u32 {
     enter("cudaOccupancyAvailableDynamicSMemPerBlock", |context, _| {
         let kernel = context.function(function.addr() as u64)?;
-        let blocks = u32::try_from(blocks).ok().filter(|b| *b > 0).ok_or(Error::INVALID_VALUE)?;
-        let each = (context.model.shared / blocks).saturating_sub(kernel.program.shared_bytes + 1024);
+        let blocks = u32::try_from(blocks)
+            .ok()
+            .filter(|b| *b > 0)
+            .ok_or(Error::INVALID_VALUE)?;
+        let each =
+            (context.model.shared / blocks).saturating_sub(kernel.program.shared_bytes + 1024);
         let most = context.model.shared_limit() - kernel.program.shared_bytes;
         // SAFETY: the caller passes a place for it.
         unsafe { put(bytes, each.min(most) as usize) }

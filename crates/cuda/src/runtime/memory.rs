@@ -55,7 +55,11 @@ pub unsafe extern "C" fn cudaMalloc(to: *mut *mut c_void, bytes: usize) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMallocManaged(to: *mut *mut c_void, bytes: usize, _flags: c_uint) -> u32 {
+pub unsafe extern "C" fn cudaMallocManaged(
+    to: *mut *mut c_void,
+    bytes: usize,
+    _flags: c_uint,
+) -> u32 {
     enter("cudaMallocManaged", |context, entry| {
         if bytes == 0 {
             return Err(Error::INVALID_VALUE);
@@ -82,7 +86,11 @@ pub unsafe extern "C" fn cudaHostAlloc(to: *mut *mut c_void, bytes: usize, _flag
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMallocAsync(to: *mut *mut c_void, bytes: usize, stream: *mut c_void) -> u32 {
+pub unsafe extern "C" fn cudaMallocAsync(
+    to: *mut *mut c_void,
+    bytes: usize,
+    stream: *mut c_void,
+) -> u32 {
     enter("cudaMallocAsync", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         // SAFETY: the caller passes a place for a pointer.
@@ -124,7 +132,9 @@ pub unsafe extern "C" fn cudaMalloc3D(to: *mut PitchedPtr, extent: Extent) -> u3
     enter("cudaMalloc3D", |context, entry| {
         let pitch = extent.width.next_multiple_of(ALIGNMENT as usize);
         let rows = extent.height.checked_mul(extent.depth);
-        let bytes = rows.and_then(|r| r.checked_mul(pitch)).ok_or(Error::MEMORY_ALLOCATION)?;
+        let bytes = rows
+            .and_then(|r| r.checked_mul(pitch))
+            .ok_or(Error::MEMORY_ALLOCATION)?;
         let mut pointer = std::ptr::null_mut();
         // SAFETY: the caller passes a place for the structure.
         unsafe {
@@ -165,7 +175,9 @@ pub extern "C" fn cudaFreeHost(pointer: *mut c_void) -> u32 {
         if pointer.is_null() {
             return Ok(());
         }
-        context.release(pointer.addr() as u64, entry.call(), |kind| kind == Kind::Pinned)
+        context.release(pointer.addr() as u64, entry.call(), |kind| {
+            kind == Kind::Pinned
+        })
     })
 }
 
@@ -185,7 +197,9 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
     _flags: c_uint,
 ) -> u32 {
     enter("cudaHostGetDevicePointer", |context, _| {
-        let address = context.device_address(host.addr() as u64).ok_or(Error::INVALID_VALUE)?;
+        let address = context
+            .device_address(host.addr() as u64)
+            .ok_or(Error::INVALID_VALUE)?;
         // SAFETY: the caller passes a place for a pointer.
         unsafe { put(to, address as *mut c_void) }
     })
@@ -194,7 +208,9 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaHostGetFlags(to: *mut c_uint, host: *mut c_void) -> u32 {
     enter("cudaHostGetFlags", |context, _| {
-        let block = context.block(host.addr() as u64).ok_or(Error::INVALID_VALUE)?;
+        let block = context
+            .block(host.addr() as u64)
+            .ok_or(Error::INVALID_VALUE)?;
         if block.kind != Kind::Pinned {
             return Err(Error::INVALID_VALUE);
         }
@@ -226,7 +242,10 @@ pub struct PointerAttributes {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaPointerGetAttributes(to: *mut PointerAttributes, pointer: *const c_void) -> u32 {
+pub unsafe extern "C" fn cudaPointerGetAttributes(
+    to: *mut PointerAttributes,
+    pointer: *const c_void,
+) -> u32 {
     enter("cudaPointerGetAttributes", |context, _| {
         let address = pointer.addr() as u64;
         let (here, null) = (address as *mut c_void, std::ptr::null_mut());
@@ -259,14 +278,25 @@ pub extern "C" fn cudaMemAdvise(pointer: *const c_void, bytes: usize, _: c_int, 
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaMemPrefetchAsync(pointer: *const c_void, bytes: usize, _: u64, _: c_uint, _: *mut c_void) -> u32 {
+pub extern "C" fn cudaMemPrefetchAsync(
+    pointer: *const c_void,
+    bytes: usize,
+    _: u64,
+    _: c_uint,
+    _: *mut c_void,
+) -> u32 {
     enter("cudaMemPrefetchAsync", |context, entry| {
         context.check(pointer.addr() as u64, bytes as u64, &entry.call())
     })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaStreamAttachMemAsync(_: *mut c_void, pointer: *mut c_void, _: usize, _: c_uint) -> u32 {
+pub extern "C" fn cudaStreamAttachMemAsync(
+    _: *mut c_void,
+    pointer: *mut c_void,
+    _: usize,
+    _: c_uint,
+) -> u32 {
     enter("cudaStreamAttachMemAsync", |context, _| {
         let block = context.block(pointer.addr() as u64);
         block.map(|_| ()).ok_or(Error::INVALID_VALUE)

@@ -51,7 +51,9 @@ pub(crate) unsafe fn containers(wrapper: *const Wrapper) -> Vec<Vec<u8>> {
         let list = (*wrapper).fatbins;
         if (*wrapper).version == 2 && !list.is_null() {
             // The linked image has machine code only; each object's own container has its PTX.
-            let objects = (0..OBJECTS).map(|i| *list.add(i)).take_while(|p| !p.is_null());
+            let objects = (0..OBJECTS)
+                .map(|i| *list.add(i))
+                .take_while(|p| !p.is_null());
             all.extend(objects.filter_map(|object| container(object)));
         } else {
             all.extend(container((*wrapper).data));
@@ -155,6 +157,8 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
-    let error = enter("__cudaInitModule", |context, _| context.load(module(handle)));
+    let error = enter("__cudaInitModule", |context, _| {
+        context.load(module(handle))
+    });
     c_char::from(error == 0)
 }

@@ -19,7 +19,11 @@ pub unsafe extern "C" fn cudaStreamCreateWithFlags(to: *mut Handle, flags: c_uin
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaStreamCreateWithPriority(to: *mut Handle, flags: c_uint, priority: c_int) -> u32 {
+pub unsafe extern "C" fn cudaStreamCreateWithPriority(
+    to: *mut Handle,
+    flags: c_uint,
+    priority: c_int,
+) -> u32 {
     enter("cudaStreamCreate", |context, _| {
         if flags > 1 || to.is_null() {
             return Err(Error::INVALID_VALUE);
