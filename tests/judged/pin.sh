@@ -5,7 +5,7 @@
 #   tests/judged/pin.sh tests/judged/buggy/a.cu
 #
 # The first two lines of a pin tell what it was made from: the flags, and the source's checksum by
-# cksum(1), which tests/judged.rs compares.
+# cksum(1), which tests/cli/judged.rs compares.
 set -eu
 cd "$(dirname "$0")/../.."
 nvcc=${NVCC:-nvcc}

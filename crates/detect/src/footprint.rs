@@ -327,6 +327,7 @@ mod tests {
             non_coherent: false,
             fine_sync: false,
             control_only: std::sync::Arc::new([]),
+            effects: Default::default(),
             launch: 0,
         }
     }

@@ -25,6 +25,7 @@ pub mod warp_sync;
 use crate::finding::{Finding, Findings};
 use race::block::lanes;
 use simt::ids::*;
+use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +69,11 @@ impl Detectors {
     /// What the last launch did to memory, if that was asked for.
     pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
         Some(self.footprint.take()?.finish())
+    }
+
+    /// What depended on the order of threads in the last launch.
+    pub fn order_sources(&self) -> &OrderSources {
+        self.races.order_sources()
     }
 
     /// The next launches are of this kernel: an instruction's number means something in its own program only.
@@ -220,6 +226,9 @@ impl Observer for Detectors {
         if let Some(perf) = &mut self.perf {
             perf.diverges(divergence);
         }
+    }
+    fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
+        self.races.driver_call(site, who, mask, what);
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
         self.races.exits(who, mask);

@@ -7,15 +7,16 @@ use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::*;
 use simt::observer::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// A thread: block, thread in block.
 type Thread = (u32, u32);
 
-/// How much of each thread's past is known: events up to this number.
+/// How much of each thread's past is known: events up to this number. And the `fence.sc`s that must
+/// precede the next one.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct VectorClock(HashMap<Thread, u64>);
+struct VectorClock(HashMap<Thread, u64>, BTreeSet<usize>);
 
 impl VectorClock {
     fn join(&mut self, other: &VectorClock) {
@@ -23,6 +24,7 @@ impl VectorClock {
             let known = self.0.entry(*thread).or_default();
             *known = (*known).max(*time);
         }
+        self.1.extend(&other.1);
     }
     fn knows(&self, thread: Thread, time: u64) -> bool {
         self.0.get(&thread).is_some_and(|known| *known >= time)
@@ -112,24 +114,21 @@ struct State {
     clocks: Clocks,
     /// Release fences.
     fences: Vec<Pattern>,
-    /// `fence.sc`s.
-    sc: Vec<Pattern>,
     /// Release operations.
     releases: Vec<(Location, Pattern)>,
     /// What strong reads brought.
     brought: Vec<(Location, Pattern)>,
-    /// What must precede the next `fence.sc`.
-    before_sc: Vec<Pattern>,
 }
 
 /// What the value of a location carries.
 #[derive(Clone, Debug, Default)]
 struct Value {
     patterns: Vec<Pattern>,
-    /// `fence.sc`s before the writes, and before the reads that later writes followed.
-    sc_writes: Vec<Pattern>,
+    /// `fence.sc`s before the writes, and before the reads that later writes followed; as the scopes have it, and as if
+    /// all were wide enough.
+    sc_writes: [BTreeSet<usize>; 2],
     /// `fence.sc`s before the reads since the last write.
-    sc_reads: Vec<Pattern>,
+    sc_reads: [BTreeSet<usize>; 2],
 }
 
 /// A race, as the comparison needs it.
@@ -152,6 +151,8 @@ pub struct Reference {
     /// All accesses so far.
     operations: Vec<Operation>,
     values: HashMap<Location, Value>,
+    /// All `fence.sc`s so far, each with its time.
+    sc: Vec<(Pattern, u64)>,
     arrivals: HashMap<(u32, u32), Clocks>,
     findings: Findings,
     /// For each byte that was raced on (`None`: global memory, else the block whose
@@ -345,19 +346,30 @@ impl Reference {
         (old.is_strong() && new.is_strong() && morally_strong(old, new)).then_some(last)
     }
 
-    /// Communication order, as far as it forces the order of `fence.sc`s ("Fence-SC Order").
+    /// Communication order, as far as it forces the order of `fence.sc`s: those that precede an access in base causality order
+    /// come before those that follow what comes after the access in communication order ("Fence-SC Order", "Axioms").
     fn communicate(&mut self, new: &Operation) {
-        let sc = self.state(new.thread).sc.clone();
+        let clocks = &self.state(new.thread).clocks;
+        let clocks = [clocks.real.clone(), clocks.ideal.clone()];
         let value = self.values.entry(new.location).or_default();
-        let mut before = value.sc_writes.clone();
-        if new.writes {
-            before.append(&mut value.sc_reads);
-            value.sc_writes = before.clone();
-            value.sc_writes.extend(sc);
-        } else {
-            value.sc_reads.extend(sc);
+        let mut due: [BTreeSet<usize>; 2] = Default::default();
+        for (i, known) in clocks.iter().enumerate() {
+            let own: BTreeSet<usize> = (0..self.sc.len())
+                .filter(|f| known.knows(self.sc[*f].0.thread, self.sc[*f].1))
+                .collect();
+            due[i] = value.sc_writes[i].clone();
+            if new.writes {
+                due[i].append(&mut value.sc_reads[i]);
+                value.sc_writes[i] = due[i].clone();
+                value.sc_writes[i].extend(own);
+            } else {
+                value.sc_reads[i].extend(own);
+            }
         }
-        self.state(new.thread).before_sc.extend(before);
+        let [real, ideal] = due;
+        let clocks = &mut self.state(new.thread).clocks;
+        clocks.real.1.extend(real);
+        clocks.ideal.1.extend(ideal);
     }
 
     fn read(&mut self, new: &Operation, link: bool) {
@@ -525,7 +537,8 @@ impl Observer for Reference {
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         for lane in (0..32).filter(|l| mask >> l & 1 == 1) {
             let thread = (who.block.0, who.warp.0 * 32 + lane);
-            self.tick(thread);
+            let time = self.tick(thread);
+            let all = std::mem::take(&mut self.sc);
             let state = self.state(thread);
             if order != FenceOrder::Release {
                 for (_, pattern) in &state.brought {
@@ -533,8 +546,15 @@ impl Observer for Reference {
                 }
             }
             if order == FenceOrder::Sc {
-                for pattern in &state.before_sc {
-                    synchronise(pattern, thread, scope, &mut state.clocks);
+                let clocks = &mut state.clocks;
+                for f in clocks.real.1.clone() {
+                    let pattern = &all[f].0;
+                    if include(pattern.thread, pattern.scope, thread, scope) {
+                        clocks.real.join(&pattern.clocks.real);
+                    }
+                }
+                for f in clocks.ideal.1.clone() {
+                    clocks.ideal.join(&all[f].0.clocks.ideal);
                 }
             }
             let pattern = Pattern {
@@ -543,11 +563,12 @@ impl Observer for Reference {
                 scope,
                 cut: false,
             };
-            if order == FenceOrder::Sc {
-                state.sc.push(pattern.clone());
-            }
             if order != FenceOrder::Acquire {
-                state.fences.push(pattern);
+                state.fences.push(pattern.clone());
+            }
+            self.sc = all;
+            if order == FenceOrder::Sc {
+                self.sc.push((pattern, time));
             }
         }
     }

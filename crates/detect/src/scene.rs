@@ -149,6 +149,7 @@ impl<O: Observer> Scene<O> {
                 non_coherent: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
+                effects: Default::default(),
                 launch: 0,
             },
             begun: false,

@@ -11,6 +11,7 @@ use detect::footprint::Footprint;
 use detect::rules::Rule;
 use ptx::demangle;
 use simt::ids::*;
+use simt::lower::dependence::dependence;
 use simt::memory::{GLOBAL_BASE, MemoryError};
 use simt::observer::Party;
 use simt::schedule::Trace;
@@ -175,12 +176,7 @@ impl Session {
             &mut self.detectors,
         );
         self.keep_findings(kernel);
-        let facts = &program.facts;
-        if facts.steered {
-            self.independence = Independence::Dependent;
-        } else if facts.order_in_results && self.independence == Independence::Independent {
-            self.independence = Independence::VerdictOnly;
-        }
+        self.promise(program);
         let footprint = self.detectors.take_footprint().unwrap_or_default();
         let ended = self.judge(how.number as usize, &program.entry, footprint, ended);
         match &ended {
@@ -221,6 +217,19 @@ impl Session {
             let _ = concurrent.executed(number, None, footprint);
         }
         Ok(())
+    }
+
+    /// Lowers the promise to what the launch that has ended allows.
+    fn promise(&mut self, program: &Program) {
+        let mut sources = self.detectors.order_sources().clone();
+        // What an earlier launch left in memory may depend on the order of its threads.
+        sources.global |= self.independence == Independence::VerdictOnly;
+        let found = dependence(program, &sources);
+        if found.steered {
+            self.independence = Independence::Dependent;
+        } else if found.results && self.independence == Independence::Independent {
+            self.independence = Independence::VerdictOnly;
+        }
     }
 
     /// What unordered operations have to do with how a launch ended.

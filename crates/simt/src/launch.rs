@@ -110,6 +110,7 @@ pub fn launch<O: Observer>(
         launch: launch.number,
         fine_sync: program.facts.fine_sync,
         control_only: program.facts.control_only.clone(),
+        effects: program.facts.effects.clone(),
     };
     let mut const_d = program.const_d.clone();
     for r in &program.relocations {
@@ -395,6 +396,9 @@ impl<O: Observer> Observer for ByRef<'_, O> {
     fn diverges(&mut self, divergence: &Divergence) {
         self.0.diverges(divergence);
     }
+    fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
+        self.0.driver_call(site, who, mask, what);
+    }
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
         self.0.exits(who, mask, site);
     }
@@ -529,7 +533,16 @@ impl<'a> Grid<'a> {
                         return (core.observer, Ok(()));
                     }
                     let mut block = self.block(&mut core, id);
+                    let mut passes = 0;
                     loop {
+                        passes += 1;
+                        if passes > BLOCK_PASSES && self.program.facts.order_sources {
+                            // One core would give others a turn now, which the block could notice.
+                            vain.store(true, Relaxed);
+                        }
+                        if vain.load(Relaxed) {
+                            return (core.observer, Ok(()));
+                        }
                         let ran = self.pass(&mut core, &mut block, WARP_QUANTUM);
                         if let Err(stop) =
                             ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))

@@ -67,9 +67,53 @@ pub enum AccessKind {
     Write,
     /// `atom`: reads, and writes in the lanes of [`Access::wrote`].
     Atomic,
-    /// `red`, or an `atom` whose result nothing uses: its read forms no acquire
-    /// pattern (PTX ISA, "Release and Acquire Patterns").
+    /// `red`: its read forms no acquire pattern (PTX ISA, "Release and Acquire Patterns").
     Reduction,
+}
+
+/// What a write does to a location, as far as the order of several writes shows in the end.
+///
+/// Updates of one kind commute exactly: whatever their order, the location ends with the same value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// The order shows: a store, an exchange, a compare-and-swap, a floating-point sum.
+    #[default]
+    Ordered,
+    /// `add` on integers
+    Add,
+    /// `and`
+    And,
+    /// `or`
+    Or,
+    /// `xor`
+    Xor,
+    /// `min`, of signed integers or not
+    Min(bool),
+    /// `max`, of signed integers or not
+    Max(bool),
+    /// `inc` with this bound
+    Inc(u32),
+    /// `dec` with this bound
+    Dec(u32),
+}
+
+/// What an instruction does to a location that other threads use, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The kind of its write, if it is one.
+    pub update: Update,
+    /// Whether anything uses what it returns.
+    pub used: bool,
+}
+
+impl Default for Effect {
+    /// That of a load or a store.
+    fn default() -> Effect {
+        Effect {
+            update: Update::Ordered,
+            used: true,
+        }
+    }
 }
 
 /// Memory-ordering semantics (PTX ISA, "Operation types").
@@ -430,6 +474,17 @@ pub enum FaultKind {
     Uninitialized,
 }
 
+/// Something of the driver's that the order of calls shows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriverCall {
+    /// `printf`: the order of lines.
+    Print,
+    /// `malloc`: which address, or none at all.
+    Allocate,
+    /// `free`: what later calls of `malloc` return.
+    Free,
+}
+
 /// A branch that split a warp's active lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Divergence {
@@ -472,6 +527,8 @@ pub struct LaunchShape {
     /// For each [`Site`]: what the instruction reads only decides branches (a
     /// spin loop's flag). Sites beyond its end are `false`.
     pub control_only: Arc<[bool]>,
+    /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
+    pub effects: Arc<[Effect]>,
     /// Number of the launch in its session, from 0.
     pub launch: u32,
 }
@@ -561,6 +618,10 @@ pub trait Observer: Sized + Send {
     /// A branch split a warp.
     fn diverges(&mut self, divergence: &Divergence) {
         let _ = divergence;
+    }
+    /// Lanes called what the driver provides to all threads of the device, lowest lane first.
+    fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
+        let _ = (site, who, mask, what);
     }
     /// Lanes exited.
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {

@@ -7,7 +7,7 @@
 
 use super::alu::AluOp;
 use super::ids::Site;
-use super::observer::{FenceOrder, Order, Scope};
+use super::observer::{FenceOrder, Order, Scope, Update};
 
 /// Index of a row: a register slot, or with [`Slot::CONST`] set a row of the
 /// constant pool of the same class. For predicates, [`Slot::NEGATED`] inverts.
@@ -394,8 +394,12 @@ pub struct AtomicOp {
     pub order: Order,
     /// Scope.
     pub scope: Scope,
+    /// Whether it is `red`, which returns nothing.
+    pub reduction: bool,
     /// Whether anything uses the result.
     pub used: bool,
+    /// Which updates it commutes with.
+    pub update: Update,
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
 }

@@ -2,7 +2,7 @@
 //! exact clocks where those don't suffice.
 
 use super::clock::{BlockClock, Knowledge, Stamp};
-use super::sync::Thread;
+use super::sync::{Collected, Thread};
 use simt::ids::Mask;
 use simt::observer::{BlockBarrier, Party};
 
@@ -36,6 +36,10 @@ pub struct Block {
     pub threads: Vec<Thread>,
     /// Whether some thread's [`Thread::known`] is not empty.
     dirty: bool,
+    /// Whether some thread's [`Thread::sc`] may be there.
+    pub fenced: bool,
+    /// Whether a thread has learnt something of others by what it read, or by `fence.sc`.
+    pub communicated: bool,
     /// A thread has exited after touching memory that no barrier has ordered since.
     uncovered: bool,
     /// What those who executed `bar.arrive` published, by barrier.
@@ -98,7 +102,9 @@ impl Block {
         if !self.threads.is_empty() {
             // Nobody learns from it any more.
             for lane in lanes(mask) {
-                self.thread_mut(warp, lane).known = Knowledge::default();
+                let thread = self.thread_mut(warp, lane);
+                thread.known = Knowledge::default();
+                thread.sc = None;
             }
         }
     }
@@ -123,10 +129,11 @@ impl Block {
         });
         if barrier.full {
             self.base.join(&joined);
-            self.threads
-                .iter_mut()
-                .for_each(|t| t.known = Knowledge::default());
-            self.dirty = false;
+            for t in &mut self.threads {
+                t.known = Knowledge::default();
+                t.sc = None;
+            }
+            (self.dirty, self.fenced) = (false, false);
         } else {
             self.teach(barrier.waited, &joined);
         }
@@ -137,6 +144,11 @@ impl Block {
         self.floor = floor;
         for w in &mut self.warps {
             (w.now, w.floor, w.touched) = (floor, floor, 0);
+        }
+        if std::mem::take(&mut self.fenced) {
+            let all = (0..self.threads.len() as u32).map(|t| (t / 32, t % 32));
+            let fences = self.collect_fences(all, true);
+            self.base.join(&fences);
         }
         if std::mem::take(&mut self.dirty) {
             let mut last = Knowledge::default();
@@ -169,8 +181,13 @@ impl Block {
         }
         w.now += 1;
         w.floor = w.now;
+        let mut joined = Knowledge::default();
+        if self.fenced {
+            let warp = party.warp.0;
+            joined = self.collect_fences(lanes(party.mask).map(|l| (warp, l)), true);
+            self.dirty |= !joined.is_empty();
+        }
         if self.dirty {
-            let mut joined = Knowledge::default();
             let lanes = at * 32..at * 32 + 32;
             for thread in &self.threads[lanes.clone()] {
                 joined.join(&thread.known);
@@ -179,6 +196,27 @@ impl Block {
                 thread.known = joined.clone();
             }
         }
+    }
+
+    /// What whoever comes after these threads knows of their `fence.sc`s, which are forgotten if `taken`.
+    fn collect_fences(
+        &mut self,
+        threads: impl Iterator<Item = (u32, u32)>,
+        taken: bool,
+    ) -> Knowledge {
+        let mut all = Collected::default();
+        for (warp, lane) in threads {
+            let Some(thread) = self.threads.get_mut((warp * 32 + lane) as usize) else {
+                continue;
+            };
+            if let Some(sc) = &thread.sc {
+                all.add(self.id, warp, lane, sc);
+            }
+            if taken {
+                thread.sc = None;
+            }
+        }
+        all.finish(self.id)
     }
 
     /// What some threads know together, and a new stamp for what they do next.
@@ -197,6 +235,13 @@ impl Block {
                     }
                 }
             }
+        }
+        if self.fenced {
+            let all = parties
+                .iter()
+                .flat_map(|p| lanes(p.mask).map(|l| (p.warp.0, l)));
+            let fences = self.collect_fences(all, false);
+            joined.join(&fences);
         }
         let bound = 1 + parties
             .iter()
@@ -229,7 +274,9 @@ impl Block {
         for party in parties {
             for lane in lanes(party.mask) {
                 // What it knew is part of what was published.
-                self.thread_mut(party.warp.0, lane).known = joined.clone();
+                let thread = self.thread_mut(party.warp.0, lane);
+                thread.known = joined.clone();
+                thread.sc = None;
             }
         }
         self.dirty |= !parties.is_empty();

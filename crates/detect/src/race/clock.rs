@@ -5,7 +5,8 @@
 //! block, floors for warps and bounds for single lanes. A *bound* `b` means:
 //! every event stamped below `b` is known to have happened before.
 
-use super::trie::{Join, Trie};
+use super::fence_sc::{Events, Fences};
+use super::trie::Join;
 use simt::ids::Mask;
 use std::sync::Arc;
 
@@ -141,30 +142,63 @@ impl Join for BlockClock {
     }
 }
 
-/// What is known of all blocks.
+/// What is known of all blocks, and of their `fence.sc`s.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Trie<BlockClock>);
+pub struct Clock {
+    events: Events,
+    fences: Option<Arc<Fences>>,
+}
 
 impl Clock {
     /// Whether it knows nothing.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.events.is_empty() && self.fences.is_none()
     }
     /// Whether the two share their nodes, hence are equal.
     pub fn same(&self, other: &Clock) -> bool {
-        self.0.same(&other.0)
+        let fences = match (&self.fences, &other.fences) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.same(b),
+            _ => false,
+        };
+        fences && self.events.same(&other.events)
     }
     /// Learns all that the other knows.
     pub fn join(&mut self, other: &Clock) {
-        self.0.join(&other.0);
+        self.events.join(&other.events);
+        match (&mut self.fences, &other.fences) {
+            (_, None) => {}
+            (none @ None, Some(theirs)) => *none = Some(theirs.clone()),
+            (Some(ours), Some(theirs)) => {
+                if !Arc::ptr_eq(ours, theirs) && !ours.same(theirs) {
+                    Arc::make_mut(ours).join(theirs);
+                }
+            }
+        }
+    }
+    /// Learns of events; whether that told it anything.
+    pub fn learn(&mut self, events: &Events) -> bool {
+        Join::join(&mut self.events, events)
+    }
+    /// The events.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+    /// The `fence.sc`s, if there are any.
+    pub fn fences(&self) -> Option<&Fences> {
+        self.fences.as_deref()
+    }
+    /// The `fence.sc`s.
+    pub fn fences_mut(&mut self) -> &mut Fences {
+        Arc::make_mut(self.fences.get_or_insert_default())
     }
     /// Learns of one block.
     pub fn raise(&mut self, block: u32, known: &BlockClock) {
-        self.0.raise(block, known);
+        self.events.raise(block, known);
     }
     /// The lanes of a warp whose events at `stamp` are known.
     pub fn covered(&self, block: u32, warp: u32, stamp: Stamp) -> Mask {
-        self.0.get(block).map_or(0, |b| b.covered(warp, stamp))
+        self.events.get(block).map_or(0, |b| b.covered(warp, stamp))
     }
 }
 
@@ -212,6 +246,21 @@ impl Knowledge {
         } else {
             self.ideal.join(&other.ideal);
         }
+    }
+    /// A thread of `block` that knew `known` has executed a `fence.sc`.
+    pub fn fenced(&mut self, block: u32, wide: bool, known: &Knowledge) {
+        self.real.fenced(block, wide, &known.real);
+        self.ideal.fenced(block, true, &known.ideal);
+    }
+    /// A `fence.sc` of a thread of `block`: what it learns from those that must precede it. Whether there was something.
+    pub fn fence_learns(&mut self, block: u32, wide: bool) -> bool {
+        let real = self.real.fence_learns(block, wide);
+        self.ideal.fence_learns(block, true) || real
+    }
+    /// Whether some `fence.sc` precedes.
+    pub fn has_fences(&self) -> bool {
+        let fences = self.ideal.fences();
+        fences.is_some_and(|f| !f.before.is_empty())
     }
     /// Learns of one block.
     pub fn raise(&mut self, block: u32, known: &BlockClock) {

@@ -63,6 +63,8 @@
 pub mod block;
 pub mod cells;
 pub mod clock;
+pub mod contention;
+pub mod fence_sc;
 pub mod lines;
 mod merge;
 pub mod pages;
@@ -75,10 +77,12 @@ use crate::finding::Findings;
 use block::{Block, View, lanes};
 use cells::{Cells, LAST_STAMP, lane_tables};
 use clock::Stamp;
+use contention::Contention;
 use lines::{LINE, Part};
 use pages::{Pages, Shadow};
 use report::{Current, Reporter};
-use simt::ids::{BlockId, Mask};
+use simt::ids::{BlockId, Mask, Site};
+use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::sync::Arc;
 use strong::{AccessShape, StrongAccess};
@@ -95,6 +99,8 @@ pub struct Detector {
     spare: Vec<(Resident, Stamp)>,
     global: Pages,
     reporter: Reporter,
+    /// What depends on the order of threads, where strong accesses or calls of the driver are possible.
+    contention: Contention,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -180,6 +186,12 @@ impl Detector {
         self.spare.clear();
         self.global = Pages::new(shape.strong_global);
         self.reporter.launch = shape.launch;
+        self.contention = Contention::new(shape);
+    }
+
+    /// What depended on the order of threads in the last launch.
+    pub fn order_sources(&self) -> &OrderSources {
+        self.contention.sources()
     }
 
     /// See [`Observer::launch_ends`].
@@ -195,6 +207,7 @@ impl Detector {
             launch: self.launch.clone(),
             global: Pages::new(self.launch.strong_global),
             reporter: Reporter::new(self.reporter.launch),
+            contention: self.contention.fork(),
             ..Detector::default()
         }
     }
@@ -202,9 +215,12 @@ impl Detector {
     /// See [`Observer::join`].
     pub fn join(&mut self, forks: Vec<Detector>) -> Joined {
         if forks.iter().any(|f| !f.is_clean()) || merge::conflicts(&forks) {
-            Joined::Conflict
-        } else {
-            Joined::Clean
+            return Joined::Conflict;
+        }
+        let contention = forks.into_iter().map(|f| f.contention).collect();
+        match self.contention.join(contention) {
+            true => Joined::Clean,
+            false => Joined::Conflict,
         }
     }
 
@@ -232,6 +248,7 @@ impl Detector {
     pub fn block_ends(&mut self, id: BlockId) {
         if let Some(at) = self.residents.iter().position(|r| r.block.id == id.0) {
             let resident = self.residents.swap_remove(at);
+            self.contention.block_ends(id);
             let latest = resident.block.latest();
             self.spare.push((resident, latest));
         }
@@ -257,7 +274,11 @@ impl Detector {
     /// See [`Observer::fence`].
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
-            sync::fence(self.block(who.block), who.warp.0, mask, order, scope);
+            let block = self.block(who.block);
+            sync::fence(block, who.warp.0, mask, order, scope);
+            if block.communicated {
+                self.contention.communicated();
+            }
         }
     }
 
@@ -282,6 +303,15 @@ impl Detector {
         }
     }
 
+    /// See [`Observer::driver_call`].
+    pub fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
+        let at = self.find(who.block);
+        let v = self
+            .launch
+            .view(&self.residents[at].block, who.warp.0, true);
+        self.contention.driver_call(site, mask, what, &v);
+    }
+
     /// See [`Observer::exits`].
     pub fn exits(&mut self, who: WarpRef, mask: Mask) {
         self.block(who.block).exits(who.warp.0, mask);
@@ -298,6 +328,15 @@ impl Detector {
         let at = self.find(access.who.block);
         let resident = &mut self.residents[at];
         resident.block.warps[access.who.warp.0 as usize].touched |= access.mask;
+        let may_be_strong = if global {
+            self.launch.strong_global
+        } else {
+            self.launch.strong_shared
+        };
+        if may_be_strong {
+            let v = self.launch.view(&resident.block, access.who.warp.0, global);
+            self.contention.access(access, &v);
+        }
         let weak = access.order == Order::Weak
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);
         let (launch, reporter) = (&self.launch, &mut self.reporter);
@@ -320,6 +359,9 @@ impl Detector {
                 let strong = Strong { launch, access };
                 strong.run(&mut resident.shared, &mut resident.block, reporter);
             }
+        }
+        if !weak && resident.block.communicated {
+            self.contention.communicated();
         }
     }
 }

@@ -6,16 +6,17 @@
 //! the four scopes two remain: *narrow* (`.cta`, and `.cluster` since clusters are of one
 //! block) and *wide* (`.gpu`, `.sys`).
 //!
-//! Two threads' `fence.sc` are ordered only where communication forces the order: an
-//! access after the first fence precedes, in communication order and at one location,
-//! an access before the second. That the first happened to run earlier proves nothing.
+//! Two `fence.sc` are ordered only where communication forces the order ([`super::fence_sc`]). That the first happened
+//! to run earlier proves nothing.
 
 use super::block::{Block, lanes};
 use super::clock::{BlockClock, Clock, Knowledge, Stamp};
+use super::fence_sc::FenceSet;
 use super::trie::Trie;
 use simt::ids::Mask;
 use simt::observer::{FenceOrder, Scope};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Whether a scope reaches beyond the block.
 pub fn is_wide(scope: Scope) -> bool {
@@ -87,21 +88,30 @@ pub struct Snapshot {
     warp_floor: Stamp,
     /// Its own events below this are included.
     bound: Stamp,
+    /// Its own last `fence.sc`.
+    sc: Option<LastSc>,
+}
+
+/// A thread's last `fence.sc`: whether its scope is wide, and what was known then. Those before it are
+/// part of what was known.
+#[derive(Clone, Debug)]
+pub struct LastSc {
+    wide: bool,
+    at: Arc<Snapshot>,
 }
 
 impl Snapshot {
     /// Of a thread, its current stamp included.
     pub fn of(block: &Block, warp: u32, lane: u32) -> Snapshot {
         let w = &block.warps[warp as usize];
+        let thread = block.thread(warp, lane);
         Snapshot {
             base: block.base.clone(),
-            known: block
-                .thread(warp, lane)
-                .map(|t| t.known.clone())
-                .unwrap_or_default(),
+            known: thread.map(|t| t.known.clone()).unwrap_or_default(),
             block_floor: block.floor,
             warp_floor: w.floor,
             bound: w.now + 1,
+            sc: thread.and_then(|t| t.sc.clone()),
         }
     }
 
@@ -110,18 +120,71 @@ impl Snapshot {
         let mut all = self.base.clone();
         all.join(&self.known);
         let mut own = BlockClock::floor(self.block_floor);
+        self.add_own(&mut own, warp, lane);
+        all.raise(block, &own);
+        if let Some(sc) = &self.sc {
+            let known = sc.at.knowledge(block, warp, lane);
+            all.fenced(block, sc.wide, &known);
+        }
+        all
+    }
+
+    fn add_own(&self, own: &mut BlockClock, warp: u32, lane: u32) {
         own.raise_warp(warp, self.warp_floor);
         own.raise_lanes(warp, 1 << lane, self.bound);
-        all.raise(block, &own);
-        all
     }
 }
 
-/// The last fence of each width that a thread has executed.
-#[derive(Clone, Debug, Default)]
-pub struct Fences([Option<Snapshot>; 2]);
+/// The `fence.sc`s of several threads of a block, put together: what all of them knew counts as known by one, since whoever
+/// collects them comes after all.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Those so far.
+    all: Knowledge,
+    /// A group that knows the same of others: the first of them, and what they did.
+    group: Option<(LastSc, BlockClock)>,
+}
 
-impl Fences {
+impl Collected {
+    /// Adds the last `fence.sc` of a thread.
+    pub fn add(&mut self, block: u32, warp: u32, lane: u32, sc: &LastSc) {
+        if let Some((first, own)) = &mut self.group {
+            let same = first.wide == sc.wide
+                && first.at.block_floor == sc.at.block_floor
+                && first.at.base.same(&sc.at.base)
+                && first.at.known.same(&sc.at.known);
+            if same {
+                sc.at.add_own(own, warp, lane);
+                return;
+            }
+        }
+        self.end_group(block);
+        let mut own = BlockClock::floor(sc.at.block_floor);
+        sc.at.add_own(&mut own, warp, lane);
+        self.group = Some((sc.clone(), own));
+    }
+
+    fn end_group(&mut self, block: u32) {
+        if let Some((sc, own)) = self.group.take() {
+            let mut known = sc.at.base.clone();
+            known.join(&sc.at.known);
+            known.raise(block, &own);
+            self.all.fenced(block, sc.wide, &known);
+        }
+    }
+
+    /// What comes after all of them knows.
+    pub fn finish(mut self, block: u32) -> Knowledge {
+        self.end_group(block);
+        self.all
+    }
+}
+
+/// The last release fence of each width that a thread has executed.
+#[derive(Clone, Debug, Default)]
+pub struct ReleaseFences([Option<Snapshot>; 2]);
+
+impl ReleaseFences {
     fn set(&mut self, wide: bool, snapshot: Snapshot) {
         self.0[usize::from(wide)] = Some(snapshot);
     }
@@ -145,17 +208,83 @@ pub struct Thread {
     /// What it knows beyond the block's floors and base.
     pub known: Knowledge,
     /// Its release fences: a later strong write completes the pattern.
-    pub release: Fences,
-    /// Its `fence.sc`s.
-    pub sc: Fences,
+    pub release: ReleaseFences,
+    /// Its last `fence.sc`, if no barrier came since.
+    pub sc: Option<LastSc>,
     /// What it published by release operations, by location: its later strong writes there
     /// carry it on (PTX ISA, "Release and Acquire Patterns", second form).
     releases: HashMap<(u64, bool), Knowledge>,
     /// What its strong reads have brought, by location: a later acquire fence (or acquire
     /// operation on the location) completes the pattern.
-    pending: Vec<(u64, Message)>,
-    /// The `fence.sc`s that must precede this thread's next one.
-    pending_sc: Message,
+    pending: Vec<Pending>,
+    /// The read of a location that it has last told of fences, and been told.
+    met: Option<Met>,
+}
+
+/// What strong reads of a location have brought.
+#[derive(Clone, Debug)]
+struct Pending {
+    name: u64,
+    message: Message,
+    /// Of the last read, if it was morally strong with the write.
+    epoch: Option<Arc<()>>,
+}
+
+/// A read that would find and leave nothing new if nothing has changed since.
+#[derive(Clone, Debug)]
+struct Met {
+    name: u64,
+    epoch: Arc<()>,
+    base: Knowledge,
+    known: Knowledge,
+    sc: Option<LastSc>,
+}
+
+impl Met {
+    fn again(&self, name: u64, epoch: &Arc<()>, base: &Knowledge, thread: &Thread) -> bool {
+        let sc = match (&self.sc, &thread.sc) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(&a.at, &b.at),
+            _ => false,
+        };
+        sc && self.name == name
+            && Arc::ptr_eq(&self.epoch, epoch)
+            && self.base.same(base)
+            && self.known.same(&thread.known)
+    }
+}
+
+/// The `fence.sc`s before accesses to a location, as the scopes have it and as if all were wide.
+#[derive(Clone, Debug, Default)]
+struct LocationFences {
+    real: FenceSet,
+    ideal: FenceSet,
+}
+
+impl LocationFences {
+    fn is_empty(&self) -> bool {
+        self.ideal.is_empty()
+    }
+    fn join(&mut self, other: &LocationFences) {
+        self.real.join(&other.real);
+        self.ideal.join(&other.ideal);
+    }
+    /// Adds those that a thread knows of.
+    fn publish(&mut self, known: &Knowledge) {
+        if let Some(fences) = known.real.fences() {
+            self.real.join(&fences.before);
+        }
+        if let Some(fences) = known.ideal.fences() {
+            self.ideal.join(&fences.before);
+        }
+    }
+    /// They must precede a thread's next one.
+    fn fall_due(&self, known: &mut Knowledge) {
+        if !self.is_empty() {
+            known.real.fences_mut().due.join(&self.real);
+            known.ideal.fences_mut().due.join(&self.ideal);
+        }
+    }
 }
 
 /// What a location carries. A location is a byte range that one strong operation covers.
@@ -165,10 +294,12 @@ pub struct Location {
     pub cells: u32,
     /// What its current value carries.
     message: Message,
-    /// From the `fence.sc`s before its writes, and before the reads these overwrote.
-    sc_writes: Message,
-    /// From the `fence.sc`s before the reads since the last write.
-    sc_reads: Message,
+    /// The `fence.sc`s before its writes, and before the reads these overwrote.
+    sc_writes: LocationFences,
+    /// The `fence.sc`s before the reads since the last write.
+    sc_reads: LocationFences,
+    /// Another one for each write.
+    epoch: Arc<()>,
 }
 
 /// One lane's strong operation on a location.
@@ -207,55 +338,106 @@ impl Location {
     /// an operation comes after the writes before it, a write also after the reads.
     /// To be called first.
     pub fn communicate(&mut self, block: &mut Block, op: &Operation) {
-        let id = block.id;
-        if self.sc_writes.is_empty()
-            && self.sc_reads.is_empty()
-            && block
-                .thread(op.warp, op.lane)
-                .is_none_or(|t| t.sc.is_empty())
-        {
+        let own = block.thread(op.warp, op.lane);
+        let knows =
+            block.base.has_fences() || own.is_some_and(|t| t.sc.is_some() || t.known.has_fences());
+        if self.sc_writes.is_empty() && self.sc_reads.is_empty() && !knows {
             return;
         }
-        let thread = block.thread_mut(op.warp, op.lane);
-        thread.pending_sc.join(&self.sc_writes);
-        if op.writes {
-            thread.pending_sc.join(&self.sc_reads);
-            self.sc_writes.join(&std::mem::take(&mut self.sc_reads));
-            thread.sc.publish(id, op.warp, op.lane, &mut self.sc_writes);
-        } else {
-            thread.sc.publish(id, op.warp, op.lane, &mut self.sc_reads);
+        // Whoever waits reads again and again.
+        let again = own.is_some_and(|t| {
+            let met = t.met.as_ref();
+            met.is_some_and(|m| m.again(op.name, &self.epoch, &block.base, t))
+        });
+        if again && !op.writes {
+            return;
         }
+        let mut published = LocationFences::default();
+        if knows {
+            published.publish(&block.base);
+            if let Some(thread) = block.thread(op.warp, op.lane) {
+                published.publish(&thread.known);
+                if let Some(sc) = &thread.sc {
+                    let mut own = Collected::default();
+                    own.add(block.id, op.warp, op.lane, sc);
+                    published.publish(&own.finish(block.id));
+                }
+            }
+        }
+        let thread = block.thread_mut(op.warp, op.lane);
+        self.sc_writes.fall_due(&mut thread.known);
+        if op.writes {
+            self.sc_reads.fall_due(&mut thread.known);
+            self.sc_writes.join(&std::mem::take(&mut self.sc_reads));
+            self.sc_writes.join(&published);
+            self.epoch = Arc::default();
+        } else {
+            self.sc_reads.join(&published);
+            let base = block.base.clone();
+            let thread = block.thread_mut(op.warp, op.lane);
+            thread.met = Some(Met {
+                name: op.name,
+                epoch: self.epoch.clone(),
+                base,
+                known: thread.known.clone(),
+                sc: thread.sc.clone(),
+            });
+        }
+        block.learnt();
     }
 
     /// The reading half of an operation; `link` tells whether it is morally strong with
     /// the write whose value it reads (PTX ISA, "Observation Order").
     pub fn read(&mut self, block: &mut Block, op: &Operation, link: bool) {
         let id = block.id;
+        if !op.can_acquire {
+            return;
+        }
+        let known = block.thread(op.warp, op.lane);
+        let again = known.is_some_and(|t| {
+            let same = |p: &Pending| {
+                p.epoch
+                    .as_ref()
+                    .is_some_and(|e| Arc::ptr_eq(e, &self.epoch))
+            };
+            t.pending.iter().any(|p| p.name == op.name && same(p))
+        });
+        if again && link && !op.acquires {
+            return;
+        }
         let brings = if link {
             self.message.clone()
         } else {
             self.message.beyond_scope()
         };
         let thread = block.thread_mut(op.warp, op.lane);
-        if !op.can_acquire {
-            return;
-        }
+        let mut learnt = !brings.is_empty();
         if op.acquires {
             brings.acquire(id, op.wide, &mut thread.known);
-            for (name, message) in &thread.pending {
+            for Pending { name, message, .. } in &thread.pending {
                 if *name == op.name {
+                    learnt |= !message.is_empty();
                     message.acquire(id, op.wide, &mut thread.known);
                 }
             }
         }
         // A fence that follows may be wider.
         if !(op.acquires && op.wide || brings.is_empty()) {
-            match thread.pending.iter_mut().find(|(name, _)| *name == op.name) {
-                Some((_, pending)) => pending.join(&brings),
-                None => thread.pending.push((op.name, brings)),
+            let epoch = link.then(|| self.epoch.clone());
+            match thread.pending.iter_mut().find(|p| p.name == op.name) {
+                Some(pending) => {
+                    pending.message.join(&brings);
+                    pending.epoch = epoch;
+                }
+                None => thread.pending.push(Pending {
+                    name: op.name,
+                    message: brings,
+                    epoch,
+                }),
             }
         }
         if op.acquires {
+            block.communicated |= learnt;
             block.learnt();
         }
     }
@@ -283,6 +465,7 @@ impl Location {
             thread.releases.insert((op.name, op.wide), known);
         }
         self.message = message;
+        self.epoch = Arc::default();
     }
 }
 
@@ -290,9 +473,11 @@ impl Location {
 /// acquire pattern that an earlier read of the thread began.
 pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
     op.writes && op.releases
+        || block.base.has_fences()
         || block.thread(op.warp, op.lane).is_some_and(|t| {
-            let pending = || t.pending.iter().any(|(name, _)| *name == op.name);
-            !t.sc.is_empty()
+            let pending = || t.pending.iter().any(|p| p.name == op.name);
+            t.sc.is_some()
+                || t.known.has_fences()
                 || op.writes && !(t.release.is_empty() && t.releases.is_empty())
                 || op.acquires && pending()
         })
@@ -302,12 +487,12 @@ pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
 pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope: Scope) {
     let id = block.id;
     let wide = is_wide(scope);
-    let mut learnt = false;
+    let (mut learnt, mut learnt_before) = (false, false);
     for lane in lanes(mask) {
         let thread = block.thread_mut(warp, lane);
         if order != FenceOrder::Release && !thread.pending.is_empty() {
             let mut pending = std::mem::take(&mut thread.pending);
-            for (_, message) in &pending {
+            for Pending { message, .. } in &pending {
                 message.acquire(id, wide, &mut thread.known);
             }
             if !wide {
@@ -316,9 +501,16 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
             }
             learnt = true;
         }
-        if order == FenceOrder::Sc && !thread.pending_sc.is_empty() {
-            thread.pending_sc.acquire(id, wide, &mut thread.known);
-            learnt = true;
+        if order == FenceOrder::Sc {
+            let due = |known: &Knowledge| {
+                let fences = known.ideal.fences();
+                fences.is_some_and(|f| !f.due.is_empty())
+            };
+            if due(&block.base) {
+                let base = block.base.clone();
+                block.thread_mut(warp, lane).known.join(&base);
+            }
+            learnt |= block.thread_mut(warp, lane).known.fence_learns(id, wide);
         }
         if order == FenceOrder::Acquire {
             continue;
@@ -326,14 +518,27 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
         if learnt {
             block.learnt();
         }
-        let snapshot = Snapshot::of(block, warp, lane);
-        let thread = block.thread_mut(warp, lane);
         if order == FenceOrder::Sc {
-            thread.sc.set(wide, snapshot.clone());
+            block.fenced = true;
+            let thread = block.thread_mut(warp, lane);
+            // A narrow one does not stand for a wide one before it.
+            if let Some(sc) = thread.sc.take().filter(|sc| sc.wide && !wide) {
+                let mut own = Collected::default();
+                own.add(id, warp, lane, &sc);
+                thread.known.join(&own.finish(id));
+                learnt_before = true;
+            }
+            let at = Arc::new(Snapshot::of(block, warp, lane));
+            block.thread_mut(warp, lane).sc = Some(LastSc { wide, at });
         }
-        thread.release.set(wide, snapshot);
+        let snapshot = Snapshot::of(block, warp, lane);
+        block.thread_mut(warp, lane).release.set(wide, snapshot);
+    }
+    if learnt_before {
+        block.learnt();
     }
     if learnt {
+        block.communicated = true;
         block.learnt();
     }
     if order != FenceOrder::Acquire {

@@ -250,7 +250,7 @@ fn point(node: Node, name: &str) -> Option<[u32; 3]> {
 }
 
 /// What is no document of the tool, or one that is not known. Real documents are in `sanitizer/recordings/`, and
-/// `tests/recordings.rs` reads them.
+/// `tests/evidence/recordings.rs` reads them.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -148,10 +148,10 @@ impl<O: Observer> Core<'_, O> {
                 address: &self.address,
                 element: u32::from(op.element),
                 elements: u32::from(op.count),
-                kind: if op.used {
-                    AccessKind::Atomic
-                } else {
+                kind: if op.reduction {
                     AccessKind::Reduction
+                } else {
+                    AccessKind::Atomic
                 },
                 non_coherent: false,
                 order: op.order,

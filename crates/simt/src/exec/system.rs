@@ -6,7 +6,7 @@ use super::Core;
 use crate::alu::Mask;
 use crate::ids::*;
 use crate::memory::*;
-use crate::observer::{FaultKind, MemoryFault, Observer, Space};
+use crate::observer::{DriverCall, FaultKind, MemoryFault, Observer, Space};
 use crate::op::*;
 use crate::state::*;
 use crate::stop::Stop;
@@ -28,6 +28,17 @@ impl<O: Observer> Core<'_, O> {
     ) -> Result<(), Stop> {
         let mask = block.warps[w].splits[s].mask;
         let base = block.warps[w].splits[s].base;
+        if O::WATCHES {
+            let what = match call.which {
+                System::Vprintf => Some(DriverCall::Print),
+                System::Malloc => Some(DriverCall::Allocate),
+                System::Free => Some(DriverCall::Free),
+                System::AssertFail => None,
+            };
+            if let Some(what) = what {
+                self.observer.driver_call(site, block.who(w), mask, what);
+            }
+        }
         for l in lanes_of(mask) {
             let arg = |core: &Self, block: &Block, k: usize| core.argument(block, w, s, call, k, l);
             let (a, b) = (arg(self, block, 0), arg(self, block, 1));

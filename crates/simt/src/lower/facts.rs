@@ -5,7 +5,8 @@
 //! regard to order; flow through memory by state space.
 
 use super::def_use::{Row, Use, rows};
-use crate::observer::{FenceOrder, Order};
+use super::dependence::{depends_on_time_or_place, has_order_sources};
+use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::Program;
 use std::collections::{HashMap, HashSet};
@@ -29,11 +30,10 @@ pub struct Facts {
     /// Whether blocks can run at the same time on several cores with a result
     /// that does not depend on how they interleave, provided that they don't race.
     pub blocks_commute: bool,
-    /// Whether a value that depends on the order of threads may steer control
-    /// flow or an address, or whether who synchronises with whom may depend on it.
-    pub steered: bool,
-    /// Whether such a value may reach memory.
-    pub order_in_results: bool,
+    /// Whether something that a block does may depend on the order of its own threads.
+    pub order_sources: bool,
+    /// By site: what atomics do to a location that others update, too.
+    pub effects: Arc<[Effect]>,
     /// Whether a strong load may return something else than the last value.
     pub stale_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
@@ -50,9 +50,9 @@ pub(super) fn find(program: &mut Program) {
         blocks_commute: true,
         ..Facts::default()
     };
+    facts.effects = effects(program);
     accesses(program, &mut facts);
-    facts.steered = order_depends(program);
-    taint(program, &mut facts);
+    facts.order_sources = has_order_sources(program);
     facts.control_only = control_only(program);
     program.facts = facts;
 }
@@ -167,7 +167,12 @@ fn accesses(program: &Program, facts: &mut Facts) {
         see(m.space, m.element, m.order != Order::Weak, false);
     }
     for a in &program.atomic_ops {
-        see(a.space, a.element, true, !a.used && commutative(a));
+        see(
+            a.space,
+            a.element,
+            true,
+            !a.used && a.update != Update::Ordered,
+        );
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
     facts.stale_values = program.memory_ops.iter().any(|m| {
@@ -185,132 +190,40 @@ fn accesses(program: &Program, facts: &mut Facts) {
         Op::Atomic(a) => program.atomic_ops[*a as usize].order != Order::Relaxed,
         _ => false,
     });
-    facts.blocks_commute &= !program.code.iter().any(|i| {
-        matches!(i.op, Op::System(_))
-            || matches!(
-                i.op,
-                Op::Special {
-                    which: Special::EnvReg(_),
-                    ..
-                }
-            )
-    });
-}
-
-/// Whether who synchronises with whom may depend on the order of threads: on which value a strong read
-/// gets that a fence or an acquire makes part of an acquire pattern, or on who comes first to a barrier that is not for
-/// the whole block.
-fn order_depends(program: &Program) -> bool {
-    let acquires = program.code.iter().any(|i| match &i.op {
-        Op::Fence(order, _) => *order != FenceOrder::Release,
-        Op::Memory(m) => program.memory_ops[*m as usize].order.acquires(),
-        Op::Atomic(a) => program.atomic_ops[*a as usize].order.acquires(),
-        _ => false,
-    });
-    let reads = program.code.iter().any(|i| match &i.op {
-        Op::Memory(m) => {
-            let m = &program.memory_ops[*m as usize];
-            !m.store && m.order.is_strong()
+    facts.blocks_commute &= !program.code.iter().any(|i| match i.op {
+        Op::System(_) => true,
+        Op::Special { which, .. } => {
+            matches!(which, Special::EnvReg(_)) || depends_on_time_or_place(which)
         }
-        Op::Atomic(a) => program.atomic_ops[*a as usize].used,
         _ => false,
     });
-    let named = program.code.iter().any(|i| match &i.op {
-        Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
-        _ => false,
-    });
-    acquires && reads || named
 }
 
-/// Whether the order of several such operations on one word leaves no trace.
-fn commutative(a: &AtomicOp) -> bool {
-    match a.f {
-        AtomFn::W(_) => !a.flush,
-        AtomFn::D(f) => f(1.5f64.to_bits(), 2.25f64.to_bits()) != 3.75f64.to_bits(),
-        AtomFn::AddDouble | AtomFn::Row(_) | AtomFn::Cas | AtomFn::Exch => false,
-    }
-}
-
-/// Follows values whose content depends on the order of threads.
-fn taint(program: &Program, facts: &mut Facts) {
-    let mut tainted: HashSet<Row> = HashSet::new();
-    // Shared, global, local.
-    let mut memory = [false; 3];
-    loop {
-        let before = (tainted.len(), memory);
-        for i in &program.code {
-            let mut from_taint = false;
-            let mut steered = false;
-            let mut escapes = false;
-            rows(
-                program,
-                i,
-                &mut |r, what| {
-                    if tainted.contains(&r) {
-                        from_taint = true;
-                        steered |= matches!(what, Use::Control | Use::Address);
-                        escapes |= what == Use::Escape;
-                    }
-                },
-                &mut |_| {},
-            );
-            facts.steered |= steered;
-            let mut source = from_taint;
-            match &i.op {
-                Op::Memory(index) => {
-                    let m = &program.memory_ops[*index as usize];
-                    let strong = m.order != Order::Weak;
-                    source = strong && !m.store || spaces(m.space).any(|s| memory[s]);
-                    if m.store && (escapes || strong) {
-                        spaces(m.space).for_each(|s| memory[s] = true);
-                        facts.order_in_results |= escapes;
-                    }
-                }
-                Op::Atomic(index) => {
-                    let a = &program.atomic_ops[*index as usize];
-                    source = a.used;
-                    if escapes || !commutative(a) {
-                        spaces(a.space).for_each(|s| memory[s] = true);
-                        facts.order_in_results |=
-                            !commutative(a) && !matches!(a.f, AtomFn::Cas) || escapes;
-                    }
-                }
-                Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
-                Op::Special { which, .. } => {
-                    source |= matches!(
-                        which,
-                        Special::Clock
-                            | Special::ClockHi
-                            | Special::Clock64
-                            | Special::GlobalTimer
-                            | Special::GlobalTimerLo
-                            | Special::GlobalTimerHi
-                            | Special::Pm
-                            // Where a block and its warps run is up to the hardware (PTX ISA, "%smid", "%warpid").
-                            | Special::SmId
-                            | Special::WarpId
-                    );
-                }
-                Op::System(_) if escapes => facts.order_in_results = true,
-                _ => {}
+/// What the atomics do, by site; as far as `inc` and `dec` have a constant bound.
+fn effects(program: &mut Program) -> Arc<[Effect]> {
+    let mut answer = vec![Effect::default(); program.sites.len()];
+    for i in &program.code {
+        let Op::Atomic(index) = i.op else { continue };
+        let a = &mut program.atomic_ops[index as usize];
+        let bound = match a.b[0] {
+            slot if slot.0 & Slot::CONST != 0 && slot != Slot::NONE => {
+                let row = program.const_w.get((slot.0 & !Slot::CONST) as usize);
+                row.map(|row| row[0])
             }
-            if source {
-                rows(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
-            }
-        }
-        if (tainted.len(), memory) == before {
-            return;
-        }
+            _ => None,
+        };
+        a.update = match (a.update, bound) {
+            (Update::Inc(_), Some(bound)) => Update::Inc(bound),
+            (Update::Dec(_), Some(bound)) => Update::Dec(bound),
+            (Update::Inc(_) | Update::Dec(_), None) => Update::Ordered,
+            (other, _) => other,
+        };
+        answer[i.site.0 as usize] = Effect {
+            update: a.update,
+            used: a.used,
+        };
     }
-}
-
-fn spaces(space: AddressSpace) -> impl Iterator<Item = usize> {
-    let all = [
-        AddressSpace::Shared,
-        AddressSpace::Global,
-        AddressSpace::Local,
-    ];
-    (0..3).filter(move |s| may_be(space, all[*s]))
+    answer.into()
 }
 
 /// For each site, whether it is a strong load whose value decides branches and nothing else.

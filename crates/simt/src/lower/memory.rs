@@ -8,7 +8,7 @@ use super::scope::{Binding, bytes_of};
 use super::symbols::DYNAMIC_SHARED;
 use crate::alu::{self, AluOp};
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
-use crate::observer::{Order, Scope};
+use crate::observer::{Order, Scope, Update};
 use crate::op::*;
 use ptx::ast::{Address, Instruction, Operand, ScalarType};
 
@@ -283,7 +283,9 @@ impl Lowering<'_> {
             c,
             order: s.order.unwrap_or(Order::Relaxed),
             scope: s.scope.unwrap_or(Scope::Gpu),
+            reduction,
             used: !reduction,
+            update: update(name, ty),
             flush: ty == ScalarType::F32,
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
@@ -387,6 +389,24 @@ pub(crate) fn window(space: AddressSpace) -> u64 {
 const ATOMICS: &[&str] = &[
     "add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas",
 ];
+
+/// The kind of the update, where it commutes exactly with others of its kind; bounds are filled in later.
+fn update(name: &str, ty: ScalarType) -> Update {
+    use ScalarType::*;
+    match (name, ty) {
+        ("add", U32 | S32 | B32 | U64 | S64 | B64) => Update::Add,
+        ("and", B32 | U32 | S32 | B64 | U64 | S64) => Update::And,
+        ("or", B32 | U32 | S32 | B64 | U64 | S64) => Update::Or,
+        ("xor", B32 | U32 | S32 | B64 | U64 | S64) => Update::Xor,
+        ("min", U32 | U64) => Update::Min(false),
+        ("min", S32 | S64) => Update::Min(true),
+        ("max", U32 | U64) => Update::Max(false),
+        ("max", S32 | S64) => Update::Max(true),
+        ("inc", U32) => Update::Inc(0),
+        ("dec", U32) => Update::Dec(0),
+        _ => Update::Ordered,
+    }
+}
 
 /// New value from old value and operand (PTX ISA, "atom").
 fn atom_function(name: &str, ty: ScalarType) -> Option<AtomFn> {

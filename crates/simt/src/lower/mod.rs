@@ -4,7 +4,8 @@
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
 //! points inserted by [`points`], loads whose value some lanes drop found by
-//! [`speculated`], static facts gathered by [`facts`].
+//! [`speculated`], static facts gathered by [`facts`],
+//! what order-dependent values reach told by [`dependence`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
@@ -12,6 +13,7 @@
 pub mod barrier_postdominators;
 pub mod control;
 pub mod def_use;
+pub mod dependence;
 pub mod facts;
 pub mod instruction;
 pub mod memory;

@@ -658,6 +658,10 @@ mod tests {
              ld.shared.u32 %r3, [s];
              selp.b32 %r9, %r3, 5, %p1;",
         );
-        assert!(program.facts.steered);
+        let mut sources = crate::lower::dependence::OrderSources::default();
+        sources
+            .reads
+            .extend((0..program.sites.len() as u32).map(crate::ids::Site));
+        assert!(crate::lower::dependence::dependence(&program, &sources).steered);
     }
 }

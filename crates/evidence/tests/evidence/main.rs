@@ -1,0 +1,6 @@
+//! What was recorded on GPUs, against the simulator and the catalogue.
+
+extern crate racetrap_evidence as evidence;
+
+mod conformance;
+mod recordings;

@@ -1,0 +1,8 @@
+//! What a diff finds, and what it must not see.
+
+extern crate racetrap_ptxdiff as ptxdiff;
+
+mod accesses;
+mod effects;
+mod pairs;
+mod properties;

@@ -1,0 +1,341 @@
+//! Small kernels through the simulator, from PTX text to results in memory.
+
+use ptx::parser::parse;
+use simt::observer::NullObserver;
+use simt::*;
+
+struct Run {
+    device: Device,
+    program: Program,
+    limits: Limits,
+}
+
+impl Run {
+    fn of(ptx: &str) -> Run {
+        let module = parse(ptx).unwrap_or_else(|e| panic!("{e}"));
+        let entry = entries(&module)[0].to_owned();
+        let program = Program::lower(&module, ptx, &entry).unwrap_or_else(|e| panic!("{e}"));
+        Run {
+            device: Device::new(1 << 28),
+            program,
+            limits: Limits::default(),
+        }
+    }
+
+    fn buffer(&mut self, values: &[u32]) -> u64 {
+        let at = self
+            .device
+            .alloc(values.len() as u64 * 4, "buffer")
+            .unwrap();
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.device.write(at, &bytes).unwrap();
+        at
+    }
+
+    fn words(&self, at: u64, n: u64) -> Vec<u32> {
+        let bytes = self.device.read(at, n * 4).unwrap();
+        bytes
+            .chunks_exact(4)
+            .map(|c| u32::from_le_bytes(c.try_into().unwrap()))
+            .collect()
+    }
+
+    /// Launches under a schedule; the arguments are the parameters' values in order.
+    fn launch(
+        &mut self,
+        grid: u32,
+        block: u32,
+        params: &[u64],
+        schedule: &str,
+    ) -> Result<Stats, Stop> {
+        self.launch_with(grid, block, params, schedule, 0, false)
+    }
+
+    fn launch_with(
+        &mut self,
+        grid: u32,
+        block: u32,
+        params: &[u64],
+        schedule: &str,
+        dynamic_shared: u32,
+        cooperative: bool,
+    ) -> Result<Stats, Stop> {
+        let mut bytes = vec![0; self.program.param_bytes as usize];
+        for (info, value) in self.program.params.iter().zip(params) {
+            let at = info.offset as usize;
+            bytes[at..at + info.bytes as usize]
+                .copy_from_slice(&value.to_le_bytes()[..info.bytes as usize]);
+        }
+        let how = Launch {
+            grid: Dim3::linear(grid),
+            block: Dim3::linear(block),
+            dynamic_shared,
+            params: bytes,
+            cooperative,
+            number: 0,
+        };
+        let schedule = schedule.parse().unwrap();
+        launch(
+            &mut self.device,
+            &self.program,
+            &how,
+            &schedule,
+            &self.limits,
+            2,
+            &mut NullObserver,
+        )
+    }
+}
+
+const HISTOGRAM: &str = r#"
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry histogram(.param .u64 in, .param .u32 n, .param .u64 bins)
+{
+    .reg .pred %p<7>;
+    .reg .b32 %r<31>;
+    .reg .b64 %rd<12>;
+    .shared .align 4 .b8 h[64];
+    ld.param.u64 %rd3, [in];
+    ld.param.u32 %r12, [n];
+    ld.param.u64 %rd4, [bins];
+    mov.u32 %r30, %tid.x;
+    mov.u32 %r5, %ntid.x;
+    setp.gt.u32 %p1, %r30, 15;
+    @%p1 bra $L1;
+    shl.b32 %r13, %r30, 2;
+    mov.u32 %r14, h;
+    add.s32 %r15, %r14, %r13;
+    st.shared.u32 [%r15], 0;
+$L1:
+    bar.sync 0;
+    mov.u32 %r17, %ctaid.x;
+    mad.lo.s32 %r29, %r17, %r5, %r30;
+    setp.ge.s32 %p3, %r29, %r12;
+    @%p3 bra $L2;
+    cvta.to.global.u64 %rd1, %rd3;
+    mul.wide.s32 %rd5, %r29, 4;
+    add.s64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r1, [%rd6];
+    shl.b32 %r1, %r1, 2;
+    mov.u32 %r20, h;
+    add.s32 %r21, %r20, %r1;
+    atom.shared.add.u32 %r22, [%r21], 1;
+$L2:
+    bar.sync 0;
+    @%p1 bra $L3;
+    cvta.to.global.u64 %rd2, %rd4;
+    mul.wide.s32 %rd7, %r30, 4;
+    add.s64 %rd8, %rd2, %rd7;
+    ld.shared.u32 %r26, [%r15];
+    atom.global.add.u32 %r27, [%rd8], %r26;
+$L3:
+    ret;
+}
+"#;
+
+#[test]
+fn histogram_counts_under_every_schedule() {
+    for schedule in [
+        "lockstep",
+        "lane-by-lane",
+        "random:1",
+        "random:2",
+        "pct:3:3",
+        "replay:",
+    ] {
+        let mut run = Run::of(HISTOGRAM);
+        let data: Vec<u32> = (0..500).map(|i| i * 7 % 16).collect();
+        let input = run.buffer(&data);
+        let bins = run.buffer(&[0; 16]);
+        run.launch(8, 64, &[input, 500, bins], schedule)
+            .unwrap_or_else(|e| panic!("{schedule}: {e}"));
+        let expected: Vec<u32> = (0..16)
+            .map(|b| data.iter().filter(|d| **d == b).count() as u32)
+            .collect();
+        let mut expected = expected;
+        // The rest of 512 threads has no element.
+        assert_eq!(
+            run.words(bins, 16),
+            std::mem::take(&mut expected),
+            "{schedule}"
+        );
+    }
+}
+
+const SCHEDULES: [&str; 5] = [
+    "lockstep",
+    "lane-by-lane",
+    "random:1",
+    "random:2",
+    "pct:3:3",
+];
+
+/// Recursion, virtual calls and local arrays, optimised and not.
+#[test]
+fn recursive_and_virtual_calls_return() {
+    for ptx in [
+        include_str!("../../../ptx/tests/samples/recursion.sm_90.ptx"),
+        include_str!("../../../ptx/tests/samples/recursion.sm_75.debug.ptx"),
+    ] {
+        for (n, area) in [(9u64, 4.0f32), (8, std::f32::consts::PI * 9.0)] {
+            for schedule in SCHEDULES {
+                let mut run = Run::of(ptx);
+                let out = run.buffer(&[3; 64]);
+                let areas = run.buffer(&[0; 64]);
+                run.launch(1, 1, &[out, areas, n], schedule)
+                    .unwrap_or_else(|e| panic!("{schedule}: {e}"));
+                let fibonacci = [21, 34][n as usize - 8];
+                let expected = fibonacci + 3 * (n as u32 & 15);
+                assert_eq!(run.words(out, 1), [expected], "{schedule}");
+                let found = f32::from_bits(run.words(areas, 1)[0]);
+                assert!((found - area).abs() < 1e-5, "{schedule}: {found}");
+            }
+        }
+    }
+}
+
+/// Tiles, a reduction over a tile, dynamic shared memory and a grid barrier.
+#[test]
+fn a_grid_barrier_waits_for_all_blocks() {
+    for ptx in [
+        include_str!("../../../ptx/tests/samples/groups.sm_75.ptx"),
+        include_str!("../../../ptx/tests/samples/groups.sm_90.lineinfo.ptx"),
+    ] {
+        for schedule in SCHEDULES {
+            let mut run = Run::of(ptx);
+            let data: Vec<u32> = (0..1000).collect();
+            let input = run.buffer(&data);
+            let out = run.buffer(&[0; 8]);
+            let ended = run.launch_with(5, 64, &[input, out, 1000], schedule, 8, true);
+            ended.unwrap_or_else(|e| panic!("{schedule}: {e}"));
+            assert_eq!(run.words(out, 1), [999 * 1000 / 2], "{schedule}");
+        }
+    }
+}
+
+/// `printf`, `malloc`, `free`, `assert`, function pointers in a table.
+#[test]
+fn system_calls_work() {
+    for ptx in [
+        include_str!("../../../ptx/tests/samples/printf_assert.sm_75.debug.ptx"),
+        include_str!("../../../ptx/tests/samples/printf_assert.sm_90.lineinfo.ptx"),
+    ] {
+        let mut run = Run::of(ptx);
+        let p = run.buffer(&[0, 5, 0]);
+        let stats = run.launch(1, 1, &[p, 1], "lockstep").unwrap();
+        assert_eq!(stats.output, "25 -1.250000 tab\t\"quoted\" \\ end\n\n");
+        assert_eq!(run.words(p, 3), [0, 5, 25]);
+        let mut run = Run::of(ptx);
+        let p = run.buffer(&[7, 5, 0]);
+        let stop = run.launch(1, 1, &[p, 1], "lockstep").unwrap_err();
+        assert!(
+            matches!(&stop, Stop::Assert { message, .. } if message == "p[0] != 7"),
+            "{stop}"
+        );
+    }
+}
+
+/// Every block counts to `n`, or for ever where its number is `n`.
+const COUNT: &str = r#"
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry count(.param .u32 n, .param .u32 endless)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<6>;
+    ld.param.u32 %r1, [n];
+    ld.param.u32 %r2, [endless];
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, 0;
+$L1:
+    add.s32 %r4, %r4, 1;
+    setp.eq.u32 %p1, %r3, %r2;
+    setp.lt.u32 %p2, %r4, %r1;
+    or.pred %p3, %p1, %p2;
+    @%p3 bra $L1;
+    ret;
+}
+"#;
+
+/// A spent budget is no lack of progress where blocks go on ending.
+#[test]
+fn a_long_launch_is_not_a_stuck_one() {
+    const NOBODY: u64 = 1 << 20;
+    let stop = |blocks: u32, n: u64, endless: u64, schedule: &str| {
+        let mut run = Run::of(COUNT);
+        run.limits.steps = 1_000_000;
+        run.launch(blocks, 32, &[n, endless], schedule).unwrap_err()
+    };
+    for schedule in ["lockstep", "lane-by-lane"] {
+        let long = stop(1000, 1000, NOBODY, schedule);
+        let Stop::Budget {
+            steps,
+            ended,
+            blocks,
+        } = long
+        else {
+            panic!("{schedule}: {long}");
+        };
+        assert!(steps > 1_000_000 && blocks == 1000, "{schedule}");
+        assert!(ended > 0 && ended < 1000, "{schedule}: {ended}");
+    }
+    for schedule in ["lockstep", "lane-by-lane"] {
+        for (what, stuck) in [
+            ("one of many blocks", stop(100, 10, 60, schedule)),
+            ("the only block", stop(1, 10, 0, schedule)),
+            ("a long block", stop(1, 1 << 30, NOBODY, schedule)),
+        ] {
+            assert!(
+                matches!(stuck, Stop::NoProgress { .. }),
+                "{schedule}, {what}: {stuck}"
+            );
+        }
+    }
+}
+
+/// Each thread takes a spin lock, adds one, and gives it back.
+const LOCK: &str = r#"
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry lock(.param .u64 mutex, .param .u64 sum)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [mutex];
+    ld.param.u64 %rd2, [sum];
+$L1:
+    TAKE
+    setp.ne.s32 %p1, %r1, 0;
+    @%p1 bra $L1;
+    fence.sc.gpu;
+    ld.global.u32 %r2, [%rd2];
+    add.s32 %r2, %r2, 1;
+    st.global.u32 [%rd2], %r2;
+    fence.sc.gpu;
+    atom.global.exch.b32 %r3, [%rd1], 0;
+    ret;
+}
+"#;
+
+/// Who waits for a lock leaves the turn to others soon, whatever it asks with.
+#[test]
+fn waiting_for_a_lock_is_cheap() {
+    for take in [
+        "atom.global.cas.b32 %r1, [%rd1], 0, 1;",
+        "atom.global.exch.b32 %r1, [%rd1], 1;",
+        "atom.global.or.b32 %r1, [%rd1], 1;",
+    ] {
+        for schedule in ["lockstep", "lane-by-lane", "pct:3:2"] {
+            let mut run = Run::of(&LOCK.replace("TAKE", take));
+            let (mutex, sum) = (run.buffer(&[0]), run.buffer(&[0]));
+            let stats = run.launch(3, 64, &[mutex, sum], schedule).unwrap();
+            assert_eq!(run.words(sum, 1), [192], "{take} {schedule}");
+            assert!(stats.steps < 400_000, "{take} {schedule}: {}", stats.steps);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The program as its user calls it: what it prints, how it ends, and that its scripts do what they say.
+
+mod common;
+
+mod bad_input;
+mod check;
+mod counters;
+mod device_process;
+mod diff;
+mod gpu_run;
+mod judged;
+mod mutate;
+mod own_catalog;
+mod planted_bugs;
+mod sanitizer;
