@@ -14,7 +14,7 @@ fn main() {
     functions(Path::new("src"), &mut here);
     let mut text = String::new();
     let mut all = here.clone();
-    for (file, error) in [
+    for (file, library) in [
         ("names/runtime.txt", "runtime"),
         ("names/driver.txt", "driver"),
     ] {
@@ -23,8 +23,8 @@ fn main() {
             all.insert(name.to_owned());
             let same = name.strip_suffix("_ptds").or(name.strip_suffix("_ptsz"));
             let _ = match same.filter(|same| here.contains(*same)) {
-                Some(same) => writeln!(text, "same!({name}, {same});"),
-                None => writeln!(text, "missing!({name}, {error});"),
+                Some(same) => writeln!(text, "same!({name}, {library}, {same});"),
+                None => writeln!(text, "missing!({name}, {library});"),
             };
         }
     }
@@ -62,6 +62,16 @@ fn functions(folder: &Path, into: &mut BTreeSet<String>) {
             if name.starts_with("cu") || name.starts_with("__cuda") {
                 into.insert(name);
             }
+        }
+        // Those that tables make: `    cuMemcpy, cuMemcpyAsync, …;` and `    cuCtxGetCurrent(…);`.
+        for line in text
+            .lines()
+            .filter(|l| l.starts_with("    cu") && l.ends_with(';'))
+        {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let table = line.contains(", \"cu");
+            let names = words.filter(|w| w.starts_with("cu"));
+            into.extend(names.take(if table { 2 } else { 1 }).map(str::to_owned));
         }
     }
 }

@@ -243,6 +243,11 @@ impl Context {
         Ok(kernel)
     }
 
+    /// A kernel by its number.
+    pub fn kernel_of(&self, id: usize) -> Option<Arc<Kernel>> {
+        self.kernels.get(id).cloned()
+    }
+
     /// Loads a module, and allocates its variables.
     ///
     /// # Errors

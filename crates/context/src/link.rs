@@ -19,6 +19,19 @@ pub enum LinkError {
     Empty,
 }
 
+/// Links texts to one.
+///
+/// # Errors
+///
+/// One of them can't be read, or they can't be linked.
+pub fn texts(all: &[String]) -> Result<String, Box<dyn std::error::Error>> {
+    if let [one] = all {
+        return Ok(one.clone());
+    }
+    let trees: Result<Vec<Module>, _> = all.iter().map(|text| ptx::parse(text)).collect();
+    Ok(ptx::print(&link(trees?)?))
+}
+
 /// Links modules to one.
 ///
 /// # Errors

@@ -22,15 +22,15 @@ macro_rules! missing {
 
 /// Another name of a function.
 macro_rules! same {
-    ($name:ident, $same:ident) => {
+    ($name:ident, $library:ident, $same:ident) => {
         // SAFETY: it jumps to the function with all registers and the stack as they are.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             #[cfg(target_arch = "x86_64")]
-            core::arch::naked_asm!("jmp {}", sym crate::runtime::$same);
+            core::arch::naked_asm!("jmp {}", sym crate::$library::$same);
             #[cfg(target_arch = "aarch64")]
-            core::arch::naked_asm!("b {}", sym crate::runtime::$same);
+            core::arch::naked_asm!("b {}", sym crate::$library::$same);
         }
     };
 }

@@ -4,6 +4,7 @@
 //! file that `build.rs` writes has those that nothing here defines. No panic leaves an entry point, and none keeps anything that has
 //! to be dropped in thread-local storage: destructors of the program may still call when that is gone.
 
+mod driver;
 mod entry;
 mod exports;
 mod runtime;

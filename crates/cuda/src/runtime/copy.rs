@@ -18,7 +18,7 @@ const DEFAULT: c_int = 4;
 
 /// Rows of bytes in memory, and how far apart they are.
 #[derive(Clone, Copy)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     pub address: u64,
     /// From one row to the next.
     pub pitch: usize,
@@ -49,7 +49,7 @@ impl Rows {
 }
 
 /// What a copy is.
-pub(super) struct Copy {
+pub(crate) struct Copy {
     pub to: Rows,
     pub from: Rows,
     /// Bytes of a row, rows, slices.
@@ -64,7 +64,7 @@ pub(super) struct Copy {
 /// # Safety
 ///
 /// What is not the device's memory is the program's, as the documentation of the entry point demands.
-pub(super) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> Result<()> {
+pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> Result<()> {
     context.healthy()?;
     context.stream(copy.stream, || entry.call())?;
     let Copy { to, from, size, .. } = copy;

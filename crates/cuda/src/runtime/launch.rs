@@ -303,24 +303,11 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
         // SAFETY: the caller passes a configuration with as many attributes as it says, and one pointer for each parameter.
         unsafe {
             let config = &*config;
-            let mut cooperative = false;
-            for index in 0..config.count as usize {
-                let attribute = &*config.attributes.add(index);
-                match attribute.id {
-                    // Ignored, access window, synchronisation policy, priority, memory domains: hints.
-                    0 | 1 | 3 | 8 | 9 | 10 | 14 => {}
-                    2 => cooperative = attribute.value[0] != 0,
-                    // A cluster of one block is none.
-                    4 if attribute.value[..3] == [1, 1, 1] => {}
-                    5 => {}
-                    // Programmatic serialisation allows overlap and demands none.
-                    6 => {}
-                    _ => {
-                        context.missing("cudaLaunchKernelEx with clusters or programmatic events");
-                        return Err(Error::NOT_SUPPORTED);
-                    }
-                }
-            }
+            let attributes = match config.count {
+                0 => &[],
+                count => std::slice::from_raw_parts(config.attributes, count as usize),
+            };
+            let cooperative = cooperates(context, entry, attributes)?;
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
             launch(
@@ -335,6 +322,36 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
             )
         }
     })
+}
+
+/// Whether a launch's attributes make it cooperative.
+///
+/// # Errors
+///
+/// They ask for what is not there.
+pub(crate) fn cooperates(
+    context: &mut Context,
+    entry: Entry,
+    attributes: &[LaunchAttribute],
+) -> Result<bool> {
+    let mut cooperative = false;
+    for attribute in attributes {
+        match attribute.id {
+            // Ignored, access window, synchronisation policy, priority, memory domains, carveout: hints.
+            0 | 1 | 3 | 8 | 9 | 10 | 14 => {}
+            2 => cooperative = attribute.value[0] != 0,
+            // A cluster of one block is none.
+            4 if attribute.value[..3] == [1, 1, 1] => {}
+            5 => {}
+            // Programmatic serialisation allows overlap and demands none.
+            6 => {}
+            _ => {
+                context.missing(&format!("{} with clusters or programmatic events", entry.0));
+                return Err(Error::NOT_SUPPORTED);
+            }
+        }
+    }
+    Ok(cooperative)
 }
 
 /// `cudaFuncAttributes` (CUDA 12 and 13; earlier ones are a prefix).
