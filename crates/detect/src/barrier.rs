@@ -2,7 +2,7 @@
 //! there can't be, `invalid-barrier`.
 //!
 //! Whether threads come to the same barrier is decided where they meet
-//! ([`Misuse`]); here it becomes a finding. NullObserver spot: a barrier with a thread count can
+//! ([`Misuse`]); here it becomes a finding. Blind spot: a barrier with a thread count can
 //! be used from different places on purpose, so only convergence is judged for it.
 
 use crate::finding::{Action, Detail, End, Finding, Findings};

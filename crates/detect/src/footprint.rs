@@ -8,7 +8,7 @@
 //! While a launch runs, a [`Recorder`] keeps, for each granule and each kind of access, one thread that did it: the
 //! first in order of blocks and threads, so that nothing depends on the schedule. [`Footprint::conflicts`] walks two of them side by side.
 //!
-//! # NullObserver spots
+//! # Blind spots
 //!
 //! * Strong accesses of one kind to one granule by one launch are taken to be of one size: of mixed ones, one stands for all.
 //! * Release and acquire between kernels that run at the same time orders more than the host program does. It is not followed;

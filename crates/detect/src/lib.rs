@@ -3,6 +3,8 @@
 //! [`Detectors`] is what a session drives: all of them in one observer, put together when
 //! it is compiled. Detectors know neither the instruction set nor the backend.
 
+#[cfg(test)]
+mod axioms;
 pub mod banks;
 pub mod barrier;
 pub mod branches;

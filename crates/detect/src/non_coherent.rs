@@ -6,7 +6,7 @@
 //! ordinary store or an atomic operation; a non-coherent read that meets one is a finding. Constant time per granule;
 //! the detector exists only for programs that have such reads ([`simt::observer::LaunchShape::non_coherent`]).
 //!
-//! NullObserver spot: a write that comes after the read. If nothing orders the two it is a data race, and
+//! Blind spot: a write that comes after the read. If nothing orders the two it is a data race, and
 //! found as that ([`super::race`]); if something does, the read has its value.
 
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};

@@ -90,7 +90,7 @@ struct Operation {
     order: Order,
     scope: Scope,
     writes: bool,
-    /// For a strong write: the strong operations there that are ordered before it, and itself.
+    /// For a strong write: what precedes it in observation order, and itself.
     before: Vec<usize>,
     /// The reads that are ordered after it because of what they observed, and where.
     seen: Vec<(Thread, u64, Location)>,
@@ -293,7 +293,9 @@ impl Reference {
         }
         if new.writes {
             if new.is_strong() {
-                new.before = self.before(&new);
+                if let Some(w) = observed.filter(|_| new.is_atomic()) {
+                    new.before = self.operations[w].before.clone();
+                }
                 new.before.push(self.operations.len());
             }
             self.values
@@ -322,17 +324,6 @@ impl Reference {
                 self.findings.add(finding);
             }
         }
-    }
-
-    /// The strong operations that are ordered before a strong write, on the same bytes.
-    fn before(&self, new: &Operation) -> Vec<usize> {
-        let is_before = |old: &Operation| {
-            old.is_strong() && old.location.overlaps(&new.location) && self.is_ordered(old, new)
-        };
-        let all = self.operations.iter().enumerate();
-        all.filter(|(_, old)| is_before(old))
-            .map(|(i, _)| i)
-            .collect()
     }
 
     /// The write whose value a strong read observes, if the two are morally strong

@@ -337,7 +337,7 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
     for pair in all.iter().filter(|p| p.rule == Rule::NonCoherentRead) {
         prop_assert!(found.contains(pair), "missed: {pair:?}; found {found:?}");
     }
-    // NullObserver spot of the pairs of readers (see `race::cells`): a reader that has exited before a barrier which the others pass may
+    // Blind spot of the pairs of readers (see `race::cells`): a reader that has exited before a barrier which the others pass may
     // be forgotten for two that the barrier orders. No false alarm may come from it, a race with it may be missed.
     let forgets = !kinds.fine && steps.iter().any(|s| matches!(s, Step::Exit(..)));
     for (byte, races) in plain.first.iter().filter(|_| !forgets) {

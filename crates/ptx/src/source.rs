@@ -16,7 +16,7 @@
 //! says that line 2 was inlined into line 6, that into line 9, and that into line 15
 //! of the kernel.
 //!
-//! NullObserver spot: compilers write the `.loc` of a call once. Where two inlined copies
+//! Blind spot: compilers write the `.loc` of a call once. Where two inlined copies
 //! of the same function are interleaved, code that returns to the first copy is
 //! attributed to the callers of the second. The innermost line is always right.
 

@@ -19,7 +19,7 @@
 //! Pairs are used where threads of different warps can only be ordered by the floor that a barrier of the
 //! whole block raises ([`View::fine_sync`] is false): then whoever writes later, one of the two is
 //! in another warp and as unordered as all those that were forgotten.
-//! NullObserver spot: a reader that exits before a barrier which the others pass stays unordered with them, and may be
+//! Blind spot: a reader that exits before a barrier which the others pass stays unordered with them, and may be
 //! among the forgotten.
 
 use super::block::View;

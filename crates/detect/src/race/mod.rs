@@ -41,11 +41,11 @@
 //!   other strong ones.
 //! * Two `fence.sc` are ordered where communication forces it, not where they happened to
 //!   run in that order.
-//! * Causality order is not transitive where it goes through observation order. Among the
-//!   strong accesses to one granule it is taken as transitive: coherence orders them so.
+//! * Causality order is not transitive where it goes through observation order. A strong write that a later one of the same
+//!   warp, or a read-modify-write of the same block, has replaced is taken as transitively ordered with who observes that one.
 //! * Threads that exited take no part in a barrier: what they did stays unordered.
 //!
-//! # NullObserver spots
+//! # Blind spots
 //!
 //! * It judges one interleaving: a race that needs another path is found on that path.
 //!   After the first race on a granule, later ones there may be missed or named by another

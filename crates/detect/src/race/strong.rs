@@ -58,9 +58,9 @@ pub struct StrongWrite {
     pub class: AccessShape,
     /// Its number at this granule.
     id: u32,
-    /// The latest write that it is known to be ordered before, or itself.
+    /// The latest write that it precedes in observation order, or itself.
     under: u32,
-    /// Who observed it or what it is under.
+    /// Who observed that.
     seen: Observers,
 }
 
@@ -104,8 +104,6 @@ pub struct StrongRead {
     pub class: AccessShape,
     /// The latest write that it is known to be ordered before; 0 if there is none.
     under: u32,
-    /// Who observed what it is under.
-    seen: Observers,
 }
 
 /// Everything strong that happened to a granule, where one slot does not hold it.
@@ -386,14 +384,10 @@ pub fn is_unordered(w: &StrongWrite, lane: u32, v: &View<'_>) -> bool {
     v.unordered(lane, w.warp, 1 << w.lane, w.stamp) != 0 && !w.seen.before(lane, v)
 }
 
-/// The lanes of a strong read that are not ordered before an access of `lane`: neither by
-/// happens-before, nor because a read that observed a later write is.
+/// The lanes of a strong read that are not ordered before an access of `lane`. Nothing comes after a read in observation order.
 pub fn unordered_readers(r: &StrongRead, lane: u32, v: &View<'_>) -> Mask {
     let e = r.entry;
-    match v.unordered(lane, e.warp, e.mask, e.stamp) {
-        left if left != 0 && r.seen.before(lane, v) => 0,
-        left => left,
-    }
+    v.unordered(lane, e.warp, e.mask, e.stamp)
 }
 
 /// Why two strong accesses that are not ordered can't stand together.
@@ -462,7 +456,7 @@ impl StrongCell {
     }
 
     /// The reading lane comes after the write whose value it reads, in observation order,
-    /// and after what is under that.
+    /// and after what that observed.
     fn observe(&mut self, lane: u32, v: &View<'_>) {
         let last = self.writes.last().expect("a write to read from").id;
         for w in self.writes.iter_mut().filter(|w| w.under == last) {
@@ -470,12 +464,9 @@ impl StrongCell {
                 w.seen.add(lane, v);
             }
         }
-        for r in self.reads.iter_mut().filter(|r| r.under == last) {
-            r.seen.add(lane, v);
-        }
     }
 
-    /// Adds a write, under which everything goes that is ordered before it. Of that, what
+    /// Adds a write. What it observed, if it is a read-modify-write, goes under it. Of what is ordered before it, what
     /// is of the same class and block is dropped: who is unordered with it, is unordered with
     /// the new write in the same way.
     fn add_write(&mut self, a: &StrongAccess, v: &View<'_>) {
@@ -487,6 +478,10 @@ impl StrongCell {
             Some(w) if a.reads && a.link && !v.in_block(w.warp) => w.id,
             _ => 0,
         };
+        let observed = match self.writes.last() {
+            Some(w) if a.reads && a.link => w.id,
+            _ => 0,
+        };
         self.writes.retain_mut(|w| {
             if is_unordered(w, a.lane, v) {
                 return true;
@@ -494,7 +489,10 @@ impl StrongCell {
             // Lanes of a warp may clash with a plain one where others don't.
             let near = v.in_block(w.warp) && (w.class.rmw() || w.warp == v.me);
             let stood_for = near || w.under == far && w.id != far;
-            w.under = id;
+            // Whoever observes a read-modify-write comes after what that observed.
+            if observed != 0 && w.under == observed {
+                w.under = id;
+            }
             w.class != a.class || !stood_for
         });
         self.put_reads_under(id, far, a, v);
@@ -572,7 +570,6 @@ impl StrongCell {
                     },
                     class: a.class,
                     under: 0,
-                    seen: Observers::default(),
                 },
             );
         }

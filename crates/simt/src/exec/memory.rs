@@ -432,7 +432,7 @@ impl<O: Observer> Core<'_, O> {
     ///
     /// `copied` is the size of an element that is only copied. A structure is copied with its padding, which nobody
     /// writes and nobody looks at: an element of which some bytes are written, or a byte behind written ones,
-    /// is let through there. NullObserver spot: single bytes that were forgotten, where they are only copied.
+    /// is let through there. Blind spot: single bytes that were forgotten, where they are only copied.
     #[cold]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn uninitialized(

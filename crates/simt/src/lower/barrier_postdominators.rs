@@ -17,7 +17,7 @@
 //! before a barrier has been defined since Volta (CUDA C++ Programming Guide, "Synchronization
 //! Functions"), so it is told apart from passing the barrier by.
 //!
-//! A call of a function counts as the meeting points inside it. NullObserver spot: calls through
+//! A call of a function counts as the meeting points inside it. Blind spot: calls through
 //! pointers.
 
 use crate::ids::Site;

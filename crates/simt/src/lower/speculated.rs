@@ -15,7 +15,7 @@
 //! in a row, in whatever order the first two come, always belong to the same round, and so does all that the predicate
 //! is computed from.
 //!
-//! NullObserver spots: predicates that depend on what is loaded behind the load; values that branches select.
+//! Blind spots: predicates that depend on what is loaded behind the load; values that branches select.
 
 use super::barrier_postdominators::Blocks;
 use super::def_use::{Row, row, rows};

@@ -8,7 +8,7 @@
 //!
 //! A branch that an undefined value decides does no harm where both ways only compute: what either may write is undefined where they
 //! meet again ([`Region`]). With any other effect on one of the ways it is told. Functions that are called on the way may store through
-//! pointers: what they store to the caller's variables is undefined, any other such store is told. NullObserver spot: the variables that a function
+//! pointers: what they store to the caller's variables is undefined, any other such store is told. Blind spot: the variables that a function
 //! would have stored to in lanes that went the other way.
 
 //!
