@@ -41,7 +41,7 @@ fn list(color: bool) -> String {
         let name = match level {
             Level::Error => "errors: wrong",
             Level::Warning => "warnings: right by luck, or on some hardware",
-            Level::Note => "notes: costs time (with --perf)",
+            Level::Note => "notes: cost time (with `--perf`), or of whole programs",
         };
         let _ = writeln!(out, "{style}{name}{style:#}");
         for rule in Rule::ALL.iter().filter(|r| r.level() == level) {
