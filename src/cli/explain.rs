@@ -41,7 +41,7 @@ fn list(color: bool) -> String {
         let name = match level {
             Level::Error => "errors: incorrect code",
             Level::Warning => "warnings: right only by chance, or only on some hardware",
-            Level::Note => "notes: correct but slow (with --perf)",
+            Level::Note => "notes: correct but slow (with --perf), or about whole programs",
         };
         let _ = writeln!(out, "{style}{name}{style:#}");
         for rule in Rule::ALL.iter().filter(|r| r.level() == level) {

@@ -9,6 +9,7 @@ mod claims;
 mod dev;
 mod diff;
 mod doctor;
+mod exec;
 mod explain;
 mod mutate;
 mod progress;
@@ -66,6 +67,11 @@ enum Color {
 enum Command {
     /// Check a kernel of your own, CUDA source or PTX
     Check(Box<check::CheckArgs>),
+    /// Run a CUDA program, host code and all, on a simulated GPU
+    #[command(long_about = exec::ABOUT)]
+    Exec(Box<exec::ExecArgs>),
+    /// Run a build so that `exec` can run what it makes
+    Build(exec::BuildArgs),
     /// Find out which barriers, fences, scopes and atomics of a kernel are needed
     #[command(long_about = mutate::ABOUT)]
     Mutate(Box<mutate::MutateArgs>),
@@ -98,10 +104,10 @@ enum Command {
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse_from(std::env::args_os().map(as_nvcc_writes_it));
+    let cli = Cli::parse_from(arguments(std::env::args_os()));
     anstream::ColorChoice::from(cli.color).write_global();
     let color = wants_color(cli.color, &std::io::stdout());
-    match command(&cli.command, color) {
+    match command(&cli, color) {
         Ok((text, code)) => match print(&text) {
             Ok(()) => ExitCode::from(code),
             Err(error) => {
@@ -117,6 +123,15 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The arguments as the parser wants them. Those of another program's command line stay as they are.
+fn arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let all: Vec<OsString> = all.collect();
+    match all.get(1).and_then(|command| command.to_str()) {
+        Some("exec" | "build") => all,
+        _ => all.into_iter().map(as_nvcc_writes_it).collect(),
+    }
+}
+
 /// Takes nvcc's long options with one dash, `-std=c++17` and `-arch=sm_90`, for what they mean.
 fn as_nvcc_writes_it(argument: OsString) -> OsString {
     match argument.to_str() {
@@ -127,9 +142,14 @@ fn as_nvcc_writes_it(argument: OsString) -> OsString {
     }
 }
 
-fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
-    match command {
+fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
+    match &cli.command {
         Command::Check(args) => check::check(args, color),
+        Command::Exec(args) => {
+            let color = wants_color(cli.color, &std::io::stderr());
+            exec::exec(args, color)
+        }
+        Command::Build(args) => exec::build(args),
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),

@@ -44,7 +44,10 @@ fn sides(rule: Rule) -> Sides {
         | Rule::UseAfterFree
         | Rule::BankConflict
         | Rule::UncoalescedAccess
-        | Rule::DivergentBranch => Sides::One,
+        | Rule::DivergentBranch
+        | Rule::InvalidApiUse
+        | Rule::UncheckedError
+        | Rule::Leak => Sides::One,
     }
 }
 

@@ -417,9 +417,13 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
             _ => Rule::BankConflict.summary().to_string(),
         },
-        Rule::WarpSyncMask | Rule::Deadlock | Rule::UncoalescedAccess | Rule::DivergentBranch => {
-            finding.rule.summary().to_string()
-        }
+        Rule::WarpSyncMask
+        | Rule::Deadlock
+        | Rule::UncoalescedAccess
+        | Rule::DivergentBranch
+        | Rule::InvalidApiUse
+        | Rule::UncheckedError
+        | Rule::Leak => finding.rule.summary().to_string(),
     }
 }
 

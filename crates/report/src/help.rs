@@ -173,6 +173,8 @@ pub(super) fn help(
             "make the condition at {} the same for all lanes of a warp",
             at(0)
         ),
+        // Of whole programs, whose findings say themselves what to do.
+        Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak => return None,
     })
 }
 

@@ -315,7 +315,7 @@ impl Session {
 }
 
 /// Deadlocks and endless kernels as findings; other stops are no findings.
-fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
+pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
     let ends = |block: BlockId, parties: &[Party], action: Action| -> Vec<End> {
         let mut ends: Vec<End> = Vec::new();
         for p in parties {

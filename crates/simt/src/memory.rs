@@ -765,6 +765,15 @@ impl Device {
         Some(found.address)
     }
 
+    /// Lets an allocation be the variable of this name of a module, before the module is loaded.
+    pub fn bind_variable(&mut self, module: u32, name: &str, address: u64) {
+        self.variables.push(Variable {
+            module,
+            name: name.to_owned(),
+            address,
+        });
+    }
+
     /// Loads a program's module (`cuModuleLoad`): its variables become
     /// allocations with their initial values, unless variables of these names are there
     /// already, from another kernel of the same module.

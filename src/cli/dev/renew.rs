@@ -83,7 +83,7 @@ fn picture() -> Result<String, Failure> {
     let arguments = ["racetrap", "check", PICTURED, "--entry", "reverse"];
     let cli = crate::cli::Cli::try_parse_from(arguments)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let (text, _) = crate::cli::command(&cli.command, true)?;
+    let (text, _) = crate::cli::command(&cli, true)?;
     let finding = text.find("error").map_or(text.as_str(), |at| {
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         &text[start..]

@@ -81,6 +81,9 @@ rules! {
     BankConflict, bank_conflict, "bank-conflict", Note, "lanes of a warp address different words of the same shared-memory bank";
     UncoalescedAccess, uncoalesced_access, "uncoalesced-access", Note, "a warp moves more memory sectors than its data fills";
     DivergentBranch, divergent_branch, "divergent-branch", Note, "a branch sends lanes of a warp both ways";
+    InvalidApiUse, invalid_api_use, "invalid-api-use", Error, "the host program calls CUDA in a way that its documentation forbids";
+    UncheckedError, unchecked_error, "unchecked-error", Note, "a launch failed, and the program never asked";
+    Leak, leak, "leak", Note, "memory that is allocated and never freed";
 }
 
 impl fmt::Display for Rule {

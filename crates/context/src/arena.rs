@@ -1,0 +1,162 @@
+//! Device memory at its real addresses: one reservation of the process's address space.
+//!
+//! The memory is a file without a name that is mapped twice (`memfd_create(2)`, `mmap(2)`). The simulator's view is readable and
+//! writable; the program's view lies at [`GLOBAL_BASE`], so that a device pointer is an address of the process, and is open only where
+//! the host may look: managed, pinned and mapped memory. Elsewhere a host that follows a device pointer gets the fault that it
+//! would get on a machine with a GPU, and a finding. Nothing is used before it is touched.
+#![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
+
+use simt::memory::GLOBAL_BASE;
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+/// Address space that is reserved, bytes; less where the system refuses.
+const RESERVED: usize = 1 << 40;
+/// The least that is of use.
+const LEAST: usize = 1 << 32;
+/// Pages, as the protections have them.
+pub const PAGE: u64 = 4096;
+
+/// The reservation.
+#[derive(Debug)]
+pub struct Arena {
+    file: i32,
+    bytes: usize,
+}
+
+/// What the simulator works on.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells {
+    /// The memory.
+    pub words: &'static [AtomicU32],
+    /// Which bytes of it were written.
+    pub valid: &'static [AtomicU8],
+}
+
+impl Arena {
+    /// Reserves the address space. It is never given back: the program may hold addresses until it ends.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses, or something else lies at [`GLOBAL_BASE`].
+    pub fn reserve() -> io::Result<(Arena, Cells)> {
+        let mut bytes = RESERVED;
+        loop {
+            match Arena::of(bytes) {
+                Err(_) if bytes > LEAST => bytes /= 4,
+                result => return result,
+            }
+        }
+    }
+
+    fn of(bytes: usize) -> io::Result<(Arena, Cells)> {
+        // SAFETY: a name that ends in zero and flags as documented.
+        let file = unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let arena = Arena { file, bytes };
+        // SAFETY: the descriptor is ours.
+        if unsafe { libc::ftruncate(file, bytes as libc::off_t) } != 0 {
+            return Err(arena.give_up());
+        }
+        let shared = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let own = arena.map(std::ptr::null_mut(), bytes, open, shared, file);
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let valid = arena.map(std::ptr::null_mut(), bytes / 4, open, private, -1);
+        let base = GLOBAL_BASE as *mut libc::c_void;
+        let fixed = shared | libc::MAP_FIXED_NOREPLACE;
+        let program = arena.map(base, bytes, libc::PROT_NONE, fixed, file);
+        let (Ok(own), Ok(valid), Ok(program)) = (&own, &valid, &program) else {
+            let error = arena.give_up();
+            for (mapped, length) in [(own, bytes), (valid, bytes / 4), (program, bytes)] {
+                if let Ok(at) = mapped {
+                    // SAFETY: our own mapping, of this size, to which nothing refers.
+                    unsafe { libc::munmap(at, length) };
+                }
+            }
+            return Err(error);
+        };
+        if *program != base {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        // SAFETY: both mappings are of this size, zero at first, page-aligned, and stay until the process ends; every bit pattern is
+        // a value, and all accesses are atomic.
+        let cells = unsafe {
+            Cells {
+                words: std::slice::from_raw_parts(own.cast(), bytes / 4),
+                valid: std::slice::from_raw_parts(valid.cast(), bytes / 4),
+            }
+        };
+        Ok((arena, cells))
+    }
+
+    fn map(
+        &self,
+        at: *mut libc::c_void,
+        bytes: usize,
+        protection: i32,
+        flags: i32,
+        file: i32,
+    ) -> io::Result<*mut libc::c_void> {
+        // SAFETY: a new mapping; `MAP_FIXED_NOREPLACE` replaces none.
+        let at = unsafe { libc::mmap(at, bytes, protection, flags, file, 0) };
+        match at {
+            libc::MAP_FAILED => Err(io::Error::last_os_error()),
+            at => Ok(at),
+        }
+    }
+
+    fn give_up(&self) -> io::Error {
+        let error = io::Error::last_os_error();
+        // SAFETY: the descriptor is ours. What was mapped stays reserved, and is of no further use.
+        unsafe { libc::close(self.file) };
+        error
+    }
+
+    /// Bytes that are reserved.
+    pub fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// Whether an address lies in the program's view.
+    pub fn contains(&self, address: u64) -> bool {
+        (GLOBAL_BASE..GLOBAL_BASE + self.bytes as u64).contains(&address)
+    }
+
+    /// Opens pages for the host, or closes them: for memory that host and device share.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses.
+    pub fn open(&self, address: u64, bytes: u64, open: bool) -> io::Result<()> {
+        let start = address / PAGE * PAGE;
+        let end = (address + bytes).next_multiple_of(PAGE);
+        if !self.contains(start) || end > GLOBAL_BASE + self.bytes as u64 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let protection = match open {
+            true => libc::PROT_READ | libc::PROT_WRITE,
+            false => libc::PROT_NONE,
+        };
+        let length = (end - start) as usize;
+        // SAFETY: the pages are of the program's view of the arena, which nothing of ours refers to.
+        match unsafe { libc::mprotect(start as *mut libc::c_void, length, protection) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Gives the memory of whole pages back to the system; they read as zero afterwards.
+    pub fn discard(&self, address: u64, bytes: u64) {
+        let start = (address - GLOBAL_BASE).next_multiple_of(PAGE);
+        let end = (address - GLOBAL_BASE + bytes) / PAGE * PAGE;
+        if end > start && end <= self.bytes as u64 {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            let (start, length) = (start as libc::off_t, (end - start) as libc::off_t);
+            // SAFETY: a range of our own file; the cells over it read zero from then on.
+            unsafe { libc::fallocate(self.file, mode, start, length) };
+        }
+    }
+}

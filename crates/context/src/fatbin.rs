@@ -1,0 +1,239 @@
+//! Fat binaries: the containers in which nvcc puts PTX and machine code into a program.
+//!
+//! A container is a header (magic, version, its own size, the size of what follows) and a list of entries, each with a header whose
+//! size it states, and a payload that is stored as it is, as an LZ4 block or as a zstd frame. The layout follows from the public
+//! `fatbinary_section.h` and from what compilers since 11 write; what is not understood is left out, never guessed.
+
+use std::io::Read as _;
+
+/// `__fatBinC_Wrapper_t::magic`
+pub const WRAPPER_MAGIC: u32 = 0x4662_43B1;
+/// First word of a container.
+pub const MAGIC: u32 = 0xBA55_ED50;
+/// Bytes of a container's header.
+pub const HEADER: usize = 16;
+/// The largest PTX text that is unpacked, bytes.
+const LARGEST: usize = 512 << 20;
+
+/// Bits of an entry's flags.
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+const ARCH_SPECIFIC: u64 = 0x10_0000;
+
+/// The PTX of one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ptx {
+    /// Compute capability, 90 for `sm_90`.
+    pub arch: u32,
+    /// Whether it is for this architecture alone (`sm_90a`).
+    pub specific: bool,
+    /// The text.
+    pub text: String,
+}
+
+/// What a container holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The PTX in it.
+    pub ptx: Vec<Ptx>,
+    /// Architectures for which it has machine code.
+    pub machine_code: Vec<u32>,
+}
+
+/// Why a container can't be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FatbinError {
+    /// No container begins here.
+    #[error("no fat binary begins here")]
+    Magic,
+    /// It ends before it should.
+    #[error("the fat binary is cut off")]
+    Truncated,
+    /// An entry can't be unpacked.
+    #[error("an entry of the fat binary can't be unpacked")]
+    Compression,
+}
+
+/// Bytes that the container whose header begins with `header` takes.
+///
+/// # Errors
+///
+/// It is none.
+pub fn size(header: &[u8; HEADER]) -> Result<usize, FatbinError> {
+    if number(header, 0, 4) != Some(u64::from(MAGIC)) {
+        return Err(FatbinError::Magic);
+    }
+    let own = number(header, 6, 2).ok_or(FatbinError::Truncated)?;
+    let rest = number(header, 8, 8).ok_or(FatbinError::Truncated)?;
+    let size = own.checked_add(rest).filter(|s| *s < 1 << 40);
+    size.map(|s| s as usize).ok_or(FatbinError::Truncated)
+}
+
+/// Reads a container.
+///
+/// # Errors
+///
+/// [`FatbinError`]
+pub fn read(bytes: &[u8]) -> Result<Contents, FatbinError> {
+    let header: &[u8; HEADER] = bytes.first_chunk().ok_or(FatbinError::Truncated)?;
+    let end = size(header)?.min(bytes.len());
+    let mut at = number(bytes, 6, 2).ok_or(FatbinError::Truncated)? as usize;
+    let mut contents = Contents::default();
+    while at < end {
+        let entry = bytes.get(at..end).ok_or(FatbinError::Truncated)?;
+        let field = |offset, length| number(entry, offset, length).ok_or(FatbinError::Truncated);
+        let (kind, own, payload) = (field(0, 2)?, field(4, 4)? as usize, field(8, 8)? as usize);
+        let arch = field(28, 4)? as u32;
+        let next = own
+            .checked_add(payload)
+            .filter(|n| *n > 0 && *n <= entry.len());
+        let next = next.ok_or(FatbinError::Truncated)?;
+        match kind {
+            1 => {
+                let flags = field(40, 8)?;
+                let packed = match field(16, 4)? as usize {
+                    0 => payload,
+                    size => size,
+                };
+                let data = entry.get(own..own + packed).ok_or(FatbinError::Truncated)?;
+                let text = unpack(data, flags, field(56, 8)? as usize)?;
+                contents.ptx.push(Ptx {
+                    arch,
+                    specific: flags & ARCH_SPECIFIC != 0,
+                    text,
+                });
+            }
+            2 => contents.machine_code.push(arch),
+            _ => {}
+        }
+        at += next;
+    }
+    Ok(contents)
+}
+
+/// The text of an entry, without the zeros that pad it.
+fn unpack(data: &[u8], flags: u64, size: usize) -> Result<String, FatbinError> {
+    if size > LARGEST {
+        return Err(FatbinError::Compression);
+    }
+    let mut bytes = Vec::new();
+    if flags & ZSTD != 0 {
+        let decoder = ruzstd::decoding::StreamingDecoder::new(data);
+        let decoder = decoder.map_err(|_| FatbinError::Compression)?;
+        let mut decoder = decoder.take(LARGEST as u64);
+        decoder
+            .read_to_end(&mut bytes)
+            .map_err(|_| FatbinError::Compression)?;
+    } else if flags & LZ4 != 0 {
+        let unpacked = lz4_flex::block::decompress(data, size);
+        bytes = unpacked.map_err(|_| FatbinError::Compression)?;
+    } else {
+        bytes.extend_from_slice(data);
+    }
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    String::from_utf8(bytes).map_err(|_| FatbinError::Compression)
+}
+
+/// A little-endian number.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    Some(bytes.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)))
+}
+
+/// The PTX to run on a device of this compute capability: what is for it alone first, then the newest that is not newer; where all is
+/// newer, the oldest.
+pub fn choose(all: &[Ptx], capability: u32) -> Option<&Ptx> {
+    let fits = all.iter().filter(|p| match p.specific {
+        true => p.arch == capability,
+        false => p.arch <= capability,
+    });
+    fits.max_by_key(|p| (p.arch, p.specific))
+        .or_else(|| all.iter().min_by_key(|p| (p.specific, p.arch)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: u16, arch: u32, flags: u64, data: &[u8], size: usize) -> Vec<u8> {
+        let mut out = vec![0u8; 64];
+        out[..2].copy_from_slice(&kind.to_le_bytes());
+        out[2..4].copy_from_slice(&0x101u16.to_le_bytes());
+        out[4..8].copy_from_slice(&64u32.to_le_bytes());
+        let padded = data.len().next_multiple_of(8);
+        out[8..16].copy_from_slice(&(padded as u64).to_le_bytes());
+        out[16..20].copy_from_slice(&(data.len() as u32).to_le_bytes());
+        out[28..32].copy_from_slice(&arch.to_le_bytes());
+        out[40..48].copy_from_slice(&flags.to_le_bytes());
+        out[56..64].copy_from_slice(&(size as u64).to_le_bytes());
+        out.extend_from_slice(data);
+        out.resize(64 + padded, 0);
+        out
+    }
+
+    fn container(entries: &[Vec<u8>]) -> Vec<u8> {
+        let body = entries.concat();
+        let mut out = MAGIC.to_le_bytes().to_vec();
+        out.extend_from_slice(&1u16.to_le_bytes());
+        out.extend_from_slice(&16u16.to_le_bytes());
+        out.extend_from_slice(&(body.len() as u64).to_le_bytes());
+        out.extend_from_slice(&body);
+        out
+    }
+
+    #[test]
+    fn texts_are_read_as_they_were_stored() {
+        let text =
+            b".version 8.0 \n.target sm_75 and again .target sm_75 and again .target sm_75\n";
+        let lz4 = lz4_flex::block::compress(text);
+        let all = container(&[
+            entry(2, 75, 0, b"machine code", 0),
+            entry(1, 75, 0, text, 0),
+            entry(1, 80, LZ4, &lz4, text.len()),
+        ]);
+        let contents = read(&all).unwrap();
+        assert_eq!(contents.machine_code, [75]);
+        let texts: Vec<_> = contents
+            .ptx
+            .iter()
+            .map(|p| (p.arch, p.text.as_bytes()))
+            .collect();
+        assert_eq!(texts, [(75, &text[..]), (80, &text[..])]);
+        assert_eq!(size(all.first_chunk().unwrap()), Ok(all.len()));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_refused_at_every_length() {
+        let all = container(&[entry(1, 75, 0, b".version 8.0", 0)]);
+        for length in 0..all.len() - 4 {
+            assert!(
+                read(&all[..length]).is_err() || length == HEADER,
+                "{length}"
+            );
+        }
+        assert_eq!(read(&[7; 64]), Err(FatbinError::Magic));
+    }
+
+    #[test]
+    fn the_best_architecture_is_chosen() {
+        let of = |arch, specific| Ptx {
+            arch,
+            specific,
+            text: String::new(),
+        };
+        let all = [
+            of(75, false),
+            of(80, false),
+            of(90, false),
+            of(90, true),
+            of(100, false),
+        ];
+        let chosen = |capability| choose(&all, capability).map(|p| (p.arch, p.specific));
+        assert_eq!(chosen(90), Some((90, true)));
+        assert_eq!(chosen(86), Some((80, false)));
+        assert_eq!(chosen(70), Some((75, false)));
+        assert_eq!(choose(&[], 90), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! Launches: checked as the runtime checks them, run on the simulator, watched as far as the budgets go.
+//!
+//! A launch is run when it is issued. The first launches of a kernel and geometry are watched by all detectors, of the later ones
+//! a sample; the others run without detectors, some five times as fast. Where several streams exist, what a watched launch touched is
+//! compared with what other streams did that nothing orders with it.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::module::Kernel;
+use crate::property;
+use crate::record::{Call, LaunchName};
+use crate::timeline::Agent;
+use detect::footprint::Footprint;
+use detect::rules::Rule;
+use ptx::demangle;
+use simt::observer::NullObserver;
+use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop, launch};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What is to be launched.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u64,
+    /// The parameter block.
+    pub params: Vec<u8>,
+    /// Whether all blocks are resident together.
+    pub cooperative: bool,
+    /// The stream's handle.
+    pub stream: u64,
+}
+
+/// An operation, as it is remembered while others may run at the same time.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// The kernel and its geometry; `None` for copies and the host.
+    pub kernel: Option<(Arc<Kernel>, LaunchName)>,
+    /// The call.
+    pub call: Call,
+    /// The stream, or `the host`.
+    pub stream: String,
+}
+
+impl Work {
+    /// A copy, or something that the host does.
+    pub fn host(call: Call, stream: String) -> Work {
+        Work {
+            kernel: None,
+            call,
+            stream,
+        }
+    }
+}
+
+fn dim([x, y, z]: [u32; 3]) -> Dim3 {
+    Dim3 { x, y, z }
+}
+
+impl Context {
+    /// Lets a kernel have more than 48 KiB of shared memory (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
+    ///
+    /// # Errors
+    ///
+    /// It is more than the device has.
+    pub fn opt_in(&mut self, kernel: &Kernel, bytes: u32) -> Result<()> {
+        let all = u64::from(kernel.program.shared_bytes) + u64::from(bytes);
+        if all > u64::from(self.model.shared_limit()) {
+            return Err(Error::INVALID_VALUE);
+        }
+        self.opted_in.insert(kernel.id, bytes);
+        Ok(())
+    }
+
+    /// Dynamic shared memory that a kernel may have, bytes.
+    pub fn dynamic_limit(&self, kernel: &Kernel) -> u32 {
+        let plain = property::SHARED.saturating_sub(kernel.program.shared_bytes);
+        self.opted_in
+            .get(&kernel.id)
+            .copied()
+            .unwrap_or(0)
+            .max(plain)
+    }
+
+    /// Whether the runtime would take the launch.
+    fn valid(&self, request: &Request) -> Result<()> {
+        let Request { grid, block, .. } = *request;
+        let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+        let program = &request.kernel.program;
+        if threads == 0 || grid.contains(&0) || threads > 1024 || block[2] > 64 {
+            return Err(Error::INVALID_CONFIGURATION);
+        }
+        if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
+            return Err(Error::INVALID_CONFIGURATION);
+        }
+        if request.shared > u64::from(self.dynamic_limit(&request.kernel)) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if program.max_threads.is_some_and(|max| threads > max) {
+            return Err(Error::LAUNCH_OUT_OF_RESOURCES);
+        }
+        if program
+            .required_block
+            .is_some_and(|required| required != block)
+        {
+            return Err(Error::INVALID_CONFIGURATION);
+        }
+        if request.cooperative {
+            let shared = u64::from(program.shared_bytes) + request.shared;
+            let resident = self.model.occupancy(threads, shared);
+            let room = u64::from(resident) * u64::from(self.model.multiprocessors);
+            if grid.iter().map(|n| u64::from(*n)).product::<u64>() > room {
+                return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The launch is impossible, or a kernel has failed before. What this one does wrong is told by later calls, as on a GPU.
+    pub fn launch(&mut self, request: &Request, call: impl Fn() -> Call) -> Result<()> {
+        self.healthy()?;
+        let call = || Call {
+            kernel: Some(request.kernel.name.clone()),
+            ..call()
+        };
+        if let Err(error) = self.valid(request) {
+            self.unheard.get_or_insert_with(|| (error, call()));
+            return Err(error);
+        }
+        self.launches += 1;
+        let kernel = &request.kernel;
+        let geometry = [request.grid, request.block].concat();
+        let geometry: [u32; 6] = std::array::from_fn(|i| geometry[i]);
+        let count = self.geometries.entry((kernel.id, geometry)).or_insert(0);
+        *count += 1;
+        let number = *count;
+        let wanted = self.recorder.is_heard() && self.options.watches(&kernel.mangled);
+        let watched = wanted && self.options.samples(number);
+        let started = Instant::now();
+        let steps = self.run(request, watched, &call);
+        let took = started.elapsed();
+        let threads = geometry.iter().map(|n| u64::from(*n)).product::<u64>();
+        let totals = self.totals_of(kernel);
+        totals.launches += 1;
+        totals.watched += u64::from(watched);
+        totals.steps += steps;
+        totals.threads += threads;
+        totals.seconds += took.as_secs_f64();
+        self.tell(number == 1);
+        Ok(())
+    }
+
+    fn run(&mut self, request: &Request, watched: bool, call: &impl Fn() -> Call) -> u64 {
+        let kernel = &request.kernel;
+        let how = Launch {
+            grid: dim(request.grid),
+            block: dim(request.block),
+            dynamic_shared: request.shared as u32,
+            params: request.params.clone(),
+            cooperative: request.cooperative,
+            number: 0,
+        };
+        let limits = Limits {
+            steps: self.options.steps,
+            wall: Some(Duration::from_secs_f64(self.options.launch_seconds)),
+            ..Limits::default()
+        };
+        let name = LaunchName {
+            kernel: kernel.name.clone(),
+            number: self.launches,
+            stream: self.stream_name(request.stream),
+            grid: request.grid,
+            block: request.block,
+        };
+        let several = self.timeline.has_streams();
+        let (device, program) = (&mut self.device, &kernel.program);
+        let schedule = ScheduleSpec::Lockstep;
+        let ended = if watched {
+            if several {
+                self.detectors.record_footprint();
+            }
+            let jobs = self.options.jobs;
+            let detectors = &mut self.detectors;
+            launch(device, program, &how, &schedule, &limits, jobs, detectors)
+        } else {
+            launch(
+                device,
+                program,
+                &how,
+                &schedule,
+                &limits,
+                1,
+                &mut NullObserver,
+            )
+        };
+        if watched {
+            let findings = self.detectors.take_findings();
+            self.report(&findings, request, &name, call);
+            let footprint = self.detectors.take_footprint();
+            if let Some(footprint) = footprint {
+                let agent = self.agent(request.stream);
+                let work = Work {
+                    kernel: Some((kernel.clone(), name.clone())),
+                    call: call(),
+                    stream: name.stream.clone(),
+                };
+                self.ordered(agent, footprint, work);
+            }
+        } else if several {
+            let agent = self.agent(request.stream);
+            let work = Work::host(Call::default(), name.stream.clone());
+            self.ordered(agent, Footprint::default(), work);
+        }
+        match ended {
+            Ok(Stats { steps, output, .. }) => {
+                self.output.push_str(&output);
+                steps
+            }
+            Err(stop) => {
+                self.stopped(&stop, request, &name, call);
+                0
+            }
+        }
+    }
+
+    /// Puts an operation in order, and reports what conflicts with it.
+    pub(crate) fn ordered(&mut self, agent: Agent, footprint: Footprint, work: Work) {
+        let found = self.timeline.operation(agent, footprint, work.clone());
+        for (earlier, conflicts) in found {
+            self.unordered(&work, &earlier, &conflicts);
+        }
+    }
+
+    /// A launch did not come to its end.
+    fn stopped(
+        &mut self,
+        stop: &Stop,
+        request: &Request,
+        name: &LaunchName,
+        call: &impl Fn() -> Call,
+    ) {
+        if let Some(finding) = session::simulator::finding(stop, 0) {
+            self.report(&[finding], request, name, call);
+        }
+        let kernel = &request.kernel;
+        let error = match stop {
+            Stop::Assert {
+                message,
+                file,
+                line,
+                function,
+                block,
+                thread,
+                ..
+            } => {
+                let [bx, by, bz] = dim(request.grid).coordinates(block.0);
+                let [tx, ty, tz] = dim(request.block).coordinates(thread.0);
+                eprintln!(
+                    "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
+                );
+                let title = format!(
+                    "assertion `{message}` failed at {file}:{line} in `{}`",
+                    kernel.name
+                );
+                self.failed(title, name, call());
+                Error::ASSERT
+            }
+            Stop::Trap { .. } => {
+                self.failed(format!("`{}` executed `trap`", kernel.name), name, call());
+                Error::LAUNCH_FAILURE
+            }
+            Stop::Deadlock { .. } | Stop::NoProgress { .. } => Error::LAUNCH_TIMEOUT,
+            Stop::InvalidLaunch(what) => {
+                self.doubt(&format!("launch of `{}`: {what}", kernel.name));
+                Error::INVALID_CONFIGURATION
+            }
+            Stop::Unsupported { site, .. } => {
+                let line = kernel.program.site(*site).lines.first();
+                let at = line
+                    .map(|l| format!(" ({}:{})", l.file, l.line))
+                    .unwrap_or_default();
+                self.doubt(&format!("`{}`{at}: {stop}", kernel.name));
+                Error::NOT_SUPPORTED
+            }
+            stop => {
+                self.doubt(&format!("`{}`: {stop}", kernel.name));
+                Error::LAUNCH_FAILURE
+            }
+        };
+        self.sticky = Some(error);
+    }
+
+    /// A kernel stopped itself.
+    fn failed(&mut self, title: String, name: &LaunchName, call: Call) {
+        let title = demangle(&title);
+        self.misuse_in(
+            Rule::InvalidApiUse,
+            title,
+            call,
+            None,
+            None,
+            Some(name.clone()),
+        );
+    }
+
+    /// What the host learns of an error that a launch gave: nobody needs to be told any more.
+    pub fn heard(&mut self) {
+        self.unheard = None;
+    }
+}

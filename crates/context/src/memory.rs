@@ -1,0 +1,354 @@
+//! Allocations as the host program knows them, and what it may do with addresses.
+
+use crate::arena::PAGE;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::record::Call;
+use detect::rules::Rule;
+use simt::memory::GLOBAL_BASE;
+
+/// What kind of memory an allocation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `cudaMalloc`
+    Device,
+    /// `cudaMallocManaged`, `__managed__`
+    Managed,
+    /// `cudaMallocHost`, `cudaHostAlloc`
+    Pinned,
+    /// `__device__`, `__constant__`
+    Variable,
+    /// A copy of memory that the host registered (`cudaHostRegister`).
+    Registered {
+        /// Where it lies.
+        host: u64,
+    },
+}
+
+impl Kind {
+    /// Whether the host may read and write it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Kind::Managed | Kind::Pinned)
+    }
+
+    /// `managed memory`
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Device => "device memory",
+            Kind::Managed => "managed memory",
+            Kind::Pinned => "pinned memory",
+            Kind::Variable => "a device variable",
+            Kind::Registered { .. } => "registered memory",
+        }
+    }
+}
+
+/// An allocation.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// First byte.
+    pub address: u64,
+    /// Size.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// Its number, from 1, for the reader.
+    pub number: usize,
+    /// The name of a variable.
+    pub name: Option<String>,
+    /// Who allocated it.
+    pub call: Call,
+    /// Who freed it.
+    pub freed: Option<Call>,
+}
+
+impl Block {
+    /// How the reader is told of it.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("`{name}`"),
+            None => format!("allocation {} ({} bytes)", self.number, self.bytes),
+        }
+    }
+}
+
+/// Freed allocations that are remembered, so that their use is told as such.
+const QUARANTINE: usize = 256;
+
+impl Context {
+    /// Allocates memory.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit.
+    pub fn allocate(&mut self, bytes: u64, kind: Kind, call: Call) -> Result<u64> {
+        let full = |_| Error::MEMORY_ALLOCATION;
+        let address = match kind {
+            Kind::Pinned => self.device.alloc_host_aligned(bytes, "", PAGE),
+            Kind::Managed => self.device.alloc_aligned(bytes, "", PAGE),
+            _ => self.device.alloc(bytes, ""),
+        };
+        let address = address.map_err(full)?;
+        if kind.is_open() {
+            self.share(address, bytes)?;
+        }
+        self.numbers += 1;
+        let block = Block {
+            address,
+            bytes,
+            kind,
+            number: self.numbers,
+            name: None,
+            call,
+            freed: None,
+        };
+        self.blocks.insert(address, block);
+        self.totals.peak = self.totals.peak.max(self.device.in_use());
+        Ok(address)
+    }
+
+    /// Lets the host at memory that it shares with the device.
+    pub(crate) fn share(&mut self, address: u64, bytes: u64) -> Result<()> {
+        self.arena
+            .open(address, bytes.max(1), true)
+            .map_err(|_| Error::OPERATING_SYSTEM)?;
+        self.device
+            .assume_written(address, bytes)
+            .map_err(|_| Error::UNKNOWN)
+    }
+
+    /// The allocation that an address lies in.
+    pub fn block(&self, address: u64) -> Option<&Block> {
+        let (_, block) = self.blocks.range(..=address).next_back()?;
+        let inside = address < block.address + block.bytes.max(1) && block.freed.is_none();
+        inside.then_some(block)
+    }
+
+    /// Where the device finds memory of the host, if it can.
+    pub fn device_address(&self, host: u64) -> Option<u64> {
+        if let Some(block) = self.block(host) {
+            return block.kind.is_open().then_some(host);
+        }
+        self.blocks.values().find_map(|block| match block.kind {
+            Kind::Registered { host: start }
+                if block.freed.is_none() && (start..start + block.bytes).contains(&host) =>
+            {
+                Some(block.address + (host - start))
+            }
+            _ => None,
+        })
+    }
+
+    /// Bytes that are left, and all.
+    pub fn room(&self) -> (u64, u64) {
+        let all = self.device.limit();
+        (all.saturating_sub(self.device.in_use()), all)
+    }
+
+    /// Frees everything but variables (`cudaDeviceReset`).
+    pub fn reset(&mut self) {
+        let all = self.blocks.values();
+        let left: Vec<u64> = all
+            .filter(|b| b.freed.is_none() && b.name.is_none())
+            .map(|b| b.address)
+            .collect();
+        for address in left {
+            let _ = self.release(address, Call::default(), |_| true);
+        }
+        self.sticky = None;
+    }
+
+    /// Whether an address is one of the device's, of whatever kind.
+    pub fn is_device_address(&self, address: u64) -> bool {
+        self.arena.contains(address)
+    }
+
+    /// Frees memory of a kind that `accepts` takes; a null pointer is no error.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is allocated there, or of another kind: a finding, too.
+    pub fn release(
+        &mut self,
+        address: u64,
+        call: Call,
+        accepts: impl Fn(Kind) -> bool,
+    ) -> Result<()> {
+        if address == 0 {
+            return Ok(());
+        }
+        let wrong = match self.blocks.get(&address) {
+            Some(block) if block.freed.is_none() && accepts(block.kind) => None,
+            Some(block) if block.freed.is_none() => Some((
+                format!(
+                    "`{}` frees {}, which is {}",
+                    call.function,
+                    block.label(),
+                    block.kind.name()
+                ),
+                Some((block.call.clone(), "it was allocated here")),
+            )),
+            Some(block) => Some((
+                format!(
+                    "`{}` frees {} for the second time",
+                    call.function,
+                    block.label()
+                ),
+                block.freed.clone().map(|c| (c, "it was freed here")),
+            )),
+            None => match self.block(address) {
+                Some(block) => Some((
+                    format!(
+                        "`{}` frees an address in the middle of {}",
+                        call.function,
+                        block.label()
+                    ),
+                    Some((block.call.clone(), "it was allocated here")),
+                )),
+                None => Some((
+                    format!(
+                        "`{}` frees an address at which nothing is allocated",
+                        call.function
+                    ),
+                    None,
+                )),
+            },
+        };
+        if let Some((title, other)) = wrong {
+            let help = "free every allocation once, with the function that belongs to the one that allocated it";
+            self.misuse(Rule::InvalidApiUse, title, call, other, Some(help));
+            return Err(Error::INVALID_VALUE);
+        }
+        let block = self.blocks.get_mut(&address).ok_or(Error::INVALID_VALUE)?;
+        block.freed = Some(call);
+        let (bytes, kind) = (block.bytes, block.kind);
+        let _ = self.device.free(address);
+        if kind.is_open() {
+            let _ = self.arena.open(address, bytes.max(1), false);
+        }
+        self.arena.discard(address, bytes);
+        self.quarantine.push_back(address);
+        if self.quarantine.len() > QUARANTINE
+            && let Some(oldest) = self.quarantine.pop_front()
+        {
+            self.device.forget(oldest);
+            self.blocks.remove(&oldest);
+        }
+        Ok(())
+    }
+
+    /// Checks that a range lies in one allocation; otherwise it is a finding.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub fn check(&mut self, address: u64, bytes: u64, call: &Call) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let function = &call.function;
+        let (title, other, help) = match self.block(address) {
+            Some(block) if address + bytes <= block.address + block.bytes => return Ok(()),
+            Some(block) => {
+                let room = block.address + block.bytes - address;
+                let title = format!(
+                    "`{function}` takes {bytes} bytes of {}, of which {room} are left from this address on",
+                    block.label()
+                );
+                let place = (block.call.clone(), "it was allocated here");
+                (
+                    title,
+                    Some(place),
+                    "the size of a copy is in bytes: `count * sizeof(element)`",
+                )
+            }
+            None => {
+                let before = self.blocks.range(..=address).next_back();
+                let freed = before
+                    .map(|(_, b)| b)
+                    .filter(|b| b.freed.is_some() && address < b.address + b.bytes.max(1));
+                match freed {
+                    Some(block) => (
+                        format!("`{function}` uses {}, which was freed", block.label()),
+                        block.freed.clone().map(|c| (c, "it was freed here")),
+                        "free memory after its last use",
+                    ),
+                    None => (
+                        format!("`{function}` uses {address:#x}, at which nothing is allocated"),
+                        None,
+                        "pass a pointer that an allocation gave, and check that the allocation succeeded",
+                    ),
+                }
+            }
+        };
+        self.misuse(Rule::InvalidApiUse, title, call.clone(), other, Some(help));
+        Err(Error::INVALID_VALUE)
+    }
+
+    /// Writes to a range that was [checked](Context::check).
+    ///
+    /// # Errors
+    ///
+    /// It was not.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let written = self.device.write(address, bytes);
+        written.map_err(|_| Error::INVALID_VALUE)
+    }
+
+    /// Reads a range that was [checked](Context::check).
+    ///
+    /// # Errors
+    ///
+    /// It was not.
+    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<()> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.device.read(address, into.len() as u64);
+        into.copy_from_slice(&bytes.map_err(|_| Error::INVALID_VALUE)?);
+        Ok(())
+    }
+
+    /// Copies between ranges that were [checked](Context::check), with what is known of their having been written.
+    ///
+    /// # Errors
+    ///
+    /// They were not.
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let copied = self.device.copy(from, to, bytes);
+        copied.map_err(|_| Error::INVALID_VALUE)?;
+        if self.block(to).is_some_and(|b| b.kind.is_open()) {
+            let _ = self.device.assume_written(to, bytes);
+        }
+        Ok(())
+    }
+
+    /// Fills a checked range with a pattern.
+    ///
+    /// # Errors
+    ///
+    /// It was not checked.
+    pub fn fill(&mut self, address: u64, pattern: &[u8], count: u64) -> Result<()> {
+        const PIECE: u64 = 1 << 20;
+        let size = pattern.len() as u64;
+        let piece = pattern.repeat(count.min(PIECE) as usize);
+        let mut done = 0;
+        while done < count {
+            let now = (count - done).min(PIECE);
+            self.write(address + done * size, &piece[..(now * size) as usize])?;
+            done += now;
+        }
+        Ok(())
+    }
+
+    /// A range as an operation's footprint has it.
+    pub(crate) fn range(address: u64, bytes: u64) -> Option<(u64, u64)> {
+        Some((address.checked_sub(GLOBAL_BASE)?, bytes)).filter(|(_, b)| *b > 0)
+    }
+}

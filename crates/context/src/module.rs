@@ -1,0 +1,230 @@
+//! Modules: what a program registers or loads, made ready when it is first used.
+
+use crate::error::{Error, Result};
+use crate::{fatbin, link};
+use ptx::ast::{FunctionKind, Item, Module as Tree};
+use ptx::demangle;
+use report::SourceFile;
+use simt::{LowerError, Program};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A kernel, ready to run.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its number in the context.
+    pub id: usize,
+    /// Its module.
+    pub module: usize,
+    /// Its name in the PTX.
+    pub mangled: String,
+    /// Its name for the reader.
+    pub name: String,
+    /// The code.
+    pub program: Program,
+    /// The PTX.
+    pub ptx: Arc<SourceFile>,
+    /// The source files that its module names.
+    pub files: Arc<Vec<String>>,
+}
+
+/// A symbol's name for the reader.
+pub fn demangled(symbol: &str) -> String {
+    demangle(symbol)
+}
+
+/// Where a module comes from.
+#[derive(Debug)]
+pub enum Image {
+    /// Containers, each of one object; several are linked.
+    FatBinaries(Vec<Vec<u8>>),
+    /// PTX.
+    Text(String),
+}
+
+/// A module.
+#[derive(Debug)]
+pub struct Module {
+    /// Whose it is, for the reader: the program, or a function that loaded it.
+    pub from: String,
+    image: Image,
+    state: State,
+    /// The kernels that its host code registered, for the summary.
+    pub registered: Vec<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Untouched,
+    Loaded(Box<Loaded>),
+    Failed(Error),
+}
+
+/// A module that was parsed.
+#[derive(Debug)]
+pub struct Loaded {
+    tree: Tree,
+    ptx: Arc<SourceFile>,
+    files: Arc<Vec<String>>,
+    kernels: HashMap<String, Result<Arc<Kernel>>>,
+}
+
+impl Module {
+    /// A module that has not been looked at.
+    pub fn new(from: &str, image: Image) -> Module {
+        Module {
+            from: from.to_owned(),
+            image,
+            state: State::Untouched,
+            registered: Vec::new(),
+        }
+    }
+
+    /// Whether it has been used.
+    pub fn is_loaded(&self) -> bool {
+        matches!(self.state, State::Loaded(_))
+    }
+
+    /// Parses it, the first time; what keeps it from that goes to `doubt`.
+    ///
+    /// # Errors
+    ///
+    /// The error that the runtime has for it.
+    pub fn load(&mut self, capability: u32, doubt: &mut Vec<String>) -> Result<&mut Loaded> {
+        if let State::Untouched = self.state {
+            self.state = match self.read(capability) {
+                Ok(loaded) => State::Loaded(Box::new(loaded)),
+                Err((error, text)) => {
+                    doubt.push(text);
+                    State::Failed(error)
+                }
+            };
+        }
+        match &mut self.state {
+            State::Loaded(loaded) => Ok(loaded),
+            State::Failed(error) => Err(*error),
+            State::Untouched => Err(Error::UNKNOWN),
+        }
+    }
+
+    fn read(&mut self, capability: u32) -> std::result::Result<Loaded, (Error, String)> {
+        let from = &self.from;
+        let parse = |text: &str| {
+            ptx::parse(text).map_err(|error| {
+                let line = text[..(error.span.start as usize).min(text.len())]
+                    .matches('\n')
+                    .count()
+                    + 1;
+                let text = format!("PTX of {from} can't be read: {} (line {line})", error.kind);
+                (Error::INVALID_PTX, text)
+            })
+        };
+        let text = match &self.image {
+            Image::Text(text) => text.clone(),
+            Image::FatBinaries(all) => {
+                let mut texts = Vec::new();
+                for bytes in all {
+                    let contents = fatbin::read(bytes)
+                        .map_err(|e| (Error::INVALID_KERNEL_IMAGE, format!("{from}: {e}")))?;
+                    match fatbin::choose(&contents.ptx, capability) {
+                        Some(ptx) => texts.push(ptx.text.clone()),
+                        None if contents.machine_code.is_empty() => {}
+                        None => {
+                            let text = format!(
+                                "{from} has machine code without PTX, which racetrap can't run: build it with `racetrap build -- COMMAND`, \
+                                 or add `-gencode arch=compute_{capability},code=compute_{capability}` to nvcc's options"
+                            );
+                            return Err((Error::NO_KERNEL_IMAGE_FOR_DEVICE, text));
+                        }
+                    }
+                }
+                match &texts[..] {
+                    [] => {
+                        return Err((
+                            Error::NO_KERNEL_IMAGE_FOR_DEVICE,
+                            format!("{from} has no PTX"),
+                        ));
+                    }
+                    [one] => one.clone(),
+                    several => {
+                        let trees = several.iter().map(|t| parse(t));
+                        let trees: std::result::Result<Vec<Tree>, _> = trees.collect();
+                        let linked = link::link(trees?);
+                        let linked =
+                            linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
+                        ptx::print(&linked)
+                    }
+                }
+            }
+        };
+        let tree = parse(&text)?;
+        let files = tree.items.iter().filter_map(|item| match item {
+            Item::File(file) => Some(file.name.clone()),
+            _ => None,
+        });
+        Ok(Loaded {
+            files: Arc::new(files.collect()),
+            ptx: Arc::new(SourceFile {
+                path: format!("{from} (PTX)"),
+                text,
+            }),
+            tree,
+            kernels: HashMap::new(),
+        })
+    }
+}
+
+impl Loaded {
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Names of its kernels.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.tree.items.iter().filter_map(|item| match item {
+            Item::Function(f) if f.kind == FunctionKind::Entry && f.body.is_some() => {
+                Some(f.name.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    /// A kernel by its name in the PTX, made ready the first time; `id` is what it is to be called, `module` its module.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it can't be made ready; why goes to `doubt`.
+    pub fn kernel(
+        &mut self,
+        mangled: &str,
+        module: usize,
+        id: usize,
+        doubt: &mut Vec<String>,
+    ) -> Result<Arc<Kernel>> {
+        if let Some(known) = self.kernels.get(mangled) {
+            return known.clone();
+        }
+        let made = match Program::lower(&self.tree, &self.ptx.text, mangled) {
+            Ok(mut program) => {
+                program.module = module as u32 + 1;
+                Ok(Arc::new(Kernel {
+                    id,
+                    module,
+                    mangled: mangled.to_owned(),
+                    name: demangle(mangled),
+                    program,
+                    ptx: self.ptx.clone(),
+                    files: self.files.clone(),
+                }))
+            }
+            Err(LowerError::NoSuchEntry { .. }) => Err(Error::INVALID_DEVICE_FUNCTION),
+            Err(error) => {
+                doubt.push(format!("`{}` can't be run: {error}", demangle(mangled)));
+                Err(Error::INVALID_PTX)
+            }
+        };
+        self.kernels.insert(mangled.to_owned(), made.clone());
+        made
+    }
+}

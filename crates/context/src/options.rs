@@ -1,0 +1,97 @@
+//! What `racetrap exec` tells the library in the program's process, and where.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The variable that names the folder in which [`Options`] lie and records are written. It is set by `racetrap exec` alone.
+pub const VARIABLE: &str = "RACETRAP_EXEC";
+/// The options' file in it.
+const OPTIONS: &str = "options.json";
+/// The records' file in it.
+const RECORDS: &str = "records.jsonl";
+
+/// How a program is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Compute capability of the device: 75, 80, 90.
+    pub capability: u32,
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Launches of a kernel and geometry that are watched before the others.
+    pub first: u64,
+    /// Of the others, every so many-th; `None`: those whose number is a power of two.
+    pub every: Option<u64>,
+    /// Schedules that are tried for a watched launch.
+    pub schedules: u32,
+    /// Share of the time that schedules beyond the first may take, in percent.
+    pub budget: u32,
+    /// Names of kernels to watch; all if there are none.
+    pub kernels: Vec<String>,
+    /// Names of kernels not to watch.
+    pub skipped: Vec<String>,
+    /// Seconds that one launch may take.
+    pub launch_seconds: f64,
+    /// Warp-instructions that one launch may take.
+    pub steps: u64,
+    /// Whether performance is judged too.
+    pub perf: bool,
+    /// Cores.
+    pub jobs: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            capability: 90,
+            memory: 16 << 30,
+            first: 3,
+            every: None,
+            schedules: 1,
+            budget: 50,
+            kernels: Vec::new(),
+            skipped: Vec::new(),
+            launch_seconds: 600.0,
+            steps: 1 << 40,
+            perf: false,
+            jobs: 1,
+        }
+    }
+}
+
+impl Options {
+    /// Writes them to a folder.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn write(&self, folder: &Path) -> std::io::Result<()> {
+        std::fs::write(folder.join(OPTIONS), serde_json::to_vec(self)?)
+    }
+
+    /// The folder that [`VARIABLE`] names, and the options in it; `None` outside of `racetrap exec`.
+    pub fn of_process() -> Option<(PathBuf, Options)> {
+        let folder = PathBuf::from(std::env::var_os(VARIABLE)?);
+        let options = std::fs::read(folder.join(OPTIONS)).ok()?;
+        Some((folder, serde_json::from_slice(&options).ok()?))
+    }
+
+    /// Whether launches of a kernel are watched, by its name as in the source.
+    pub fn watches(&self, kernel: &str) -> bool {
+        let is = |name: &String| ptx::matches_entry(kernel, name);
+        (self.kernels.is_empty() || self.kernels.iter().any(is)) && !self.skipped.iter().any(is)
+    }
+
+    /// Whether the `number`th launch (from 1) of a kernel and geometry is watched.
+    pub fn samples(&self, number: u64) -> bool {
+        number <= self.first
+            || match self.every {
+                Some(every) => number.is_multiple_of(every.max(1)),
+                None => number.is_power_of_two(),
+            }
+    }
+}
+
+/// The records' file in a folder.
+pub fn records(folder: &Path) -> PathBuf {
+    folder.join(RECORDS)
+}

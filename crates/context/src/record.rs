@@ -1,0 +1,350 @@
+//! What the library tells `racetrap exec`: a line of JSON for each thing, written as soon as it is known, so that nothing is lost
+//! however the program ends.
+
+use detect::rules::{Level, Rule};
+use report::{Diagnostic, Label, SourceFile, Who};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The process.
+    pub process: u32,
+    /// What it says.
+    pub record: Record,
+}
+
+/// One thing that a process says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Record {
+    /// It has called the library for the first time.
+    Started {
+        /// Its program.
+        program: String,
+    },
+    /// A text that labels refer to.
+    Source {
+        /// Its number.
+        id: usize,
+        /// Its path as shown.
+        path: String,
+        /// The text.
+        text: String,
+    },
+    /// A finding.
+    Finding(Box<Finding>),
+    /// A finding was seen again.
+    Again {
+        /// Its number.
+        id: usize,
+        /// How often, in all.
+        count: u64,
+    },
+    /// A function that is not there was called.
+    Missing {
+        /// Its name.
+        function: String,
+    },
+    /// Something keeps the result from being told.
+    Doubt {
+        /// What, in a sentence.
+        text: String,
+    },
+    /// What was done so far.
+    Totals(Totals),
+}
+
+/// A finding on its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its number in the process.
+    pub id: usize,
+    /// The rule.
+    pub rule: Rule,
+    /// How bad it is.
+    pub level: Level,
+    /// One line.
+    pub title: String,
+    /// The places.
+    pub labels: Vec<Place>,
+    /// Further facts.
+    pub notes: Vec<String>,
+    /// The remedy.
+    pub help: Option<String>,
+    /// How often.
+    pub count: u64,
+    /// The launch in which it was found.
+    pub launch: Option<LaunchName>,
+    /// Where the host program called, innermost first.
+    pub call: Option<Call>,
+}
+
+/// A launch, for the reader.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchName {
+    /// The kernel, demangled.
+    pub kernel: String,
+    /// Its number in the process, from 1.
+    pub number: u64,
+    /// The stream: `the default stream`, `stream 2`.
+    pub stream: String,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+}
+
+/// A call of the host program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The function of the library.
+    pub function: String,
+    /// The kernel, where it launches one: nvcc writes host functions of that name, whose lines are those of the kernel.
+    pub kernel: Option<String>,
+    /// The stack, innermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// One frame of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The executable or library.
+    pub object: String,
+    /// The return address in it, as its symbols have addresses.
+    pub offset: u64,
+}
+
+/// A label on its way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The text's number; `None` for a call of the host program.
+    pub source: Option<usize>,
+    /// The call.
+    pub call: Option<Call>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Bytes of the line.
+    pub columns: (u32, u32),
+    /// What happened there.
+    pub text: String,
+    /// First thread, its block, how many threads.
+    pub who: Option<([u32; 3], [u32; 3], u32)>,
+    /// The instruction.
+    pub instruction: Option<String>,
+}
+
+/// Sums.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// By kernel.
+    pub kernels: Vec<KernelTotals>,
+    /// Kernels that were registered and never launched.
+    pub idle: Vec<String>,
+    /// Calls of functions of the library.
+    pub calls: u64,
+    /// Bytes of device memory in use at most.
+    pub peak: u64,
+}
+
+/// Sums of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelTotals {
+    /// Its name, demangled.
+    pub name: String,
+    /// Launches.
+    pub launches: u64,
+    /// Launches that were watched.
+    pub watched: u64,
+    /// Warp-instructions.
+    pub steps: u64,
+    /// Threads launched.
+    pub threads: u64,
+    /// Seconds.
+    pub seconds: f64,
+    /// Launches for which further schedules were tried, and how many schedules in all.
+    pub explored: (u64, u64),
+}
+
+/// The way to the parent.
+#[derive(Debug)]
+pub struct Recorder {
+    file: Option<std::fs::File>,
+    /// By the text's address, which stays its own for as long as it is kept.
+    sources: HashMap<usize, usize>,
+    kept: Vec<Arc<SourceFile>>,
+}
+
+impl Recorder {
+    /// Writes to a file, or nowhere.
+    pub fn new(path: Option<&std::path::Path>) -> Recorder {
+        let open = |p| {
+            std::fs::OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(p)
+        };
+        Recorder {
+            file: path.and_then(|p| open(p).ok()),
+            sources: HashMap::new(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Whether anybody reads.
+    pub fn is_heard(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Writes one record, in one call of the system: several processes may write to one file.
+    pub fn write(&mut self, record: Record) {
+        let Some(file) = &mut self.file else { return };
+        let line = Line {
+            process: std::process::id(),
+            record,
+        };
+        if let Ok(mut text) = serde_json::to_vec(&line) {
+            text.push(b'\n');
+            let _ = file.write_all(&text);
+        }
+    }
+
+    /// Writes a finding, with the texts that it refers to. `calls` are the host program's own places, by label.
+    pub fn finding(
+        &mut self,
+        id: usize,
+        diagnostic: &Diagnostic,
+        calls: &HashMap<usize, Call>,
+        launch: Option<LaunchName>,
+        call: Option<Call>,
+    ) {
+        let mut labels = Vec::new();
+        for (index, label) in diagnostic.labels.iter().enumerate() {
+            let call = calls.get(&index).cloned();
+            let source = match call {
+                Some(_) => None,
+                None => Some(self.source(&label.source)),
+            };
+            labels.push(Place {
+                source,
+                call,
+                line: label.line,
+                columns: (label.columns.start, label.columns.end),
+                text: label.text.clone(),
+                who: label.who.map(|w| (w.thread, w.block, w.threads)),
+                instruction: label.instruction.clone(),
+            });
+        }
+        self.write(Record::Finding(Box::new(Finding {
+            id,
+            rule: diagnostic.rule,
+            level: diagnostic.level,
+            title: diagnostic.title.clone(),
+            labels,
+            notes: diagnostic.notes.clone(),
+            help: diagnostic.help.clone(),
+            count: diagnostic.count,
+            launch,
+            call,
+        })));
+    }
+
+    fn source(&mut self, file: &Arc<SourceFile>) -> usize {
+        if let Some(id) = self.sources.get(&Arc::as_ptr(file).addr()) {
+            return *id;
+        }
+        let id = self.kept.len();
+        self.kept.push(file.clone());
+        self.sources.insert(Arc::as_ptr(file).addr(), id);
+        self.write(Record::Source {
+            id,
+            path: file.path.clone(),
+            text: file.text.clone(),
+        });
+        id
+    }
+}
+
+impl Place {
+    /// The label again, given its text and line.
+    pub fn label(
+        &self,
+        source: Arc<SourceFile>,
+        line: u32,
+        columns: std::ops::Range<u32>,
+    ) -> Label {
+        let who = self.who.map(|(thread, block, threads)| Who {
+            thread,
+            block,
+            threads,
+        });
+        Label {
+            source,
+            line,
+            columns,
+            text: self.text.clone(),
+            who,
+            instruction: self.instruction.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_survives_its_way() {
+        let folder = std::env::temp_dir().join(format!("racetrap-record-{}", std::process::id()));
+        let mut recorder = Recorder::new(Some(&folder));
+        let source = Arc::new(SourceFile {
+            path: "k.cu".into(),
+            text: "a\nb\n".into(),
+        });
+        let label = Label {
+            source,
+            line: 2,
+            columns: 0..1,
+            text: "thread (0,0,0) reads".into(),
+            who: None,
+            instruction: Some("ld".into()),
+        };
+        let diagnostic = Diagnostic {
+            rule: Rule::DataRace,
+            level: Level::Error,
+            title: "t".into(),
+            labels: vec![label.clone(), label.clone()],
+            notes: vec!["n".into()],
+            help: None,
+            replay: None,
+            count: 3,
+            builds: Vec::new(),
+            expected: false,
+        };
+        recorder.finding(4, &diagnostic, &HashMap::new(), None, None);
+        let text = std::fs::read_to_string(&folder).unwrap();
+        std::fs::remove_file(&folder).unwrap();
+        let lines: Vec<Line> = text
+            .lines()
+            .map(|l| serde_json::from_str(l).unwrap())
+            .collect();
+        let [source, finding] = &lines[..] else {
+            panic!("{text}")
+        };
+        let Record::Source { id, path, text } = &source.record else {
+            panic!("{source:?}")
+        };
+        let Record::Finding(finding) = &finding.record else {
+            panic!("{finding:?}")
+        };
+        assert_eq!(finding.labels[1].source, Some(*id));
+        let again = Arc::new(SourceFile {
+            path: path.clone(),
+            text: text.clone(),
+        });
+        assert_eq!(finding.labels[1].label(again, 2, 0..1), label);
+    }
+}

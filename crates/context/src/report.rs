@@ -1,0 +1,449 @@
+//! Words what was found, once, and sends it to whoever runs the program.
+
+use crate::context::Context;
+use crate::launch::{Request, Work};
+use crate::memory::Kind;
+use crate::record::{Call, LaunchName, Record};
+use detect::finding::{Detail, End, Finding, Place};
+use detect::footprint::{AccessRecord, Conflict};
+use detect::rules::{Level, Rule};
+use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
+use simt::Dim3;
+use simt::ids::Site;
+use simt::observer::Space;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use toolchain::cuda_text::CudaText;
+
+/// Diagnostics of a kernel and pairs of operations that are reported at most: what is wrong everywhere needs no list.
+const MOST: usize = 1000;
+
+/// What was told already.
+#[derive(Debug, Default)]
+pub struct Known {
+    texts: HashSet<String>,
+    findings: HashMap<Key, usize>,
+    counts: Vec<u64>,
+    changed: HashSet<usize>,
+}
+
+/// What makes two findings one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Kernel(usize, Rule, Site, Site),
+    Pair(Rule, Option<(usize, Site)>, Option<(usize, Site)>, Vec<u64>),
+    Call(Rule, String, Vec<u64>),
+}
+
+impl Known {
+    /// Whether a text has not been told yet; it counts as told afterwards.
+    pub fn is_new(&mut self, text: &str) -> bool {
+        self.texts.insert(text.to_owned())
+    }
+
+    /// Counts a finding; its number if it is new.
+    fn count(&mut self, key: Key, count: u64) -> Option<usize> {
+        if let Some(id) = self.findings.get(&key) {
+            self.counts[*id] += count;
+            self.changed.insert(*id);
+            return None;
+        }
+        let id = self.counts.len();
+        if id >= MOST {
+            return None;
+        }
+        self.findings.insert(key, id);
+        self.counts.push(count);
+        Some(id)
+    }
+
+    /// Findings that were seen again since the last call, with their counts.
+    pub fn repeated(&mut self) -> Vec<(usize, u64)> {
+        let changed = std::mem::take(&mut self.changed);
+        changed
+            .into_iter()
+            .map(|id| (id, self.counts[id]))
+            .collect()
+    }
+}
+
+fn stack(call: &Call) -> Vec<u64> {
+    call.frames.iter().take(6).map(|f| f.offset).collect()
+}
+
+/// The text of places that only a call names.
+fn nowhere() -> Arc<SourceFile> {
+    Arc::new(SourceFile {
+        path: "host program".to_owned(),
+        text: String::new(),
+    })
+}
+
+fn place(call: &Call, text: String) -> Label {
+    Label {
+        source: nowhere(),
+        line: 0,
+        columns: 0..0,
+        text,
+        who: None,
+        instruction: Some(call.function.clone()),
+    }
+}
+
+impl Context {
+    /// Findings of one launch.
+    pub(crate) fn report(
+        &mut self,
+        findings: &[Finding],
+        request: &Request,
+        name: &LaunchName,
+        call: &impl Fn() -> Call,
+    ) {
+        for finding in findings {
+            let (first, second) = finding.sites();
+            let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
+            let Some(id) = self.known.count(key, finding.count) else {
+                continue;
+            };
+            let view = View::Kernel(self.view(name, request));
+            let mut scene = Scene {
+                steps: vec![view],
+                sources: &mut self.sources,
+            };
+            let mut diagnostic = diagnose(finding, &mut scene);
+            self.complete(&mut diagnostic, finding);
+            self.recorder.finding(
+                id,
+                &diagnostic,
+                &HashMap::new(),
+                Some(name.clone()),
+                Some(call()),
+            );
+        }
+    }
+
+    /// What is known of an allocation that a finding is about.
+    fn complete(&self, diagnostic: &mut Diagnostic, finding: &Finding) {
+        let global = |p: &Place| p.space == Space::Global;
+        let Some(place) = finding.place.filter(global) else {
+            return;
+        };
+        let address = match place.mapped {
+            true => place.address + simt::memory::GLOBAL_BASE,
+            false => place.address,
+        };
+        if let Some(block) = self.block(address).filter(|b| b.name.is_none()) {
+            diagnostic.notes.push(format!(
+                "it lies in {}, {}",
+                block.label(),
+                block.kind.name()
+            ));
+        }
+        if finding.rule == Rule::OutOfBounds
+            && !self.is_device_address(address)
+            && address >= 1 << 20
+        {
+            diagnostic.notes.push(format!(
+                "{address:#x} is no address of the device's: it may be memory of the host, which a kernel can't reach unless it is managed, pinned or registered"
+            ));
+        }
+    }
+
+    /// The view of a launch, with the names of what its arguments point to.
+    fn view<'k>(&mut self, name: &LaunchName, request: &'k Request) -> KernelView<'k> {
+        let kernel = &request.kernel;
+        for file in kernel.files.iter().filter(|f| !report::of_toolkit(f)) {
+            self.sources.find(file);
+        }
+        let dims = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
+        let mut view = KernelView::new(
+            &kernel.program,
+            &self.device,
+            (dims(name.grid), dims(name.block)),
+            &kernel.ptx,
+            &self.sources,
+            &[],
+        );
+        let pointers = self.pointers(request);
+        for region in &mut view.memory.global {
+            let address = region.start + simt::memory::GLOBAL_BASE;
+            let Some(block) = self.blocks.get(&address) else {
+                continue;
+            };
+            if block.kind == Kind::Variable {
+                continue;
+            }
+            region.name = match (&block.name, pointers.get(&address)) {
+                (Some(name), _) => name.clone(),
+                (None, Some((name, _))) => name.clone(),
+                (None, None) => format!("allocation {}", block.number),
+            };
+            if let Some((_, element)) = pointers.get(&address) {
+                region.element = *element;
+            }
+        }
+        view
+    }
+
+    /// Allocations that a launch's arguments point into, by address: the parameter's name and the size of its elements.
+    fn pointers(&self, request: &Request) -> HashMap<u64, (String, Option<u32>)> {
+        let kernel = &request.kernel;
+        let plain = kernel.name.split('(').next().unwrap_or_default();
+        let plain = plain.split('<').next().unwrap_or_default();
+        let plain = plain.rsplit([':', ' ']).next().unwrap_or_default();
+        let texts = self.sources.given().map(|f| CudaText::new(&f.text, &[]));
+        let count = kernel.program.params.len();
+        let declared = texts
+            .filter_map(|text| text.parameters(plain))
+            .find(|all| all.len() == count);
+        let mut out = HashMap::new();
+        for (index, param) in kernel.program.params.iter().enumerate() {
+            let at = param.offset as usize;
+            let Some(bytes) = request.params.get(at..at + 8) else {
+                continue;
+            };
+            if param.bytes != 8 {
+                continue;
+            }
+            let value = u64::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+            let Some(block) = self.block(value) else {
+                continue;
+            };
+            let name = match declared.as_ref().map(|all| &all[index]) {
+                Some(d) if value == block.address => {
+                    let ty =
+                        d.ty.replace(['*', '&'], " ")
+                            .replace("const", " ")
+                            .replace("__restrict__", " ");
+                    (
+                        d.name.clone(),
+                        toolchain::cuda_text::scalar_bytes(ty.trim()),
+                    )
+                }
+                _ => continue,
+            };
+            out.entry(block.address).or_insert(name);
+        }
+        out
+    }
+
+    /// Two operations that nothing orders touch the same memory.
+    pub(crate) fn unordered(&mut self, now: &Work, earlier: &Work, conflicts: &[Conflict]) {
+        let site = |work: &Work, record: &AccessRecord| {
+            work.kernel.as_ref().map(|(k, _)| (k.id, record.site))
+        };
+        for conflict in conflicts {
+            let (a, b) = (site(now, &conflict.first), site(earlier, &conflict.second));
+            let calls = [stack(&now.call), stack(&earlier.call)].concat();
+            let Some(id) = self.known.count(Key::Pair(conflict.rule, a, b, calls), 1) else {
+                continue;
+            };
+            let works = [earlier, now];
+            let requests = works.map(|work| self.request_of(work));
+            let mut views = Vec::new();
+            for (work, request) in works.into_iter().zip(&requests) {
+                views.push(match (&work.kernel, request) {
+                    (Some((_, name)), Some(request)) => View::Kernel(self.view(name, request)),
+                    _ => {
+                        let who = match work.stream.as_str() {
+                            "the host" => "the host".to_owned(),
+                            stream => format!("`{}` on {stream}", work.call.function),
+                        };
+                        let mut view = HostView::new(&who, &self.device, &nowhere(), 1);
+                        for region in &mut view.memory.global {
+                            let address = region.start + simt::memory::GLOBAL_BASE;
+                            if let Some(block) =
+                                self.blocks.get(&address).filter(|b| b.name.is_none())
+                            {
+                                region.name = format!("allocation {}", block.number);
+                            }
+                        }
+                        View::Host(view)
+                    }
+                });
+            }
+            let end = |launch: u32, record: &AccessRecord| End {
+                site: record.site,
+                launch,
+                block: record.block,
+                thread: record.thread,
+                threads: 1,
+                action: record.action,
+                order: record.order,
+            };
+            let finding = Finding {
+                rule: conflict.rule,
+                ends: vec![end(1, &conflict.first), end(0, &conflict.second)],
+                place: Some(Place {
+                    space: Space::Global,
+                    address: conflict.address,
+                    bytes: conflict.first.bytes.min(conflict.second.bytes),
+                    mapped: true,
+                }),
+                detail: Detail::None,
+                count: 1,
+                stale_loads: Vec::new(),
+            };
+            let mut scene = Scene {
+                steps: views,
+                sources: &mut self.sources,
+            };
+            let mut diagnostic = diagnose(&finding, &mut scene);
+            diagnostic.notes.push(format!(
+                "{} and {} may run at the same time: no event and no synchronisation orders them",
+                describe(earlier),
+                describe(now)
+            ));
+            // Labels come in the order of the ends, the later one first.
+            let works = [now, earlier];
+            for (label, work) in diagnostic.labels.iter_mut().zip(works) {
+                if let Some((_, name)) = &work.kernel {
+                    for step in 0..2 {
+                        let (own, real) = (
+                            format!("in launch {step} ("),
+                            format!("in launch {} (", name.number),
+                        );
+                        label.text = label.text.replace(&own, &real);
+                    }
+                }
+            }
+            let copy = works.iter().find(|w| w.kernel.is_none());
+            if let (Some(help), Some(copy)) = (&mut diagnostic.help, copy) {
+                *help = help.replace("the step at line 1", &format!("`{}`", copy.call.function));
+            }
+            let calls = works.iter().enumerate().filter(|(_, w)| w.kernel.is_none());
+            let calls = calls
+                .map(|(index, work)| (index, work.call.clone()))
+                .collect();
+            let launched = works
+                .into_iter()
+                .find_map(|w| Some((w.kernel.as_ref()?.1.clone(), w.call.clone())));
+            let (launch, call) = launched.unzip();
+            self.recorder.finding(id, &diagnostic, &calls, launch, call);
+        }
+    }
+
+    fn request_of(&self, work: &Work) -> Option<Request> {
+        let (kernel, name) = work.kernel.as_ref()?;
+        Some(Request {
+            kernel: kernel.clone(),
+            grid: name.grid,
+            block: name.block,
+            shared: 0,
+            params: Vec::new(),
+            cooperative: false,
+            stream: 0,
+        })
+    }
+
+    /// The host program misuses the library.
+    pub fn misuse(
+        &mut self,
+        rule: Rule,
+        title: String,
+        call: Call,
+        other: Option<(Call, &str)>,
+        help: Option<&str>,
+    ) {
+        self.misuse_in(rule, title, call, other, help, None);
+    }
+
+    /// The same, of a launch.
+    pub(crate) fn misuse_in(
+        &mut self,
+        rule: Rule,
+        title: String,
+        call: Call,
+        other: Option<(Call, &str)>,
+        help: Option<&str>,
+        launch: Option<LaunchName>,
+    ) {
+        let key = Key::Call(rule, title.clone(), stack(&call));
+        let Some(id) = self.known.count(key, 1) else {
+            return;
+        };
+        let mut labels = vec![place(&call, "here".to_owned())];
+        let mut calls = HashMap::from([(0, call.clone())]);
+        if let Some((other, text)) = other.filter(|(c, _)| !c.frames.is_empty()) {
+            labels.push(Label {
+                instruction: None,
+                ..place(&other, text.to_owned())
+            });
+            calls.insert(1, other);
+        }
+        let diagnostic = Diagnostic {
+            rule,
+            level: rule.level(),
+            title,
+            labels,
+            notes: Vec::new(),
+            help: help.map(str::to_owned),
+            replay: None,
+            count: 1,
+            builds: Vec::new(),
+            expected: false,
+        };
+        self.recorder
+            .finding(id, &diagnostic, &calls, launch, Some(call));
+    }
+
+    /// What was never freed, and errors that nobody asked for.
+    pub(crate) fn leaks(&mut self) {
+        if let Some((error, call)) = self.unheard.take() {
+            let title = format!("a launch failed ({error}), and nobody asked whether it did");
+            let help = "after a launch, check `cudaGetLastError()`";
+            self.misuse(Rule::UncheckedError, title, call, None, Some(help));
+        }
+        let left: Vec<_> = self
+            .blocks
+            .values()
+            .filter(|b| b.freed.is_none() && b.name.is_none() && !b.call.frames.is_empty())
+            .map(|b| (b.bytes, b.kind, b.call.clone()))
+            .collect();
+        let mut groups: Vec<(Vec<u64>, u64, u64, Kind, Call)> = Vec::new();
+        for (bytes, kind, call) in left {
+            let key = stack(&call);
+            match groups.iter_mut().find(|g| g.0 == key) {
+                Some(group) => {
+                    group.1 += 1;
+                    group.2 += bytes;
+                }
+                None => groups.push((key, 1, bytes, kind, call)),
+            }
+        }
+        for (_, count, bytes, kind, call) in groups {
+            let title = match count {
+                1 => format!("{bytes} bytes of {} are never freed", kind.name()),
+                n => format!(
+                    "{n} allocations of {}, {bytes} bytes in all, are never freed",
+                    kind.name()
+                ),
+            };
+            self.misuse(Rule::Leak, title, call, None, None);
+        }
+        debug_assert!(Rule::Leak.level() == Level::Note);
+    }
+
+    /// Writes what kernels printed to the program's standard output.
+    pub fn print(&mut self) {
+        if !self.output.is_empty() {
+            crate::output::write(&std::mem::take(&mut self.output));
+        }
+    }
+
+    /// A call that nothing else follows: for the end of the process.
+    pub fn goodbye(&mut self) {
+        self.recorder.write(Record::Totals(self.totals.clone()));
+    }
+}
+
+fn describe(work: &Work) -> String {
+    match &work.kernel {
+        Some((_, name)) => format!(
+            "launch {} of `{}` on {}",
+            name.number, name.kernel, work.stream
+        ),
+        None if work.stream == "the host" => "the host".to_owned(),
+        None => format!("`{}` on {}", work.call.function, work.stream),
+    }
+}

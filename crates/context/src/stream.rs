@@ -1,0 +1,269 @@
+//! Streams and events by their handles.
+//!
+//! Work is done when it is issued, so that every stream is idle at all times; what is kept is what the host may rely on: which work it has
+//! waited for ([`crate::timeline`]). Times of events are those at which they were recorded.
+
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::launch::Work;
+use crate::record::Call;
+use crate::timeline::{Agent, HOST, LEGACY};
+use detect::footprint::Footprint;
+use detect::rules::Rule;
+use std::collections::HashMap;
+use std::time::Instant;
+
+/// `cudaStreamLegacy`
+pub const LEGACY_HANDLE: u64 = 1;
+/// `cudaStreamPerThread`
+pub const PER_THREAD_HANDLE: u64 = 2;
+
+/// A stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    agent: Agent,
+    /// Its number, for the reader.
+    pub number: usize,
+    /// `cudaStreamNonBlocking` and the like.
+    pub flags: u32,
+    /// Its priority.
+    pub priority: i32,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When it was last recorded.
+    pub recorded: Option<Instant>,
+    /// `cudaEventDisableTiming` and the like.
+    pub flags: u32,
+}
+
+/// All streams and events.
+#[derive(Debug, Default)]
+pub struct Streams {
+    streams: HashMap<u64, Stream>,
+    events: HashMap<u64, Event>,
+    created: usize,
+    ended: HashMap<u64, Call>,
+}
+
+impl Context {
+    /// A new stream.
+    pub fn create_stream(&mut self, flags: u32, priority: i32) -> u64 {
+        const NON_BLOCKING: u32 = 1;
+        let handle = self.handle();
+        self.streams.created += 1;
+        let stream = Stream {
+            agent: self.timeline.stream(flags & NON_BLOCKING == 0),
+            number: self.streams.created,
+            flags,
+            priority,
+        };
+        self.streams.streams.insert(handle, stream);
+        handle
+    }
+
+    /// A stream by its handle; `None` for the default stream.
+    ///
+    /// # Errors
+    ///
+    /// There is none: a finding, too, where it was destroyed.
+    pub fn stream(&mut self, handle: u64, call: impl FnOnce() -> Call) -> Result<Option<Stream>> {
+        match handle {
+            0 | LEGACY_HANDLE => Ok(None),
+            PER_THREAD_HANDLE => {
+                if !self.streams.streams.contains_key(&handle) {
+                    let stream = Stream {
+                        agent: self.timeline.stream(true),
+                        number: 0,
+                        flags: 0,
+                        priority: 0,
+                    };
+                    self.streams.streams.insert(handle, stream);
+                }
+                Ok(self.streams.streams.get(&handle).copied())
+            }
+            handle => match self.streams.streams.get(&handle) {
+                Some(stream) => Ok(Some(*stream)),
+                None => {
+                    self.not_there(handle, "a stream", call());
+                    Err(Error::INVALID_RESOURCE_HANDLE)
+                }
+            },
+        }
+    }
+
+    fn not_there(&mut self, handle: u64, what: &str, call: Call) {
+        let function = &call.function;
+        let (title, other) = match self.streams.ended.get(&handle) {
+            Some(ended) => (
+                format!("`{function}` uses {what} that was destroyed"),
+                Some((ended.clone(), "it was destroyed here")),
+            ),
+            None => (
+                format!("`{function}` uses {what} that was never created"),
+                None,
+            ),
+        };
+        self.misuse(Rule::InvalidApiUse, title, call, other, None);
+    }
+
+    /// How the reader knows a stream.
+    pub fn stream_name(&self, handle: u64) -> String {
+        match self.streams.streams.get(&handle) {
+            Some(stream) if stream.number > 0 => format!("stream {}", stream.number),
+            Some(_) => "the thread's default stream".to_owned(),
+            None => "the default stream".to_owned(),
+        }
+    }
+
+    /// The agent that a valid handle stands for.
+    pub(crate) fn agent(&self, handle: u64) -> Agent {
+        self.streams
+            .streams
+            .get(&handle)
+            .map_or(LEGACY, |s| s.agent)
+    }
+
+    /// Destroys a stream.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn destroy_stream(&mut self, handle: u64, call: Call) -> Result<()> {
+        match self.streams.streams.remove(&handle) {
+            Some(stream) => {
+                self.timeline.end_stream(stream.agent);
+                self.streams.ended.insert(handle, call);
+                Ok(())
+            }
+            None => {
+                self.not_there(handle, "a stream", call);
+                Err(Error::INVALID_RESOURCE_HANDLE)
+            }
+        }
+    }
+
+    /// A new event.
+    pub fn create_event(&mut self, flags: u32) -> u64 {
+        let handle = self.handle();
+        let event = Event {
+            recorded: None,
+            flags,
+        };
+        self.streams.events.insert(handle, event);
+        handle
+    }
+
+    /// An event by its handle.
+    ///
+    /// # Errors
+    ///
+    /// There is none: a finding, too.
+    pub fn event(&mut self, handle: u64, call: impl FnOnce() -> Call) -> Result<Event> {
+        if let Some(event) = self.streams.events.get(&handle) {
+            return Ok(*event);
+        }
+        self.not_there(handle, "an event", call());
+        Err(Error::INVALID_RESOURCE_HANDLE)
+    }
+
+    /// Destroys an event.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn destroy_event(&mut self, handle: u64, call: Call) -> Result<()> {
+        if self.streams.events.remove(&handle).is_none() {
+            self.not_there(handle, "an event", call);
+            return Err(Error::INVALID_RESOURCE_HANDLE);
+        }
+        self.timeline.forget_event(handle);
+        self.streams.ended.insert(handle, call);
+        Ok(())
+    }
+
+    /// Records an event that is [there](Context::event) on a stream that is.
+    pub fn record_event(&mut self, event: u64, stream: u64) {
+        let agent = self.agent(stream);
+        self.timeline.record(event, agent);
+        if let Some(event) = self.streams.events.get_mut(&event) {
+            event.recorded = Some(Instant::now());
+        }
+    }
+
+    /// Lets a stream wait for an event.
+    pub fn wait_event(&mut self, stream: u64, event: u64) {
+        let agent = self.agent(stream);
+        self.timeline.wait(event, agent);
+    }
+
+    /// The host waits for an event.
+    ///
+    /// # Errors
+    ///
+    /// A kernel has failed.
+    pub fn await_event(&mut self, event: u64) -> Result<()> {
+        self.timeline.await_event(event);
+        self.print();
+        self.healthy()
+    }
+
+    /// The host waits for a stream.
+    ///
+    /// # Errors
+    ///
+    /// A kernel has failed.
+    pub fn synchronize(&mut self, stream: u64) -> Result<()> {
+        let agent = self.agent(stream);
+        self.timeline.synchronize(agent);
+        self.print();
+        self.healthy()
+    }
+
+    /// The host waits for everything.
+    ///
+    /// # Errors
+    ///
+    /// A kernel has failed.
+    pub fn synchronize_all(&mut self) -> Result<()> {
+        self.timeline.synchronize_all();
+        self.print();
+        self.healthy()
+    }
+
+    /// A copy or a fill, `write` and `read` being what it touches of the device's memory; if it is `synchronous`, the host waits.
+    pub fn transfer(
+        &mut self,
+        stream: u64,
+        read: Option<(u64, u64)>,
+        write: Option<(u64, u64)>,
+        synchronous: bool,
+        call: impl FnOnce() -> Call,
+    ) {
+        let agent = self.agent(stream);
+        if self.timeline.has_streams() {
+            let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
+            let footprint = Footprint::of_host(place(read), place(write), 4);
+            let work = Work::host(call(), self.stream_name(stream));
+            self.ordered(agent, footprint, work);
+        }
+        if synchronous {
+            let _ = self.synchronize(stream);
+        }
+    }
+
+    /// The host itself touches memory of the device, while other work may run.
+    pub fn host_touches(
+        &mut self,
+        read: Option<(u64, u64)>,
+        write: Option<(u64, u64)>,
+        call: impl FnOnce() -> Call,
+    ) {
+        let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
+        let footprint = Footprint::of_host(place(read), place(write), 4);
+        let work = Work::host(call(), "the host".to_owned());
+        self.ordered(HOST, footprint, work);
+    }
+}

@@ -1,0 +1,224 @@
+//! What a running host program has ordered so far: streams, events, and the host's own waiting.
+//!
+//! The order is that of [`session::order`], which knows a whole program beforehand; here calls arrive one at a time. The host and each
+//! stream have a vector clock (Mattern 1989). Operations that the host has waited for are forgotten: whatever comes later is after them.
+
+use detect::footprint::{Conflict, Footprint};
+use std::collections::HashMap;
+
+/// The host, or a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Agent(usize);
+
+/// The host itself.
+pub const HOST: Agent = Agent(0);
+/// The legacy default stream.
+pub const LEGACY: Agent = Agent(1);
+
+type Clock = Vec<u32>;
+
+/// The order so far. `T` is what is known of an operation besides.
+#[derive(Debug)]
+pub struct Timeline<T> {
+    /// By agent.
+    clocks: Vec<Clock>,
+    blocking: Vec<bool>,
+    free: Vec<Agent>,
+    events: HashMap<u64, Clock>,
+    past: Vec<Operation<T>>,
+}
+
+#[derive(Debug)]
+struct Operation<T> {
+    agent: Agent,
+    number: u32,
+    footprint: Footprint,
+    what: T,
+}
+
+impl<T> Default for Timeline<T> {
+    /// The host and the legacy stream.
+    fn default() -> Timeline<T> {
+        Timeline {
+            clocks: vec![vec![0; 2]; 2],
+            blocking: vec![false, false],
+            free: Vec::new(),
+            events: HashMap::new(),
+            past: Vec::new(),
+        }
+    }
+}
+
+impl<T> Timeline<T> {
+    /// A new stream; a blocking one is ordered with the legacy stream.
+    pub fn stream(&mut self, blocking: bool) -> Agent {
+        if let Some(agent) = self.free.pop() {
+            self.blocking[agent.0] = blocking;
+            return agent;
+        }
+        let agent = Agent(self.clocks.len());
+        self.blocking.push(blocking);
+        for clock in &mut self.clocks {
+            clock.push(0);
+        }
+        self.clocks.push(vec![0; agent.0 + 1]);
+        agent
+    }
+
+    /// A stream is destroyed. Its work goes on; its place is used again once the host has seen the end of it.
+    pub fn end_stream(&mut self, agent: Agent) {
+        if self.clocks[HOST.0][agent.0] == self.clocks[agent.0][agent.0] {
+            self.free.push(agent);
+        }
+    }
+
+    /// Whether more than one agent has work that the host has not waited for.
+    pub fn has_streams(&self) -> bool {
+        self.clocks.len() > 2
+    }
+
+    /// Whether the host has waited for all that a stream was given.
+    pub fn is_done(&self, agent: Agent) -> bool {
+        self.clocks[HOST.0][agent.0] == self.clocks[agent.0][agent.0]
+    }
+
+    /// What is issued to an agent comes after what the host knows, and after what the legacy stream's rules imply.
+    fn issue(&mut self, agent: Agent) {
+        let host = self.clocks[HOST.0].clone();
+        join(&mut self.clocks[agent.0], &host);
+        let implied: Vec<usize> = match agent {
+            LEGACY => (2..self.clocks.len())
+                .filter(|a| self.blocking[*a])
+                .collect(),
+            agent if self.blocking[agent.0] => vec![LEGACY.0],
+            _ => Vec::new(),
+        };
+        for other in implied {
+            let other = self.clocks[other].clone();
+            join(&mut self.clocks[agent.0], &other);
+        }
+    }
+
+    /// An operation of an agent: returns what is known of the earlier ones that nothing orders with it and that conflict with it, with
+    /// their conflicts; the new operation is the first of each.
+    pub fn operation(
+        &mut self,
+        agent: Agent,
+        footprint: Footprint,
+        what: T,
+    ) -> Vec<(T, Vec<Conflict>)>
+    where
+        T: Clone,
+    {
+        self.issue(agent);
+        self.clocks[agent.0][agent.0] += 1;
+        let number = self.clocks[agent.0][agent.0];
+        let (now, host) = (&self.clocks[agent.0], &self.clocks[HOST.0]);
+        self.past.retain(|p| host[p.agent.0] < p.number);
+        let unordered = self.past.iter().filter(|p| now[p.agent.0] < p.number);
+        let conflicts = unordered.map(|p| (p.what.clone(), footprint.conflicts(&p.footprint).0));
+        let found = conflicts.filter(|(_, c)| !c.is_empty()).collect();
+        if agent != HOST {
+            self.past.push(Operation {
+                agent,
+                number,
+                footprint,
+                what,
+            });
+        }
+        found
+    }
+
+    /// `cudaEventRecord`: the event stands for what the stream was given so far.
+    pub fn record(&mut self, event: u64, agent: Agent) {
+        self.issue(agent);
+        self.events.insert(event, self.clocks[agent.0].clone());
+    }
+
+    /// `cudaStreamWaitEvent`; an event that was never recorded is no reason to wait.
+    pub fn wait(&mut self, event: u64, agent: Agent) {
+        self.issue(agent);
+        if let Some(clock) = self.events.get(&event).cloned() {
+            join(&mut self.clocks[agent.0], &clock);
+        }
+    }
+
+    /// The host waits for an event (`cudaEventSynchronize`, or `cudaEventQuery` that says it is done).
+    pub fn await_event(&mut self, event: u64) {
+        if let Some(clock) = self.events.get(&event).cloned() {
+            join(&mut self.clocks[HOST.0], &clock);
+        }
+    }
+
+    /// An event is destroyed.
+    pub fn forget_event(&mut self, event: u64) {
+        self.events.remove(&event);
+    }
+
+    /// `cudaStreamSynchronize`: the host waits for a stream.
+    pub fn synchronize(&mut self, agent: Agent) {
+        self.issue(agent);
+        let clock = self.clocks[agent.0].clone();
+        join(&mut self.clocks[HOST.0], &clock);
+    }
+
+    /// `cudaDeviceSynchronize`: the host waits for everything.
+    pub fn synchronize_all(&mut self) {
+        for agent in 1..self.clocks.len() {
+            let clock = self.clocks[agent].clone();
+            join(&mut self.clocks[HOST.0], &clock);
+        }
+        self.past.clear();
+    }
+}
+
+fn join(into: &mut Clock, from: &Clock) {
+    for (a, b) in into.iter_mut().zip(from) {
+        *a = (*a).max(*b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touches(address: u64) -> Footprint {
+        Footprint::of_host(None, Some((address, 4)), 4)
+    }
+
+    /// Names of what conflicts with a write of the same word.
+    fn conflicts(
+        timeline: &mut Timeline<&'static str>,
+        agent: Agent,
+        name: &'static str,
+    ) -> Vec<&'static str> {
+        let found = timeline.operation(agent, touches(0), name);
+        found.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn streams_are_unordered_until_an_event_or_the_host_orders_them() {
+        let mut t = Timeline::default();
+        let (a, b) = (t.stream(false), t.stream(false));
+        assert!(conflicts(&mut t, a, "first").is_empty());
+        assert_eq!(conflicts(&mut t, b, "second"), ["first"]);
+        t.record(7, b);
+        t.wait(7, a);
+        assert!(conflicts(&mut t, a, "third").is_empty(), "after both");
+        t.synchronize(a);
+        assert!(conflicts(&mut t, b, "fourth").is_empty(), "after the host");
+        assert_eq!(conflicts(&mut t, HOST, "the host"), ["fourth"]);
+    }
+
+    #[test]
+    fn the_legacy_stream_orders_blocking_streams_alone() {
+        let mut t = Timeline::default();
+        let (blocking, other) = (t.stream(true), t.stream(false));
+        assert!(conflicts(&mut t, blocking, "a").is_empty());
+        assert!(conflicts(&mut t, LEGACY, "b").is_empty());
+        assert!(conflicts(&mut t, blocking, "c").is_empty());
+        assert_eq!(conflicts(&mut t, other, "d"), ["a", "b", "c"]);
+        t.synchronize_all();
+        assert!(conflicts(&mut t, other, "e").is_empty());
+    }
+}

@@ -1,0 +1,283 @@
+//! Launches and what is known of functions (CUDA Driver API, "Execution Control", "Occupancy").
+
+use super::module::kernel;
+use crate::entry::{Entry, plain, put};
+use crate::runtime::parameters;
+use context::launch::Request;
+use context::module::Kernel;
+use context::{Context, Error, Result};
+use std::os::raw::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+type Handle = *mut c_void;
+
+/// The parameter block from a list of `CU_LAUNCH_PARAM_…` words.
+///
+/// # Safety
+///
+/// `extra` is such a list, and its buffer has the size that it says.
+unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Result<Vec<u8>> {
+    const BUFFER: usize = 1;
+    const SIZE: usize = 2;
+    let (mut buffer, mut size) = (std::ptr::null::<u8>(), 0);
+    // SAFETY: by the function's own condition; a list has two entries at most.
+    unsafe {
+        for pair in 0..2 {
+            let value = || *extra.add(2 * pair + 1);
+            match (*extra.add(2 * pair)).addr() {
+                BUFFER => buffer = value().cast(),
+                SIZE => size = *value().cast::<usize>(),
+                _ => break,
+            }
+        }
+        if buffer.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let mut block = std::slice::from_raw_parts(buffer, size).to_vec();
+        // Padding at the end may be there or not.
+        block.resize(kernel.program.param_bytes as usize, 0);
+        Ok(block)
+    }
+}
+
+/// # Safety
+///
+/// `params` or `extra` are as the documentation of the entry point demands.
+unsafe fn launch(
+    context: &mut Context,
+    entry: Entry,
+    kernel: Arc<Kernel>,
+    [grid, block]: [[u32; 3]; 2],
+    shared: u32,
+    stream: Handle,
+    (params, extra): (*const *const u8, *const *const c_void),
+    cooperative: bool,
+) -> Result<()> {
+    context.stream(stream.addr() as u64, || entry.call())?;
+    // SAFETY: by the function's own condition.
+    let params = unsafe {
+        match extra.is_null() {
+            true => parameters(&kernel, params)?,
+            false => packed(&kernel, extra)?,
+        }
+    };
+    let request = Request {
+        kernel,
+        grid,
+        block,
+        shared: u64::from(shared),
+        params,
+        cooperative,
+        stream: stream.addr() as u64,
+    };
+    context.launch(&request, || entry.call())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Handle,
+    params: *const *const u8,
+    extra: *const *const c_void,
+) -> u32 {
+    plain("cuLaunchKernel", |context, entry| {
+        let kernel = kernel(context, function)?;
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        // SAFETY: the caller passes one pointer for each parameter, or a packed list.
+        unsafe {
+            launch(
+                context,
+                entry,
+                kernel,
+                shape,
+                shared,
+                stream,
+                (params, extra),
+                false,
+            )
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchCooperativeKernel(
+    function: Handle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    shared: c_uint,
+    stream: Handle,
+    params: *const *const u8,
+) -> u32 {
+    plain("cuLaunchCooperativeKernel", |context, entry| {
+        let kernel = kernel(context, function)?;
+        let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
+        let params = (params, std::ptr::null());
+        // SAFETY: the caller passes one pointer for each parameter.
+        unsafe { launch(context, entry, kernel, shape, shared, stream, params, true) }
+    })
+}
+
+/// `CUlaunchConfig`
+#[repr(C)]
+pub struct DriverConfig {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    stream: Handle,
+    attributes: *const crate::runtime::LaunchAttribute,
+    count: c_uint,
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuLaunchKernelEx(
+    config: *const DriverConfig,
+    function: Handle,
+    params: *const *const u8,
+    extra: *const *const c_void,
+) -> u32 {
+    plain("cuLaunchKernelEx", |context, entry| {
+        if config.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let kernel = kernel(context, function)?;
+        // SAFETY: the caller passes a configuration with as many attributes as it says, and parameters as for `cuLaunchKernel`.
+        unsafe {
+            let config = &*config;
+            let attributes = match config.count {
+                0 => &[],
+                count => std::slice::from_raw_parts(config.attributes, count as usize),
+            };
+            let cooperative = crate::runtime::cooperates(context, entry, attributes)?;
+            let shape = [config.grid, config.block];
+            launch(
+                context,
+                entry,
+                kernel,
+                shape,
+                config.shared,
+                config.stream,
+                (params, extra),
+                cooperative,
+            )
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuFuncGetAttribute(
+    to: *mut c_int,
+    attribute: c_int,
+    function: Handle,
+) -> u32 {
+    plain("cuFuncGetAttribute", |context, _| {
+        let kernel = kernel(context, function)?;
+        let program = &kernel.program;
+        let constant = program
+            .globals
+            .iter()
+            .filter(|g| g.constant)
+            .map(|g| g.bytes)
+            .sum::<u64>();
+        let value = match attribute {
+            0 => program.max_threads.unwrap_or(1024).min(1024) as c_int,
+            1 => program.shared_bytes as c_int,
+            2 => constant as c_int,
+            3 => program.functions[0].frame as c_int,
+            4 => context::property::THREAD_REGISTERS as c_int,
+            5 => program.target as c_int,
+            6 => context.options.capability as c_int,
+            7 => 0,
+            8 => context.dynamic_limit(&kernel) as c_int,
+            9 => -1,
+            10..=15 => 0,
+            _ => return Err(Error::INVALID_VALUE),
+        };
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, value) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuKernelGetAttribute(
+    to: *mut c_int,
+    attribute: c_int,
+    kernel: Handle,
+    _: c_int,
+) -> u32 {
+    // SAFETY: the same parameters.
+    unsafe { cuFuncGetAttribute(to, attribute, kernel) }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int) -> u32 {
+    plain("cuFuncSetAttribute", |context, _| {
+        let kernel = kernel(context, function)?;
+        match attribute {
+            8 => {
+                let bytes = u32::try_from(value).map_err(|_| Error::INVALID_VALUE)?;
+                context.opt_in(&kernel, bytes)
+            }
+            9 => Ok(()),
+            _ => Err(Error::INVALID_VALUE),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuKernelSetAttribute(
+    attribute: c_int,
+    value: c_int,
+    kernel: Handle,
+    _: c_int,
+) -> u32 {
+    cuFuncSetAttribute(kernel, attribute, value)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuFuncSetCacheConfig(function: Handle, _: c_int) -> u32 {
+    plain("cuFuncSetCacheConfig", |context, _| {
+        kernel(context, function).map(|_| ())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    to: *mut c_int,
+    function: Handle,
+    threads: c_int,
+    shared: usize,
+) -> u32 {
+    plain(
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        |context, _| {
+            let kernel = kernel(context, function)?;
+            let threads = u64::try_from(threads).map_err(|_| Error::INVALID_VALUE)?;
+            let all = u64::from(kernel.program.shared_bytes) + shared as u64;
+            // SAFETY: the caller passes a place for it.
+            unsafe { put(to, context.model.occupancy(threads, all) as c_int) }
+        },
+    )
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    to: *mut c_int,
+    function: Handle,
+    threads: c_int,
+    shared: usize,
+    _flags: c_uint,
+) -> u32 {
+    // SAFETY: the same parameters.
+    unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(to, function, threads, shared) }
+}

@@ -1,0 +1,13 @@
+//! `libcuda.so.1`: the driver API (CUDA Driver API), one file for each of its chapters.
+//!
+//! A module's handle is its number, a function's that of its kernel; a pointer of the device is an address of the process.
+
+mod device;
+mod launch;
+mod memory;
+mod module;
+mod stream;
+
+// `exports.rs` refers to some of them by name.
+#[allow(unused_imports)]
+pub use {device::*, launch::*, memory::*, module::*, stream::*};

@@ -1,0 +1,677 @@
+//! Copies and fills (CUDA Runtime API, "Memory Management").
+//!
+//! Memory of the device, pinned and managed memory among it, is known by its address; everything else is the host's own. What a copy
+//! waits for is said in "API synchronization behavior".
+
+use super::memory::{Extent, PitchedPtr};
+use crate::entry::{Entry, enter, put};
+use context::memory::Kind;
+use context::{Context, Error, Result};
+use detect::rules::Rule;
+use std::os::raw::{c_int, c_void};
+
+/// `cudaMemcpyKind`
+const HOST_TO_DEVICE: c_int = 1;
+const DEVICE_TO_HOST: c_int = 2;
+const DEVICE_TO_DEVICE: c_int = 3;
+const DEFAULT: c_int = 4;
+
+/// Rows of bytes in memory, and how far apart they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub address: u64,
+    /// From one row to the next.
+    pub pitch: usize,
+    /// From one slice to the next.
+    pub slice: usize,
+}
+
+impl Rows {
+    fn flat(address: u64) -> Rows {
+        Rows {
+            address,
+            pitch: 0,
+            slice: 0,
+        }
+    }
+
+    fn row(&self, y: usize, z: usize) -> u64 {
+        self.address + (z * self.slice + y * self.pitch) as u64
+    }
+
+    /// Bytes from the first to the last.
+    fn span(&self, [width, height, depth]: [usize; 3]) -> u64 {
+        match width.min(height).min(depth) {
+            0 => 0,
+            _ => ((depth - 1) * self.slice + (height - 1) * self.pitch + width) as u64,
+        }
+    }
+}
+
+/// What a copy is.
+pub(crate) struct Copy {
+    pub to: Rows,
+    pub from: Rows,
+    /// Bytes of a row, rows, slices.
+    pub size: [usize; 3],
+    pub kind: c_int,
+    pub stream: u64,
+    pub asynchronous: bool,
+}
+
+/// Copies.
+///
+/// # Safety
+///
+/// What is not the device's memory is the program's, as the documentation of the entry point demands.
+pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> Result<()> {
+    context.healthy()?;
+    context.stream(copy.stream, || entry.call())?;
+    let Copy { to, from, size, .. } = copy;
+    if size.contains(&0) {
+        return Ok(());
+    }
+    if to.address == 0 || from.address == 0 {
+        return Err(Error::INVALID_VALUE);
+    }
+    let (into_device, from_device) = (
+        context.is_device_address(to.address),
+        context.is_device_address(from.address),
+    );
+    direction(context, entry, copy, into_device, from_device)?;
+    if size[1] > 1 && [to, from].iter().any(|rows| rows.pitch < size[0]) {
+        return Err(Error::INVALID_PITCH_VALUE);
+    }
+    let (reads, writes) = (from.span(*size), to.span(*size));
+    let open =
+        |context: &Context, address| context.block(address).is_some_and(|b| b.kind.is_open());
+    if from_device {
+        context.check(from.address, reads, &entry.call())?;
+    }
+    if into_device {
+        context.check(to.address, writes, &entry.call())?;
+    }
+    for z in 0..size[2] {
+        for y in 0..size[1] {
+            let (to, from, bytes) = (to.row(y, z), from.row(y, z), size[0]);
+            // SAFETY: by the function's own condition for the host's side; the device's side was checked.
+            unsafe {
+                match (into_device, from_device) {
+                    (true, true) => context.copy(to, from, bytes as u64)?,
+                    (true, false) => {
+                        context.write(to, std::slice::from_raw_parts(from as *const u8, bytes))?;
+                    }
+                    (false, true) => {
+                        context.read(from, std::slice::from_raw_parts_mut(to as *mut u8, bytes))?;
+                    }
+                    (false, false) => std::ptr::copy(from as *const u8, to as *mut u8, bytes),
+                }
+            }
+        }
+    }
+    // Copies within the device don't keep the host waiting; copies to memory that the system may move always do.
+    let shared = [to.address, from.address].map(|a| open(context, a));
+    let within = into_device && from_device && !shared[0] && !shared[1];
+    let synchronous = match copy.asynchronous {
+        true => !into_device,
+        false => !within,
+    };
+    let read = from_device.then_some((from.address, reads));
+    let write = into_device.then_some((to.address, writes));
+    context.transfer(copy.stream, read, write, synchronous, || entry.call());
+    Ok(())
+}
+
+/// Checks that a copy goes the way that it says.
+fn direction(
+    context: &mut Context,
+    entry: Entry,
+    copy: &Copy,
+    into_device: bool,
+    from_device: bool,
+) -> Result<()> {
+    let device_only = |context: &Context, address: u64| {
+        context
+            .block(address)
+            .is_some_and(|b| matches!(b.kind, Kind::Device | Kind::Variable))
+    };
+    let to_host = device_only(context, copy.to.address);
+    let from_host = device_only(context, copy.from.address);
+    let wrong = match copy.kind {
+        HOST_TO_DEVICE if !into_device => {
+            Some("says that it copies to the device, and its destination is memory of the host")
+        }
+        HOST_TO_DEVICE if from_host => {
+            Some("says that it copies from the host, and its source is memory of the device")
+        }
+        DEVICE_TO_HOST if !from_device => {
+            Some("says that it copies from the device, and its source is memory of the host")
+        }
+        DEVICE_TO_HOST if to_host => {
+            Some("says that it copies to the host, and its destination is memory of the device")
+        }
+        DEVICE_TO_DEVICE if !(into_device && from_device) => {
+            Some("says that it copies within the device, and one side is memory of the host")
+        }
+        0..=DEFAULT => None,
+        _ => return Err(Error::INVALID_MEMCPY_DIRECTION),
+    };
+    let Some(wrong) = wrong else { return Ok(()) };
+    let title = format!("`{}` {wrong}", entry.0);
+    let help = "name the direction that it has: `cudaMemcpyKind` comes last, the destination first";
+    context.misuse(Rule::InvalidApiUse, title, entry.call(), None, Some(help));
+    Err(Error::INVALID_VALUE)
+}
+
+fn flat(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64, asynchronous: bool) -> Copy {
+    Copy {
+        to: Rows::flat(to),
+        from: Rows::flat(from),
+        size: [bytes, 1, 1],
+        kind,
+        stream,
+        asynchronous,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpy(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: c_int,
+) -> u32 {
+    enter("cudaMemcpy", |context, entry| {
+        let what = flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, false);
+        // SAFETY: the caller's buffers have this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyAsync(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: c_int,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemcpyAsync", |context, entry| {
+        let stream = stream.addr() as u64;
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            kind,
+            stream,
+            true,
+        );
+        // SAFETY: the caller's buffers have this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyPeer(
+    to: *mut c_void,
+    _: c_int,
+    from: *const c_void,
+    _: c_int,
+    bytes: usize,
+) -> u32 {
+    enter("cudaMemcpyPeer", |context, entry| {
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            DEVICE_TO_DEVICE,
+            0,
+            false,
+        );
+        // SAFETY: the caller's buffers have this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyPeerAsync(
+    to: *mut c_void,
+    _: c_int,
+    from: *const c_void,
+    _: c_int,
+    bytes: usize,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemcpyPeerAsync", |context, entry| {
+        let stream = stream.addr() as u64;
+        let what = flat(
+            to.addr() as u64,
+            from.addr() as u64,
+            bytes,
+            DEVICE_TO_DEVICE,
+            stream,
+            true,
+        );
+        // SAFETY: the caller's buffers have this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+fn plane(
+    (to, to_pitch): (u64, usize),
+    (from, from_pitch): (u64, usize),
+    (width, height): (usize, usize),
+    kind: c_int,
+    stream: u64,
+    asynchronous: bool,
+) -> Copy {
+    let rows = |address, pitch| Rows {
+        address,
+        pitch,
+        slice: 0,
+    };
+    Copy {
+        to: rows(to, to_pitch),
+        from: rows(from, from_pitch),
+        size: [width, height, 1],
+        kind,
+        stream,
+        asynchronous,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpy2D(
+    to: *mut c_void,
+    to_pitch: usize,
+    from: *const c_void,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: c_int,
+) -> u32 {
+    enter("cudaMemcpy2D", |context, entry| {
+        let (to, from) = (
+            (to.addr() as u64, to_pitch),
+            (from.addr() as u64, from_pitch),
+        );
+        // SAFETY: the caller's buffers have this size.
+        unsafe {
+            copy(
+                context,
+                entry,
+                &plane(to, from, (width, height), kind, 0, false),
+            )
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpy2DAsync(
+    to: *mut c_void,
+    to_pitch: usize,
+    from: *const c_void,
+    from_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: c_int,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemcpy2DAsync", |context, entry| {
+        let (to, from) = (
+            (to.addr() as u64, to_pitch),
+            (from.addr() as u64, from_pitch),
+        );
+        let stream = stream.addr() as u64;
+        // SAFETY: the caller's buffers have this size.
+        unsafe {
+            copy(
+                context,
+                entry,
+                &plane(to, from, (width, height), kind, stream, true),
+            )
+        }
+    })
+}
+
+/// `cudaPos`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Position {
+    x: usize,
+    y: usize,
+    z: usize,
+}
+
+/// `cudaMemcpy3DParms`
+#[repr(C)]
+pub struct Copy3D {
+    from_array: *mut c_void,
+    from_position: Position,
+    from: PitchedPtr,
+    to_array: *mut c_void,
+    to_position: Position,
+    to: PitchedPtr,
+    extent: Extent,
+    kind: c_int,
+}
+
+/// # Safety
+///
+/// `what` is null or such a structure, and its buffers have the size that it says.
+unsafe fn copy_3d(
+    context: &mut Context,
+    entry: Entry,
+    what: *const Copy3D,
+    stream: u64,
+    asynchronous: bool,
+) -> Result<()> {
+    if what.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // SAFETY: by the function's own condition.
+    unsafe {
+        let what = &*what;
+        if !what.from_array.is_null() || !what.to_array.is_null() {
+            context.missing(&format!("{} with arrays", entry.0));
+            return Err(Error::NOT_SUPPORTED);
+        }
+        let rows = |p: &PitchedPtr, at: &Position| Rows {
+            address: p.pointer.addr() as u64 + ((at.z * p.height + at.y) * p.pitch + at.x) as u64,
+            pitch: p.pitch,
+            slice: p.pitch * p.height,
+        };
+        let Extent {
+            width,
+            height,
+            depth,
+        } = what.extent;
+        let what = Copy {
+            to: rows(&what.to, &what.to_position),
+            from: rows(&what.from, &what.from_position),
+            size: [width, height, depth],
+            kind: what.kind,
+            stream,
+            asynchronous,
+        };
+        copy(context, entry, &what)
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpy3D(what: *const Copy3D) -> u32 {
+    enter("cudaMemcpy3D", |context, entry| {
+        // SAFETY: the caller passes such a structure.
+        unsafe { copy_3d(context, entry, what, 0, false) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpy3DAsync(what: *const Copy3D, stream: *mut c_void) -> u32 {
+    enter("cudaMemcpy3DAsync", |context, entry| {
+        // SAFETY: the caller passes such a structure.
+        unsafe { copy_3d(context, entry, what, stream.addr() as u64, true) }
+    })
+}
+
+/// A part of a variable, as an address.
+fn symbol(
+    context: &mut Context,
+    entry: Entry,
+    symbol: *const c_void,
+    offset: usize,
+    bytes: usize,
+) -> Result<u64> {
+    let (address, size) = context.symbol(symbol.addr() as u64)?;
+    if (offset as u64)
+        .checked_add(bytes as u64)
+        .is_none_or(|end| end > size)
+    {
+        let title = format!(
+            "`{}` takes {bytes} bytes from byte {offset} on of a variable of {size} bytes",
+            entry.0
+        );
+        context.misuse(Rule::InvalidApiUse, title, entry.call(), None, None);
+        return Err(Error::INVALID_VALUE);
+    }
+    Ok(address + offset as u64)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyToSymbol(
+    to: *const c_void,
+    from: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: c_int,
+) -> u32 {
+    enter("cudaMemcpyToSymbol", |context, entry| {
+        let to = symbol(context, entry, to, offset, bytes)?;
+        let what = flat(to, from.addr() as u64, bytes, kind, 0, false);
+        // SAFETY: the caller's buffer has this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyToSymbolAsync(
+    to: *const c_void,
+    from: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: c_int,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemcpyToSymbolAsync", |context, entry| {
+        let to = symbol(context, entry, to, offset, bytes)?;
+        let what = flat(
+            to,
+            from.addr() as u64,
+            bytes,
+            kind,
+            stream.addr() as u64,
+            true,
+        );
+        // SAFETY: the caller's buffer has this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyFromSymbol(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: c_int,
+) -> u32 {
+    enter("cudaMemcpyFromSymbol", |context, entry| {
+        let from = symbol(context, entry, from, offset, bytes)?;
+        let what = flat(to.addr() as u64, from, bytes, kind, 0, false);
+        // SAFETY: the caller's buffer has this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    offset: usize,
+    kind: c_int,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemcpyFromSymbolAsync", |context, entry| {
+        let from = symbol(context, entry, from, offset, bytes)?;
+        let what = flat(
+            to.addr() as u64,
+            from,
+            bytes,
+            kind,
+            stream.addr() as u64,
+            true,
+        );
+        // SAFETY: the caller's buffer has this size.
+        unsafe { copy(context, entry, &what) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGetSymbolAddress(to: *mut *mut c_void, symbol: *const c_void) -> u32 {
+    enter("cudaGetSymbolAddress", |context, _| {
+        let (address, _) = context.symbol(symbol.addr() as u64)?;
+        // SAFETY: the caller passes a place for a pointer.
+        unsafe { put(to, address as *mut c_void) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void) -> u32 {
+    enter("cudaGetSymbolSize", |context, _| {
+        let (_, bytes) = context.symbol(symbol.addr() as u64)?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, bytes as usize) }
+    })
+}
+
+/// Fills rows with a byte.
+fn fill(
+    context: &mut Context,
+    entry: Entry,
+    to: Rows,
+    value: c_int,
+    size: [usize; 3],
+    stream: u64,
+) -> Result<()> {
+    context.healthy()?;
+    context.stream(stream, || entry.call())?;
+    let span = to.span(size);
+    if span == 0 {
+        return Ok(());
+    }
+    context.check(to.address, span, &entry.call())?;
+    for z in 0..size[2] {
+        for y in 0..size[1] {
+            context.fill(to.row(y, z), &[value as u8], size[0] as u64)?;
+        }
+    }
+    context.transfer(stream, None, Some((to.address, span)), false, || {
+        entry.call()
+    });
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) -> u32 {
+    enter("cudaMemset", |context, entry| {
+        fill(
+            context,
+            entry,
+            Rows::flat(to.addr() as u64),
+            value,
+            [bytes, 1, 1],
+            0,
+        )
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemsetAsync(
+    to: *mut c_void,
+    value: c_int,
+    bytes: usize,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemsetAsync", |context, entry| {
+        let stream = stream.addr() as u64;
+        fill(
+            context,
+            entry,
+            Rows::flat(to.addr() as u64),
+            value,
+            [bytes, 1, 1],
+            stream,
+        )
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemset2D(
+    to: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+) -> u32 {
+    enter("cudaMemset2D", |context, entry| {
+        let rows = Rows {
+            address: to.addr() as u64,
+            pitch,
+            slice: 0,
+        };
+        fill(context, entry, rows, value, [width, height, 1], 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemset2DAsync(
+    to: *mut c_void,
+    pitch: usize,
+    value: c_int,
+    width: usize,
+    height: usize,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemset2DAsync", |context, entry| {
+        let rows = Rows {
+            address: to.addr() as u64,
+            pitch,
+            slice: 0,
+        };
+        fill(
+            context,
+            entry,
+            rows,
+            value,
+            [width, height, 1],
+            stream.addr() as u64,
+        )
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: Extent) -> u32 {
+    enter("cudaMemset3D", |context, entry| {
+        let size = [extent.width, extent.height, extent.depth];
+        fill(context, entry, pitched(&to), value, size, 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemset3DAsync(
+    to: PitchedPtr,
+    value: c_int,
+    extent: Extent,
+    stream: *mut c_void,
+) -> u32 {
+    enter("cudaMemset3DAsync", |context, entry| {
+        let size = [extent.width, extent.height, extent.depth];
+        fill(
+            context,
+            entry,
+            pitched(&to),
+            value,
+            size,
+            stream.addr() as u64,
+        )
+    })
+}
+
+fn pitched(p: &PitchedPtr) -> Rows {
+    Rows {
+        address: p.pointer.addr() as u64,
+        pitch: p.pitch,
+        slice: p.pitch * p.height,
+    }
+}

@@ -1,0 +1,233 @@
+//! Streams and events (CUDA Runtime API, "Stream Management", "Event Management").
+
+use crate::entry::{enter, put};
+use context::Error;
+use std::os::raw::{c_int, c_uint, c_void};
+
+type Handle = *mut c_void;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamCreate(to: *mut Handle) -> u32 {
+    // SAFETY: the same parameter.
+    unsafe { cudaStreamCreateWithPriority(to, 0, 0) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamCreateWithFlags(to: *mut Handle, flags: c_uint) -> u32 {
+    // SAFETY: the same parameter.
+    unsafe { cudaStreamCreateWithPriority(to, flags, 0) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamCreateWithPriority(
+    to: *mut Handle,
+    flags: c_uint,
+    priority: c_int,
+) -> u32 {
+    enter("cudaStreamCreate", |context, _| {
+        if flags > 1 || to.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = context.create_stream(flags, priority);
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, handle as Handle) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaStreamDestroy(stream: Handle) -> u32 {
+    enter("cudaStreamDestroy", |context, entry| {
+        context.destroy_stream(stream.addr() as u64, entry.call())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
+    enter("cudaStreamSynchronize", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        context.synchronize(stream.addr() as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaStreamQuery(stream: Handle) -> u32 {
+    enter("cudaStreamQuery", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        context.synchronize(stream.addr() as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaStreamWaitEvent(stream: Handle, event: Handle, _flags: c_uint) -> u32 {
+    enter("cudaStreamWaitEvent", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        context.event(event.addr() as u64, || entry.call())?;
+        context.wait_event(stream.addr() as u64, event.addr() as u64);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamGetFlags(stream: Handle, to: *mut c_uint) -> u32 {
+    enter("cudaStreamGetFlags", |context, entry| {
+        let stream = context.stream(stream.addr() as u64, || entry.call())?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, stream.map_or(0, |s| s.flags)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamGetPriority(stream: Handle, to: *mut c_int) -> u32 {
+    enter("cudaStreamGetPriority", |context, entry| {
+        let stream = context.stream(stream.addr() as u64, || entry.call())?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, stream.map_or(0, |s| s.priority)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamGetId(stream: Handle, to: *mut u64) -> u32 {
+    enter("cudaStreamGetId", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, stream.addr() as u64) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamIsCapturing(stream: Handle, to: *mut c_int) -> u32 {
+    enter("cudaStreamIsCapturing", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, 0) }
+    })
+}
+
+/// Runs a function of the host when the stream comes to it, which is at once.
+///
+/// # Safety
+///
+/// `function` is one that takes this pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaLaunchHostFunc(
+    stream: Handle,
+    function: Option<unsafe extern "C" fn(*mut c_void)>,
+    data: *mut c_void,
+) -> u32 {
+    let error = enter("cudaLaunchHostFunc", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        function.map(|_| ()).ok_or(Error::INVALID_VALUE)
+    });
+    if let (0, Some(function)) = (error, function) {
+        // SAFETY: by the function's own condition; the context is not held, so the function may do what it likes.
+        unsafe { function(data) };
+    }
+    error
+}
+
+/// Like [`cudaLaunchHostFunc`], for a function that is told how the stream fares.
+///
+/// # Safety
+///
+/// `function` is one that takes these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamAddCallback(
+    stream: Handle,
+    function: Option<unsafe extern "C" fn(Handle, u32, *mut c_void)>,
+    data: *mut c_void,
+    _flags: c_uint,
+) -> u32 {
+    let mut status = 0;
+    let error = enter("cudaStreamAddCallback", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        status = context.healthy().err().map_or(0, |e| e.0);
+        function.map(|_| ()).ok_or(Error::INVALID_VALUE)
+    });
+    if let (0, Some(function)) = (error, function) {
+        // SAFETY: by the function's own condition; the context is not held.
+        unsafe { function(stream, status, data) };
+    }
+    error
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaEventCreate(to: *mut Handle) -> u32 {
+    // SAFETY: the same parameter.
+    unsafe { cudaEventCreateWithFlags(to, 0) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaEventCreateWithFlags(to: *mut Handle, flags: c_uint) -> u32 {
+    enter("cudaEventCreate", |context, _| {
+        if to.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        let handle = context.create_event(flags);
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, handle as Handle) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaEventDestroy(event: Handle) -> u32 {
+    enter("cudaEventDestroy", |context, entry| {
+        context.destroy_event(event.addr() as u64, entry.call())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaEventRecord(event: Handle, stream: Handle) -> u32 {
+    cudaEventRecordWithFlags(event, stream, 0)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) -> u32 {
+    enter("cudaEventRecord", |context, entry| {
+        context.healthy()?;
+        context.stream(stream.addr() as u64, || entry.call())?;
+        context.event(event.addr() as u64, || entry.call())?;
+        context.record_event(event.addr() as u64, stream.addr() as u64);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaEventSynchronize(event: Handle) -> u32 {
+    enter("cudaEventSynchronize", |context, entry| {
+        context.event(event.addr() as u64, || entry.call())?;
+        context.await_event(event.addr() as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaEventQuery(event: Handle) -> u32 {
+    enter("cudaEventQuery", |context, entry| {
+        context.event(event.addr() as u64, || entry.call())?;
+        context.await_event(event.addr() as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaEventElapsedTime(to: *mut f32, start: Handle, end: Handle) -> u32 {
+    enter("cudaEventElapsedTime", |context, entry| {
+        const DISABLE_TIMING: u32 = 2;
+        let start = context.event(start.addr() as u64, || entry.call())?;
+        let end = context.event(end.addr() as u64, || entry.call())?;
+        let (Some(from), Some(until)) = (start.recorded, end.recorded) else {
+            return Err(Error::INVALID_RESOURCE_HANDLE);
+        };
+        if (start.flags | end.flags) & DISABLE_TIMING != 0 {
+            return Err(Error::INVALID_RESOURCE_HANDLE);
+        }
+        let milliseconds = until.saturating_duration_since(from).as_secs_f32() * 1e3;
+        // The clock of a GPU is about half a microsecond coarse, and programs divide by it.
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, milliseconds.max(0.0005)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaEventElapsedTime_v2(to: *mut f32, start: Handle, end: Handle) -> u32 {
+    // SAFETY: the same parameters.
+    unsafe { cudaEventElapsedTime(to, start, end) }
+}

@@ -1,0 +1,269 @@
+//! What came of a run: records of all its processes, made into one report.
+
+use crate::lines::{Line, Lines};
+use crate::run::Ended;
+use context::record::{self, Line as Record_, Record, Totals};
+use detect::rules::Level;
+use report::terminal::thousands;
+use report::{Check, Diagnostic, Report, SourceFile, Verdict, merge};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run left behind.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Findings, by process and number, in the order in which they came.
+    findings: Vec<(u32, record::Finding)>,
+    counts: HashMap<(u32, usize), u64>,
+    sources: HashMap<(u32, usize), Arc<SourceFile>>,
+    /// Functions that are not there and were called.
+    pub missing: BTreeSet<String>,
+    /// What keeps the result from being told.
+    pub doubts: Vec<String>,
+    /// Sums, by process.
+    totals: BTreeMap<u32, Totals>,
+    /// Processes that called the library.
+    pub processes: BTreeSet<u32>,
+}
+
+impl Collected {
+    /// Reads the records of a folder; a line that is cut off, because its process was killed, ends them.
+    pub fn read(folder: &Path) -> Collected {
+        let mut out = Collected::default();
+        let text = std::fs::read(context::options::records(folder)).unwrap_or_default();
+        for line in text.split(|b| *b == b'\n').filter(|l| !l.is_empty()) {
+            if let Ok(line) = serde_json::from_slice::<Record_>(line) {
+                out.add(line);
+            }
+        }
+        out
+    }
+
+    fn add(&mut self, line: Record_) {
+        let process = line.process;
+        self.processes.insert(process);
+        match line.record {
+            Record::Started { .. } => {}
+            Record::Source { id, path, text } => {
+                let file = Arc::new(SourceFile { path, text });
+                self.sources.insert((process, id), file);
+            }
+            Record::Finding(finding) => self.findings.push((process, *finding)),
+            Record::Again { id, count } => drop(self.counts.insert((process, id), count)),
+            Record::Missing { function } => drop(self.missing.insert(function)),
+            Record::Doubt { text } => {
+                if !self.doubts.contains(&text) {
+                    self.doubts.push(text);
+                }
+            }
+            Record::Totals(totals) => drop(self.totals.insert(process, totals)),
+        }
+    }
+
+    /// Launches of all processes.
+    pub fn launches(&self) -> u64 {
+        let kernels = self.totals.values().flat_map(|t| &t.kernels);
+        kernels.map(|k| k.launches).sum()
+    }
+
+    /// The findings, with the lines of the host program.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        let mut lines = Lines::default();
+        let mut all = Vec::new();
+        for (process, finding) in &self.findings {
+            let one = self.diagnostic(*process, finding, &mut lines);
+            merge(&mut all, [one]);
+        }
+        all.sort_by_key(|d| std::cmp::Reverse(d.level));
+        all
+    }
+
+    fn diagnostic(&self, process: u32, finding: &record::Finding, lines: &mut Lines) -> Diagnostic {
+        let nowhere = || {
+            Arc::new(SourceFile {
+                path: "unknown".into(),
+                text: String::new(),
+            })
+        };
+        let mut labels = Vec::new();
+        for place in &finding.labels {
+            labels.push(match (&place.call, place.source) {
+                (Some(call), _) => {
+                    let Line {
+                        source,
+                        line,
+                        columns,
+                    } = lines.line(call);
+                    place.label(source, line, columns)
+                }
+                (None, Some(id)) => {
+                    let source = self.sources.get(&(process, id)).cloned();
+                    let columns = place.columns.0..place.columns.1;
+                    place.label(source.unwrap_or_else(nowhere), place.line, columns)
+                }
+                (None, None) => place.label(nowhere(), 0, 0..0),
+            });
+        }
+        let mut notes = finding.notes.clone();
+        if let Some(launch) = &finding.launch {
+            let three = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+            let from = finding
+                .call
+                .as_ref()
+                .filter(|c| !c.frames.is_empty())
+                .map(|call| {
+                    let at = lines.line(call);
+                    match at.source.text.lines().count() {
+                        1 if at.source.path != "host program" => {
+                            format!(", launched {}", at.source.text)
+                        }
+                        _ => format!(", launched at {}:{}", at.source.path, at.line),
+                    }
+                });
+            notes.push(format!(
+                "in launch {} of the program, `{}` with grid {} and block {} on {}{}",
+                thousands(launch.number),
+                launch.kernel,
+                three(launch.grid),
+                three(launch.block),
+                launch.stream,
+                from.unwrap_or_default()
+            ));
+        }
+        let count = self.counts.get(&(process, finding.id));
+        Diagnostic {
+            rule: finding.rule,
+            level: finding.level,
+            title: finding.title.clone(),
+            labels,
+            notes,
+            help: finding.help.clone(),
+            replay: None,
+            count: *count.unwrap_or(&finding.count),
+            builds: Vec::new(),
+            expected: false,
+        }
+    }
+
+    /// The report on a program.
+    pub fn report(&self, name: &str, ended: Ended, time: Duration) -> Report {
+        let diagnostics = self.diagnostics();
+        let bad = diagnostics.iter().any(|d| d.level > Level::Note);
+        let doubtful = !self.missing.is_empty()
+            || !self.doubts.is_empty()
+            || self.launches() == 0
+            || ended == Ended::TimedOut;
+        let verdict = match (bad, doubtful) {
+            (true, _) => Verdict::Findings,
+            (false, true) => Verdict::Inconclusive,
+            (false, false) => Verdict::Clean,
+        };
+        Report {
+            checks: vec![Check {
+                name: name.to_owned(),
+                verdict,
+                ok: verdict == Verdict::Clean,
+                summary: self.summary(ended),
+                schedule_independent: None,
+                setting: None,
+                diagnostics,
+                output: String::new(),
+                time,
+            }],
+        }
+    }
+
+    /// What was run and watched, in sentences.
+    fn summary(&self, ended: Ended) -> String {
+        let kernels: Vec<_> = self.totals.values().flat_map(|t| &t.kernels).collect();
+        let sum =
+            |of: &dyn Fn(&record::KernelTotals) -> u64| kernels.iter().map(|k| of(k)).sum::<u64>();
+        let (launches, watched) = (sum(&|k| k.launches), sum(&|k| k.watched));
+        let mut parts = Vec::new();
+        if launches == 0 {
+            parts.push(match self.processes.is_empty() {
+                true => {
+                    "the program never called the CUDA libraries, so nothing was checked".to_owned()
+                }
+                false => "the program launched no kernel, so nothing was checked".to_owned(),
+            });
+        } else {
+            let mut text = format!(
+                "{} of {}, {}, {}",
+                counted(launches, "launch", "launches"),
+                counted(kernels.len() as u64, "kernel", "kernels"),
+                counted(sum(&|k| k.threads), "thread", "threads"),
+                counted(sum(&|k| k.steps), "warp-instruction", "warp-instructions"),
+            );
+            match watched == launches {
+                true => text += "; all watched",
+                false => {
+                    text += &format!(
+                        "; {} watched (`--first`, `--every`), the others only run",
+                        thousands(watched)
+                    );
+                }
+            }
+            let (launches, schedules) = kernels
+                .iter()
+                .fold((0, 0), |(a, b), k| (a + k.explored.0, b + k.explored.1));
+            if launches > 0 {
+                text += &format!(
+                    "; {} explored under {} schedules",
+                    counted(launches, "launch", "launches"),
+                    thousands(schedules)
+                );
+            }
+            parts.push(text);
+        }
+        let idle: BTreeSet<&str> = self
+            .totals
+            .values()
+            .flat_map(|t| &t.idle)
+            .map(String::as_str)
+            .collect();
+        if !idle.is_empty() && launches > 0 {
+            parts.push(format!("never launched: {}", list(&idle)));
+        }
+        if !self.missing.is_empty() {
+            let names: BTreeSet<&str> = self.missing.iter().map(String::as_str).collect();
+            parts.push(format!("called, and not supported: {}", list(&names)));
+        }
+        parts.extend(self.doubts.iter().cloned());
+        match ended {
+            Ended::Exit(0) => {}
+            Ended::Exit(status) => parts.push(format!("the program ended with status {status}")),
+            Ended::Signal(signal) => {
+                parts.push(format!("the program was ended by signal {signal}"))
+            }
+            Ended::TimedOut => parts
+                .push("the program was stopped because its time was over (`--timeout`)".to_owned()),
+        }
+        parts.join("; ")
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        thousands(count),
+        if count == 1 { one } else { many }
+    )
+}
+
+/// Names, the first of many.
+fn list(names: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 8;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .map(|n| format!("`{n}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text += &format!(" and {} more", names.len() - SHOWN);
+    }
+    text
+}

@@ -1,0 +1,14 @@
+//! Whole programs: builds them, runs them on the simulator, and collects what is found.
+//!
+//! 1. [`program`] looks at the executable: whether it would use a library that is put in its way.
+//! 2. [`library`] makes a folder with the drop-in libraries under the names that programs look for.
+//! 3. [`run`] starts the program with that folder first in the loader's path. In its process the library (`racetrap-cuda`) simulates,
+//!    detects, and writes [records](context::record).
+//! 4. [`collect`] reads them, finds the host program's lines ([`lines`]), and makes a [`report::Report`].
+
+pub mod build;
+pub mod collect;
+pub mod library;
+pub mod lines;
+pub mod program;
+pub mod run;

@@ -1,0 +1,163 @@
+//! Lines of the host program: from return addresses to source, by the debug information of its objects (DWARF).
+
+use addr2line::Loader;
+use context::record::{Call, Frame};
+use object::{Object as _, ObjectSegment as _};
+use report::source::statement;
+use report::{SourceFile, Sources};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where a call stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The text.
+    pub source: Arc<SourceFile>,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Bytes of the line.
+    pub columns: Range<u32>,
+}
+
+/// Objects that were read, and the texts that they name.
+#[derive(Default)]
+pub struct Lines {
+    objects: HashMap<String, Option<(Loader, u64)>>,
+    /// The texts.
+    pub sources: Sources,
+}
+
+impl Lines {
+    /// The line of the program itself that a call comes from: the innermost frame that is neither of the toolkit nor written by nvcc.
+    /// Where no line is known, the function's name stands for it.
+    pub fn line(&mut self, call: &Call) -> Line {
+        let kernel = call.kernel.as_deref();
+        let found = call
+            .frames
+            .iter()
+            .find_map(|frame| self.frame(frame, kernel));
+        found.unwrap_or_else(|| self.unknown(call))
+    }
+
+    fn frame(&mut self, frame: &Frame, kernel: Option<&str>) -> Option<Line> {
+        let (loader, base) = self.object(&frame.object)?;
+        let address = frame.offset + base;
+        let function = loader.find_symbol(address).unwrap_or_default();
+        if is_stub(function) || kernel.is_some_and(|k| context::module::demangled(function) == k) {
+            return None;
+        }
+        let mut frames = loader.find_frames(address).ok()?;
+        let mut places = Vec::new();
+        while let Ok(Some(one)) = frames.next() {
+            if let Some(at) = one.location
+                && let (Some(file), Some(line)) = (at.file, at.line)
+            {
+                places.push((file.to_owned(), line, u64::from(at.column.unwrap_or(0))));
+            }
+        }
+        places.into_iter().find_map(|(file, line, column)| {
+            let generated = file.contains("tmpxft_") || file.contains(".cudafe1.");
+            if generated || line == 0 || report::of_toolkit(&file) {
+                return None;
+            }
+            let source = self.sources.find(&file)?;
+            let text = source.line(line)?;
+            let columns = statement(text, beginning(text, column));
+            Some(Line {
+                source,
+                line,
+                columns,
+            })
+        })
+    }
+
+    /// A text of one line that names the function.
+    fn unknown(&mut self, call: &Call) -> Line {
+        let mut named = call.frames.iter().filter_map(|frame| {
+            let (loader, base) = self.object(&frame.object)?;
+            let symbol = loader.find_symbol(frame.offset + base)?;
+            (!is_stub(symbol)).then(|| (frame.object.clone(), ptx_name(symbol), frame.offset))
+        });
+        let first = named.next();
+        drop(named);
+        let (path, text) = match (first, call.frames.first()) {
+            (Some((object, symbol, _)), _) => (
+                object,
+                format!("in `{symbol}` (compile with `-g` for its line)"),
+            ),
+            (None, Some(frame)) => (frame.object.clone(), format!("at {:#x}", frame.offset)),
+            (None, None) => ("host program".to_owned(), "an unknown place".to_owned()),
+        };
+        let length = text.len() as u32;
+        let path = Path::new(&path);
+        let here = std::env::current_dir().ok();
+        let path = here
+            .as_ref()
+            .and_then(|h| path.strip_prefix(h).ok())
+            .unwrap_or(path);
+        Line {
+            source: Arc::new(SourceFile {
+                path: path.display().to_string(),
+                text,
+            }),
+            line: 1,
+            columns: 0..length,
+        }
+    }
+
+    /// The object's debug information, and what its addresses begin with.
+    fn object(&mut self, path: &str) -> Option<(&Loader, u64)> {
+        let read = || {
+            let loader = Loader::new(path).ok()?;
+            let data = std::fs::read(path).ok()?;
+            let file = object::File::parse(&*data).ok()?;
+            let base = file.segments().map(|s| s.address()).min().unwrap_or(0);
+            Some((loader, base & !0xfff))
+        };
+        let known = self.objects.entry(path.to_owned()).or_insert_with(read);
+        known.as_ref().map(|(loader, base)| (loader, *base))
+    }
+}
+
+/// Whether a function is one of those that nvcc writes around a launch.
+fn is_stub(symbol: &str) -> bool {
+    symbol.contains("device_stub") || symbol.contains("__sti__")
+}
+
+/// The column (from 1) at which the statement of a column begins.
+fn beginning(text: &str, column: u64) -> u32 {
+    let end = (column as usize).saturating_sub(1).min(text.len());
+    // The place may be the statement's end.
+    let before = text
+        .get(..end)
+        .unwrap_or_default()
+        .trim_end_matches([';', ' ']);
+    let start = before.rfind([';', '{', '}']).map_or(0, |at| at + 1);
+    let blanks = text[start..].len() - text[start..].trim_start().len();
+    (start + blanks) as u32 + 1
+}
+
+/// A symbol for the reader, without its parameters.
+fn ptx_name(symbol: &str) -> String {
+    let full = context::module::demangled(symbol);
+    full.split('(').next().unwrap_or(&full).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_shown_with_its_statement() {
+        let line = "    int *p; check(cudaMalloc(&p, 4)); more();";
+        let column = line.find("(&p").unwrap() as u64 + 1;
+        let columns = statement(line, beginning(line, column));
+        let (start, end) = (columns.start as usize, columns.end as usize);
+        assert_eq!(&line[start..end], "check(cudaMalloc(&p, 4))");
+        let launch = "    f<<<1, 2>>>(p);";
+        assert_eq!(beginning(launch, launch.len() as u64 + 1), 5);
+        assert_eq!(beginning("x", 0), 1);
+    }
+}

@@ -1,0 +1,354 @@
+//! `racetrap exec`: a whole program, host code and all, on the simulated device.
+
+use super::choice::choice;
+use clap::Args;
+use context::options::Options;
+use detect::rules::Level;
+use exec::collect::Collected;
+use exec::run::Ended;
+use exec::{build, library, program, run};
+use report::{Failure, Format, exit};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use toolchain::{CompileOptions, Nvcc, Searched};
+
+/// What `--help` says.
+pub const ABOUT: &str = "\
+Run a CUDA program, host code and all, on a simulated GPU, and report its races, barrier bugs, memory errors and misuse of the API.
+
+The program runs in its own process, with its own arguments, input, output and files; device memory and kernels are simulated there. \
+It must use the shared CUDA runtime and contain PTX: `racetrap build -- make` builds it so, and a `.cu` file is compiled so. \
+The report goes to stderr after the program has ended.";
+
+const EXAMPLES: &str = "\
+Examples:
+  racetrap exec prog.cu
+      compiles a program and runs it
+  racetrap exec prog.cu -- 1024 --verbose
+      the same with arguments
+  racetrap build -- make && racetrap exec -- ./prog 1024
+      builds with the project's own makefile, and runs what it made
+  racetrap exec --kernel reduce --first 10 -- ./prog
+      watches one kernel, in its first ten launches with each geometry
+
+Exit status: 1 if there are errors or warnings, else the program's own; 3 where that is 0 and the result
+can't be told (a function that is not supported, no launch at all).";
+
+/// Options of `racetrap exec`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct ExecArgs {
+    /// The program and its arguments; a `.cu` file is compiled first
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM|FILE.cu"
+    )]
+    command: Vec<OsString>,
+
+    /// Watch launches of this kernel only (can be given again)
+    #[arg(long, value_name = "NAME", help_heading = "What is watched")]
+    kernel: Vec<String>,
+    /// Do not watch launches of this kernel (can be given again)
+    #[arg(long, value_name = "NAME", help_heading = "What is watched")]
+    skip_kernel: Vec<String>,
+    /// Watch the first launches of each kernel and geometry
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 3,
+        help_heading = "What is watched"
+    )]
+    first: u64,
+    /// Of the later launches, watch every Nth [default: those whose number is a power of two]
+    #[arg(long, value_name = "N", help_heading = "What is watched")]
+    every: Option<u64>,
+    /// Judge performance too: bank conflicts, coalescing, divergent branches
+    #[arg(long, help_heading = "What is watched")]
+    perf: bool,
+
+    /// Try up to this many schedules of each watched launch
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Budgets")]
+    schedules: u32,
+    /// Share of the kernels' time that further schedules may take, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000), help_heading = "Budgets")]
+    budget: u32,
+    /// Stop the program after this many seconds
+    #[arg(long, value_name = "SECONDS", help_heading = "Budgets")]
+    timeout: Option<f64>,
+    /// Budget of a launch, in warp-instructions
+    #[arg(long, value_name = "STEPS", default_value_t = 1 << 40, help_heading = "Budgets")]
+    max_steps: u64,
+    /// Budget of a launch, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600.0,
+        help_heading = "Budgets"
+    )]
+    launch_timeout: f64,
+
+    /// Which GPU to simulate: sm_75, sm_80, sm_90
+    #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability, help_heading = "Device")]
+    device: u32,
+    /// Its memory, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(1..=262_144), help_heading = "Device")]
+    memory: u64,
+
+    /// How to print what was found
+    #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
+    format: Format,
+    /// Write the report to a file instead of stderr
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Option<PathBuf>,
+    /// Say nothing where there is nothing to say
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+    /// Exit with this status if there are errors or warnings
+    #[arg(long, value_name = "STATUS", default_value_t = exit::FINDINGS, help_heading = "Output")]
+    exit_code: u8,
+
+    /// Define a macro for the compiler
+    #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
+    defines: Vec<String>,
+    /// Add a folder of headers for the compiler
+    #[arg(short = 'I', value_name = "FOLDER", help_heading = "Compiler")]
+    includes: Vec<PathBuf>,
+    /// C++ standard for the compiler: c++17, c++20
+    #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
+    std: Option<String>,
+    /// Another option for the compiler (can be given again)
+    #[arg(
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        help_heading = "Compiler"
+    )]
+    nvcc: Vec<String>,
+}
+
+/// `sm_90` or `90`
+fn capability(text: &str) -> Result<u32, String> {
+    let digits = text
+        .trim_start_matches("sm_")
+        .trim_start_matches("compute_");
+    match digits.parse() {
+        Ok(number @ (75 | 80 | 86 | 87 | 89 | 90 | 100 | 103 | 110 | 120 | 121)) => Ok(number),
+        _ => Err("one of sm_75, sm_80, sm_90".into()),
+    }
+}
+
+impl ExecArgs {
+    fn options(&self) -> Options {
+        Options {
+            capability: self.device,
+            memory: self.memory << 20,
+            first: self.first,
+            every: self.every,
+            schedules: self.schedules,
+            budget: self.budget,
+            kernels: self.kernel.clone(),
+            skipped: self.skip_kernel.clone(),
+            launch_seconds: self.launch_timeout,
+            steps: self.max_steps,
+            perf: self.perf,
+            jobs: 1,
+        }
+    }
+
+    fn compiler(&self) -> CompileOptions {
+        CompileOptions {
+            defines: self.defines.clone(),
+            includes: self.includes.clone(),
+            std: self.std.clone(),
+            arch: None,
+            ..CompileOptions::default()
+        }
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The program can't be built or started, or would not use the simulated device.
+pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
+    let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
+    let libraries = install(folder.path())?;
+    let mut command = args.command.clone();
+    let name = command[0].to_string_lossy().into_owned();
+    let is_source = name.ends_with(".cu");
+    if is_source {
+        let program = folder.path().join("program");
+        compile(args, Path::new(&name), &program, &libraries)?;
+        command[0] = program.into();
+        if command.get(1).is_some_and(|a| a == "--") {
+            command.remove(1);
+        }
+    }
+    let preload = suitable(&command[0].to_string_lossy())?;
+    let timeout = args
+        .timeout
+        .filter(|s| *s > 0.0)
+        .map(Duration::from_secs_f64);
+    let started = Instant::now();
+    let ended = run::run(&command, folder.path(), &args.options(), preload, timeout)
+        .map_err(|e| failed(&format!("run `{name}`"), &e))?;
+    let collected = Collected::read(folder.path());
+    let report = collected.report(&name, ended, started.elapsed());
+    let check = &report.checks[0];
+    let silent = args.quiet && check.ok && check.diagnostics.is_empty();
+    if !silent {
+        let mut text = match args.format {
+            Format::Text => report::terminal::render(&report, color && args.report.is_none()),
+            format => report::render(&report, format),
+        };
+        if collected.launches() == 0 && args.format == Format::Text {
+            text += NOTHING;
+        }
+        let written = match &args.report {
+            Some(path) => std::fs::write(path, &text),
+            None => std::io::stderr().write_all(text.as_bytes()),
+        };
+        written.map_err(|e| failed("write the report", &e))?;
+    }
+    let code = match (
+        check.count(Level::Error) + check.count(Level::Warning),
+        ended,
+    ) {
+        (1.., _) => args.exit_code,
+        (0, Ended::Exit(0)) if !check.ok => exit::INCONCLUSIVE,
+        (0, ended) => u8::try_from(ended.status() & 0xff).unwrap_or(exit::FINDINGS),
+    };
+    Ok((String::new(), code))
+}
+
+const NOTHING: &str = "\
+  help: racetrap sees programs that load `libcudart.so` or `libcuda.so.1`. Build with the shared runtime: `racetrap build -- COMMAND`.
+        Programs whose libraries contain the runtime (PyTorch, CuPy from version 13 on) can't be watched.
+";
+
+/// Puts the libraries into a folder of their own.
+fn install(folder: &Path) -> Result<PathBuf, Failure> {
+    let file = library::find().map_err(|missing| {
+        let places: Vec<String> = missing
+            .searched
+            .iter()
+            .map(|p| p.display().to_string())
+            .collect();
+        Failure::usage(missing.to_string())
+            .text(format!("looked for: {}", places.join(", ")))
+            .help("`cargo build --workspace` builds it; put it beside the program `racetrap`")
+    })?;
+    let libraries = folder.join("lib");
+    std::fs::create_dir_all(&libraries)
+        .and_then(|()| library::install(&file, &libraries))
+        .map_err(|e| failed("make a folder for the libraries", &e))?;
+    Ok(libraries)
+}
+
+fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<(), Failure> {
+    if !file.is_file() {
+        return Err(Failure::usage(format!(
+            "can't read `{}`: no such file",
+            file.display()
+        )));
+    }
+    let nvcc = Nvcc::find().map_err(no_compiler)?;
+    let options = args.compiler();
+    let output = build::compile(
+        &nvcc.program.path,
+        file,
+        to,
+        libraries,
+        args.device,
+        &options,
+        &args.nvcc,
+    )
+    .map_err(|e| failed("run nvcc", &e))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
+            messages += &String::from_utf8_lossy(&output.stdout);
+            let message = format!("nvcc refuses {}", file.display());
+            Err(Failure::usage(message).text(messages.trim_end().to_owned()))
+        }
+    }
+}
+
+/// Whether the runtime library is to be loaded before the program's own libraries.
+///
+/// # Errors
+///
+/// The program is not there, or would not use the libraries.
+fn suitable(command: &str) -> Result<bool, Failure> {
+    let Some(path) = program::find(command) else {
+        return Err(Failure::usage(format!("there is no program `{command}`"))
+            .help("give the path of a program, or of a `.cu` file to compile"));
+    };
+    let known =
+        program::Program::read(&path).map_err(|e| failed(&format!("read `{command}`"), &e))?;
+    if known.has_static_runtime() {
+        return Err(Failure::usage(format!(
+            "`{command}` contains the CUDA runtime (`-cudart static`, nvcc's default), which racetrap can't replace"
+        ))
+        .help("build it again with the shared runtime: `racetrap build -- make`, or add `-cudart shared -lineinfo` to nvcc's options"));
+    }
+    Ok(known.runtime().is_some())
+}
+
+fn no_compiler(searched: Searched) -> Failure {
+    Failure::usage("no CUDA compiler (nvcc) was found")
+        .text(format!("looked in: {}", searched.0.join(", ")))
+        .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or run a program that was built elsewhere")
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("can't {what}: {error}"))
+}
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  racetrap build -- make -j4
+  racetrap build -- cmake -B build -S .      and then: racetrap build -- cmake --build build
+  racetrap build -- nvcc -o prog prog.cu
+
+Objects that were built before must be built again (`make clean`). Where a makefile names an architecture that the
+compiler no longer has, override it: `racetrap build -- make SMS=75`.";
+
+/// Options of `racetrap build`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = BUILD_EXAMPLES)]
+pub struct BuildArgs {
+    /// The command that builds
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+    /// The architecture to make PTX for
+    #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability)]
+    device: u32,
+}
+
+/// Runs `racetrap build`.
+///
+/// # Errors
+///
+/// There is no compiler, or the command can't be started.
+pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
+    let nvcc = Nvcc::find().map_err(no_compiler)?;
+    let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
+    let libraries = install(folder.path())?;
+    let name = args.command[0].to_string_lossy();
+    let status = build::build(&args.command, &nvcc.program.path, &libraries, args.device)
+        .map_err(|e| failed(&format!("run `{name}`"), &e))?;
+    let code = status.code().and_then(|c| u8::try_from(c).ok());
+    Ok((String::new(), code.unwrap_or(exit::FINDINGS)))
+}

@@ -1,0 +1,205 @@
+//! Whole programs of `tests/programs`, built with `racetrap build` and run with `racetrap exec`.
+//!
+//! A program says in comments what is to come of it: `//~ run ARGUMENTS: RULE@LINES… [status=N]`, where LINES are those of the guilty
+//! places in their file, or `clean`, or `inconclusive`; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source. Without a
+//! CUDA compiler nothing can be built, and nothing is tested.
+
+use rstest::rstest;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use toolchain::Nvcc;
+
+const RACETRAP: &str = env!("CARGO_BIN_EXE_racetrap");
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// What a source says.
+#[derive(Default)]
+struct Directives {
+    runs: Vec<(Vec<String>, Vec<String>)>,
+    prints: Vec<String>,
+    nvcc: Vec<String>,
+    with: Vec<String>,
+}
+
+fn directives(text: &str) -> Directives {
+    let mut all = Directives::default();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    for line in text.lines().filter_map(|l| l.strip_prefix("//~ ")) {
+        if let Some(run) = line.strip_prefix("run") {
+            let (arguments, expected) = run.split_once(':').expect("`//~ run ARGUMENTS: EXPECTED`");
+            all.runs.push((words(arguments), words(expected)));
+        } else if let Some(text) = line.strip_prefix("prints: ") {
+            all.prints.push(text.to_owned());
+        } else if let Some(options) = line.strip_prefix("nvcc ") {
+            all.nvcc.extend(words(options));
+        } else if let Some(file) = line.strip_prefix("with ") {
+            all.with.push(file.to_owned());
+        } else {
+            panic!("unknown directive `{line}`");
+        }
+    }
+    all
+}
+
+/// Builds a program into a folder.
+fn build(sources: &[PathBuf], options: &[String], to: &Path) -> Output {
+    let mut command = Command::new(RACETRAP);
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(["build", "--", "nvcc"]).args(options);
+    command.arg("-o").arg(to).args(sources);
+    command.output().unwrap()
+}
+
+/// `data-race@14,16` for each finding, as sets of its guilty lines.
+fn findings(report: &Value) -> BTreeSet<String> {
+    let all = report["checks"][0]["findings"].as_array().unwrap();
+    let one = |finding: &Value| {
+        let places = finding["places"].as_array().unwrap();
+        let rule = finding["rule"].as_str().unwrap();
+        let guilty = places.iter().filter(|p| p["role"] == "guilty");
+        let lines: BTreeSet<u64> = guilty.map(|p| p["line"].as_u64().unwrap()).collect();
+        let lines: Vec<String> = lines.iter().map(u64::to_string).collect();
+        format!("{rule}@{}", lines.join(","))
+    };
+    all.iter().map(one).collect()
+}
+
+#[rstest]
+#[case("reverse.cu")]
+#[case("memory.cu")]
+#[case("misuse.cu")]
+#[case("streams.cu")]
+#[case("launches.cu")]
+#[case("ends.cu")]
+#[case("rdc/main.cu")]
+fn a_program_is_judged_as_it_says(#[case] name: &str) {
+    if Nvcc::find().is_err() {
+        return;
+    }
+    let source = folder().join(name);
+    let directives = directives(&std::fs::read_to_string(&source).unwrap());
+    assert!(!directives.runs.is_empty(), "{name} is never run");
+    let temporary = tempfile::tempdir().unwrap();
+    let program = temporary.path().join("program");
+    let mut sources = vec![source];
+    sources.extend(directives.with.iter().map(|file| folder().join(file)));
+    let built = build(&sources, &directives.nvcc, &program);
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    for (arguments, expected) in &directives.runs {
+        let to = temporary.path().join("report.json");
+        let output = Command::new(RACETRAP)
+            .args(["exec", "--format", "json", "--report"])
+            .arg(&to)
+            .arg("--")
+            .arg(&program)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = format!(
+            "{name} {arguments:?}: {output:?}\n{}",
+            std::fs::read_to_string(&to).unwrap_or_default()
+        );
+        let report: Value = serde_json::from_slice(&std::fs::read(&to).expect(&said)).expect(&said);
+        let verdict = report["checks"][0]["verdict"].as_str().expect(&said);
+        let mut status = match verdict {
+            "findings" => 1,
+            "inconclusive" => 3,
+            _ => 0,
+        };
+        let mut wanted = BTreeSet::new();
+        for word in expected {
+            match word.split_once('=') {
+                Some(("status", number)) => status = number.parse().unwrap(),
+                _ if ["clean", "inconclusive"].contains(&word.as_str()) => {
+                    assert_eq!(verdict, word, "{said}");
+                }
+                _ => drop(wanted.insert(word.clone())),
+            }
+        }
+        assert_eq!(findings(&report), wanted, "{said}");
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        for text in &directives.prints {
+            assert!(printed.contains(text), "{said}");
+        }
+    }
+}
+
+#[test]
+fn every_program_is_tested() {
+    let cases = include_str!("programs.rs");
+    let read = |folder: PathBuf| std::fs::read_dir(folder).unwrap().flatten();
+    let sources = read(folder()).filter(|e| e.path().extension().is_some_and(|x| x == "cu"));
+    for source in sources {
+        let name = source.file_name().into_string().unwrap();
+        assert!(
+            cases.contains(&format!("#[case(\"{name}\")]")),
+            "{name} is not tested"
+        );
+    }
+}
+
+#[test]
+fn a_static_runtime_is_refused_with_its_remedy() {
+    let Ok(nvcc) = Nvcc::find() else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    let program = temporary.path().join("program");
+    // Linked without any runtime, which looks alike: kernels, and no library that they could come to.
+    let built = Command::new(&nvcc.program.path)
+        .args([
+            "-cudart",
+            "none",
+            "-Xlinker",
+            "--unresolved-symbols=ignore-all",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(folder().join("ends.cu"))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{built:?}");
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("racetrap build -- make"), "{said}");
+}
+
+#[test]
+fn programs_keep_their_input_output_and_status() {
+    let run = |arguments: &[&str]| {
+        Command::new(RACETRAP)
+            .arg("exec")
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    let output = run(&["--quiet", "--", "sh", "-c", "echo out; exit 5"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "out\n");
+    assert_eq!(
+        output.status.code(),
+        Some(5),
+        "no launch, and a status of its own"
+    );
+    let output = run(&["--", "true"]);
+    assert_eq!(output.status.code(), Some(3), "no launch");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("never called"));
+    let output = run(&["--", "/nowhere/prog"]);
+    assert_eq!(output.status.code(), Some(2));
+}
