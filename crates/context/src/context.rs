@@ -130,7 +130,12 @@ impl Context {
             opted_in: HashMap::new(),
             recorder,
             known: Known::default(),
-            sources: Sources::new(),
+            sources: {
+                // The program runs as its user, and may read any file itself.
+                let mut sources = Sources::new();
+                sources.look_in(std::path::Path::new("/"));
+                sources
+            },
             timeline: Timeline::default(),
             streams: Streams::default(),
             totals: Totals::default(),

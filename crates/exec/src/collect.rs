@@ -71,6 +71,8 @@ impl Collected {
     /// The findings, with the lines of the host program.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut lines = Lines::default();
+        // Debug information names the files; the program runs as its user, and may read any file itself.
+        lines.sources.look_in(std::path::Path::new("/"));
         let mut all = Vec::new();
         for (process, finding) in &self.findings {
             let one = self.diagnostic(*process, finding, &mut lines);

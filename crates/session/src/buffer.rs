@@ -287,7 +287,7 @@ impl Placement<'_> {
             device.write(address, initial)?;
         }
         if self.gap > 0 {
-            let gap = device.alloc(self.gap, "")?;
+            let gap = device.alloc(self.gap, simt::memory::GAP_NAME)?;
             device.free(gap)?;
         }
         Ok(address)

@@ -124,7 +124,7 @@ pub fn launch<O: Observer>(
         .allocations()
         .iter()
         // Nobody's memory: what only keeps others apart has never been anything to free.
-        .filter(|a| !(a.freed && a.name.is_empty()))
+        .filter(|a| !(a.freed && a.name == crate::memory::GAP_NAME))
         .map(|a| Range {
             start: a.offset,
             end: a.offset + a.bytes,

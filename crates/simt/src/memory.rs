@@ -74,6 +74,9 @@ pub struct Allocation {
     pub host: bool,
 }
 
+/// The name of memory that belongs to nobody and only keeps allocations apart. Freed, it was never anything to use.
+pub const GAP_NAME: &str = "<gap>";
+
 impl Allocation {
     /// Device address of its first byte.
     pub fn address(&self) -> u64 {

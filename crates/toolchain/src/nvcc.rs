@@ -355,7 +355,13 @@ impl Room {
                 .collect::<Vec<_>>()
                 .join("\n");
         }
+        let copy = format!("\"{}\"", Path::new(&self.copy).display());
+        let file = format!("\"{}\"", self.file.display());
         text.replace(&format!("{}/", self.scratch.display()), "")
+            .replace(
+                &format!("compilation of {copy}"),
+                &format!("compilation of {file}"),
+            )
     }
 
     /// PTX whose `.file` directives name the files where they are. nvcc puts the folder that it runs in before all names.
