@@ -179,11 +179,11 @@ pub fn judge(
             };
             let what = match stop {
                 Stop::WallClock(_) => format!(
-                    "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
+                    "the check did not end within {} seconds: raise `--timeout`, or use a smaller launch",
                     request.budgets.time.unwrap_or_default().as_secs_f64()
                 ),
                 Stop::Budget { ended, blocks, .. } => format!(
-                    "{} of {} blocks had ended when the budget of {} warp-instructions was spent: it is not stuck, so give it more (`--max-steps`), or a smaller launch (`--grid`)",
+                    "only {} of {} blocks ended within the budget of {} warp-instructions, but the kernel is not stuck: raise `--max-steps`, or use a smaller launch (`--grid`)",
                     thousands(u64::from(*ended)),
                     thousands(u64::from(*blocks)),
                     thousands(request.budgets.steps)
@@ -276,14 +276,14 @@ fn tried(
             "schedule-independent: every schedule gives this result for this input".into()
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
-            "schedule-independent: every schedule has this verdict for this input, though what it leaves in memory may depend on the order of threads".into()
+            "schedule-independent: every schedule has this verdict for this input, but values in memory may depend on thread order".into()
         }
         (Verdict::Clean, _) => {
             let cut = match matches!(request.schedules, Schedules::UpTo(most) if setting.schedules.len() < most as usize) {
                 true => " within the budgets",
                 false => "",
             };
-            format!("{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order", setting.seed)
+            format!("{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order", setting.seed)
         }
         _ => format!("{schedules} tried"),
     }
@@ -343,9 +343,7 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         rows.push((
             flag,
             match (argument.guessed, grown) {
-                (true, true) => {
-                    Some("guessed, and enlarged because the kernel reaches further".into())
-                }
+                (true, true) => Some("guessed, enlarged because the kernel accesses more".into()),
                 (true, false) => Some("guessed".into()),
                 (false, _) => None,
             },
