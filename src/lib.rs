@@ -14,9 +14,10 @@
 //!     .target sm_75
 //!     .address_size 64
 //!     .visible .entry write(.param .u64 out) {
-//!         .reg .b64 %a;
+//!         .reg .b64 %a; .reg .b32 %t;
 //!         ld.param.u64 %a, [out];
-//!         st.global.u32 [%a], 1;   // by every thread
+//!         mov.u32 %t, %tid.x;
+//!         st.global.u32 [%a], %t;   // by every thread
 //!         ret;
 //!     }";
 //! let check = Check::ptx(ptx).entry("write").grid(1).arg(Buffer::uninitialized::<i32>(1));
@@ -24,13 +25,13 @@
 //! // One thread: no race, whatever the schedule.
 //! let report = check.clone().block(1).run()?;
 //! report.assert_clean();
-//! assert_eq!(report.buffer::<i32>("0")?, [1]);
+//! assert_eq!(report.buffer::<i32>("0")?, [0]);
 //!
 //! // Two threads.
 //! let report = check.block(2).run()?;
 //! let finding = &report.findings()[0];
 //! assert_eq!(finding.rule, "data-race");
-//! assert_eq!(finding.places[0].line, 7);
+//! assert_eq!(finding.places[0].line, 9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -118,9 +118,10 @@ impl Report {
     /// #     .target sm_75
     /// #     .address_size 64
     /// #     .visible .entry write(.param .u64 out) {
-    /// #         .reg .b64 %a;
+    /// #         .reg .b64 %a; .reg .b32 %t;
     /// #         ld.param.u64 %a, [out];
-    /// #         st.global.u32 [%a], 1;
+    /// #         mov.u32 %t, %tid.x;
+    /// #         st.global.u32 [%a], %t;
     /// #         ret;
     /// #     }";
     /// racetrap::Check::ptx(every_thread_writes).block(64).run().unwrap().assert_clean();
@@ -164,7 +165,7 @@ impl Report {
             guessed: guessed.map(|a| format!("{}={}", a.name, a.value)).collect(),
             schedules: setting.schedules,
             builds: setting.builds,
-            promise: ::check::verdict::independence(&self.checked.explored).map(|one| match one {
+            promise: self.checked.independence.map(|one| match one {
                 Independence::Independent => Promise::EverySchedule,
                 Independence::VerdictOnly => Promise::EveryVerdict,
                 Independence::Dependent => Promise::SchedulesTried,

@@ -180,6 +180,12 @@ impl Check {
         self
     }
 
+    /// How many settings of integers that you leave out are tried; 6 unless told.
+    pub fn inputs(mut self, count: u32) -> Check {
+        self.request.inputs = count.max(1);
+        self
+    }
+
     /// Seed of random inputs and schedules; 1 unless told.
     pub fn seed(mut self, seed: u64) -> Check {
         self.request.seed = seed;

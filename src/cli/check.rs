@@ -7,7 +7,7 @@ use check::{Argument, Budgets, Checked, Request, Schedules, Source, verdict};
 use clap::Args;
 use detect::rules::Level;
 use report::Failure;
-use report::{Format, Report};
+use report::{Format, Report, Verdict};
 use simt::{Dim3, Limits, ScheduleSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,6 +40,9 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE.{cu,ptx}")]
     file: PathBuf,
 
+    /// How many settings of guessed integers to try: the number of threads, one less, a prime, one more, 1, 0
+    #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
+    inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
 
@@ -206,7 +209,17 @@ fn seconds(text: &str) -> Result<f64, String> {
 ///
 /// What stops it before there is a verdict.
 pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
-    let (checked, code) = checked(args)?;
+    let (checked, code) = match checked(args) {
+        Err(failure) if args.format != Format::Text => {
+            // Whoever reads a format is told there, too.
+            eprint!("{}", failure.render(false));
+            return Ok((
+                report::render(&failed(args, &failure), args.format),
+                failure.code,
+            ));
+        }
+        other => other?,
+    };
     let head = match args.format {
         Format::Text => verdict::preamble(&checked, color),
         _ => String::new(),
@@ -221,10 +234,30 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
     Ok((output, code))
 }
 
+/// The report of a check that failed before there was a verdict.
+fn failed(args: &CheckArgs, failure: &Failure) -> Report {
+    let message = failure.render(false);
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    Report {
+        checks: vec![report::Check {
+            name: args.file.display().to_string(),
+            verdict: Verdict::Inconclusive,
+            ok: false,
+            summary: message.trim_end().to_owned(),
+            schedule_independent: None,
+            setting: None,
+            diagnostics: Vec::new(),
+            output: String::new(),
+            time: Duration::ZERO,
+        }],
+    }
+}
+
 /// Checks the kernel; with the exit code that follows.
 fn checked(args: &CheckArgs) -> Result<(Checked, u8), Failure> {
     let mut request = args.kernel.request(&args.file)?;
     request.perf = args.perf;
+    request.inputs = args.inputs;
     let progress = Progress::spinner(true);
     let checked = check::check(&request, &|what: check::Progress<'_>| {
         progress.say(&what.to_string());

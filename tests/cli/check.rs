@@ -43,7 +43,22 @@ fn a_race_for_machines() {
 
 #[test]
 fn a_clean_kernel() {
-    insta::assert_snapshot!(check(&["--entry", "reverse_fixed"]));
+    insta::assert_snapshot!(check(&["--entry", "reverse_fixed", "--arg", "n=128"]));
+}
+
+/// The kernel is right where the last block is full: another guess shows that, as a warning.
+#[test]
+fn integers_that_are_guessed_take_several_values() {
+    let shown = check(&["--entry", "reverse_fixed"]);
+    assert!(shown.contains("warning[uninitialized-read]"), "{shown}");
+    assert!(
+        shown.contains("seen with `n` = 127, not with `n` = 128"),
+        "{shown}"
+    );
+    assert!(shown.contains("--arg n=127"), "{shown}");
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    let shown = check(&["--entry", "reverse_fixed", "--inputs", "1"]);
+    assert!(shown.contains("clean kernels.ptx"), "{shown}");
 }
 
 /// The result depends on who takes the ticket first, so schedules are tried.

@@ -252,6 +252,70 @@ impl Exploration<'_> {
             .map(|end| end.saturating_duration_since(Instant::now()))
     }
 
+    /// Whether no time is left.
+    pub fn out_of_time(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+
+    /// The buffers among `candidates` of which the kernel touches one element more than `count`, and no further one; with the
+    /// finding that they make if they have `count`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn one_past(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &Plan,
+        count: u64,
+        candidates: &[usize],
+        sources: &mut Sources,
+    ) -> Result<Vec<(usize, Diagnostic)>, Error> {
+        let run = |length: u64, of: &[usize]| {
+            let mut tight = plan.clone();
+            of.iter().for_each(|index| tight.set_length(*index, length));
+            let run = self.once(
+                program,
+                &tight,
+                &ScheduleSpec::Lockstep,
+                self.left(),
+                self.jobs,
+            )?;
+            Ok((run, tight))
+        };
+        let (first, tight) = run(count, candidates)?;
+        let mut short: Vec<usize> = candidates.to_vec();
+        short.retain(|index| first.needs.iter().any(|n| n.parameter == *index));
+        if short.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (second, _) = run(count + 1, &short)?;
+        short.retain(|index| !second.needs.iter().any(|n| n.parameter == *index));
+        let view = KernelView::new(
+            program,
+            &first.device,
+            (self.geometry.grid, self.geometry.block),
+            &build.ptx,
+            sources,
+            self.defines,
+        );
+        let mut scene = Scene {
+            steps: vec![View::Kernel(view)],
+            sources,
+        };
+        let findings = first.outcome.findings.iter();
+        Ok(findings
+            .filter_map(|finding| {
+                let need = too_small(finding, &first.device, &tight)?;
+                let diagnostic = diagnose(finding, &mut scene);
+                short
+                    .contains(&need.parameter)
+                    .then_some((need.parameter, diagnostic))
+            })
+            .collect())
+    }
+
     /// Adds what a schedule showed; breaks where no other schedule can tell more.
     #[allow(clippy::too_many_arguments, reason = "the body of a loop")]
     fn take(

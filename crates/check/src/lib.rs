@@ -16,6 +16,7 @@ pub mod error;
 pub mod explore;
 pub mod geometry;
 pub mod input;
+pub mod inputs;
 pub mod limits;
 pub mod parameters;
 pub mod plan;
@@ -36,6 +37,7 @@ use geometry::Geometry;
 use input::{Build, Input};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge};
+use session::Independence;
 use simt::{Limits, LowerError, Program, ScheduleSpec};
 use std::time::Instant;
 
@@ -54,6 +56,8 @@ pub struct Checked {
     pub explored: Vec<Explored>,
     /// What the first build's first schedule left in memory.
     pub memory: Memory,
+    /// What a clean verdict promises; `None` where there are findings.
+    pub independence: Option<Independence>,
 }
 
 /// A kernel that is ready to run: compiled, lowered, with a launch and arguments.
@@ -166,6 +170,8 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
     }
     tail_merge::downgrade(&mut explored, &input.builds);
 
+    let further = inputs::explore(&prepared, request, watch, &plan, &explored, &mut sources)?;
+
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut findings = Vec::new();
     for one in &mut explored {
@@ -178,15 +184,16 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
         let schedule = diagnostic.replay.take().unwrap_or_default();
         diagnostic.replay = verdict::replay(request, &setting, &schedule);
     }
+    diagnostics.extend(further.diagnostics);
+    findings.extend(further.findings);
     diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
-    let check = verdict::judge(
-        request,
-        input,
-        setting,
-        diagnostics,
-        &explored,
-        started.elapsed(),
-    );
+    let first = explored.iter().map(|e| e.independence);
+    let told = verdict::Told {
+        independence: verdict::weakest(first.chain(further.independence)),
+        inputs: further.inputs,
+        time: started.elapsed(),
+    };
+    let check = verdict::judge(request, input, setting, diagnostics, &explored, &told);
     let memory = explored
         .iter_mut()
         .find_map(|one| one.memory.take())
@@ -198,6 +205,7 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
         plan,
         explored,
         memory,
+        independence: told.independence,
     })
 }
 

@@ -31,6 +31,25 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// The integers among what racetrap chose.
+    fn guessed_integers(&mut self, parameter: &Parameter) -> Vec<&mut String> {
+        if !self.guessed || parameter.ty == "bool" {
+            return Vec::new();
+        }
+        match (&mut self.value, parameter.kind) {
+            (Value::Scalar(text, None), Kind::Scalar(element)) if !element.is_float() => vec![text],
+            (Value::Fields(fields), _) => fields
+                .iter_mut()
+                .filter_map(|field| match field {
+                    // Zeros are what nothing is known of.
+                    Value::Scalar(text, Some(ty)) if !ty.is_float() && text != "0" => Some(text),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Bytes of the buffers that racetrap chose.
     fn guessed_bytes(&self) -> u64 {
         fn bytes(value: &Value) -> u64 {
@@ -199,6 +218,66 @@ impl Plan {
         }
         self.values[index] = grown;
         true
+    }
+
+    /// The same with other guessed integers.
+    pub fn with_integers(&self, change: impl Fn(u64) -> u64) -> Plan {
+        let mut plan = self.clone();
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            for text in planned.guessed_integers(parameter) {
+                if let Ok(value) = text.parse::<u64>() {
+                    *text = change(value).to_string();
+                }
+            }
+        }
+        plan
+    }
+
+    /// The guessed integers, for messages: ``n` = 128`.
+    pub fn integers(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (index, (planned, parameter)) in self.values.iter().zip(&self.parameters.0).enumerate()
+        {
+            for text in planned.clone().guessed_integers(parameter) {
+                all.push(format!("`{}` = {text}", self.parameters.label(index)));
+            }
+        }
+        all
+    }
+
+    /// The value that all guessed integers have, if it is one.
+    pub fn common_integer(&self) -> Option<u64> {
+        let mut all = Vec::new();
+        for (planned, parameter) in self.values.iter().zip(&self.parameters.0) {
+            for text in planned.clone().guessed_integers(parameter) {
+                all.push(text.parse::<u64>().ok()?);
+            }
+        }
+        let first = *all.first()?;
+        all.iter().all(|n| *n == first).then_some(first)
+    }
+
+    /// The parameters that are guessed buffers.
+    pub fn guessed_buffers(&self) -> Vec<usize> {
+        let of = |planned: &Planned| planned.guessed && matches!(planned.value, Value::Buffer(_));
+        (0..self.values.len())
+            .filter(|i| of(&self.values[*i]))
+            .collect()
+    }
+
+    /// Sets the number of elements of a parameter's buffer.
+    pub fn set_length(&mut self, index: usize, count: u64) {
+        if let Value::Buffer(spec) = &mut self.values[index].value {
+            spec.length = Some(count.max(1));
+        }
+    }
+
+    /// Name of the type of a parameter's elements.
+    pub fn element_of(&self, index: usize) -> &'static str {
+        match &self.values[index].value {
+            Value::Buffer(spec) | Value::Rows(_, spec) => spec.element.name(),
+            _ => ElementType::I32.name(),
+        }
     }
 
     /// The parameter that a buffer of this name belongs to: `data`, `args.1` (the second one of a struct), `rows[3]`.

@@ -78,6 +78,8 @@ pub struct Request {
     pub arguments: Vec<Argument>,
     /// Schedules.
     pub schedules: Schedules,
+    /// How many settings of guessed integers are tried, at most.
+    pub inputs: u32,
     /// Seed of random inputs and schedules.
     pub seed: u64,
     /// Budgets.
@@ -98,6 +100,7 @@ impl Request {
             cooperative: false,
             arguments: Vec::new(),
             schedules: Schedules::UpTo(8),
+            inputs: super::inputs::DEFAULT,
             seed: 1,
             budgets: Budgets::default(),
             compiler: CompileOptions::default(),

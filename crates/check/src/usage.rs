@@ -5,6 +5,9 @@
 //! loaded through them. It serves guesses alone, never a verdict. It sees the kernel, not the functions that it calls.
 
 use ptx::ast::{Function, Instruction, Operand, Stmt};
+use ptx::semantics::{
+    Effect, MemoryEffect, Modifier, Opcode, Order, Space, Type, TypedInstruction,
+};
 use session::buffer::ElementType;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -131,84 +134,90 @@ impl<'a> Reader<'a> {
 
     /// Follows parameters through one instruction.
     fn step(&mut self, one: &'a Instruction) {
-        let width = width(one);
-        match one.opcode.as_str() {
-            "ld" if one.has("param") => {
-                let Some((base, offset)) = one.operands.get(1).and_then(address) else {
-                    return;
-                };
-                let Some(&index) = self.params.get(base) else {
-                    return;
-                };
-                for (lane, register) in one.operands.first().into_iter().flat_map(lanes).enumerate()
-                {
-                    let at = offset + lane as i64 * i64::from(width);
-                    let Ok(at) = u32::try_from(at) else { continue };
-                    let part = self.part((index, at));
-                    part.bytes = part.bytes.max(width);
-                    part.float |= is_float(one);
-                    self.give(register, [Held::Part((index, at))]);
-                }
+        let typed = TypedInstruction::of(one);
+        match (&typed.opcode, &typed.memory) {
+            (Opcode::Ld, Some(memory)) if memory.space == Space::Param => {
+                self.parameter(one, memory)
             }
-            "mov" | "cvta" | "add" | "sub" | "mad" | "selp" | "or" => {
-                let sources: Vec<Held> = one
-                    .operands
-                    .iter()
-                    .skip(1)
-                    .flat_map(lanes)
-                    .flat_map(|r| self.holds(r))
-                    .collect();
-                if one.opcode == "cvta" {
+            (
+                Opcode::Mov
+                | Opcode::Cvta
+                | Opcode::Add
+                | Opcode::Sub
+                | Opcode::Mad
+                | Opcode::Selp
+                | Opcode::Or,
+                _,
+            ) => {
+                let sources = self.sources(one);
+                if typed.opcode == Opcode::Cvta {
                     self.addresses(&sources);
                 }
                 for to in one.operands.first().into_iter().flat_map(lanes) {
                     self.give(to, sources.iter().copied());
                 }
             }
-            "ld" | "ldu" | "st" | "atom" | "red" => {
-                let bases: Vec<Held> = one
-                    .operands
-                    .iter()
-                    .filter_map(address)
-                    .flat_map(|(base, _)| self.holds(base))
-                    .collect();
-                self.addresses(&bases);
-                let strong = ["volatile", "acquire", "relaxed"];
-                let communicates = matches!(one.opcode.as_str(), "atom" | "red")
-                    || one.opcode == "ld" && strong.iter().any(|s| one.has(s));
-                for held in &bases {
-                    if let Held::Part(part) = held {
-                        self.part(*part).communicates |= communicates;
-                    }
-                }
-                if matches!(one.opcode.as_str(), "ld" | "ldu") {
-                    let loaded: Vec<Held> = bases
-                        .iter()
-                        .filter_map(|held| match held {
-                            Held::Part(part) => Some(Held::Loaded(*part)),
-                            Held::Loaded(_) => None,
-                        })
-                        .collect();
-                    for to in one.operands.first().into_iter().flat_map(lanes) {
-                        self.give(to, loaded.iter().copied());
-                    }
-                }
-                if one.opcode == "st" && one.has("param") {
-                    let passed: Vec<Held> = one
-                        .operands
-                        .iter()
-                        .skip(1)
-                        .flat_map(lanes)
-                        .flat_map(|r| self.holds(r))
-                        .collect();
-                    for held in passed {
-                        if let Held::Part(part) = held {
-                            self.part(part).address = true;
-                        }
-                    }
-                }
+            (Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red, Some(memory)) => {
+                self.access(one, memory);
             }
             _ => {}
+        }
+    }
+
+    /// What the operands behind the first one hold.
+    fn sources(&self, one: &'a Instruction) -> Vec<Held> {
+        let sources = one.operands.iter().skip(1).flat_map(lanes);
+        sources.flat_map(|r| self.holds(r)).collect()
+    }
+
+    fn parameter(&mut self, one: &'a Instruction, memory: &MemoryEffect) {
+        let Some((base, offset)) = one.operands.get(1).and_then(address) else {
+            return;
+        };
+        let Some(&index) = self.params.get(base) else {
+            return;
+        };
+        let width = memory.element.and_then(Type::bytes).unwrap_or(4);
+        for (lane, register) in one.operands.first().into_iter().flat_map(lanes).enumerate() {
+            let at = offset + lane as i64 * i64::from(width);
+            let Ok(at) = u32::try_from(at) else { continue };
+            let part = self.part((index, at));
+            part.bytes = part.bytes.max(width);
+            part.float |= matches!(memory.element, Some(Type::F32 | Type::F64));
+            self.give(register, [Held::Part((index, at))]);
+        }
+    }
+
+    fn access(&mut self, one: &'a Instruction, memory: &MemoryEffect) {
+        let bases = one.operands.iter().filter_map(address);
+        let bases: Vec<Held> = bases.flat_map(|(base, _)| self.holds(base)).collect();
+        self.addresses(&bases);
+        let communicates = match memory.effect {
+            Effect::Load => memory.order != Order::Weak,
+            Effect::Store => false,
+            _ => true,
+        };
+        for held in &bases {
+            if let Held::Part(part) = held {
+                self.part(*part).communicates |= communicates;
+            }
+        }
+        if memory.effect == Effect::Load {
+            let loaded = |held: &Held| match held {
+                Held::Part(part) => Some(Held::Loaded(*part)),
+                Held::Loaded(_) => None,
+            };
+            let loaded: Vec<Held> = bases.iter().filter_map(loaded).collect();
+            for to in one.operands.first().into_iter().flat_map(lanes) {
+                self.give(to, loaded.iter().copied());
+            }
+        }
+        if memory.effect == Effect::Store && memory.space == Space::Param {
+            for held in self.sources(one) {
+                if let Held::Part(part) = held {
+                    self.part(part).address = true;
+                }
+            }
         }
     }
 
@@ -226,9 +235,17 @@ impl<'a> Reader<'a> {
 
     /// Learns the types of elements from one instruction, when it is known what registers hold.
     fn types(&mut self, one: &'a Instruction) {
-        if matches!(one.opcode.as_str(), "ld" | "ldu" | "st" | "atom" | "red") && !one.has("param")
+        let typed = TypedInstruction::of(one);
+        let accesses = matches!(
+            typed.opcode,
+            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red
+        );
+        if let Some(memory) = typed
+            .memory
+            .as_ref()
+            .filter(|m| accesses && m.space != Space::Param)
         {
-            let Some(mut element) = accessed(one) else {
+            let Some(mut element) = memory.element.and_then(accessed) else {
                 return;
             };
             let bases: Vec<Held> = one
@@ -254,22 +271,16 @@ impl<'a> Reader<'a> {
             return;
         }
         // A value that is loaded as bits and then used as a number of a type.
-        let float = match () {
-            () if one.has("f32") => ElementType::F32,
-            () if one.has("f64") => ElementType::F64,
+        let has = |ty| typed.has(Modifier::Type(ty));
+        let (float, ty) = match () {
+            () if has(Type::F32) => (ElementType::F32, Type::F32),
+            () if has(Type::F64) => (ElementType::F64, Type::F64),
             () => return,
         };
-        if one.opcode == "cvt" && !one.modifiers.last().is_some_and(|m| m == float.name()) {
+        if typed.opcode == Opcode::Cvt && typed.modifiers.types().last() != Some(ty) {
             return;
         }
-        let sources: Vec<Held> = one
-            .operands
-            .iter()
-            .skip(1)
-            .flat_map(lanes)
-            .flat_map(|r| self.holds(r))
-            .collect();
-        for held in sources {
+        for held in self.sources(one) {
             match held {
                 Held::Part(part) => self.part(part).float = true,
                 Held::Loaded(part) => {
@@ -315,29 +326,19 @@ fn address(operand: &Operand) -> Option<(&str, i64)> {
 }
 
 /// Bytes of an instruction's type, as its last modifier says.
-fn width(one: &Instruction) -> u32 {
-    let ty = one.modifiers.last().map_or("", String::as_str);
-    let digits: String = ty.chars().skip_while(|c| !c.is_ascii_digit()).collect();
-    digits.parse::<u32>().unwrap_or(32) / 8
-}
-
-fn is_float(one: &Instruction) -> bool {
-    one.has("f32") || one.has("f64")
-}
-
 /// Type of what an access touches.
-fn accessed(one: &Instruction) -> Option<ElementType> {
+fn accessed(ty: Type) -> Option<ElementType> {
     use ElementType::*;
-    Some(match one.modifiers.last()?.as_str() {
-        "s8" => I8,
-        "u8" | "b8" => U8,
-        "s16" => I16,
-        "u16" | "b16" | "f16" | "bf16" => U16,
-        "s64" => I64,
-        "u64" | "b64" => U64,
-        "u32" | "b32" | "s32" => I32,
-        "f32" => F32,
-        "f64" => F64,
+    Some(match ty {
+        Type::S8 => I8,
+        Type::U8 | Type::B8 => U8,
+        Type::S16 => I16,
+        Type::U16 | Type::B16 | Type::F16 | Type::Bf16 => U16,
+        Type::S64 => I64,
+        Type::U64 | Type::B64 => U64,
+        Type::U32 | Type::B32 | Type::S32 => I32,
+        Type::F32 => F32,
+        Type::F64 => F64,
         _ => return None,
     })
 }

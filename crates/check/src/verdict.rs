@@ -154,7 +154,7 @@ pub fn judge(
     setting: Setting,
     diagnostics: Vec<Diagnostic>,
     explored: &[Explored],
-    time: Duration,
+    told: &Told,
 ) -> Check {
     let count = |level| diagnostics.iter().filter(|d| d.level == level).count();
     let (errors, warnings, notes) = (
@@ -166,7 +166,7 @@ pub fn judge(
         .iter()
         .zip(&input.builds)
         .find_map(|(e, b)| Some((e.stopped.as_ref()?, e.stopped_at.as_ref(), b.name)));
-    let independence = independence(explored);
+    let independence = told.independence;
     let (verdict, mut summary) = match stop {
         Some((stop, at, build)) => {
             let at = at.map(|line| format!(" at {line}")).unwrap_or_default();
@@ -213,10 +213,7 @@ pub fn judge(
         };
     }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
-        summary = format!(
-            "{summary}; {}",
-            tried(verdict, independence, &setting, request)
-        );
+        summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
     let stopped = matches!(stop, Some((Stop::Trap { .. } | Stop::Assert { .. }, ..)));
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0 && !stopped;
@@ -232,18 +229,29 @@ pub fn judge(
             .unwrap_or_default(),
         setting: Some(setting),
         diagnostics,
-        time,
+        time: told.time,
     }
 }
 
-/// The weakest promise of all builds; `None` if one of them makes none.
-pub fn independence(explored: &[Explored]) -> Option<Independence> {
+/// What is known beside the findings.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What a clean verdict promises.
+    pub independence: Option<Independence>,
+    /// The settings of guessed integers that were tried beside the first.
+    pub inputs: Vec<String>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// The weakest promise of several; `None` if one of them makes none.
+pub fn weakest(all: impl IntoIterator<Item = Option<Independence>>) -> Option<Independence> {
     let rank = |i: &Independence| match i {
         Independence::Independent => 0,
         Independence::VerdictOnly => 1,
         Independence::Dependent => 2,
     };
-    let all: Option<Vec<Independence>> = explored.iter().map(|e| e.independence).collect();
+    let all: Option<Vec<Independence>> = all.into_iter().collect();
     all?.into_iter().max_by_key(rank)
 }
 
@@ -261,29 +269,34 @@ fn counted(errors: usize, warnings: usize, notes: usize) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn tried(
-    verdict: Verdict,
-    independence: Option<Independence>,
-    setting: &Setting,
-    request: &Request,
-) -> String {
+fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) -> String {
     let schedules = match setting.schedules.as_slice() {
         [one] => format!("schedule {one}"),
         several => format!("{} schedules", several.len()),
     };
-    match (verdict, independence) {
+    let inputs = match told.inputs.len() {
+        0 => "this input".to_owned(),
+        more => format!("each of {} inputs", more + 1),
+    };
+    match (verdict, told.independence) {
         (Verdict::Clean, Some(Independence::Independent)) => {
-            "schedule-independent: every schedule gives this result for this input".into()
+            format!("schedule-independent: every schedule gives this result for {inputs}")
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
-            "schedule-independent: every schedule has this verdict for this input, but values in memory may depend on thread order".into()
+            format!(
+                "schedule-independent: every schedule has this verdict for {inputs}, but values in memory may depend on thread order"
+            )
         }
         (Verdict::Clean, _) => {
-            let cut = match matches!(request.schedules, Schedules::UpTo(most) if setting.schedules.len() < most as usize) {
+            let cut = match matches!(request.schedules, Schedules::UpTo(most) if setting.schedules.len() < most as usize)
+            {
                 true => " within the budgets",
                 false => "",
             };
-            format!("{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order", setting.seed)
+            format!(
+                "{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order",
+                setting.seed
+            )
         }
         _ => format!("{schedules} tried"),
     }

@@ -1,8 +1,9 @@
-//! The PTX front end: tokens, parser, syntax tree, printer, control-flow graph
+//! The PTX front end: tokens, parser, syntax tree, printer, what instructions mean, control-flow graph
 //! and source locations.
 //!
 //! ```text
 //! bytes ─ token ─ parser ─► ast::Module ─┬─ flatten ─ cfg (graph)
+//!                                        ├─ semantics (typed instructions)
 //!                                        ├─ source (names)
 //!                                        └─ print
 //! ```

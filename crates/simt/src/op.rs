@@ -297,7 +297,7 @@ pub struct MemoryOp {
     pub signed: bool,
     /// Rows, one an element (two for 16-byte elements: low half here, high half in the next slot).
     pub regs: [Slot; 8],
-    /// RegisterClass of these rows.
+    /// Class of these rows.
     pub class: RegisterClass,
     /// Ordering.
     pub order: Order,

@@ -382,7 +382,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// RegisterClass of a type modifier.
+    /// Class of a type modifier.
     pub(super) fn type_class(&self, ty: ScalarType) -> Decoded<RegisterClass> {
         class_of(ty).ok_or_else(|| String::from("an opaque type"))
     }

@@ -12,7 +12,7 @@ pub enum Binding {
     Register {
         /// First slot.
         slot: Slot,
-        /// RegisterClass of each.
+        /// Class of each.
         class: RegisterClass,
     },
     /// A local variable or a parameter of a device function.
