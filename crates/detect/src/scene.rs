@@ -202,6 +202,7 @@ impl<O: Observer> Scene<O> {
             mask,
             space: does.space,
             address: &address,
+            neighbours: None,
             element: does.element,
             elements: does.elements,
             kind: does.kind,

@@ -13,10 +13,11 @@ use super::ids::*;
 use super::memory::*;
 use super::observer::*;
 use super::program::Program;
-use super::schedule::{Decision, Runnable, ScheduleSpec, Trace};
+use super::schedule::{Decision, Ready, Runnable, Schedule, ScheduleSpec, Trace};
 use super::state::*;
 use super::stop::*;
 use super::weak_memory::StoreHistory;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -122,6 +123,8 @@ pub fn launch<O: Observer>(
     let ranges: Vec<Range> = device
         .allocations()
         .iter()
+        // Nobody's memory: what only keeps others apart has never been anything to free.
+        .filter(|a| !(a.freed && a.name.is_empty()))
         .map(|a| Range {
             start: a.offset,
             end: a.offset + a.bytes,
@@ -473,13 +476,18 @@ impl<'a> Grid<'a> {
     }
 
     /// Takes the core's steps into the common count and checks the budgets.
-    fn spend<O: Observer>(&self, core: &mut Core<'_, O>, blocks: &[Block]) -> Result<(), Stop> {
+    fn spend<'b, O: Observer>(
+        &self,
+        core: &mut Core<'_, O>,
+        blocks: impl IntoIterator<Item = &'b Block> + Clone,
+    ) -> Result<(), Stop> {
         let steps = self
             .steps
             .fetch_add(std::mem::take(&mut core.steps), Relaxed);
         if steps > self.limits.steps {
             let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
-            let stuck = blocks.iter().find(|b| b.runnable() && b.steps > steps / 2);
+            let runnable = || blocks.clone().into_iter().filter(|b| b.runnable());
+            let stuck = runnable().find(|b| b.steps > steps / 2);
             if stuck.is_none() && ended > 0 && ended_at > steps / 2 {
                 return Err(Stop::Budget {
                     steps,
@@ -488,7 +496,7 @@ impl<'a> Grid<'a> {
                 });
             }
             let (mut block, mut running, mut waiting) = (BlockId(0), Vec::new(), Vec::new());
-            if let Some(b) = stuck.or_else(|| blocks.iter().find(|b| b.runnable())) {
+            if let Some(b) = stuck.or_else(|| runnable().next()) {
                 block = b.id;
                 (running, waiting) = standing(self.program, b);
             }
@@ -742,45 +750,26 @@ impl<'a> Grid<'a> {
         mut core: Core<'_, O>,
         blocks: u32,
         cooperative: bool,
-        strategy: &mut dyn super::schedule::Schedule,
+        strategy: &mut dyn Schedule,
         trace: &mut Trace,
     ) -> Result<(), Stop> {
         let room = self.room(blocks, cooperative)?;
-        let mut resident: Vec<Block> = Vec::new();
+        let mut resident: BTreeMap<u32, Block> = BTreeMap::new();
+        let mut listing = Listing::default();
         let mut next = 0;
-        let mut tired: Option<(usize, usize, usize)> = None;
         let mut turns = 0u64;
         loop {
             while next < blocks && resident.len() < room {
                 let block = self.block(&mut core, next);
-                resident.push(block);
+                listing.update(&block, strategy);
+                resident.insert(next, block);
                 next += 1;
             }
-            let mut places = Vec::new();
-            let mut runnable = Vec::new();
-            for (b, block) in resident.iter().enumerate() {
-                for (w, warp) in block.warps.iter().enumerate() {
-                    for (s, split) in warp
-                        .splits
-                        .iter()
-                        .enumerate()
-                        .filter(|(_, s)| s.state == State::Ready)
-                    {
-                        places.push((b, w, s));
-                        runnable.push(Runnable {
-                            block: block.id,
-                            warp: warp.id,
-                            lanes: split.mask,
-                            tired: tired == Some((b, w, s)),
-                        });
-                    }
-                }
-            }
-            if runnable.is_empty() {
+            if listing.ready.len() == 0 {
                 if resident.is_empty() {
-                    return self.spend(&mut core, &resident);
+                    return self.spend(&mut core, resident.values());
                 }
-                for block in &mut resident {
+                for block in resident.values_mut() {
                     if !core.unblock(block) {
                         let (_, waiting) = standing(self.program, block);
                         let _ = self.spend(&mut core, &[]);
@@ -789,17 +778,21 @@ impl<'a> Grid<'a> {
                             waiting,
                         });
                     }
+                    listing.update(block, strategy);
                 }
                 continue;
             }
-            let decision = strategy.decide(&runnable);
+            let decision = strategy.decide(&listing.ready);
             if trace.decisions.len() < TRACE {
-                let all = runnable[decision.index as usize].lanes & !decision.lanes == 0;
+                let chosen = listing.ready.get(decision.index as usize);
+                let all = chosen.lanes & !decision.lanes == 0;
                 let lanes = if all { Mask::MAX } else { decision.lanes };
                 trace.decisions.push(Decision { lanes, ..decision });
             }
-            let (b, w, s) = places[decision.index as usize];
-            let block = &mut resident[b];
+            let (b, w, s) = listing.ready.place(decision.index as usize);
+            let Some(block) = resident.get_mut(&b) else {
+                continue;
+            };
             let warp = &mut block.warps[w];
             let stay = warp.splits[s].mask & !decision.lanes;
             if stay != 0 && stay != warp.splits[s].mask {
@@ -821,18 +814,55 @@ impl<'a> Grid<'a> {
             let long = taken >= u64::from(SPLIT_QUANTUM)
                 || decision.visible == u32::MAX
                 || core.idle >= IDLE;
-            tired = (ran == Yield::QuantumExpired && long).then_some((b, w, s));
+            let tired = (ran == Yield::QuantumExpired && long).then_some((
+                block.id,
+                WarpId(w as u32),
+                s as u32,
+            ));
             block.warps[w].reconverge();
+            listing.update(block, strategy);
+            listing.ready.set_tired(tired);
             if block.live == 0 {
                 self.block_ends(&mut core, block.id);
-                resident.remove(b);
-                tired = None;
+                resident.remove(&b);
+                listing.ready.set_tired(None);
             }
             turns += 1;
             if turns.is_multiple_of(64) || core.steps > 4096 {
-                self.spend(&mut core, &resident)?;
+                self.spend(&mut core, resident.values())?;
             }
         }
+    }
+}
+
+/// What can run, and room for what could before.
+#[derive(Default)]
+struct Listing {
+    ready: Ready,
+    runnable: Vec<Runnable>,
+    splits: Vec<u32>,
+}
+
+impl Listing {
+    /// Looks again at what can run of a block, and tells the strategy what has changed.
+    fn update(&mut self, block: &Block, strategy: &mut dyn Schedule) {
+        self.runnable.clear();
+        self.splits.clear();
+        for warp in &block.warps {
+            for (s, split) in warp.splits.iter().enumerate() {
+                if split.state == State::Ready {
+                    self.splits.push(s as u32);
+                    self.runnable.push(Runnable {
+                        block: block.id,
+                        warp: warp.id,
+                        lanes: split.mask,
+                    });
+                }
+            }
+        }
+        self.ready
+            .update(block.id, &mut self.runnable, &mut self.splits);
+        strategy.changed(&self.runnable, self.ready.of(block.id));
     }
 }
 

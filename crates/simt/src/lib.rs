@@ -24,6 +24,7 @@ pub mod schedule;
 mod state;
 mod stop;
 mod weak_memory;
+mod wide;
 
 pub use ids::Dim3;
 pub use launch::{Launch, launch, shared_limit};

@@ -90,6 +90,24 @@ pub(crate) trait Words {
     fn valid(&self, word: usize, lane: usize) -> u8;
     fn mark(&self, word: usize, lane: usize, bytes: u8);
 
+    /// Reads adjacent words, and the bytes that are valid in all of them.
+    fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let mut valid = 0xf;
+        for (i, to) in to.iter_mut().enumerate() {
+            *to = self.get(word + i, i);
+            valid &= self.valid(word + i, i);
+        }
+        valid
+    }
+
+    /// Writes adjacent words, one a lane.
+    fn store_run(&self, word: usize, from: &[u32; LANES]) {
+        for (lane, value) in from.iter().enumerate() {
+            self.set(word + lane, lane, *value);
+            self.mark(word + lane, lane, 0xf);
+        }
+    }
+
     /// Reads 1, 2, 4 or 8 aligned bytes.
     #[inline(always)]
     fn read(&self, at: u64, bytes: u32, lane: usize) -> u64 {
@@ -209,6 +227,25 @@ impl Words for Arena {
             self.valid[word].fetch_or(bytes, Relaxed);
         }
     }
+    #[inline(always)]
+    fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        let mut all = 0xf;
+        for i in 0..N {
+            to[i] = words[i].load(Relaxed);
+            all &= valid[i].load(Relaxed);
+        }
+        all
+    }
+    #[inline(always)]
+    fn store_run(&self, word: usize, from: &[u32; LANES]) {
+        let words = &self.words[word..word + LANES];
+        let valid = &self.valid[word..word + LANES];
+        for i in 0..LANES {
+            words[i].store(from[i], Relaxed);
+            valid[i].store(0xf, Relaxed);
+        }
+    }
     fn replace(&self, word: usize, _: usize, mask: u32, bits: u32) {
         let _ = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
     }
@@ -277,6 +314,28 @@ impl Words for Shared {
     #[inline(always)]
     fn mark(&self, word: usize, _: usize, bytes: u8) {
         self.valid[word].set(self.valid[word].get() | bytes);
+    }
+    #[inline(always)]
+    fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        let mut all = 0xf;
+        for i in 0..N {
+            to[i] = words[i].get();
+        }
+        for byte in valid {
+            all &= byte.get();
+        }
+        all
+    }
+    #[inline(always)]
+    fn store_run(&self, word: usize, from: &[u32; LANES]) {
+        let words = &self.words[word..word + LANES];
+        for i in 0..LANES {
+            words[i].set(from[i]);
+        }
+        self.valid[word..word + LANES]
+            .iter()
+            .for_each(|v| v.set(0xf));
     }
 }
 

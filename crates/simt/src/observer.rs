@@ -161,6 +161,33 @@ pub enum Scope {
     Sys,
 }
 
+/// How the memory of a warp's lanes lies: what turns 32 accesses into few.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The active lanes whose memory follows that of the active lane before them.
+    pub next: Mask,
+    /// The active lanes whose memory is the same as that of the active lane before them.
+    pub same: Mask,
+}
+
+impl Neighbours {
+    /// Of lanes that access so many bytes each from these addresses on.
+    #[inline(always)]
+    pub fn of(mask: Mask, address: &Row64, bytes: u64) -> Neighbours {
+        let (mut next, mut same) = (0, 0);
+        for lane in 1..LANES {
+            let step = address[lane].wrapping_sub(address[lane - 1]);
+            next |= Mask::from(step == bytes) << lane;
+            same |= Mask::from(step == 0) << lane;
+        }
+        let both = mask & mask << 1;
+        Neighbours {
+            next: next & both,
+            same: same & both,
+        }
+    }
+}
+
 /// A memory access of one warp-instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
@@ -177,6 +204,8 @@ pub struct Access<'a> {
     pub space: Space,
     /// First byte for each lane; meaningless outside `mask` and `dropped`.
     pub address: &'a Row64,
+    /// [`Neighbours::of`] the lanes that take part, and perhaps of others. `None` if nobody has looked.
+    pub neighbours: Option<Neighbours>,
     /// Bytes of one element: 1, 2, 4, 8 or 16. A vector access is modelled as
     /// accesses to its elements in no particular order (PTX ISA, "Vector Data-types").
     pub element: u32,

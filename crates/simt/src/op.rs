@@ -6,6 +6,7 @@
 //! constant pool, so that every operand is a row.
 
 use super::alu::AluOp;
+pub use super::exec::inline::Inline;
 use super::ids::Site;
 use super::observer::{FenceOrder, Order, Scope, Update};
 
@@ -60,6 +61,8 @@ pub struct Instr {
     pub op: Op,
     /// Where it comes from.
     pub site: Site,
+    /// Whether the execution loop performs it by itself; set when all code is there.
+    pub inline: Inline,
 }
 
 /// What an instruction does.

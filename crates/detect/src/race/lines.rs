@@ -3,8 +3,9 @@
 //! Most accesses of a warp are to adjacent memory, lane after lane. What one such access
 //! leaves in a line of [`LINE`] granules fits in one [`Span`] of 16 bytes, however many
 //! granules it covers, and one comparison per span tells whether the next access is ordered
-//! after it. A line holds the last weak write and up to [`READS`] weak reads in that form.
-//! What does not fit (two writers, many readers, broadcasts, strong accesses, anything that the
+//! after it. A line holds the last weak write and up to [`FEW`] weak reads in that form; in shared memory, where
+//! every barrier makes room again without touching it, up to [`MANY`], placed by who reads where.
+//! What does not fit (two writers, very many readers, strong accesses, anything that the
 //! floors alone don't order) opens the line: its spans are written out into [`Cells`], granule
 //! by granule, and it stays open until a barrier of the block has ordered everything in it.
 //!
@@ -13,12 +14,18 @@
 use super::block::View;
 use super::cells::{Cells, Entry, LIST, Race, site_of, tag};
 use super::clock::Stamp;
-use simt::ids::Site;
+use simt::ids::{Mask, Site};
 
 /// Granules of a line.
 pub const LINE: usize = 32;
 /// Reads that a packed line holds.
-const READS: usize = 6;
+const FEW: usize = 6;
+/// Reads that a packed line of shared memory holds where those are too few; a power of two.
+const MANY: usize = 64;
+/// Places among the many that are tried for a read before all are looked at.
+const PROBES: usize = 8;
+/// In [`Span::map`]: all its lanes accessed all its granules.
+const ALIKE: u16 = 1 << 15;
 
 /// What a warp's access to adjacent memory left in one line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,10 +73,31 @@ impl Span {
         }
     }
 
-    /// The lane that accessed a granule of the line.
-    fn lane(&self, granule: u8) -> u32 {
+    /// Lanes next to each other that read the same granules.
+    fn alike(part: &Part, lanes: Mask, v: &View<'_>, site: Site) -> Span {
+        let (first, count) = (lanes.trailing_zeros(), lanes.count_ones());
+        Span {
+            map: ALIKE | (first << 5 | (count - 1)) as u16,
+            ..Span::new(part, v, site)
+        }
+    }
+
+    /// The lanes that accessed a granule of the line.
+    fn lanes(&self, granule: u8) -> Mask {
+        if self.map & ALIKE != 0 {
+            let count = u32::from(self.map & 31) + 1;
+            return Mask::MAX >> (32 - count) << (self.map >> 5 & 31);
+        }
         let number = u32::from(self.map >> 3) + u32::from(granule) - LINE as u32;
-        number >> (self.map & 7)
+        1 << (number >> (self.map & 7))
+    }
+
+    /// Where to look for it first among the many.
+    fn place(&self) -> usize {
+        let mixed = u32::from(self.from).wrapping_mul(0x9e37_79b1)
+            ^ self.warp.wrapping_mul(0x85eb_ca6b)
+            ^ u32::from(self.map).wrapping_mul(0xc2b2_ae35);
+        (mixed >> (32 - MANY.trailing_zeros())) as usize
     }
 
     fn overlaps(&self, other: &Span) -> bool {
@@ -119,7 +147,7 @@ impl Span {
         Entry {
             warp: self.warp,
             stamp: self.stamp,
-            mask: 1 << self.lane(granule),
+            mask: self.lanes(granule),
             site: self.site,
         }
     }
@@ -138,10 +166,14 @@ enum State {
 }
 
 /// A line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     write: Span,
-    reads: [Span; READS],
+    reads: [Span; FEW],
+    /// In shared memory, all reads, once they have been too many for the few.
+    many: Option<Box<[Span; MANY]>>,
+    /// In shared memory, the stamp of the last read.
+    latest_read: Stamp,
     /// Of an open one, the stamp of the last access.
     latest: Stamp,
     state: State,
@@ -158,17 +190,55 @@ impl Line {
     #[inline(always)]
     fn is_packed(&mut self, v: &View<'_>) -> bool {
         if self.state == State::Open && !v.global && self.latest < v.block_floor {
-            *self = Line::default();
+            self.write = Span::default();
+            self.forget_reads();
+            self.state = State::Packed;
         }
         self.state == State::Packed
     }
 
+    fn forget_reads(&mut self) {
+        self.reads = Default::default();
+        if let Some(many) = &mut self.many {
+            many.fill(Span::default());
+        }
+    }
+
+    /// All reads.
+    fn spans(&self) -> &[Span] {
+        match &self.many {
+            Some(many) => &many[..],
+            None => &self.reads,
+        }
+    }
+
+    #[inline(always)]
     fn read(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
         if !self.write.is_before(new, v) {
             return Err(Race);
         }
-        let (mut room, mut first, mut pair) = (None, None, false);
-        for (at, read) in self.reads.iter_mut().enumerate() {
+        if v.global {
+            return self.read_few(new, v);
+        }
+        self.latest_read = v.now.max(self.latest_read);
+        if self.many.is_none() {
+            if self.read_few(new, v).is_ok() {
+                return Ok(());
+            }
+            let mut many = Box::new([Span::default(); MANY]);
+            many[..FEW].copy_from_slice(&self.reads);
+            self.many = Some(many);
+        }
+        match &mut self.many {
+            Some(many) => read_many(many, new, v),
+            None => Err(Race),
+        }
+    }
+
+    fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
+        for at in 0..FEW {
+            let read = &mut self.reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
                 room = room.or(Some(at));
@@ -176,13 +246,16 @@ impl Line {
                 read.extend(new);
                 return Ok(());
             } else if read.warp == v.me
-                && read.stamp != v.now
                 && (read.stamp < v.warp_floor || read.map == new.map)
                 && new.contains(read)
+                && (read.stamp != v.now || read.site == new.site || same.is_some())
             {
-                // The same lanes again, later in program order.
-                *read = *new;
+                // The same lanes again, later in program order. Of two instructions both are remembered, as long as nothing
+                // lies between that others could know of.
+                self.reads[same.unwrap_or(at)] = *new;
                 return Ok(());
+            } else if read.warp == v.me && read.map == new.map && new.contains(read) {
+                same = Some(at);
             } else if read.contains(new) && !read.is_settled(v) {
                 pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
                 first = first.or(Some(read.warp));
@@ -200,7 +273,9 @@ impl Line {
     }
 
     fn write(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
-        let before = self.write.is_before(new, v) && self.reads.iter().all(|r| r.is_before(new, v));
+        let settled = !v.global && self.latest_read < v.block_floor;
+        let before = self.write.is_before(new, v)
+            && (settled || self.spans().iter().all(|r| r.is_before(new, v)));
         if !before {
             return Err(Race);
         }
@@ -218,7 +293,8 @@ impl Line {
     pub fn uses(&self, granule: usize) -> Option<(bool, bool)> {
         let covers =
             |s: &Span| s.stamp != 0 && (usize::from(s.from)..usize::from(s.to)).contains(&granule);
-        (self.state == State::Packed).then(|| (self.reads.iter().any(covers), covers(&self.write)))
+        (self.state == State::Packed)
+            .then(|| (self.spans().iter().any(covers), covers(&self.write)))
     }
 
     /// Whether anything has happened in it, and whether it may have been more than weak reads.
@@ -227,7 +303,69 @@ impl Line {
             return (true, true);
         }
         let written = self.write.stamp != 0;
-        (written || self.reads.iter().any(|r| r.stamp != 0), written)
+        (
+            written || self.spans().iter().any(|r| r.stamp != 0),
+            written,
+        )
+    }
+}
+
+/// A read of a line of shared memory among many.
+#[inline(always)]
+fn read_many(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
+    let first = new.place();
+    let mut same = None;
+    for probe in 0..PROBES {
+        let at = (first + probe * 3) % MANY;
+        let read = &mut many[at];
+        if read.stamp < v.block_floor {
+            *read = *new;
+            return Ok(());
+        }
+        if read.continues(new) {
+            read.extend(new);
+            return Ok(());
+        }
+        if read.warp == v.me && read.map == new.map && new.contains(read) {
+            // The same lanes again. Of two instructions both are remembered, as long as nothing lies between
+            // that others could know of.
+            if read.stamp < v.now || read.site == new.site || same.is_some() {
+                many[same.unwrap_or(at)] = *new;
+                return Ok(());
+            }
+            same = Some(at);
+        }
+    }
+    if let Some(at) = same {
+        many[at] = *new;
+        return Ok(());
+    }
+    crowded(many, new, v)
+}
+
+/// The same where all places for it are taken.
+#[cold]
+fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
+    let (mut first, mut pair) = (None, false);
+    for read in many.iter_mut() {
+        if read.stamp < v.block_floor {
+            *read = *new;
+            return Ok(());
+        }
+        if read.continues(new) {
+            read.extend(new);
+            return Ok(());
+        }
+        if read.contains(new) {
+            pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
+            first = first.or(Some(read.warp));
+        }
+    }
+    // Two stand for all that follow: see the pairs of [`Cells`].
+    if pair && !v.fine_sync {
+        Ok(())
+    } else {
+        Err(Race)
     }
 }
 
@@ -241,6 +379,22 @@ impl Cells {
             return Err(Race);
         }
         line.read(&Span::new(part, v, site), v)
+    }
+
+    /// A weak read of the same granules by lanes next to each other; as [`Cells::read_packed`].
+    #[inline]
+    pub fn read_alike(
+        &mut self,
+        part: &Part,
+        lanes: Mask,
+        v: &View<'_>,
+        site: Site,
+    ) -> Result<(), Race> {
+        let line = &mut self.lines[part.line];
+        if !line.is_packed(v) {
+            return Err(Race);
+        }
+        line.read(&Span::alike(part, lanes, v, site), v)
     }
 
     /// A weak write; as [`Cells::read_packed`].
@@ -302,16 +456,18 @@ impl Cells {
         ] {
             row[start..end].fill(0);
         }
-        let Line {
-            write, mut reads, ..
-        } = std::mem::take(&mut self.lines[line]);
+        let packed = &mut self.lines[line];
+        let write = std::mem::take(&mut packed.write);
+        let mut reads = packed.spans().to_vec();
+        packed.forget_reads();
         // A warp's reads in the order in which they were made: the later ones dominate.
         reads.sort_by_key(|r| r.stamp);
         for granule in write.from..write.to {
             let at = start + usize::from(granule);
             self.w_stamp[at] = write.stamp;
             self.w_warp[at] = write.warp;
-            self.w_tag[at] = tag(Site(write.site), write.lane(granule));
+            let lane = write.lanes(granule).trailing_zeros();
+            self.w_tag[at] = tag(Site(write.site), lane);
         }
         for read in reads.iter().filter(|r| v.global || !r.is_settled(v)) {
             for granule in read.from..read.to {

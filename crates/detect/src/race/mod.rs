@@ -303,6 +303,11 @@ impl Detector {
         }
     }
 
+    /// See [`Observer::stale_value`].
+    pub fn stale_value(&mut self, site: Site) {
+        self.contention.read_stale(site);
+    }
+
     /// See [`Observer::driver_call`].
     pub fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
         let at = self.find(who.block);
@@ -371,7 +376,11 @@ trait WeakAccesses: Shadow {
     fn weak(&mut self, access: &Access<'_>, v: &View<'_>, shift: u32, reporter: &mut Reporter) {
         let bytes = u64::from(access.bytes());
         let cells = (bytes >> shift) as usize;
-        let (next, same) = neighbours(access, bytes);
+        let Neighbours { next, same } = access
+            .neighbours
+            .unwrap_or_else(|| Neighbours::of(access.mask, access.address, bytes));
+        let both = access.mask & access.mask << 1;
+        let (next, same) = (next & both, same & both);
         let mut left = access.mask;
         while left != 0 {
             let first = left.trailing_zeros();
@@ -457,6 +466,18 @@ trait WeakAccesses: Shadow {
     ) {
         let start = access.address[mask.trailing_zeros() as usize];
         self.pieces(start >> shift, cells, |page, at, from, n| {
+            let part = Part {
+                line: at / LINE,
+                from: at % LINE,
+                count: n,
+                number: 0,
+                width: cells,
+            };
+            // What one lane accesses is aligned to its size, and of a line at most.
+            let fits = part.from + n <= LINE;
+            if fits && page.read_alike(&part, mask, v, access.site).is_ok() {
+                return;
+            }
             for i in 0..n {
                 page.open(at + i, false, v);
                 let byte = start + (((from + i) as u64) << shift);
@@ -467,19 +488,6 @@ trait WeakAccesses: Shadow {
 }
 
 impl<S: Shadow> WeakAccesses for S {}
-
-/// The active lanes whose memory follows that of the active lane before them, and those whose
-/// memory is the same as that one's.
-fn neighbours(access: &Access<'_>, bytes: u64) -> (Mask, Mask) {
-    let (mut next, mut same) = (0, 0);
-    for lane in 1..32 {
-        let step = access.address[lane].wrapping_sub(access.address[lane - 1]);
-        next |= u32::from(step == bytes) << lane;
-        same |= u32::from(step == 0) << lane;
-    }
-    let both = access.mask & access.mask << 1;
-    (next & both, same & both)
-}
 
 /// One cell, some lanes (one, if they write).
 fn weak_cell(

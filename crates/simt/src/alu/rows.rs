@@ -16,6 +16,7 @@
 //! becomes SIMD code.
 
 use super::{Mask, Row32};
+use crate::wide::{Work, at_best};
 
 /// Number of lanes in a warp.
 pub(super) const LANES: usize = 32;
@@ -142,6 +143,83 @@ pub(super) fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
     for i in 0..LANES {
         d[i] = f(A::from_word(a[i]), B::from_word(b[i]), C::from_word(c[i])).to_word();
     }
+}
+
+/// [`map2`] with the widest instructions there are.
+#[inline(always)]
+pub(super) fn wide2<A: Lane, B: Lane, R: Lane>(
+    a: &Row<A>,
+    b: &Row<B>,
+    d: &mut Row<R>,
+    f: impl Fn(A, B) -> R,
+) {
+    struct Map<'r, A: Lane, B: Lane, R: Lane, F>(&'r Row<A>, &'r Row<B>, &'r mut Row<R>, F);
+    impl<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R> Work for Map<'_, A, B, R, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            map2(self.0, self.1, self.2, self.3);
+        }
+    }
+    at_best(Map(a, b, d, f));
+}
+
+/// [`map3`] with the widest instructions there are.
+#[inline(always)]
+pub(super) fn wide3<A: Lane, B: Lane, C: Lane, R: Lane>(
+    a: &Row<A>,
+    b: &Row<B>,
+    c: &Row<C>,
+    d: &mut Row<R>,
+    f: impl Fn(A, B, C) -> R,
+) {
+    struct Map<'r, A: Lane, B: Lane, C: Lane, R: Lane, F>(
+        &'r Row<A>,
+        &'r Row<B>,
+        &'r Row<C>,
+        &'r mut Row<R>,
+        F,
+    );
+    impl<A: Lane, B: Lane, C: Lane, R: Lane, F: Fn(A, B, C) -> R> Work for Map<'_, A, B, C, R, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            map3(self.0, self.1, self.2, self.3, self.4);
+        }
+    }
+    at_best(Map(a, b, c, d, f));
+}
+
+/// `d[i] = f(a[i], b[i], c[i])`, where `fused` is `f` if the processor has fused multiplication and addition,
+/// but for rows that it declines (all of them are computed by `f` then).
+#[inline(always)]
+pub(super) fn fused3<L: Lane>(
+    rows: [&Row<L>; 3],
+    d: &mut Row<L>,
+    f: impl Fn(L, L, L) -> L,
+    fused: impl Fn(L, L, L) -> (L, bool),
+) {
+    struct Map<'r, L: Lane, F, G>([&'r Row<L>; 3], &'r mut Row<L>, F, G);
+    impl<L: Lane, F: Fn(L, L, L) -> L, G: Fn(L, L, L) -> (L, bool)> Work for Map<'_, L, F, G> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            let Map([a, b, c], d, f, fused) = self;
+            let mut declined = !FMA;
+            if FMA {
+                for i in 0..LANES {
+                    let lane = |row: &Row<L>| L::from_word(row[i]);
+                    let (value, declines) = fused(lane(a), lane(b), lane(c));
+                    d[i] = value.to_word();
+                    declined |= declines;
+                }
+            }
+            if declined {
+                map3(a, b, c, d, f);
+            }
+        }
+    }
+    at_best(Map(rows, d, f, fused));
 }
 
 /// `d[i] = f(a[i], b[i], c[i], e[i])`.
@@ -292,10 +370,10 @@ macro_rules! row {
         $crate::alu::AluOp::$variant(|a, d| $crate::alu::rows::map1(a, d, $f))
     };
     (@map2 $variant:ident, $f:expr) => {
-        $crate::alu::AluOp::$variant(|a, b, d| $crate::alu::rows::map2(a, b, d, $f))
+        $crate::alu::AluOp::$variant(|a, b, d| $crate::alu::rows::wide2(a, b, d, $f))
     };
     (@map3 $variant:ident, $f:expr) => {
-        $crate::alu::AluOp::$variant(|a, b, c, d| $crate::alu::rows::map3(a, b, c, d, $f))
+        $crate::alu::AluOp::$variant(|a, b, c, d| $crate::alu::rows::wide3(a, b, c, d, $f))
     };
     (@map4 $variant:ident, $f:expr) => {
         $crate::alu::AluOp::$variant(|a, b, c, e, d| {

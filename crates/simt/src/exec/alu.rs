@@ -10,7 +10,7 @@ use crate::state::*;
 
 /// Writes the active lanes of a result row. Dead lanes may be overwritten: nobody reads them.
 #[inline(always)]
-fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
+pub(super) fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
     if active | dead == Mask::MAX {
         *to = *from;
     } else {
@@ -21,7 +21,7 @@ fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Ma
 }
 
 #[inline(always)]
-fn blend_mask(to: &mut Mask, from: Mask, active: Mask) {
+pub(super) fn blend_mask(to: &mut Mask, from: Mask, active: Mask) {
     *to = *to & !active | from & active;
 }
 

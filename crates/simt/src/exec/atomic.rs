@@ -1,9 +1,10 @@
 //! Atomic operations (PTX ISA, "atom" and "red"): lane after lane.
 
 use super::Core;
+use super::alu::blend;
 use super::memory::belongs;
 use super::weak_memory::place;
-use crate::alu::{Mask, float};
+use crate::alu::{Mask, Row32, Row64, float};
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
@@ -22,9 +23,11 @@ impl<O: Observer> Core<'_, O> {
         site: Site,
     ) {
         self.addresses(&block.warps[w], s, op.base, op.offset);
+        if op.space == AddressSpace::Shared {
+            return self.atomic_in(block, w, op, Space::Shared, active, site);
+        }
         let full = self.address;
         let ways: &[(Space, AddressSpace, u64)] = match op.space {
-            AddressSpace::Shared => &[(Space::Shared, AddressSpace::Generic, 0)],
             AddressSpace::Global => &[(Space::Global, AddressSpace::Generic, GLOBAL_BASE)],
             // Atomics exist for global and shared memory only.
             _ => &[
@@ -87,7 +90,16 @@ impl<O: Observer> Core<'_, O> {
         let mut wrote = 0;
         // What other cores do must not steer this one.
         let mut changed = self.parallel;
-        for l in lanes_of(good) {
+        let word = op.element == 4 && op.count == 1 && space == Space::Shared;
+        let left = match op.f {
+            AtomFn::W(f) if word && self.history.is_none() => {
+                changed |= shared_words(shared, warp, (op, f), good, &self.address, self.const_w);
+                wrote = good;
+                0
+            }
+            _ => good,
+        };
+        for l in lanes_of(left) {
             for k in 0..usize::from(op.count) {
                 let at = self.address[l] + k as u64 * u64::from(op.element);
                 let old = if space == Space::Shared {
@@ -146,6 +158,7 @@ impl<O: Observer> Core<'_, O> {
                 mask: good,
                 space,
                 address: &self.address,
+                neighbours: None,
                 element: u32::from(op.element),
                 elements: u32::from(op.count),
                 kind: if op.reduction {
@@ -266,4 +279,30 @@ impl<O: Observer> Core<'_, O> {
         }
         [old, 0]
     }
+}
+
+/// The common case: an operation on one 32-bit word of shared memory in each lane. Whether any word changed.
+fn shared_words(
+    shared: &Shared,
+    warp: &mut Warp,
+    (op, f): (&AtomicOp, fn(u32, u32) -> u32),
+    lanes: Mask,
+    address: &Row64,
+    constants: &[Row32],
+) -> bool {
+    let operand = *row(&warp.w, constants, op.b[0]);
+    let mut old = [0; LANES];
+    let mut changed = false;
+    for l in lanes_of(lanes) {
+        let word = (address[l] >> 2) as usize;
+        old[l] = shared.get(word, l);
+        let new = f(old[l], operand[l]);
+        shared.set(word, l, new);
+        shared.mark(word, l, 0xf);
+        changed |= new != old[l];
+    }
+    if op.d[0] != Slot::NONE {
+        blend(&mut warp.w[op.d[0].0 as usize], &old, lanes, 0);
+    }
+    changed
 }

@@ -266,6 +266,7 @@ impl<O: Observer> Core<'_, O> {
                     mask: settled & used,
                     space,
                     address: &self.address,
+                    neighbours: None,
                     element: u32::from(op.element),
                     elements: u32::from(op.count),
                     kind: if op.store {
@@ -309,7 +310,7 @@ impl<O: Observer> Core<'_, O> {
         let last = end.wrapping_sub(size);
         let mut bad = 0u32;
         for (l, a) in self.address.iter().enumerate() {
-            let wrong = *a < start || *a > last || *a & (size - 1) != 0;
+            let wrong = (*a < start) | (*a > last) | (*a & (size - 1) != 0);
             bad |= u32::from(wrong) << l;
         }
         if end - start < size {

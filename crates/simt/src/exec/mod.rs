@@ -9,12 +9,14 @@ mod alu;
 mod atomic;
 mod barrier;
 mod call;
+pub(crate) mod inline;
 mod memory;
 pub(crate) mod poison;
 mod special;
 mod system;
 mod warp;
 mod weak_memory;
+mod whole_row;
 
 use super::alu::{Row32, Row64};
 use super::ids::*;
@@ -26,6 +28,7 @@ use super::program::Program;
 use super::state::*;
 use super::stop::Stop;
 use super::weak_memory::StoreHistory;
+use super::wide::{Work, at_best};
 use std::sync::Mutex;
 
 /// Why a split stopped running.
@@ -139,17 +142,18 @@ impl<'a, O: Observer> Core<'a, O> {
         quantum: Quantum,
     ) -> Result<Yield, Stop> {
         let rest = match block.poison {
-            None => match self.run_as::<false>(block, w, s, quantum)? {
+            None => match at_best(Run(self, block, w, s, quantum))? {
                 Yield::Poisoned(rest) => rest,
                 ran => return Ok(ran),
             },
             Some(_) => quantum,
         };
-        self.run_as::<true>(block, w, s, rest)
+        self.run_as::<true, false>(block, w, s, rest)
     }
 
     /// The loop, with what follows undefined values compiled in or left out.
-    fn run_as<const TRACK_POISON: bool>(
+    #[inline(always)]
+    fn run_as<const TRACK_POISON: bool, const FMA: bool>(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -191,6 +195,14 @@ impl<'a, O: Observer> Core<'a, O> {
                 self.follow(block, w, s, pc, mask, active);
             }
             let warp = &mut block.warps[w];
+            if i.inline != Inline::No && (FMA || i.inline != Inline::FmaF32) {
+                if active != 0 {
+                    let pools = (self.const_w, self.const_d);
+                    inline::perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);
+                }
+                pc += 1;
+                continue;
+            }
             match &i.op {
                 Op::Alu { f, d, s } => {
                     if active != 0 {
@@ -223,7 +235,9 @@ impl<'a, O: Observer> Core<'a, O> {
                             }
                             visible -= u32::from(visible != u32::MAX);
                         }
-                        self.memory(block, w, s, op, active, dead, i.site);
+                        if active != Mask::MAX || !self.whole_row(block, w, op, dead, i.site) {
+                            self.memory(block, w, s, op, active, dead, i.site);
+                        }
                     }
                     pc += 1;
                 }
@@ -503,6 +517,18 @@ impl<'a, O: Observer> Core<'a, O> {
         } else {
             lanes_of(active).for_each(|l| warp.w[d.0 as usize][l] = value as u32);
         }
+    }
+}
+
+/// The loop as work for [`at_best`].
+struct Run<'r, 'a, O: Observer>(&'r mut Core<'a, O>, &'r mut Block, usize, usize, Quantum);
+
+impl<O: Observer> Work for Run<'_, '_, O> {
+    type Output = Result<Yield, Stop>;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Result<Yield, Stop> {
+        let Run(core, block, w, s, quantum) = self;
+        core.run_as::<false, FMA>(block, w, s, quantum)
     }
 }
 

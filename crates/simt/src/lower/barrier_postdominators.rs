@@ -281,6 +281,7 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
                         consumes_arrival: *consumes_arrival,
                     },
                     site,
+                    inline: Inline::No,
                 });
             }
         }

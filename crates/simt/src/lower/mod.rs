@@ -279,6 +279,7 @@ impl<'m> Lowering<'m> {
             info.recursive = recursive;
             self.program.code.extend(body.into_iter().map(|mut instr| {
                 control::shift_targets(&mut instr.op, info.start);
+                instr.inline = Inline::of(&instr.op);
                 instr
             }));
         }
@@ -395,6 +396,7 @@ impl<'m> Lowering<'m> {
             guard: self.guard,
             op,
             site: self.site,
+            inline: Inline::No,
         });
     }
 

@@ -318,6 +318,7 @@ fn insert(code: &mut Vec<Instr>, before: HashMap<usize, Vec<Op>>) {
                 guard: Slot::TRUE,
                 op: op.clone(),
                 site: i.site,
+                inline: Inline::No,
             });
         }
         new.push(i);

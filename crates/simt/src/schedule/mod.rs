@@ -21,12 +21,14 @@
 
 mod pct;
 mod random;
+mod ready;
 mod replay;
 
 use super::ids::*;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use ready::Ready;
 pub use replay::Trace;
 
 /// Something that can run: some lanes of a warp that share a program counter.
@@ -38,9 +40,6 @@ pub struct Runnable {
     pub warp: WarpId,
     /// Its lanes.
     pub lanes: Mask,
-    /// Whether its last turn ended without memory or synchronisation operations for a
-    /// long time, or by giving way (`nanosleep`): it may be waiting for somebody.
-    pub tired: bool,
 }
 
 /// A decision: which of the runnables runs, which of its lanes, for how many memory and
@@ -60,7 +59,10 @@ pub struct Decision {
 /// A strategy that decides.
 pub(crate) trait Schedule {
     /// Chooses among the runnables, of which there is at least one.
-    fn decide(&mut self, runnable: &[Runnable]) -> Decision;
+    fn decide(&mut self, ready: &Ready) -> Decision;
+
+    /// What can run of a block has changed, from `before` to `after`.
+    fn changed(&mut self, _before: &[Runnable], _after: &[Runnable]) {}
 }
 
 /// A schedule by name, as written on the command line and in replay tokens.

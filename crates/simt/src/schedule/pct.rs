@@ -6,11 +6,11 @@
 //! is a part of a warp, known by its lowest lane, and whoever seems to spin falls behind as
 //! well, since with strict priorities it would spin for ever.
 
-use super::{Decision, Runnable, Schedule};
+use super::{Decision, Ready, Runnable, Schedule};
 use crate::ids::{BlockId, LaneId, WarpId};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Operations among which the changes are spread: the seed chooses one of these, since a change that
 /// comes when the run is over changes nothing.
@@ -32,6 +32,8 @@ pub(crate) struct Pct {
     changes: Vec<u64>,
     step: u64,
     priorities: HashMap<Part, i64>,
+    /// Those that can run, the highest priority last.
+    order: BTreeSet<(i64, Part)>,
     lowest: i64,
     /// Who ran last, and how many turns in a row.
     last: Option<Part>,
@@ -49,6 +51,7 @@ impl Pct {
             changes,
             step: 0,
             priorities: HashMap::new(),
+            order: BTreeSet::new(),
             lowest: 0,
             last: None,
             turns: 0,
@@ -56,47 +59,71 @@ impl Pct {
     }
 }
 
+impl Pct {
+    /// Puts somebody behind all others.
+    fn fall_behind(&mut self, part: Part) {
+        self.lowest -= 1;
+        if let Some(before) = self.priorities.insert(part, self.lowest)
+            && self.order.remove(&(before, part))
+        {
+            self.order.insert((self.lowest, part));
+        }
+    }
+
+    /// Who of those that can run has the highest priority.
+    fn best(&self) -> Option<Part> {
+        self.order.last().map(|(_, part)| *part)
+    }
+}
+
 impl Schedule for Pct {
-    fn decide(&mut self, runnable: &[Runnable]) -> Decision {
-        for r in runnable {
-            let rng = &mut self.rng;
-            let priority = self
-                .priorities
-                .entry(part(r))
-                .or_insert_with(|| i64::from(rng.next_u32()));
-            if r.tired {
-                self.lowest -= 1;
-                *priority = self.lowest;
+    fn changed(&mut self, before: &[Runnable], after: &[Runnable]) {
+        let ends = |n: usize| (&before[n..], &after[n..]);
+        let alike = before.iter().zip(after).take_while(|(a, b)| a == b);
+        let (before, after) = ends(alike.count());
+        for r in before {
+            let part = part(r);
+            if let Some(priority) = self.priorities.get(&part) {
+                self.order.remove(&(*priority, part));
             }
         }
-        let best = |p: &HashMap<Part, i64>| {
-            (0..runnable.len())
-                .max_by_key(|i| p[&part(&runnable[*i])])
-                .unwrap_or(0)
-        };
-        let mut index = best(&self.priorities);
+        for r in after {
+            let part = part(r);
+            let rng = &mut self.rng;
+            let priority = self.priorities.entry(part);
+            let priority = *priority.or_insert_with(|| i64::from(rng.next_u32()));
+            self.order.insert((priority, part));
+        }
+    }
+
+    fn decide(&mut self, ready: &Ready) -> Decision {
+        if let Some(r) = ready.tired() {
+            self.fall_behind(part(&r));
+        }
         self.step += 1;
         while self.changes.first().is_some_and(|at| *at < self.step) {
             self.changes.remove(0);
-            self.lowest -= 1;
-            self.priorities.insert(part(&runnable[index]), self.lowest);
-            index = best(&self.priorities);
+            if let Some(best) = self.best() {
+                self.fall_behind(best);
+            }
         }
-        let chosen = part(&runnable[index]);
-        self.turns = if self.last == Some(chosen) {
+        let chosen = self.best();
+        self.turns = if self.last == chosen {
             self.turns + 1
         } else {
             0
         };
-        self.last = Some(chosen);
-        if self.turns >= PATIENCE {
+        self.last = chosen;
+        let index = chosen
+            .and_then(|chosen| ready.index(chosen.0, |r| part(r) == chosen))
+            .unwrap_or_default();
+        if let (Some(chosen), PATIENCE..) = (chosen, self.turns) {
             self.turns = 0;
-            self.lowest -= 1;
-            self.priorities.insert(chosen, self.lowest);
+            self.fall_behind(chosen);
         }
         Decision {
             index: index as u32,
-            lanes: runnable[index].lanes,
+            lanes: ready.get(index).lanes,
             visible: 1,
             stale: false,
         }

@@ -3,7 +3,7 @@
 //! Half of the seeds change their mind at each of them, which finds what needs a switch at a certain place; the others take
 //! turns of different lengths, which finds what needs somebody to get far ahead.
 
-use super::{Decision, Runnable, Schedule};
+use super::{Decision, Ready, Schedule};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -26,9 +26,9 @@ impl Random {
 }
 
 impl Schedule for Random {
-    fn decide(&mut self, runnable: &[Runnable]) -> Decision {
-        let index = self.rng.random_range(0..runnable.len());
-        let all = runnable[index].lanes;
+    fn decide(&mut self, ready: &Ready) -> Decision {
+        let index = self.rng.random_range(0..ready.len());
+        let all = ready.get(index).lanes;
         // A quarter of the turns tears a warp apart.
         let some = all & self.rng.next_u32();
         let lanes = if self.rng.random_range(0..4) == 0 && some != 0 {

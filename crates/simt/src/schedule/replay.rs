@@ -1,6 +1,6 @@
 //! Decisions written down, to be followed again.
 
-use super::{Decision, Runnable, Schedule};
+use super::{Decision, Ready, Schedule};
 use crate::ids::Mask;
 use std::fmt;
 use std::str::FromStr;
@@ -80,20 +80,20 @@ impl Replay {
 }
 
 impl Schedule for Replay {
-    fn decide(&mut self, runnable: &[Runnable]) -> Decision {
+    fn decide(&mut self, ready: &Ready) -> Decision {
         let Some(d) = self.trace.decisions.get(self.at).copied() else {
             // Whoever seems to wait for somebody makes room for the next one.
-            self.shift += usize::from(runnable.iter().any(|r| r.tired));
+            self.shift += usize::from(ready.tired().is_some());
             return Decision {
-                index: (self.shift % runnable.len()) as u32,
+                index: (self.shift % ready.len()) as u32,
                 lanes: Mask::MAX,
                 visible: u32::MAX,
                 stale: false,
             };
         };
         self.at += 1;
-        let index = (d.index as usize).min(runnable.len() - 1);
-        let some = d.lanes & runnable[index].lanes;
+        let index = (d.index as usize).min(ready.len() - 1);
+        let some = d.lanes & ready.get(index).lanes;
         let lanes = if some == 0 { Mask::MAX } else { some };
         Decision {
             index: index as u32,

@@ -9,6 +9,8 @@ use super::super::Row64;
 use super::super::exact::{self, F64, Rounding, Value};
 use super::super::order::{self, Layout};
 use super::super::rounding::Direction;
+use crate::wide::{Work, at_best};
+use std::marker::PhantomData;
 
 const LAYOUT: Layout<u64> = Layout {
     infinity: 0x7ff0_0000_0000_0000,
@@ -61,6 +63,19 @@ pub(super) fn rows<const N: usize>(
             *slot = settle(lane(i), f64::from_bits(*slot), order).to_bits();
         }
     }
+}
+
+/// Rows of [`fma`], by the processor's own instruction where it has one.
+pub(super) fn fma_rows<D: Direction>(operands: [&Row64; 3], results: &mut Row64) {
+    struct Fma<'r, D>([&'r Row64; 3], &'r mut Row64, PhantomData<D>);
+    impl<D: Direction> Work for Fma<'_, D> {
+        type Output = ();
+        #[inline(always)]
+        fn run<const FMA: bool>(self) {
+            rows(self.0, self.1, ARITHMETIC, |[a, b, c]| fma::<D>(a, b, c));
+        }
+    }
+    at_best(Fma::<D>(operands, results, PhantomData));
 }
 
 #[inline(always)]

@@ -40,10 +40,11 @@ pub(super) mod single;
 mod tests;
 
 use super::AluOp;
+use super::exact::Rounding;
 use super::form::{ABS, FTZ, Form, Mode, NAN, SAT, Type, XORSIGN, with_flag, with_rounding};
 use super::half::{Bf16, F16};
 use super::rounding::saturate;
-use super::rows::row;
+use super::rows::{fused3, row};
 use ptx::semantics::{Modifier, Opcode};
 
 /// See [`super::lookup`].
@@ -151,6 +152,17 @@ fn arithmetic(opcode: &Opcode, form: &Form) -> Option<AluOp> {
                     Opcode::Mul => row!(WW_W, |a: f32, b: f32| saturate::<S>(single::mul::<D, F>(
                         a, b
                     ))),
+                    _ if rounding == Rounding::NearestEven => AluOp::WWW_W(|a, b, c, d| {
+                        fused3(
+                            [a, b, c],
+                            d,
+                            |a: f32, b, c| saturate::<S>(single::fma::<D, F>(a, b, c)),
+                            |a, b, c| {
+                                let (result, tiny) = single::fused::<F>(a, b, c);
+                                (saturate::<S>(result), tiny)
+                            },
+                        );
+                    }),
                     _ => row!(WWW_W, |a: f32, b: f32, c: f32| {
                         saturate::<S>(single::fma::<D, F>(a, b, c))
                     }),
@@ -357,11 +369,7 @@ fn double(opcode: &Opcode, form: &Form, inputs: usize) -> Option<AluOp> {
             Opcode::Sqrt => AluOp::D_D(|a, d| {
                 double::rows([a], d, double::ARITHMETIC, |[a]| double::sqrt::<D>(a))
             }),
-            _ => AluOp::DDD_D(|a, b, c, d| {
-                double::rows([a, b, c], d, double::ARITHMETIC, |[a, b, c]| {
-                    double::fma::<D>(a, b, c)
-                })
-            }),
+            _ => AluOp::DDD_D(|a, b, c, d| double::fma_rows::<D>([a, b, c], d)),
         })
     })
 }

@@ -68,6 +68,16 @@ pub(in super::super) fn fma<D: Direction, const FTZ: bool>(a: f32, b: f32, c: f3
     to_single::<D, FTZ>(sum_to_odd::<D>(a as f64 * b as f64, c as f64))
 }
 
+/// a · b + c to nearest, for processors with that instruction, and whether [`fma`] has to look at it: a result
+/// around the smallest normal number is flushed or not by what it was before rounding.
+#[inline(always)]
+pub(super) fn fused<const FTZ: bool>(a: f32, b: f32, c: f32) -> (f32, bool) {
+    let (a, b, c) = (flush::<FTZ>(a), flush::<FTZ>(b), flush::<FTZ>(c));
+    let result = a.mul_add(b, c);
+    let tiny = FTZ && result != 0.0 && result.abs() <= f32::MIN_POSITIVE;
+    (canonical(result), tiny)
+}
+
 /// a / b.
 #[inline(always)]
 pub(in super::super) fn div<D: Direction, const FTZ: bool>(a: f32, b: f32) -> f32 {
