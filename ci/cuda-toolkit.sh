@@ -3,8 +3,7 @@
 #
 #   ci/cuda-toolkit.sh [FOLDER]      FOLDER: default .toolchain/cuda of this project
 #
-# Needs python3 with pip or with venv. Does nothing, and needs no network, where the wanted
-# versions are there already.
+# Needs python3 with pip or venv. If the wanted versions are already installed, it does nothing and needs no network.
 set -euo pipefail
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -38,7 +37,7 @@ mkdir -p "$(dirname "$target")"
 scratch=$(mktemp -d "$(dirname "$target")/.install.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# pip of the system where there is one, else one of our own.
+# Use the system's pip if there is one, otherwise create a private one.
 if python3 -m pip --version >/dev/null 2>&1; then
     pip=(python3 -m pip)
 elif python3 -m venv "$scratch/venv" >/dev/null 2>&1; then
@@ -72,7 +71,7 @@ done
 }
 rm -rf "$target"
 mv "$site/nvidia/cu13" "$target"
-# nvcc looks for lib64.
+# nvcc searches lib64.
 [[ -e $target/lib64 || ! -d $target/lib ]] || ln -s lib "$target/lib64"
 printf '%s' "$wanted" >"$stamp"
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds what a machine with a GPU needs to run the catalogue: there, neither Rust nor a network is needed.
+# Builds an archive for running the catalogue on a GPU machine that has neither Rust nor a network.
 #
 #   ci/gpu-archive.sh [FOLDER] [ARGUMENTS FOR cargo nextest archive]
 #
-# FOLDER (default target/racetrap-gpu) gets the test binaries with racetrap and racetrap-device, cargo-nextest itself, its
-# configuration, the wrappers, the kernels and the cases; some 40 MB. It is made anew. The further arguments choose test
-# binaries; without any it is `--test device`. The GPU's machine must have this one's architecture and a C library no
-# older than this one's. On it: FOLDER/ci/gpu-run.sh FOLDER
+# FOLDER (default target/racetrap-gpu) is deleted and created again. It receives the test binaries with racetrap and
+# racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 40 MB. Further
+# arguments select test binaries; the default is `--test device`. The GPU machine must have the same architecture as this
+# one, and a C library that is not older. On the GPU machine run FOLDER/ci/gpu-run.sh FOLDER
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -30,7 +30,7 @@ mkdir -p "$folder"
 
 cargo nextest archive --locked --zstd-level 12 --archive-file "$folder/tests.tar.zst" "$@"
 cp "$nextest" "$folder/cargo-nextest"
-# Without its symbols it is a third smaller; it runs with them, too.
+# Stripping makes it a third smaller. It also works unstripped.
 strip "$folder/cargo-nextest" 2>/dev/null || true
 cp -R --parents .config/nextest.toml Cargo.toml kernels cases ci/gpu-run.sh ci/which-gpu.sh "$folder"
 [[ -d sanitizer ]] && cp -R sanitizer "$folder"

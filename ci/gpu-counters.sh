@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures with Nsight Compute what the simulator counts: wavefronts of shared memory, sectors of global memory.
+# Measures shared-memory wavefronts and global-memory sectors with Nsight Compute, to compare them with the simulator.
 #
 #   ci/gpu-counters.sh RESULTS [PATTERN…]
 #
 # RESULTS is made, and gets the jobs, what `ncu` measured, and the comparison. Needs a GPU, `ncu`, and the binaries `racetrap` and
 # `racetrap-device`: in PATH, or in the folder that RACETRAP_BIN names. The status is that of `racetrap dev counters compare`.
 #
-# Then, to keep what was measured:
+# To store the measurements afterwards:
 #   racetrap dev counters compare RESULTS -o sanitizer/counters/GPU.json
 set -uo pipefail
 

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Runs the catalogue on a GPU, from a folder that ci/gpu-archive.sh has made.
+# Runs the catalogue on a GPU, from a folder made by ci/gpu-archive.sh.
 #
 #   ci/gpu-run.sh FOLDER [PROFILE…] [-- ARGUMENTS FOR cargo nextest run]
 #
-# Profiles: gpu (results alone), racecheck, synccheck, memcheck, initcheck; without any, all five. The further
-# arguments choose tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver, and compute-sanitizer for the
-# four latter; no Rust, no network. The status is 0 if all profiles passed, 1 if a test failed or a profile ran out of time.
+# Profiles: gpu (results only), racecheck, synccheck, memcheck, initcheck; the default is all five. Further arguments
+# select tests: `-- scan`, `-- --partition count:1/4`. Needs an NVIDIA driver and, for the last four profiles,
+# compute-sanitizer; needs neither Rust nor a network. Exit status: 0 if all profiles passed, 1 if a test failed or a
+# profile exceeded its time limit.
 #
-# What an earlier run of the same profile left in the results folder is removed first: it may be about other kernels. Runs that each do
-# a part (`--partition`, a few cases) take a folder each.
+# Results of an earlier run of the same profile are deleted first, because they may belong to other kernels. Give each
+# partial run (`--partition`, a few cases) its own results folder.
 #
 # Environment, all optional:
-#   RACETRAP_RESULTS=FOLDER          where logs, JUnit reports, receipts and recordings go (default FOLDER/results)
-#   RACETRAP_PROFILE_LIMIT=SECONDS   for each profile (default 900)
-#   RACETRAP_REQUIRE_GPU=0           let the simulator judge where there is no GPU, instead of failing
+#   RACETRAP_RESULTS=FOLDER          folder for logs, JUnit reports, receipts and recordings (default FOLDER/results)
+#   RACETRAP_PROFILE_LIMIT=SECONDS   time limit for each profile (default 900)
+#   RACETRAP_REQUIRE_GPU=0           without a GPU, let the simulator judge instead of failing
 set -uo pipefail
 
 usage() {
@@ -24,7 +25,7 @@ usage() {
 (($#)) || usage
 [[ $1 == -* ]] && usage
 if [[ ! -f $1/tests.tar.zst ]]; then
-    printf 'gpu-run: %s has no tests.tar.zst: make it with ci/gpu-archive.sh\n' "$1" >&2
+    printf 'gpu-run: %s has no tests.tar.zst: create it with ci/gpu-archive.sh\n' "$1" >&2
     exit 2
 fi
 folder=$(cd "$1" && pwd)
@@ -53,7 +54,7 @@ mkdir -p "$results"
 results=$(cd "$results" && pwd)
 export RACETRAP_REQUIRE_GPU=${RACETRAP_REQUIRE_GPU:-1}
 export NO_COLOR=1 CARGO_TERM_COLOR=never
-# compute-sanitizer is often installed and not in the path.
+# compute-sanitizer is often installed but not in PATH.
 for toolkit in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
     [[ -n $toolkit && -d $toolkit/bin ]] && PATH=$PATH:$toolkit/bin
 done
@@ -68,16 +69,16 @@ done
 cat "$results/machine.txt"
 : >"$results/summary.txt"
 
-# Wrappers, kernels and cases are found from here.
+# Wrappers, kernels and cases are found relative to this folder.
 cd "$folder" || exit 2
 failed=0
 for profile in "${profiles[@]}"; do
     printf '\n==> %s\n' "$profile"
     began=$SECONDS
     rm -f "target/nextest/$profile/junit.xml" "$results/$profile.log" "$results/$profile.xml"
-    # Recordings lie in recordings/VERSION/TOOL/CASE.
+    # Recordings are stored in recordings/VERSION/TOOL/CASE.
     rm -rf "$results/receipts/$profile" "$results/recordings/"*"/$profile"
-    # An interrupt lets nextest end its tests and write its report.
+    # On an interrupt, nextest ends its tests and writes its report.
     RACETRAP_RECEIPT_DIR=$results/receipts/$profile \
         RACETRAP_RECORDINGS=$results/recordings \
         timeout --signal=INT --kill-after=60 "$limit" \

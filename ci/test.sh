@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs everything that must pass: formatting, clippy, rustdoc, doctests, tests.
+# Runs all checks: formatting, clippy, rustdoc, doctests, tests.
 #
 #   ./ci/test.sh [ARGUMENTS FOR cargo nextest run]
 #
-# Needs a stable Rust toolchain, and python3 for the CUDA compiler; no GPU, no CUDA, no root. What
-# is missing is installed into .toolchain of this project: cargo-nextest from crates.io, the
-# CUDA compiler from PyPI. Every step runs, whatever the others do; one that fails fails the script.
+# Needs a stable Rust toolchain, and python3 to install the CUDA compiler. Needs no GPU, no CUDA and no root. Missing
+# tools are installed into .toolchain of this project: cargo-nextest from crates.io, the CUDA compiler from PyPI. All
+# steps run even if one fails; a failed step fails the script.
 #
-# A test that needs a program which is missing fails. RACETRAP_REQUIRE_TOOLS=0 lets it be skipped; the summary counts
+# A test fails if a program that it needs is missing. With RACETRAP_REQUIRE_TOOLS=0 it is skipped, and the summary counts
 # the skipped tests.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -55,7 +55,7 @@ step 'formatting' cargo fmt --check
 step 'clippy' cargo clippy --locked --all-targets -- -D warnings
 step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
-# Last, so that its summary is what one sees.
+# Run the tests last, so that their summary is at the end of the output.
 step 'tests' cargo nextest run --locked "$@"
 
 echo

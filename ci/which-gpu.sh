@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Says once, before the tests that want a GPU, what they will run on. Fails where there is none and RACETRAP_REQUIRE_GPU=1.
+# Prints, before the tests that use a GPU, what they will run on. Fails if there is no GPU and RACETRAP_REQUIRE_GPU=1.
 set -uo pipefail
 
 if [[ -e /dev/nvidiactl || -e /dev/dxg ]]; then
     nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null ||
-        echo 'there is a GPU, and no nvidia-smi to tell which'
+        echo 'there is a GPU, but nvidia-smi is missing, so its name is unknown'
 elif [[ ${RACETRAP_REQUIRE_GPU:-} == 1 ]]; then
     echo 'error: no GPU here (no /dev/nvidiactl), and RACETRAP_REQUIRE_GPU=1' >&2
     exit 1

@@ -1,25 +1,25 @@
 # shellcheck shell=bash
-# What the wrappers of this folder share. cargo-nextest runs `sanitizer/TOOL TEST_BINARY ARGUMENTS…`; the test
+# Shared code of the wrappers in this folder. cargo-nextest runs `sanitizer/TOOL TEST_BINARY ARGUMENTS…`; the test
 # runs one case on the GPU, under compute-sanitizer, and `racetrap dev judge` compares what the tool wrote with what the case expects.
 #
-# The wrapper passes only if the judge does: a tool that is missing, crashes, hangs, is refused the GPU, or never starts
-# the test fails the test.
+# The wrapper passes only if the judge passes. The test fails if the tool is missing, crashes, hangs, cannot use the GPU, or
+# never starts the test.
 #
 # Environment, all optional:
-#   RACETRAP_REQUIRE_GPU=1       fail where there is no GPU, instead of letting the test judge on the simulator
-#   RACETRAP_TIME_LIMIT=SECONDS  for one case (default 60)
-#   RACETRAP_RECORDINGS=FOLDER   keep what the tool wrote, for `racetrap dev evidence merge`
-# For the test binary the wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (where to write the receipt).
+#   RACETRAP_REQUIRE_GPU=1       without a GPU, fail instead of letting the simulator judge
+#   RACETRAP_TIME_LIMIT=SECONDS  time limit for one case (default 60)
+#   RACETRAP_RECORDINGS=FOLDER   keep the tool's output, for `racetrap dev evidence merge`
+# The wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (the receipt's path) for the test binary.
 
 set -uo pipefail
 
-# The folder of a run; it is removed when the wrapper ends.
+# The temporary folder of a run, removed when the wrapper ends.
 work=''
 
-# The status that compute-sanitizer returns where it found something; its default is 0, as if nothing were.
+# The exit status that compute-sanitizer returns if it found something. Its default is 0.
 readonly found_something=86
 
-# The case that a test binary was asked to run: nextest names the test, and adds `--exact`.
+# The case that a test binary was asked to run. nextest passes the test's name and `--exact`.
 case_of() { # ARGUMENTS…
     local argument
     for argument in "$@"; do
@@ -53,7 +53,7 @@ find_sanitizer() {
     return 1
 }
 
-# The racetrap that was built with the test binary: TARGET/PROFILE/racetrap, next to TARGET/PROFILE/deps/TEST_BINARY.
+# The racetrap that was built with the test binary: TARGET/PROFILE/racetrap for TARGET/PROFILE/deps/TEST_BINARY.
 find_racetrap() { # TEST_BINARY
     local candidate
     for candidate in "${NEXTEST_BIN_EXE_racetrap:-}" "$(dirname "$1")/../racetrap" "$(dirname "$1")/racetrap"; do
@@ -76,7 +76,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     done
     shift
 
-    # A list of the tests, say.
+    # For example, nextest lists the tests.
     if ! case_id=$(case_of "${@:2}"); then
         exec "$@"
     fi
@@ -85,7 +85,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
         exec env -u RACETRAP_TOOL "$@"
     fi
     if ! racetrap=$(find_racetrap "$1"); then
-        printf 'error: no racetrap to judge with, neither beside %s nor in PATH\n' "$1" >&2
+        printf 'error: racetrap was not found, neither beside %s nor in PATH\n' "$1" >&2
         return 3
     fi
     if [[ -z $sanitizer ]] && ! has_gpu; then
@@ -97,7 +97,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     trap 'rm -rf "$work"' EXIT
     local limit=${RACETRAP_TIME_LIMIT:-60}
     status=127
-    # Several wrappers may run side by side, and each takes a port for each process that it follows: hence the connections.
+    # Several wrappers may run at the same time, and each uses a port for each process that it follows: hence the connections.
     : >"$work/test.txt"
     began=$SECONDS
     if [[ -n $sanitizer ]]; then
@@ -109,9 +109,9 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
             --xml --save "$work/records.xml" --log-file "$work/log.txt" \
             "$@" >"$work/test.txt" 2>&1 &
         child=$!
-        # Whoever ends the wrapper ends the tool: `timeout` passes the signal on.
+        # A signal that ends the wrapper also ends the tool: `timeout` forwards it.
         trap 'kill -TERM "$child" 2>/dev/null' TERM INT HUP
-        # The shell's own words about a crash are left out; the judge has better ones.
+        # Suppress the shell's message about a crash; the judge prints a better one.
         { wait "$child"; } 2>/dev/null
         status=$?
         trap - TERM INT HUP
@@ -125,9 +125,9 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     "$racetrap" dev judge "${judge[@]}"
     verdict=$?
     if ((verdict)); then
-        printf '\n--- what the test printed under %s (exit status %d)\n' "$tool" "$status"
+        printf '\n--- output of the test under %s (exit status %d)\n' "$tool" "$status"
         cat "$work/test.txt"
-        printf '\n--- what %s printed (the first 200 lines)\n' "$tool"
+        printf '\n--- output of %s (first 200 lines)\n' "$tool"
         head -n 200 "$work/log.txt" 2>/dev/null
     fi
     return "$verdict"

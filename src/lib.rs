@@ -1,11 +1,49 @@
 //! racetrap catches GPU race bugs, with a GPU and without one.
 //!
-//! # The map
+//! # In your tests
+//!
+//! [`Check`] runs a kernel of yours on the simulator under several schedules and returns a [`Report`]. A test asserts that the kernel
+//! is clean; if it is not, the panic shows the findings with their lines. CUDA source needs nvcc ([`Check::cuda`]), PTX needs
+//! nothing ([`Check::ptx`]).
+//!
+//! ```
+//! use racetrap::{Buffer, Check};
+//!
+//! let ptx = "
+//!     .version 8.0
+//!     .target sm_75
+//!     .address_size 64
+//!     .visible .entry write(.param .u64 out) {
+//!         .reg .b64 %a; .reg .b32 %t;
+//!         ld.param.u64 %a, [out];
+//!         mov.u32 %t, %tid.x;
+//!         st.global.u32 [%a], %t;   // by every thread
+//!         ret;
+//!     }";
+//! let check = Check::ptx(ptx).entry("write").grid(1).arg(Buffer::uninitialized::<i32>(1));
+//!
+//! // One thread: no race, whatever the schedule.
+//! let report = check.clone().block(1).run()?;
+//! report.assert_clean();
+//! assert_eq!(report.buffer::<i32>("0")?, [0]);
+//!
+//! // Two threads.
+//! let report = check.block(2).run()?;
+//! let finding = &report.findings()[0];
+//! assert_eq!(finding.rule, "data-race");
+//! assert_eq!(finding.places[0].line, 9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is documented here is the whole public interface. The crates that it is built on (`racetrap-ptx`, `racetrap-simt` …) may change
+//! at any time.
+//!
+//! # The map, for those who change racetrap
 //!
 //! From a kernel to a verdict in six hops:
 //!
 //! 1. **Case**: [`catalog`] reads a YAML file and the kernel that it names, and draws sizes, inputs and a
-//!    schedule from a seed; for somebody's own kernel [`cli`]'s `check` does, with the help of [`toolchain`].
+//!    schedule from a seed; for somebody's own kernel [`check`](::check) does, with the help of [`toolchain`].
 //! 2. **PTX**: [`ptx::parse`] makes a syntax tree of what the compiler wrote.
 //! 3. **Program**: [`simt::Program::lower`] decodes the tree, once.
 //! 4. **Run**: a [`session::Session`] launches it on a simulated [`simt::Device`], under a
@@ -26,39 +64,12 @@
 //! Detectors know neither the backend nor the instruction set; the simulator knows no rule; a renderer looks at
 //! nothing but a report. A run is determined by program, input and schedule. What racetrap cannot execute stops
 //! with the instruction's line and is never taken for clean. ARCHITECTURE.md says more.
-//!
-//! # From a program
-//!
-//! ```
-//! use session::{Options, Session};
-//! use simt::{Dim3, Launch, Program};
-//!
-//! let ptx = "
-//!     .version 8.0
-//!     .target sm_75
-//!     .address_size 64
-//!     .visible .entry write(.param .u64 out) {
-//!         .reg .b64 %a;
-//!         ld.param.u64 %a, [out];
-//!         st.global.u32 [%a], 1;   // by every thread
-//!         ret;
-//!     }";
-//! let module = ptx::parse(ptx)?;
-//! let program = Program::lower(&module, ptx, "write")?;
-//! let mut session = Session::new(Options::default());
-//! let out = session.device().alloc(4, "out")?;
-//! session.launch(&program, &Launch {
-//!     grid: Dim3::ONE,
-//!     block: Dim3::linear(2),
-//!     dynamic_shared: 0,
-//!     params: out.to_le_bytes().to_vec(),
-//!     cooperative: false,
-//!     number: 0,
-//! })?;
-//! let (outcome, _device) = session.finish();
-//! assert_eq!(outcome.findings[0].rule.name(), "data-race");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
+mod api;
 #[doc(hidden)]
 pub mod cli;
+
+pub use api::{
+    Argument, Buffer, BufferError, Check, Element, Error, ErrorKind, Explored, Extent, Finding,
+    Format, Level, Place, Promise, Report, Verdict,
+};

@@ -1,4 +1,4 @@
-//! Options that take a value of a library's type by its name. The libraries know nothing of the command line.
+//! Options whose values are library types, selected by name. The libraries do not depend on the command line.
 
 use catalog::equivalent::Kind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -8,11 +8,11 @@ use report::Format;
 
 /// A type whose values an option can name.
 pub trait Choice: Copy + Send + Sync + 'static {
-    /// All values.
+    /// All possible values.
     const ALL: &'static [Self];
     /// The value's name on the command line.
     fn name(self) -> &'static str;
-    /// What `--help` says of it.
+    /// Its description in `--help`.
     fn summary(self) -> &'static str;
 }
 
@@ -40,9 +40,11 @@ impl Choice for Format {
     }
     fn summary(self) -> &'static str {
         match self {
-            Format::Text => "For people",
-            Format::Json => "One versioned JSON document (docs/report.schema.json)",
-            Format::Github => "Workflow commands that GitHub shows at the lines of a pull request",
+            Format::Text => "Text for people",
+            Format::Json => "A versioned JSON document (docs/report.schema.json)",
+            Format::Github => {
+                "Workflow commands, which GitHub shows at the lines of a pull request"
+            }
             Format::Sarif => "SARIF 2.1.0, which code-scanning services read",
             Format::Junit => "JUnit XML, which CI systems and autograders read",
         }
@@ -58,8 +60,8 @@ impl Choice for Tool {
         match self {
             Tool::Racecheck => "Hazards in shared memory",
             Tool::Synccheck => "Barriers that not all threads reach",
-            Tool::Memcheck => "Accesses out of bounds and misaligned",
-            Tool::Initcheck => "Reads of global memory that nobody has written",
+            Tool::Memcheck => "Out-of-bounds and misaligned accesses",
+            Tool::Initcheck => "Reads of uninitialised global memory",
         }
     }
 }
@@ -72,26 +74,26 @@ impl Choice for Kind {
     fn summary(self) -> &'static str {
         match self {
             Kind::RemoveBarrier => {
-                "A barrier of the block or of a warp is removed; of one that reduces, each thread gets its own predicate"
+                "Remove a block or warp barrier; for a barrier with a reduction, each thread gets its own predicate"
             }
-            Kind::RemoveFence => "A fence is removed",
-            Kind::DropVolatile => "A `volatile` load or store becomes a weak one",
+            Kind::RemoveFence => "Remove a fence",
+            Kind::DropVolatile => "Turn a `volatile` load or store into a weak one",
             Kind::WeakenOrder => {
-                "An ordering becomes one step weaker: `acquire` and `release` become `relaxed`, a `relaxed` load or store \
+                "Weaken an ordering by one step: `acquire` and `release` become `relaxed`, a `relaxed` load or store \
                  weak, `acq_rel` either half"
             }
             Kind::NarrowScope => {
-                "The scope of a fence or a strong operation becomes one step narrower: `sys`, `gpu`, `cta`"
+                "Narrow the scope of a fence or a strong operation by one step: `sys`, `gpu`, `cta`"
             }
             Kind::PlainAtomic => {
-                "An atomic operation becomes a weak load, the operation and a weak store"
+                "Replace an atomic operation with a weak load, the operation and a weak store"
             }
             Kind::RemoveRecord => {
-                "In a case's plan: an event is not recorded, so that nothing waits for it"
+                "In the plan of a case: do not record an event, so that nothing waits for it"
             }
-            Kind::RemoveWait => "In a case's plan: a stream does not wait for an event",
-            Kind::RemoveSynchronize => "In a case's plan: the host does not wait",
-            Kind::UnblockStream => "In a case's plan: a blocking stream becomes a non-blocking one",
+            Kind::RemoveWait => "In the plan of a case: let a stream not wait for an event",
+            Kind::RemoveSynchronize => "In the plan of a case: let the host not wait",
+            Kind::UnblockStream => "In the plan of a case: make a blocking stream non-blocking",
         }
     }
 }
@@ -104,18 +106,18 @@ impl Choice for Family {
     fn summary(self) -> &'static str {
         match self {
             Family::Integer => "Integer arithmetic and bit operations",
-            Family::Carry => "Extended precision: instructions with a carry",
+            Family::Carry => "Extended-precision instructions with a carry",
             Family::Logic => "Logic, shifts, permutations",
             Family::Compare => "Comparison and selection",
             Family::Float => "Single and double precision",
             Family::Half => "Half precision",
             Family::Convert => "Conversions",
-            Family::Approximate => "Approximations, compared within the bounds of the PTX manual",
-            Family::Warp => "Shuffles, votes, matches, reductions of a warp",
-            Family::Atomic => "Atomic operations",
-            Family::Random => {
-                "Instructions of all families that feed each other, with control flow and memory"
+            Family::Approximate => {
+                "Approximate instructions, compared within the error bounds of the PTX manual"
             }
+            Family::Warp => "Warp shuffles, votes, matches and reductions",
+            Family::Atomic => "Atomic operations",
+            Family::Random => "Random programs from all families, with control flow and memory",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `racetrap claims`: what the documents claim, and whether it is so.
+//! `racetrap claims`: decides whether claims of CUDA documents are true.
 
 use super::dev::matrix::{evidence, newest, tried};
 use super::progress::Progress;
@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const WORDS: &str = "\
-confirmed   everything that follows from the claim is so
-refuted     nothing that follows from it is so
-depends     some of it is so; the paragraph below says on what it depends
-undecided   something could not be looked at: no GPU has seen the present kernels, for instance
+confirmed   everything that follows from the claim holds
+refuted     nothing that follows from the claim holds
+depends     a part of it holds; the paragraph below the claim says under which conditions
+undecided   something could not be examined, for example because no GPU has run the current kernels
 
-The simulator looks now. What GPUs showed and the times that they took are the newest that are kept;
---device takes the times again on the GPU of this machine.
+The simulator runs now. Results and times from GPUs come from the newest stored recordings; --device
+measures the times again on the GPU of this machine.
 
 Examples:
-  racetrap claims                      all of them
-  racetrap claims lockstep             those whose names contain `lockstep`
-  racetrap claims --device --keep FILE take the times here and keep them
+  racetrap claims                        decide all claims
+  racetrap claims lockstep               claims whose names contain `lockstep`
+  racetrap claims --device --keep FILE   measure the times here and store them
 
-Exit status: 0 all verdicts as the claims' files say, 1 some are not, 2 usage, 3 some are undecided.";
+Exit status: 0 all verdicts are as expected, 1 some are not, 2 usage error, 3 some claims are undecided.";
 
 /// Options of `racetrap claims`.
 #[derive(Args, Clone, Debug)]
@@ -42,45 +42,45 @@ pub struct ClaimsArgs {
     patterns: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// Take the times on this machine's GPU, by way of racetrap-device
+    /// Measure the times on this machine's GPU through racetrap-device
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
     device: Option<PathBuf>,
-    /// Keep the times that were taken
+    /// Store the measured times in this file
     #[arg(long, value_name = "FILE", requires = "device")]
     keep: Option<PathBuf>,
-    /// Times that were kept [default: the newest that are inside racetrap]
+    /// Stored times to use [default: the newest built into racetrap]
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     times: Option<PathBuf>,
-    /// What a GPU said [default: the newest that is inside racetrap]
+    /// Stored results of a GPU to use [default: the newest built into racetrap]
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// How to write it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Threads [default: one for each core]
+    /// Cores to use [default: all]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 }
 
-/// How claims are written.
+/// Output formats for claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// A document.
+    /// A Markdown document.
     Markdown,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// How long the driver may take to say what GPU there is.
+/// How long the driver may take to identify the GPU.
 const PROBING: Duration = Duration::from_secs(60);
 
 /// Decides the claims.
 ///
 /// # Errors
 ///
-/// A catalogue or claims with mistakes, a pattern that selects nothing, no GPU where one is asked for.
+/// The catalogue or the claims have errors, a pattern matches nothing, or `--device` finds no GPU.
 pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let claims = select(&catalog, &args.patterns)?;
@@ -93,7 +93,7 @@ pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
         (Some(program), _) => Some(taken(&catalog, &claims, program)?),
         (None, Some(path)) => Some(Times::read(path).map_err(|error| {
             unreadable(error).help(
-                "`racetrap claims --device --keep FILE` takes times on a GPU and writes such a file",
+                "`racetrap claims --device --keep FILE` measures times on a GPU and writes such a file",
             )
         })?),
         (None, None) => Times::newest().map_err(unreadable)?,
@@ -105,7 +105,8 @@ pub fn claims(args: &ClaimsArgs, color: bool) -> Result<(String, u8), Failure> {
     let decided = decided(&catalog, &claims, said.as_ref(), times.as_ref(), args.jobs);
     let text = match args.format {
         Format::Text if decided.is_empty() => {
-            "no claims: they are files of the catalogue's folder `cases/claims`\n".to_owned()
+            "this catalogue has no claims; claims are files in its folder `cases/claims`\n"
+                .to_owned()
         }
         Format::Text => show::terminal(&decided, color),
         Format::Markdown => show::document(&decided),
@@ -127,20 +128,20 @@ fn status(decided: &[Decided]) -> u8 {
 fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure> {
     let all = all_claims(catalog).map_err(|errors| {
         let text: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        Failure::usage("the claims have mistakes").text(text.join("\n"))
+        Failure::usage("the claims have errors").text(text.join("\n"))
     })?;
     if let Some(pattern) = patterns
         .iter()
         .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
     {
         let near = report::nearest(pattern, all.iter().map(|c| c.id.as_str()));
-        let failure = Failure::usage(format!("no claim's name contains `{pattern}`"));
+        let failure = Failure::usage(format!("no claim matches `{pattern}`"));
         return Err(match (near, all.is_empty()) {
             (Some(near), _) => failure.help(format!("did you mean `{near}`?")),
             (None, true) => {
-                failure.help("this catalogue has no claims: they are files of `cases/claims`")
+                failure.help("this catalogue has no claims; claims are files in `cases/claims`")
             }
-            (None, false) => failure.help("`racetrap claims` shows them all"),
+            (None, false) => failure.help("`racetrap claims` lists all claims"),
         });
     }
     let selected =
@@ -154,8 +155,11 @@ fn taken(catalog: &Catalog, claims: &[Claim], program: &Path) -> Result<Times, F
     } else {
         Client::of(program.to_path_buf(), [])
     };
-    let device = probe(&mut client, PROBING)
-        .map_err(|why| Failure::inconclusive(format!("no GPU to take times on: {why}")))?;
+    let device = probe(&mut client, PROBING).map_err(|why| {
+        Failure::inconclusive(format!(
+            "cannot measure times, because there is no GPU: {why}"
+        ))
+    })?;
     let progress = Progress::spinner(true);
     let times = measure(catalog, claims, &mut client, &device, &|what| {
         progress.say(what)
@@ -164,11 +168,11 @@ fn taken(catalog: &Catalog, claims: &[Claim], program: &Path) -> Result<Times, F
     times.map_err(|e| Failure::inconclusive(e.to_string()))
 }
 
-/// All claims, decided by the simulator as it is and the newest of what GPUs have left.
+/// Decides all claims with the current simulator and the newest stored GPU results.
 ///
 /// # Errors
 ///
-/// Claims with mistakes, evidence or times that can't be read.
+/// The claims have errors, or evidence or times cannot be read.
 pub fn current(catalog: &Catalog) -> Result<Vec<Decided>, Failure> {
     let claims = select(catalog, &[])?;
     let times = Times::newest().map_err(|e| Failure::usage(e.to_string()))?;
@@ -181,7 +185,7 @@ pub fn current(catalog: &Catalog) -> Result<Vec<Decided>, Failure> {
     ))
 }
 
-/// Decides claims by the simulator as it is, and what GPUs have left.
+/// Decides claims with the current simulator and stored GPU results.
 pub fn decided(
     catalog: &Catalog,
     claims: &[Claim],

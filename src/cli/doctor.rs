@@ -1,4 +1,4 @@
-//! `racetrap doctor`: what of the tools that racetrap can use is there.
+//! `racetrap doctor`: reports which optional tools are installed.
 
 use anstyle::{AnsiColor, Style};
 use catalog::native::probe;
@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 use toolchain::{Nvcc, find_program};
 
-/// A tool: whether it is there, what it is for, how to get it.
+/// A tool: whether it is installed, what it is for and how to install it.
 struct Tool {
     name: &'static str,
     found: Option<String>,
@@ -17,7 +17,7 @@ struct Tool {
     remedy: &'static str,
 }
 
-/// The report of what was found.
+/// Renders the report.
 pub fn doctor(color: bool) -> String {
     let mut out = format!("racetrap {}\n\n", env!("CARGO_PKG_VERSION"));
     let tools = tools();
@@ -38,9 +38,7 @@ pub fn doctor(color: bool) -> String {
             let _ = writeln!(out, "        get: {}", tool.remedy);
         }
     }
-    out.push_str(
-        "\nNone of these is needed for `racetrap run` or for `racetrap check FILE.ptx`.\n",
-    );
+    out.push_str("\n`racetrap run` and `racetrap check FILE.ptx` need none of these.\n");
     out
 }
 
@@ -49,57 +47,57 @@ fn tools() -> Vec<Tool> {
         Tool {
             name: "CUDA compiler",
             found: compiler(),
-            purpose: "`racetrap check FILE.cu`, renewing the catalogue's PTX",
-            remedy: "`ci/cuda-toolkit.sh` (PyPI, no GPU, no root), or install the CUDA toolkit, or set CUDA_PATH",
+            purpose: "compiling CUDA source for `racetrap check FILE.cu` and for the catalogue",
+            remedy: "run `ci/cuda-toolkit.sh` (from PyPI, without GPU or root), install the CUDA toolkit, or set CUDA_PATH",
         },
         Tool {
             name: "ptxas",
             found: program("ptxas"),
-            purpose: "tests that printed PTX assembles, `racetrap diff --sass`",
-            remedy: "it comes with the CUDA compiler; `racetrap diff --sass` fetches its own where there is none",
+            purpose: "assembling PTX for `racetrap diff --sass` and for tests",
+            remedy: "part of the CUDA compiler; `racetrap diff --sass` downloads it if it is missing",
         },
         Tool {
             name: "nvdisasm",
             found: program("nvdisasm"),
-            purpose: "`racetrap diff --sass`",
-            remedy: "`racetrap diff --sass` fetches its own where there is none",
+            purpose: "disassembling machine code for `racetrap diff --sass`",
+            remedy: "`racetrap diff --sass` downloads it if it is missing",
         },
         Tool {
             name: "python3",
             found: output("python3", &["--version"]).map(|text| text.trim().to_owned()),
-            purpose: "`racetrap diff --cuda` and `--across`: compilers of other releases from PyPI",
+            purpose: "installing compilers of other releases for `racetrap diff --cuda` and `--across`",
             remedy: "install python3 with pip or venv",
         },
         Tool {
             name: "NVIDIA driver",
             found: driver(),
-            purpose: "running on a GPU; the simulator needs none",
-            remedy: "a machine with an NVIDIA GPU and its driver",
+            purpose: "running kernels on a GPU",
+            remedy: "use a machine with an NVIDIA GPU and its driver",
         },
         Tool {
             name: "GPU",
             found: gpu(),
-            purpose: "`cargo nextest run --profile gpu`, and with compute-sanitizer `--profile racecheck`",
-            remedy: "`echo '{}' | racetrap-device` says what is missing",
+            purpose: "`cargo nextest run --profile gpu`, and `--profile racecheck` under compute-sanitizer",
+            remedy: "`echo '{}' | racetrap-device` reports what is missing",
         },
         Tool {
             name: "compute-sanitizer",
             found: program("compute-sanitizer"),
-            purpose: "comparing with NVIDIA's racecheck and synccheck on a GPU",
-            remedy: "it comes with the CUDA toolkit (package cuda-sanitizer)",
+            purpose: "comparing with NVIDIA's racecheck and other tools on a GPU",
+            remedy: "part of the CUDA toolkit (package cuda-sanitizer)",
         },
         Tool {
             name: "ncu",
             found: program("ncu"),
             purpose: "comparing performance notes with hardware counters",
-            remedy: "it comes with Nsight Compute (package cuda-nsight-compute)",
+            remedy: "part of Nsight Compute (package cuda-nsight-compute)",
         },
         Tool {
             name: "cargo-nextest",
             found: output("cargo", &["nextest", "--version"])
                 .and_then(|text| Some(text.lines().next()?.to_string())),
             purpose: "running racetrap's own tests",
-            remedy: "`./ci/test.sh` installs it; or `cargo install cargo-nextest --locked`",
+            remedy: "run `./ci/test.sh` or `cargo install cargo-nextest --locked`",
         },
     ]
 }
@@ -116,7 +114,7 @@ fn compiler() -> Option<String> {
     ))
 }
 
-/// The GPU, as the device process sees it.
+/// The GPU as reported by the device process.
 fn gpu() -> Option<String> {
     let mut client = Client::new().ok()?;
     let device = probe(&mut client, Duration::from_secs(20)).ok()?;
@@ -140,7 +138,7 @@ fn output(program: &str, arguments: &[&str]) -> Option<String> {
         .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
 }
 
-/// The driver's version, or that a device file of it is there.
+/// The driver's version, or that its device file exists.
 fn driver() -> Option<String> {
     let version = std::fs::read_to_string("/proc/driver/nvidia/version").ok();
     let number = version.as_deref().and_then(|text| {

@@ -1,4 +1,4 @@
-//! `racetrap explain [RULE or EFFECT]`: the manual.
+//! `racetrap explain [RULE or EFFECT]`: prints the manual pages.
 
 use anstyle::{AnsiColor, Style};
 use detect::rules::{Level, Rule};
@@ -6,11 +6,11 @@ use ptxdiff::effect::Effect;
 use report::{Failure, suggest};
 use std::fmt::Write as _;
 
-/// The page of a rule, or the list of them.
+/// The page of a rule or effect, or the list of all.
 ///
 /// # Errors
 ///
-/// No rule has this name.
+/// No rule or effect has this name.
 pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
     let Some(name) = rule else {
         return Ok(list(color));
@@ -27,7 +27,7 @@ pub fn explain(rule: Option<&str>, color: bool) -> Result<String, Failure> {
             Err(
                 match suggest(&wanted, names.chain(Effect::ALL.iter().map(|e| e.name()))) {
                     Some(near) => failure.help(near),
-                    None => failure.help("`racetrap explain` lists the rules"),
+                    None => failure.help("`racetrap explain` lists all rules and effects"),
                 },
             )
         }
@@ -39,9 +39,9 @@ fn list(color: bool) -> String {
     for level in [Level::Error, Level::Warning, Level::Note] {
         let style = style(level, color);
         let name = match level {
-            Level::Error => "errors: wrong",
-            Level::Warning => "warnings: right by luck, or on some hardware",
-            Level::Note => "notes: costs time (with --perf)",
+            Level::Error => "errors: incorrect code",
+            Level::Warning => "warnings: right only by chance, or only on some hardware",
+            Level::Note => "notes: correct but slow (with --perf)",
         };
         let _ = writeln!(out, "{style}{name}{style:#}");
         for rule in Rule::ALL.iter().filter(|r| r.level() == level) {
@@ -52,14 +52,14 @@ fn list(color: bool) -> String {
     let style = effect_style(color);
     let _ = writeln!(
         out,
-        "{style}effects: what a compiler did (with `racetrap diff`){style:#}"
+        "{style}effects: what the compiler did (shown by `racetrap diff`){style:#}"
     );
     for effect in Effect::ALL {
         let _ = writeln!(out, "  {:<26} {}", effect.name(), effect.summary());
     }
     out.push('\n');
     out.push_str(
-        "`racetrap explain NAME` tells what a rule finds, why it matters and how to fix it, or how an effect is recognised.\n",
+        "`racetrap explain NAME` describes a rule and how to fix the code, or how an effect is recognised.\n",
     );
     out
 }
@@ -83,7 +83,7 @@ fn effect_style(color: bool) -> Style {
     }
 }
 
-/// The page as it is in the rule's file, with headings and code set off in colour.
+/// The page from the rule's file, with headings and code in colour.
 fn page(text: &str, heading: Style, color: bool) -> String {
     if !color {
         return format!("{text}\n");

@@ -129,7 +129,7 @@ fn as_nvcc_writes_it(argument: OsString) -> OsString {
 
 fn command(command: &Command, color: bool) -> Result<(String, u8), Failure> {
     match command {
-        Command::Check(args) => check::check(args, color).map(|done| (done.output, done.code)),
+        Command::Check(args) => check::check(args, color),
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),

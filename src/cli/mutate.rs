@@ -1,6 +1,6 @@
 //! `racetrap mutate`: which barriers, fences, scopes and atomics of a kernel are needed.
 
-use super::check::{KernelArgs, jobs, mutants};
+use super::check::{KernelArgs, jobs};
 use super::choice::choice;
 use super::progress::Progress;
 use super::run::{Where, select};
@@ -10,6 +10,7 @@ use catalog::runner::parallel;
 use clap::Args;
 use mutate::case::{Settings, judge};
 use mutate::judged::{self, Subject};
+use mutate::kernel::mutants;
 use mutate::render::{json, terminal};
 use mutate::{Kind, Unit};
 use report::Failure;
@@ -17,39 +18,39 @@ use report::exit;
 use std::path::Path;
 use std::time::Instant;
 
-/// What the command is about.
+/// The help text.
 pub const ABOUT: &str = "\
-Tell which barriers, fences, scopes and atomics of a kernel are needed, and which are redundant.
+Find out which barriers, fences, scopes and atomics of a kernel are needed and which are redundant.
 
-One thing is removed or weakened at a time, in the PTX, so that the compiler has no part in it:
-a barrier, a fence, a `volatile`, an ordering, a scope, an atomic operation. All copies that the
-compiler made of one place in the source, by unrolling or inlining, are changed together. Then
-the kernel runs as `racetrap run` and `racetrap check` run it, until a detector, the case's oracle
-or what it prints says that something is wrong.
+racetrap removes or weakens one thing at a time: a barrier, a fence, a `volatile`, an ordering, a
+scope or an atomic operation. It does so in the PTX, so that the compiler cannot react to the change.
+All copies that the compiler made of one source line by unrolling or inlining change together. Then
+racetrap runs the kernel, like `racetrap run` and `racetrap check` do, until a detector, the case's
+oracle or the kernel's output shows an error.
 
-`needed` comes with that finding. `redundant` holds for the inputs that were tried: think before
-you remove it. Fences between atomics or volatile accesses alone may look redundant, and are
-needed on hardware that reorders.
+`needed` comes with the finding. `redundant` holds only for the inputs that were tried, so think
+before you remove anything. A fence between atomic or volatile accesses may look redundant although
+hardware that reorders these accesses needs it.
 
-Of a case with a host plan, what orders its steps is removed in the same way: an event that is
-recorded, a wait for one, a wait of the host, a stream's being a blocking one.
+For a case with a host plan, racetrap also removes what orders its steps: recording an event, waiting
+for an event, a wait of the host, or the blocking flag of a stream.
 
-Of the catalogue's correct kernels every mutant must be noticed, or explained by the case (key
-`equivalent`): a test of the detectors. They are mutated as compiled for sm_90.";
+The catalogue uses this as a test of the detectors: every mutant of a correct case must be detected
+or explained in the case (key `equivalent`). Cases are mutated as compiled for sm_90.";
 
 const EXAMPLES: &str = "\
 Examples:
   racetrap mutate kernel.cu --entry scan --block 256
-      a kernel of your own, launched as `racetrap check` launches it
+      your own kernel, launched as `racetrap check` launches it
   racetrap mutate reduce/shared/halves
-      a case of the catalogue; a part of the name selects several
+      a case of the catalogue; a part of a name selects several
   racetrap mutate kernel.ptx --each --only remove-barrier,remove-fence
-      barriers and fences alone, each instruction by itself
+      only barriers and fences, each instruction separately
   racetrap mutate --format json > mutants.json
-      all correct kernels of the catalogue, for programs (docs/mutate.schema.json)
+      all correct cases of the catalogue, as JSON (docs/mutate.schema.json)
 
-Exit status: 0 all told (of cases: every mutant as expected), 1 the kernel itself has findings, or a
-case's mutant is not as expected, 2 bad input, 3 could not tell.";
+Exit status: 0 every mutant has a verdict (for cases: the expected one), 1 the kernel itself has
+findings or a mutant of a case is not as expected, 2 invalid input, 3 inconclusive.";
 
 /// Options of `racetrap mutate`.
 #[derive(Args, Clone, Debug)]
@@ -60,31 +61,31 @@ pub struct MutateArgs {
     targets: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// Mutate every instruction by itself, not all copies of a place in the source together
+    /// Mutate every instruction separately instead of all copies of a source line together
     #[arg(long)]
     each: bool,
-    /// Only mutations of these kinds
+    /// Only these kinds of mutations
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', value_parser = choice::<Kind>())]
     only: Vec<Kind>,
-    /// Runs of each mutant of a case, at most [default: as the case says]
+    /// Maximum number of runs of each mutant of a case [default: as stated in the case]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
-    /// Show each mutant with its source lines, of several kernels too
+    /// Show each mutant with its source lines, also for several kernels
     #[arg(short, long)]
     verbose: bool,
-    /// How to print what came out
+    /// Output format
     #[arg(long, value_enum, default_value_t = Shown::Text)]
     format: Shown,
     #[command(flatten)]
     kernel: KernelArgs,
 }
 
-/// How mutants are printed.
+/// Output formats for mutants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Shown {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON document (docs/mutate.schema.json).
+    /// A JSON document (docs/mutate.schema.json).
     Json,
 }
 
@@ -92,7 +93,7 @@ enum Shown {
 ///
 /// # Errors
 ///
-/// What stops it before anything is tried.
+/// Anything that prevents the first run.
 pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     let started = Instant::now();
     let (files, patterns): (Vec<String>, Vec<String>) =
@@ -101,15 +102,11 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     let mut head = String::new();
     for file in &files {
         let progress = Progress::spinner(true);
-        let tried = mutants(
-            &args.kernel,
-            Path::new(file),
-            args.unit(),
-            &args.only,
-            |text| {
-                progress.say(text);
-            },
-        )?;
+        let request = args.kernel.request(Path::new(file))?;
+        let watch = |what: ::check::Progress<'_>| progress.say(&what.to_string());
+        let tried = mutants(&request, args.unit(), &args.only, &watch, |text| {
+            progress.say(text);
+        })?;
         progress.end();
         head += &format!("{}\n  {}\n\n", tried.subject.name, tried.launch.join(" "));
         subjects.push(tried.subject);
@@ -118,9 +115,9 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     if files.is_empty() || !patterns.is_empty() {
         if let Some(option) = args.kernel.of_one_kernel().filter(|_| files.is_empty()) {
             return Err(Failure::usage(format!(
-                "`{option}` is for a file: a case of the catalogue says itself how it is launched and compiled"
+                "`{option}` applies only to a file: a case of the catalogue states how it is compiled and launched"
             ))
-            .help("`racetrap mutate kernel.cu …` takes a kernel of yours"));
+            .help("give your own kernel: `racetrap mutate kernel.cu …`"));
         }
         let catalog = args.place.load()?;
         let is_folder = |p: &&String| {
@@ -128,7 +125,7 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
         };
         if let Some(folder) = patterns.iter().find(is_folder) {
             return Err(Failure::usage(format!("`{folder}` is a folder")).help(
-                "give a `.cu` or `.ptx` file, or, after `--catalog`, the folder of a catalogue",
+                "give a `.cu` or `.ptx` file; give the folder of a catalogue with `--catalog`",
             ));
         }
         let chosen = select(&catalog, &patterns)?;
@@ -158,9 +155,9 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
         return Err(match files.first() {
             _ if *code != exit::FINDINGS => failure,
             Some(file) => failure.help(format!(
-                "`racetrap check {file}` shows all, with the same options"
+                "`racetrap check {file}` with the same options shows all findings"
             )),
-            None => failure.help(format!("`racetrap run {} -v` shows it", one.name)),
+            None => failure.help(format!("`racetrap run {} -v` shows the finding", one.name)),
         });
     }
     let detailed = args.verbose || subjects.len() == 1;
@@ -183,7 +180,7 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     out += &terminal::total(&subjects, started.elapsed().as_secs_f64(), color);
     if left_out > 0 && !patterns.is_empty() {
         let cases = if left_out == 1 { "case" } else { "cases" };
-        out += &format!("{left_out} buggy {cases} left out: mutants are of correct kernels\n");
+        out += &format!("{left_out} buggy {cases} skipped: only correct kernels are mutated\n");
     }
     Ok((out, code))
 }
@@ -220,7 +217,7 @@ fn cases(args: &MutateArgs, catalog: &Catalog, correct: &[&Entry]) -> Vec<Subjec
     subjects
 }
 
-/// Whether a target is meant as a file: cases have no extension.
+/// Whether a target is a file: cases have no extension.
 fn is_file(target: &str) -> bool {
     let extension = Path::new(target).extension().and_then(|e| e.to_str());
     extension.is_some_and(|e| {
@@ -230,7 +227,7 @@ fn is_file(target: &str) -> bool {
 
 fn only_buggy(catalog: &Catalog, entry: &Entry) -> Failure {
     let failure = Failure::usage(format!(
-        "`{}` is a buggy case: mutants tell which barriers a correct kernel needs",
+        "`{}` is a buggy case, but only correct kernels are mutated",
         entry.id
     ));
     let twin = entry.case.twin.as_ref().and_then(|twin| {
@@ -239,9 +236,9 @@ fn only_buggy(catalog: &Catalog, entry: &Entry) -> Failure {
     });
     match twin {
         Some(twin) => failure.help(format!(
-            "`racetrap mutate {twin}` does it for its fixed twin; `racetrap run {} -v` shows the bug",
+            "`racetrap mutate {twin}` mutates its fixed twin; `racetrap run {} -v` shows the bug",
             entry.id
         )),
-        None => failure.help(format!("`racetrap run {} -v` shows what is wrong with it", entry.id)),
+        None => failure.help(format!("`racetrap run {} -v` shows its bug", entry.id)),
     }
 }

@@ -1,15 +1,15 @@
-//! The live line on the terminal while something takes long.
+//! The progress line on the terminal during slow operations.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::time::Duration;
 
-/// One line on stderr that says what is being done; nothing where stderr is no terminal.
+/// A progress line on stderr; nothing if stderr is not a terminal.
 #[derive(Debug)]
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A line without a known end.
+    /// A line without a known number of steps.
     pub fn spinner(shown: bool) -> Progress {
         Progress::new(ProgressBar::no_length(), "{spinner} {msg}", shown)
     }
@@ -21,7 +21,7 @@ impl Progress {
     }
 
     fn new(bar: ProgressBar, template: &str, shown: bool) -> Progress {
-        // A bar draws on stderr, and only where that is a terminal.
+        // The bar draws on stderr, and only on a terminal.
         bar.set_draw_target(match shown {
             true => ProgressDrawTarget::stderr_with_hz(12),
             false => ProgressDrawTarget::hidden(),
@@ -33,17 +33,17 @@ impl Progress {
         Progress(bar)
     }
 
-    /// What is being done.
+    /// Shows the current activity.
     pub fn say(&self, text: &str) {
         self.0.set_message(text.to_string());
     }
 
-    /// One more step is done.
+    /// Advances by one step.
     pub fn step(&self) {
         self.0.inc(1);
     }
 
-    /// Prints lines on stdout, above the live one. A reader that has gone is no error.
+    /// Prints lines on stdout above the progress line. A closed pipe is not an error.
     pub fn print(&self, text: &str) {
         self.0.suspend(|| {
             let mut out = std::io::stdout().lock();
@@ -51,7 +51,7 @@ impl Progress {
         });
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn end(&self) {
         self.0.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `racetrap run`, `list` and `replay`: the catalogue.
+//! `racetrap run`, `list` and `replay`: commands on the catalogue.
 
 use super::choice::choice;
 use super::progress::Progress as Live;
@@ -28,7 +28,7 @@ Examples:
 
 Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 inconclusive.";
 
-/// Which catalogue.
+/// Selects the catalogue.
 #[derive(Args, Clone, Debug)]
 pub struct Where {
     /// A folder with `kernels` and `cases` [default: the catalogue inside racetrap]
@@ -37,7 +37,7 @@ pub struct Where {
 }
 
 impl Where {
-    /// Reads it.
+    /// Loads the catalogue.
     pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match &self.catalog {
             Some(folder) => Catalog::read(folder),
@@ -46,13 +46,13 @@ impl Where {
         catalog.map_err(|errors| {
             let count = errors.0.len();
             let failure = Failure::usage(match count {
-                1 => "the catalogue has a mistake".to_string(),
-                n => format!("the catalogue has {n} mistakes"),
+                1 => "the catalogue has an error".to_string(),
+                n => format!("the catalogue has {n} errors"),
             })
             .text(errors.to_string());
             match &self.catalog {
                 Some(folder) if errors.to_string().contains(RENEW) => failure.help(format!(
-                    "`racetrap dev renew {}` makes what is generated there, with the CUDA compiler",
+                    "run `racetrap dev renew {}` to create the generated files (needs the CUDA compiler)",
                     folder.display()
                 )),
                 _ => failure,
@@ -70,10 +70,10 @@ pub struct RunArgs {
     patterns: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// Show the findings, each with the smallest run that shows it
+    /// Show the findings, each with the smallest run that reproduces it
     #[arg(short, long)]
     verbose: bool,
-    /// How to print what came out
+    /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text")]
     format: Format,
     /// Cores to use [default: all]
@@ -82,10 +82,10 @@ pub struct RunArgs {
     /// Seed of sizes, inputs and schedules
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Runs of each case [default: as the case says]
+    /// Number of runs of each case [default: as stated in the case]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: Option<u32>,
-    /// Run under one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED
+    /// Run under one schedule only: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED
     #[arg(long, value_name = "SPEC")]
     schedule: Option<ScheduleSpec>,
 }
@@ -103,22 +103,22 @@ pub struct ListArgs {
 /// Options of `racetrap replay`.
 #[derive(Args, Clone, Debug)]
 pub struct ReplayArgs {
-    /// The token that `racetrap run -v` printed:
+    /// A token printed by `racetrap run -v`:
     /// `scan/warp/volatile@n=33,inputs=ones,schedule=lane-by-lane`
     #[arg(value_name = "TOKEN")]
     token: String,
     #[command(flatten)]
     place: Where,
-    /// How to print what came out
+    /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text")]
     format: Format,
 }
 
-/// Runs cases; prints a line for each as it is done, then the sums.
+/// Runs cases. Prints a line for each case when it is done, then the totals.
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes, a pattern that selects nothing.
+/// The catalogue has errors, or a pattern matches nothing.
 pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let cases = select(&catalog, &args.patterns)?;
@@ -161,11 +161,11 @@ pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
     Ok((output, trials.exit_code()))
 }
 
-/// Lists cases: the name, whether it is correct, buggy or refused by the compiler, what it is.
+/// Lists cases: the name, the kind (correct, buggy or refused by the compiler) and the title.
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes, a pattern that selects nothing.
+/// The catalogue has errors, or a pattern matches nothing.
 pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let cases = select(&catalog, &args.patterns)?;
@@ -195,22 +195,22 @@ pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
         cases.len() - buggy - refused
     );
     if refused > 0 {
-        let _ = write!(out, ", {refused} that the compiler refuses");
+        let _ = write!(out, ", {refused} refused by the compiler");
     }
     out.push('\n');
     Ok((out, exit::OK))
 }
 
-/// Does one run of a case again.
+/// Repeats one run of a case.
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes, a token that can't be followed.
+/// The catalogue has errors, or the token is invalid.
 pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let (entry, draw) = token::follow(&catalog, &args.token).map_err(|error| {
         let help = match error {
-            TokenError::Case(Unresolved::Several { .. }) => "write more of the case's name",
+            TokenError::Case(Unresolved::Several { .. }) => "give more of the case's name",
             _ => "`racetrap run CASE -v` prints tokens",
         };
         Failure::usage(error.to_string()).help(help)
@@ -235,17 +235,17 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
     })
 }
 
-/// The cases that patterns select; one that selects none is the error.
+/// The cases that match the patterns. A pattern that matches no case is an error.
 pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
     catalog.select(patterns).map_err(none)
 }
 
-/// A pattern that selects no case, and what to do about it.
+/// The error for a pattern that matches no case, with a hint.
 pub fn none(none: NoSuchCase) -> Failure {
-    let failure = Failure::usage(format!("no case's name contains `{}`", none.pattern));
+    let failure = Failure::usage(format!("no case matches `{}`", none.pattern));
     match none.near {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
-        None => failure.help("`racetrap list` shows them all"),
+        None => failure.help("`racetrap list` lists all cases"),
     }
 }
 
@@ -277,7 +277,7 @@ fn line(trial: &CaseResult, width: usize, color: bool) -> String {
     out
 }
 
-/// The findings of a case and the token of its smallest counterexample, or what the compiler said.
+/// The findings of a case and the token of its smallest counterexample, or the compiler's messages.
 fn details(trial: &CaseResult, color: bool) -> String {
     let mut out = String::new();
     for line in trial.refusal.iter().flat_map(|said| said.lines()) {
@@ -322,7 +322,7 @@ fn sums(trials: &CaseResults, color: bool) -> String {
     out
 }
 
-/// Lines that come in any order and go out in that of the cases.
+/// Collects lines that arrive in any order and releases them in the order of the cases.
 struct InOrder {
     index: BTreeMap<String, usize>,
     waiting: BTreeMap<usize, String>,
@@ -342,7 +342,7 @@ impl InOrder {
         }
     }
 
-    /// Adds one; returns all that can be shown now.
+    /// Adds a line and returns all lines that can be shown now.
     fn add(&mut self, id: &str, line: String) -> String {
         if let Some(index) = self.index.get(id) {
             self.waiting.insert(*index, line);

@@ -43,7 +43,22 @@ fn a_race_for_machines() {
 
 #[test]
 fn a_clean_kernel() {
-    insta::assert_snapshot!(check(&["--entry", "reverse_fixed"]));
+    insta::assert_snapshot!(check(&["--entry", "reverse_fixed", "--arg", "n=128"]));
+}
+
+/// The kernel is right where the last block is full: another guess shows that, as a warning.
+#[test]
+fn integers_that_are_guessed_take_several_values() {
+    let shown = check(&["--entry", "reverse_fixed"]);
+    assert!(shown.contains("warning[uninitialized-read]"), "{shown}");
+    assert!(
+        shown.contains("seen with `n` = 127, not with `n` = 128"),
+        "{shown}"
+    );
+    assert!(shown.contains("--arg n=127"), "{shown}");
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    let shown = check(&["--entry", "reverse_fixed", "--inputs", "1"]);
+    assert!(shown.contains("clean kernels.ptx"), "{shown}");
 }
 
 /// The result depends on who takes the ticket first, so schedules are tried.
@@ -104,7 +119,7 @@ fn a_failed_assertion() {
 #[test]
 fn findings_can_be_seen_again() {
     let first = check(&["--entry", "reverse", "--arg", "n=100", "--schedules", "3"]);
-    let (_, rest) = first.split_once("see it again: `racetrap ").expect(&first);
+    let (_, rest) = first.split_once("reproduce with `racetrap ").expect(&first);
     let (command, _) = rest.split_once('`').unwrap();
     let words: Vec<String> = command
         .split(' ')
@@ -335,8 +350,7 @@ fn shared_memory_does_not_enlarge_buffers() {
     );
     assert!(shown.contains("error[out-of-bounds]"), "{shown}");
     assert!(!shown.contains("enlarged"), "{shown}");
-    let elements =
-        "`tile` has 64 elements of 4 bytes; this would be `tile[128]`, 256 bytes behind its end";
+    let elements = "`tile` has 64 elements of 4 bytes; the access would be to `tile[128]`, 256 bytes past the end";
     assert!(shown.contains(elements), "{shown}");
 }
 
@@ -348,7 +362,10 @@ fn atomics_of_different_sizes() {
         shown.contains("two atomic updates of different sizes overlap at `counter[0]`"),
         "{shown}"
     );
-    assert!(shown.contains("use one type for this memory"), "{shown}");
+    assert!(
+        shown.contains("use the same type for this memory"),
+        "{shown}"
+    );
 }
 
 /// The grid's barrier traps in an ordinary launch.

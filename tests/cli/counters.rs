@@ -8,7 +8,7 @@ fn the_simulator_counts_what_an_h200_counted() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let shown = racetrap(root, &["dev", "counters", "compare"]);
     assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
-    assert!(shown.contains(" 0 different, 0 not told"), "{shown}");
+    assert!(shown.contains(" 0 different, 0 unknown"), "{shown}");
 }
 
 /// A figure that is off is told, and so is a run that is not the recorded one any more.

@@ -18,10 +18,9 @@
 use catalog::annotation::{Fault, Home, Tag, parse};
 use catalog::expect::Expected;
 use catalog::simulate::{LocatedEnd, LocatedFinding};
-use clap::Parser;
+use check::{Checked, Found, Request, Schedules, Source};
 use detect::rules::{Level, Rule};
-use racetrap::cli::check::{CheckArgs, Checked, Found, check};
-use report::exit;
+use report::{Report, exit};
 use rstest::rstest;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,11 +36,11 @@ const SCHEDULES: &[&str] = &[
     "pct:23:5",
 ];
 
-/// The command line of `racetrap check`.
-#[derive(Parser)]
-struct Command {
-    #[command(flatten)]
-    args: CheckArgs,
+/// What came of a check.
+struct Judged {
+    checked: Checked,
+    code: u8,
+    output: String,
 }
 
 /// A kernel with what its header says.
@@ -81,13 +80,45 @@ impl Kernel {
         }
     }
 
-    /// Runs `racetrap check` on the pinned PTX.
-    fn check(&self, more: &[&str]) -> Checked {
-        let ptx = self.file.replace(".cu", ".ptx");
-        let words = ["check", &ptx].into_iter().chain(more.iter().copied());
-        let words = words.chain(self.flags.iter().map(String::as_str));
-        let command = Command::try_parse_from(words).unwrap_or_else(|e| panic!("{e}"));
-        check(&command.args, false).unwrap_or_else(|failure| panic!("{}", failure.render(false)))
+    /// Checks the pinned PTX as the flags say, under this schedule alone where there is one.
+    fn check(&self, schedule: Option<&str>) -> Judged {
+        let file = PathBuf::from(self.file.replace(".cu", ".ptx"));
+        let mut request = Request::new(Source::File(file));
+        let mut flags = self.flags.iter();
+        while let Some(flag) = flags.next() {
+            if flag == "--cooperative" {
+                request.cooperative = true;
+                continue;
+            }
+            let value = flags.next().unwrap_or_else(|| panic!("{flag}: no value"));
+            let size = || Some(check::geometry::parse(value).unwrap());
+            match flag.as_str() {
+                "--grid" => request.launch.grid = size(),
+                "--block" => request.launch.block = size(),
+                "--shared" => request.launch.shared = Some(value.parse().unwrap()),
+                "--entry" => request.entry = Some(value.clone()),
+                "--max-steps" => request.budgets.steps = value.parse().unwrap(),
+                "--schedules" => request.schedules = Schedules::UpTo(value.parse().unwrap()),
+                "--arg" => {
+                    let argument = check::argument::parse(value);
+                    request.arguments.push(argument.unwrap());
+                }
+                other => panic!("{}: no flag `{other}`", self.file),
+            }
+        }
+        if let Some(schedule) = schedule {
+            request.schedules = Schedules::Only(schedule.parse().unwrap());
+        }
+        let checked = check::check(&request, &check::Unwatched);
+        let checked = checked.unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let report = Report {
+            checks: vec![checked.check.clone()],
+        };
+        Judged {
+            code: check::verdict::code(&checked.check, None),
+            output: report::terminal::render(&report, false),
+            checked,
+        }
     }
 
     /// A finding's places as lines of this kernel's file.
@@ -108,8 +139,9 @@ impl Kernel {
     }
 
     /// What a check said that the tags don't.
-    fn unexpected(&self, checked: &Checked, expected: &mut Expected<'_>) -> Vec<String> {
-        let mut all: Vec<String> = checked
+    fn unexpected(&self, judged: &Judged, expected: &mut Expected<'_>) -> Vec<String> {
+        let mut all: Vec<String> = judged
+            .checked
             .findings
             .iter()
             .map(|found| self.seen(found))
@@ -150,14 +182,14 @@ fn judged(#[files("tests/judged/*/*.cu")] path: PathBuf) {
 
     let mut wrong = Vec::new();
     let mut expected = Expected::new(&kernel.tags);
-    let own = kernel.check(&[]);
+    let own = kernel.check(None);
     wrong.extend(kernel.unexpected(&own, &mut expected));
     wrong.extend(expected.missing().iter().map(|m| format!("missed {m}")));
     if own.code != kernel.code() {
         wrong.push(format!("exit status {}, not {}", own.code, kernel.code()));
     }
     for schedule in SCHEDULES {
-        let checked = kernel.check(&["--schedule", schedule]);
+        let checked = kernel.check(Some(schedule));
         for line in kernel.unexpected(&checked, &mut expected) {
             wrong.push(format!("{schedule}: {line}"));
         }

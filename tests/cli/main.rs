@@ -2,12 +2,14 @@
 
 mod common;
 
+mod api;
 mod bad_input;
 mod check;
 mod counters;
 mod device_process;
 mod diff;
 mod gpu_run;
+mod hostile;
 mod judged;
 mod mutate;
 mod own_catalog;

@@ -135,7 +135,7 @@ fn what_contributing_shows_works_in_any_folder() {
         "{mutated}"
     );
     let none = racetrap(at, &["claims", "--catalog", "mine"]);
-    assert!(none.contains("no claims: "), "{none}");
+    assert!(none.contains("this catalogue has no claims"), "{none}");
 
     // A claim and a plan, later.
     write(

@@ -1,21 +1,21 @@
 //! The tags on a kernel's guilty lines: `//~[case] data-race#1 read write`.
 //!
-//! The grammar is `kernels/ANNOTATIONS.md`. This reads the tags and decides to which cases
-//! each applies; whether findings match them is [`crate::expect`]'s business.
+//! `kernels/ANNOTATIONS.md` defines the grammar. This module reads the tags and decides which cases each tag applies to;
+//! [`crate::expect`] matches them with findings.
 
 use super::condition::{Defines, kept_lines};
 use super::error::{CatalogError, Hint, Place};
 use detect::finding::Action;
 use detect::rules::Rule;
 
-/// What a tag names: a rule, a wrong result, or an error of the compiler's.
+/// What a tag names: a rule, a wrong result or a compiler error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
     /// A finding of this rule.
     Rule(Rule),
-    /// A result that differs from the oracle's.
+    /// A result that differs from the oracle.
     WrongResult,
-    /// The compiler refuses the line.
+    /// The compiler rejects the line.
     CompileError,
 }
 
@@ -37,31 +37,31 @@ impl Fault {
     }
 }
 
-/// Where tags stand.
+/// The kind of file that a tag is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Home {
-    /// On the lines of a kernel's file.
+    /// A kernel's source file.
     Kernel,
-    /// On the steps of a case's plan.
+    /// The plan in a case file.
     Case,
 }
 
-/// One tag.
+/// A tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// What it names.
+    /// The rule or result that it names.
     pub fault: Fault,
-    /// The number that ties the ends of one fault together; 0 where it is left out.
+    /// The number shared by the ends of one fault; 0 if omitted.
     pub number: u32,
-    /// What the threads do there; empty where any action will do.
+    /// What the threads do there; empty if any action matches.
     pub actions: Vec<Action>,
-    /// The file that it is in.
+    /// The file that contains it.
     pub home: Home,
-    /// The line in that file, from 1.
+    /// The line in that file, counted from 1.
     pub line: u32,
-    /// The column where the tag starts, from 1.
+    /// The column where the tag starts, counted from 1.
     pub column: usize,
-    /// The cases that it is tied to, by their stems; empty: every case that keeps the line.
+    /// The stems of the cases that it applies to; empty for every case that compiles the line.
     pub cases: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("use", Action::Use),
 ];
 
-/// The word for an action, as tags and reports spell it.
+/// The word for an action, as spelt in tags and reports.
 pub fn action_name(action: Action) -> &'static str {
     ACTIONS
         .iter()
@@ -87,12 +87,12 @@ pub fn action_name(action: Action) -> &'static str {
         .map_or("", |(name, _)| name)
 }
 
-/// All tags of a kernel's source, `//~ …`. `file` is its name in error messages.
+/// All tags (`//~ …`) of a kernel's source. `file` is its name in error messages.
 pub fn parse(file: &str, source: &str) -> Result<Vec<Tag>, Vec<CatalogError>> {
     read(file, source, "//~", Home::Kernel)
 }
 
-/// All tags of a case's own file, `#~ …`: they apply to this case.
+/// All tags (`#~ …`) of a case file. They apply to this case.
 pub fn parse_case(file: &str, source: &str) -> Result<Vec<Tag>, Vec<CatalogError>> {
     read(file, source, "#~", Home::Case)
 }
@@ -180,14 +180,14 @@ impl<'a> Reader<'a> {
         if self.eat('[') {
             loop {
                 match self.word().1 {
-                    "" => return Err(self.bad("the name of a case expected")),
+                    "" => return Err(self.bad("expected the name of a case")),
                     case => cases.push(case.to_owned()),
                 }
                 if self.eat(']') {
                     break;
                 }
                 if !self.eat(',') {
-                    return Err(self.bad("`,` or `]` expected after the name of a case"));
+                    return Err(self.bad("expected `,` or `]` after the name of a case"));
                 }
             }
         }
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         match self.rest() {
             "" => Ok(tags),
             rest => Err(self.bad(format!(
-                "`{rest}` where `,` or the end of the line was expected"
+                "expected `,` or the end of the line, found `{rest}`"
             ))),
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
     fn tag(&mut self, cases: &[String]) -> Result<Tag, Box<CatalogError>> {
         let (at, word) = self.word();
         if word.is_empty() {
-            return Err(self.bad("the name of a rule expected"));
+            return Err(self.bad("expected the name of a rule"));
         }
         let fault = Fault::all().find(|f| f.name() == word).ok_or_else(|| {
             let hint = Hint::new(word, Fault::all().map(Fault::name));
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
             let digits = self.word().1;
             number = digits
                 .parse()
-                .map_err(|_| self.bad("a number expected after `#`"))?;
+                .map_err(|_| self.bad("expected a number after `#`"))?;
         }
         let mut actions = Vec::new();
         loop {
@@ -235,10 +235,10 @@ impl<'a> Reader<'a> {
                 Some((_, action)) => actions.push(*action),
                 None => {
                     let names = ACTIONS.iter().map(|(name, _)| *name);
-                    // Two rules with the comma forgotten are likelier than a misspelt action.
+                    // A missing comma between two rules is more likely than a misspelt action.
                     if Fault::all().any(|f| f.name() == word) {
                         self.position = at;
-                        return Err(self.bad(format!("`,` expected before `{word}`")));
+                        return Err(self.bad(format!("expected `,` before `{word}`")));
                     }
                     return Err(Box::new(CatalogError::UnknownTag {
                         place: self.place(at),
@@ -262,8 +262,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The tags that apply to a case: those tied to its stem, and the untied ones on lines that its
-/// defines keep.
+/// The tags that apply to a case: those that name its stem, and those without names on lines that its defines keep.
 pub fn applying<'a>(
     file: &str,
     source: &str,
@@ -321,31 +320,31 @@ mod tests {
     fn refuses_what_is_misspelt() {
         assert_eq!(
             errors("x; //~ data-rase"),
-            "k.cu:1:8: no rule `data-rase` (did you mean `data-race`?)"
+            "k.cu:1:8: unknown rule `data-rase` (did you mean `data-race`?)"
         );
         assert_eq!(
             errors("\nx; //~[a] data-race#1 wirte"),
-            "k.cu:2:23: no action `wirte` (did you mean `write`?)"
+            "k.cu:2:23: unknown action `wirte` (did you mean `write`?)"
         );
         assert_eq!(
             errors("x //~ data-race deadlock"),
-            "k.cu:1:17: bad annotation: `,` expected before `deadlock`"
+            "k.cu:1:17: invalid annotation: expected `,` before `deadlock`"
         );
         assert_eq!(
             errors("x //~"),
-            "k.cu:1:6: bad annotation: the name of a rule expected"
+            "k.cu:1:6: invalid annotation: expected the name of a rule"
         );
         assert_eq!(
             errors("x //~[a data-race"),
-            "k.cu:1:9: bad annotation: `,` or `]` expected after the name of a case"
+            "k.cu:1:9: invalid annotation: expected `,` or `]` after the name of a case"
         );
         assert_eq!(
             errors("x //~ data-race#x"),
-            "k.cu:1:18: bad annotation: a number expected after `#`"
+            "k.cu:1:18: invalid annotation: expected a number after `#`"
         );
         assert_eq!(
             errors("x //~ data-race!"),
-            "k.cu:1:16: bad annotation: `!` where `,` or the end of the line was expected"
+            "k.cu:1:16: invalid annotation: expected `,` or the end of the line, found `!`"
         );
     }
 

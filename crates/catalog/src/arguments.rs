@@ -138,7 +138,7 @@ mod tests {
         };
         assert_eq!(
             error(vec![], ScalarType::U32, 4),
-            "`k` takes 1 argument(s), and gets 0"
+            "`k` takes 1 argument(s), but gets 0"
         );
         for (value, ty, bytes) in [
             (Value::Integer(256), ScalarType::U8, 1),

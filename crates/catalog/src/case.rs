@@ -1,7 +1,7 @@
-//! A case as its YAML file says it: `cases/<family>/<case>.yaml`.
+//! The file format of a case: `cases/<family>/<case>.yaml`.
 //!
-//! The types here are the file format: unknown keys are refused, and the doc
-//! comments become the descriptions of the JSON schema (`cases/schema.json`).
+//! Unknown keys are rejected. The doc comments of these types become the descriptions in the JSON schema
+//! (`cases/schema.json`).
 
 use super::compiled::PtxExpectations;
 use super::expression::Expression;
@@ -12,70 +12,68 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One case of the catalogue: a kernel as one set of defines compiles it, how it is launched, what
-/// it must compute, and what must be found in it.
+/// A case of the catalogue: a kernel with its defines, how to launch it, what it must compute, and what racetrap must find in
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Case {
-    /// One line for people: what runs and, in a buggy case, what is wrong.
+    /// A one-line title: what runs and, for a buggy case, what is wrong.
     pub title: String,
-    /// Where it comes from: documents and their listings, such as `004 listing 9`.
+    /// The documents and listings that it comes from, such as `004 listing 9`.
     #[serde(default)]
     pub documents: Vec<String>,
     /// The kernel's path below `kernels/`, such as `scan/warp.cu`.
     pub kernel: String,
-    /// Preprocessor symbols: a name, and its value or nothing.
+    /// Preprocessor symbols: a name with a value or without one.
     #[serde(default)]
     pub defines: BTreeMap<String, Option<DefineValue>>,
-    /// The fixed case of a buggy one, by its file's stem in the same folder. Its presence says that this case is
-    /// buggy; a twin is itself correct.
+    /// The correct twin of a buggy case: the stem of its file in the same folder. A case with this key is buggy, one without
+    /// it is correct.
     #[serde(default)]
     pub twin: Option<String>,
-    /// What goes wrong and why, or what makes a suspicious-looking kernel right.
+    /// What goes wrong and why; for a correct case, why it is right.
     #[serde(default)]
     pub why: String,
-    /// Named integers, drawn or computed. Those that a launch's `block` and `grid` use are its
-    /// geometry. Smaller is simpler: a counterexample is shrunk towards the lower end of a range and the first choice.
+    /// Named integers, drawn or computed. A launch's `block` and `grid` use them as its geometry. Counterexamples shrink
+    /// towards the lower end of a range and the first choice of a list.
     #[serde(default)]
     pub sizes: BTreeMap<String, SizeSpec>,
-    /// Memory, by name: the device's or the host's.
+    /// Buffers in device or host memory, by name.
     #[serde(default)]
     pub buffers: BTreeMap<String, Buffer>,
-    /// What is launched, in order, on one stream. Left out where the compiler is to refuse the kernel.
+    /// The launches, in order, on one stream. Omit them if the compiler must reject the kernel.
     #[serde(default)]
     pub launches: Vec<Launch>,
-    /// What the host does, step by step, in place of `launches`: with streams, events, copies and memory of its own.
+    /// The steps of the host, instead of `launches`: with streams, events, copies and host memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plan: Vec<Step>,
-    /// How streams of the `plan` were made; those not listed are `non-blocking`. The `default` stream, which is that of steps that name
-    /// none, is the legacy one: it waits for all that `blocking` streams were given before, and they wait for it.
+    /// How the streams of the `plan` are created; streams not listed are `non-blocking`. Steps without a stream use the
+    /// `default` stream, which is the legacy one: it waits for earlier work on `blocking` streams, and they wait for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub streams: BTreeMap<String, StreamKind>,
-    /// What the buffers must hold at the end, by buffer. Names are those after the last `swap`.
+    /// The expected contents of the buffers at the end. The names are those after the last `swap`.
     #[serde(default)]
     pub oracle: BTreeMap<String, Oracle>,
-    /// Exactly what the kernel must print.
+    /// The exact expected output of the kernel.
     #[serde(default)]
     pub prints: Option<String>,
-    /// Of a buggy case: whether the bug shows in the results of some runs. `true` demands a counterexample
-    /// with a wrong result, `false` demands that there is none, nothing demands nothing.
+    /// For a buggy case: whether some runs give wrong results. `true` requires a counterexample with a wrong result, `false`
+    /// requires that there is none; without the key both are accepted.
     #[serde(default)]
     pub wrong_results: Option<bool>,
-    /// Performance notes to count, with the figures that every one of them must have. Without this key they are not
-    /// looked for.
+    /// Performance notes to look for, with the figures that each must have. Without this key racetrap does not look for them.
     #[serde(default)]
     pub perf: BTreeMap<PerfRule, PerfCounts>,
     /// What the compiler must have made of the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ptx: Option<PtxExpectations>,
-    /// Of a correct case: the mutants (`racetrap mutate`) of which nothing can be noticed, because they behave like the
-    /// kernel. Every other one must be noticed.
+    /// For a correct case: the mutants (`racetrap mutate`) that behave like the kernel. Every other mutant must be detected.
     #[serde(default)]
     pub equivalent: Vec<Equivalent>,
-    /// Budgets, where the usual ones don't fit.
+    /// Budgets, if the defaults do not fit.
     #[serde(default)]
     pub limits: CaseLimits,
-    /// The verdict of every detector.
+    /// The expected verdict of each detector.
     pub expect: Expectations,
 }
 
@@ -93,50 +91,50 @@ pub enum DefineValue {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Buffer {
-    /// The elements' type.
+    /// The type of its elements.
     #[serde(rename = "type")]
     pub element: ElementType,
-    /// Elements. A buffer that is a copy of another one has that one's length if it names none.
+    /// The number of elements. The default for a copy of another buffer is the length of that buffer.
     #[serde(default)]
     pub length: Option<Expression>,
-    /// What it holds at the start.
+    /// Its initial contents.
     pub values: Fill,
-    /// Where it lies.
+    /// The kind of memory.
     #[serde(default, skip_serializing_if = "Memory::is_usual")]
     pub memory: Memory,
-    /// The kernel's `__constant__` or `__device__` variable that it is. Without a symbol, it is allocated.
+    /// The kernel's `__constant__` or `__device__` variable to use. Without this key the buffer is allocated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
 }
 
-/// One kernel launch, or a loop of them.
+/// A kernel launch, or a loop of launches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Launch {
     /// The `__global__` function, by its plain name.
     pub entry: String,
-    /// Blocks: `x`, `[x, y]` or `[x, y, z]`.
+    /// Grid dimensions in blocks: `x`, `[x, y]` or `[x, y, z]`.
     #[serde(default)]
     pub grid: Extent,
-    /// Threads of a block: `x`, `[x, y]` or `[x, y, z]`.
+    /// Block dimensions in threads: `x`, `[x, y]` or `[x, y, z]`.
     #[serde(default)]
     pub block: Extent,
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     #[serde(default)]
     pub shared: Option<Expression>,
     /// The arguments: names of buffers, numbers, or expressions over the sizes.
     #[serde(default)]
     pub args: Vec<Argument>,
-    /// A cooperative launch, in which the grid can synchronise.
+    /// Whether the launch is cooperative, so that the grid can synchronise.
     #[serde(default)]
     pub cooperative: bool,
-    /// Launches again and again with a variable that changes; its name is a size inside this launch.
+    /// Repeats the launch with a loop variable, whose name is a size within this launch.
     #[serde(default)]
     pub repeat: BTreeMap<String, Repeat>,
-    /// Two buffers whose names change places after every (repetition of the) launch.
+    /// Two buffers whose names are exchanged after the launch and after each of its repetitions.
     #[serde(default)]
     pub swap: Option<[String; 2]>,
-    /// The stream, in a `plan`, if not the `default` one.
+    /// The stream, in a `plan`; the default is the `default` stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
 }
@@ -150,21 +148,21 @@ pub enum Argument {
     Value(Expression),
 }
 
-/// The values that a loop's variable takes: `from`, then `next` for as long as `while` holds.
+/// The values of a loop variable: `from`, then `next` as long as `while` holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Repeat {
     /// The first value.
     pub from: Expression,
-    /// Goes on while this is not 0; it may compare (`d < n`).
+    /// The loop continues while this is not 0; comparisons are allowed (`d < n`).
     #[serde(rename = "while")]
     pub condition: Expression,
-    /// The value that follows, computed from the present one.
+    /// The next value, computed from the current one.
     pub next: Expression,
 }
 
-/// What one buffer must hold at the end. Exactly one of `is`, `each`, `values` and `kernel` is given; `is` alone may be
-/// written without the key.
+/// The expected contents of a buffer. Give exactly one of `is`, `each`, `values` and `kernel`; if you give only `is`, you may
+/// omit the key.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema, Default)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(default, deny_unknown_fields, transform = or_word)]
@@ -175,35 +173,35 @@ pub struct Oracle {
     pub each: Option<Expression>,
     /// The elements themselves.
     pub values: Option<Vec<Number>>,
-    /// A sequential `__global__` function of the same kernel file, run by one thread on copies of the initial buffers.
+    /// A sequential `__global__` function of the same kernel file. One thread runs it on copies of the initial buffers.
     pub kernel: Option<String>,
-    /// The arguments of `kernel`; the buffer of this name holds its result.
+    /// The arguments of `kernel`; its result is in the buffer with this entry's name.
     pub args: Vec<Argument>,
-    /// How many elements from the start are compared (all, if not given).
+    /// The number of elements to compare, from the start; the default is all.
     pub first: Option<Expression>,
-    /// How far a floating-point element may be off.
+    /// The tolerance for floating-point elements.
     pub tolerance: Tolerance,
 }
 
-/// How far a floating-point result may be off: by the larger of the two.
+/// The tolerance for a floating-point result: the larger of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tolerance {
-    /// Absolute difference.
+    /// The absolute difference.
     #[serde(default)]
     pub absolute: f64,
-    /// Difference relative to the expected value.
+    /// The difference relative to the expected value.
     #[serde(default)]
     pub relative: f64,
 }
 
-/// A rule about speed.
+/// A performance rule.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PerfRule {
-    /// Lanes of a warp address different words of one shared-memory bank.
+    /// Lanes of a warp address different words of the same shared-memory bank.
     BankConflict,
     /// A warp moves more memory sectors than its data fills.
     UncoalescedAccess,
@@ -211,17 +209,17 @@ pub enum PerfRule {
     DivergentBranch,
 }
 
-/// The figures that each note of a rule must have, summed over a run's launches; those left out are not compared.
+/// The figures that each note of a rule must have, summed over the launches of a run. Omitted figures are not compared.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PerfCounts {
     /// Warp-level requests (`bank-conflict`, `uncoalesced-access`).
     #[serde(default)]
     pub requests: Option<Expression>,
-    /// Passes through the banks (`bank-conflict`).
+    /// Passes (`bank-conflict`).
     #[serde(default)]
     pub wavefronts: Option<Expression>,
-    /// Most passes of one request (`bank-conflict`).
+    /// Maximum number of passes of a request (`bank-conflict`).
     #[serde(default)]
     pub degree: Option<Expression>,
     /// 32-byte sectors moved (`uncoalesced-access`).
@@ -233,7 +231,7 @@ pub struct PerfCounts {
     /// Warp-level executions (`divergent-branch`).
     #[serde(default)]
     pub executed: Option<Expression>,
-    /// Of these, divergent (`divergent-branch`).
+    /// The divergent ones of these (`divergent-branch`).
     #[serde(default)]
     pub divergent: Option<Expression>,
 }
@@ -242,24 +240,24 @@ pub struct PerfCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CaseLimits {
-    /// Runs of the property test.
+    /// Number of runs.
     #[serde(default)]
     pub runs: Option<u32>,
-    /// Warp-instructions of a launch, after which it makes no progress.
+    /// Maximum number of warp-instructions of a launch; after that it counts as making no progress.
     #[serde(default)]
     pub steps: Option<u64>,
-    /// Seconds that a run on a GPU may take before it is killed; of use where the kernel is known never to end.
+    /// Time limit in seconds for a run on a GPU. Set it for a kernel that is known never to end.
     #[serde(default)]
     pub seconds: Option<u32>,
 }
 
-/// What each detector must say.
+/// The expected verdict of each detector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "ReadExpectations", rename_all = "kebab-case")]
 pub struct Expectations {
-    /// racetrap's own simulator. `caught` where the compiler is to refuse the kernel.
+    /// racetrap's simulator; `caught` if the compiler must reject the kernel.
     pub simulator: Expectation,
-    /// The compiler, where it is to refuse the kernel, so that nothing runs.
+    /// The compiler's errors, if it must reject the kernel; then nothing runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<Refusal>,
     /// compute-sanitizer's racecheck.
@@ -270,28 +268,28 @@ pub struct Expectations {
     pub memcheck: Option<Expectation>,
     /// compute-sanitizer's initcheck.
     pub initcheck: Option<Expectation>,
-    /// The results of a run on a GPU with no tool.
+    /// The results of a run on a GPU without a tool.
     pub native: Option<Expectation>,
 }
 
-/// What the compiler must say of a kernel that it is to refuse.
+/// The expected errors for a kernel that the compiler must reject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Refusal {
-    /// Its errors, as nvcc words them and without file and line: all of them, each once. Their lines are those that the
-    /// kernel tags `compile-error`.
+    /// All error messages of nvcc, without file and line, each once. The kernel marks their lines with the tag
+    /// `compile-error`.
     pub errors: Vec<String>,
 }
 
-/// What each detector must say: `simulator`, or `compiler` where the compiler is to refuse the kernel.
+/// The expected verdict of each detector: `simulator`, or `compiler` if the compiler must reject the kernel.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(rename = "Expectations")]
 struct ReadExpectations {
-    /// racetrap's own simulator.
+    /// racetrap's simulator.
     #[serde(default)]
     simulator: Option<Expectation>,
-    /// The compiler, where it is to refuse the kernel, so that nothing runs.
+    /// The compiler's errors, if it must reject the kernel; then nothing runs.
     #[serde(default)]
     compiler: Option<Refusal>,
     /// compute-sanitizer's racecheck.
@@ -306,7 +304,7 @@ struct ReadExpectations {
     /// compute-sanitizer's initcheck.
     #[serde(default)]
     initcheck: Option<Expectation>,
-    /// The results of a run on a GPU with no tool.
+    /// The results of a run on a GPU without a tool.
     #[serde(default)]
     native: Option<Expectation>,
 }
@@ -314,10 +312,10 @@ struct ReadExpectations {
 /// Neither, or both, of `simulator` and `compiler`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum ExpectationsError {
-    #[error("`expect` names no verdict: `simulator: caught` or `simulator: clean`")]
+    #[error("`expect` needs a verdict: `simulator: caught` or `simulator: clean`")]
     Neither,
     #[error(
-        "what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both"
+        "a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both"
     )]
     Both,
 }
@@ -356,14 +354,14 @@ impl TryFrom<ReadExpectations> for Expectations {
     }
 }
 
-/// A verdict, and why where it is a miss. Written as the verdict alone, or with its reason:
+/// A verdict, with a reason if it is a miss. Write only the verdict, or add the reason:
 /// `{verdict: missed, why: it does not watch global memory}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, transform = or_word)]
 pub struct Expectation {
     /// The verdict.
     pub verdict: ExpectedVerdict,
-    /// What the detector cannot see; a miss must say it.
+    /// What the detector cannot see. Required for a miss.
     pub why: Option<String>,
 }
 
@@ -371,19 +369,19 @@ pub struct Expectation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedVerdict {
-    /// The bug is found, exactly as annotated.
+    /// The detector finds the bug, exactly as annotated.
     Caught,
-    /// Nothing is found, and there is nothing to find.
+    /// The detector finds nothing in a correct case.
     Clean,
-    /// The bug is not found.
+    /// The detector does not find the bug.
     Missed,
-    /// Something is found where nothing is wrong.
+    /// The detector reports something that is not wrong.
     FalseAlarm,
-    /// The detector says that it can't judge this kernel.
+    /// The detector cannot judge this kernel.
     Unsupported,
 }
 
-/// Allows the short form of a type that may be written as one word.
+/// Allows the short form of a type that may be written as a single word.
 fn or_word(schema: &mut schemars::Schema) {
     let mut long = std::mem::take(schema);
     let description = long.remove("description");
@@ -393,7 +391,7 @@ fn or_word(schema: &mut schemars::Schema) {
     }
 }
 
-/// The JSON schema of a case's file, as `cases/schema.json` holds it.
+/// The JSON schema of a case file, stored in `cases/schema.json`.
 pub fn schema() -> String {
     let mut text = serde_json::to_string_pretty(&schemars::schema_for!(Case))
         .unwrap_or_else(|e| unreachable!("a schema is plain JSON: {e}"));
@@ -402,18 +400,18 @@ pub fn schema() -> String {
 }
 
 impl Case {
-    /// Whether something is wrong with the kernel: it has a fixed twin.
+    /// Whether the case is buggy: it has a correct twin.
     pub fn is_buggy(&self) -> bool {
         self.twin.is_some()
     }
 
-    /// What the compiler must say, if it is to refuse the kernel: then nothing runs.
+    /// The expected compiler errors, if the compiler must reject the kernel; then nothing runs.
     pub fn refusal(&self) -> Option<&Refusal> {
         self.expect.compiler.as_ref()
     }
 
-    /// Whether it is run on GPUs, too: unified memory behaves differently from one system to the next, and what the compiler
-    /// refuses runs nowhere.
+    /// Whether it also runs on GPUs. Unified memory behaves differently on different systems, and a rejected kernel never
+    /// runs.
     pub fn is_for_gpus(&self) -> bool {
         self.refusal().is_none() && self.buffers.values().all(|b| b.memory != Memory::Managed)
     }
@@ -424,8 +422,7 @@ impl Case {
         self.launches.iter().chain(planned)
     }
 
-    /// Whether it is buggy or the simulator is expected to find something: a case of which the twin may
-    /// have been forgotten.
+    /// Whether it is buggy or expects the simulator to find something. In the latter case its twin may be missing.
     pub fn is_meant_buggy(&self) -> bool {
         let verdict = self.expect.simulator.verdict;
         self.is_buggy() || matches!(verdict, ExpectedVerdict::Caught | ExpectedVerdict::Missed)

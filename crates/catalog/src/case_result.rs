@@ -1,7 +1,6 @@
-//! Tries a case on the simulator: runs it under drawn sizes, inputs and schedules, shrinks
-//! what it finds, and comes to a verdict.
+//! Tries a case on the simulator: runs it with drawn sizes, inputs and schedules, shrinks what it finds, and reaches a verdict.
 //!
-//! All runs of a case follow from the seed and the case's name, whatever else runs beside it.
+//! The seed and the case's name determine all runs of a case, independently of other cases.
 
 mod case_runner;
 mod figures;

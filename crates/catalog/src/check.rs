@@ -1,5 +1,4 @@
-//! What a case's YAML means: names that stand for something, a twin that exists,
-//! a bug that something can show.
+//! Checks the meaning of a case: names are defined, the twin exists, and the bug can be detected.
 
 mod compiled;
 mod names;
@@ -151,10 +150,13 @@ impl<'a> Check<'a> {
         let at: &[Step<'_>] = &["expect".into(), "simulator".into()];
         let verdict = case.expect.simulator.verdict;
         if case.is_buggy() && verdict == ExpectedVerdict::Clean {
-            self.inconsistent(at, "a case with a `twin` is buggy: the simulator is to say `caught`, or `missed` with its reason");
+            self.inconsistent(at, "a case with a `twin` is buggy: expect `caught` from the simulator, or `missed` with a reason");
         }
         if !case.is_buggy() && verdict == ExpectedVerdict::Missed {
-            self.inconsistent(at, "nothing can be missed in a case without a `twin`");
+            self.inconsistent(
+                at,
+                "a case without a `twin` is correct, so nothing can be missed",
+            );
         }
         if case.is_buggy()
             && self.entry.tags.is_empty()
@@ -172,7 +174,7 @@ impl<'a> Check<'a> {
         if !case.is_buggy() && case.wrong_results.is_some() {
             self.inconsistent(
                 &["wrong-results".into()],
-                "`wrong-results` belongs to a buggy case, one with a `twin`",
+                "`wrong-results` is only for buggy cases, which have a `twin`",
             );
         }
         let compares = !case.oracle.is_empty() || case.prints.is_some();
@@ -183,10 +185,7 @@ impl<'a> Check<'a> {
             .any(|t| t.fault == Fault::WrongResult);
         let shows_wrong = case.wrong_results == Some(true) || tagged_wrong;
         if shows_wrong && !compares && case.refusal().is_none() {
-            self.inconsistent(
-                &["oracle".into()],
-                "a wrong result needs an `oracle` to be told",
-            );
+            self.inconsistent(&["oracle".into()], "`wrong-results` needs an `oracle`");
         }
         if !case.is_meant_buggy() && !compares {
             self.inconsistent(
@@ -208,12 +207,14 @@ impl<'a> Check<'a> {
                 let name = tag.fault.name();
                 self.inconsistent(
                     &["perf".into()],
-                    format!("a line is tagged `{name}`, which is looked for under `perf: {{{name}: {{}}}}` alone"),
+                    format!(
+                        "a line is tagged `{name}`, which needs the key `perf: {{{name}: {{}}}}`"
+                    ),
                 );
             }
         }
         if case.launched().next().is_none() && case.refusal().is_none() {
-            self.inconsistent(&["launches".into()], "nothing is launched");
+            self.inconsistent(&["launches".into()], "the case launches nothing");
         }
     }
 
@@ -223,7 +224,7 @@ impl<'a> Check<'a> {
         if case.is_buggy() && !case.equivalent.is_empty() {
             self.inconsistent(
                 &["equivalent".into()],
-                "only correct cases have mutants to explain, those without a `twin`",
+                "only correct cases, which have no `twin`, have mutants to explain",
             );
         }
         for (index, one) in case.equivalent.iter().enumerate() {
@@ -242,11 +243,11 @@ impl<'a> Check<'a> {
                 }
             };
             if found.is_empty() {
-                let problem = format!("`{}` stands nowhere in {place}", one.line.trim());
+                let problem = format!("`{}` does not occur in {place}", one.line.trim());
                 self.inconsistent(&at("line"), problem);
             }
             if one.why.trim().is_empty() {
-                self.inconsistent(&at("why"), "an explanation that says nothing");
+                self.inconsistent(&at("why"), "the explanation is empty");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Compares what a run left in its buffers, and printed, with what the oracle says.
+//! Compares the buffers and the output of a run with the oracle.
 
 use super::case::{Case, Oracle, Tolerance};
 use super::oracle::{self, Elements, Given};
@@ -92,13 +92,13 @@ pub enum OracleError {
     #[error(transparent)]
     Machine(#[from] SimulateError),
     /// A named oracle that has no answer for its arguments.
-    #[error("the oracle `{call}` has no answer here: its arguments don't fit together")]
+    #[error("the oracle `{call}` has no result, because its arguments do not fit together")]
     NoAnswer {
         /// The call.
         call: String,
     },
     /// An argument of a named oracle that has no values at the start.
-    #[error("the oracle `{call}` is asked about `{buffer}`, which is not initialised")]
+    #[error("the oracle `{call}` uses `{buffer}`, which is not initialised")]
     Uninitialized {
         /// The call.
         call: String,
@@ -107,7 +107,7 @@ pub enum OracleError {
     },
     /// Fewer elements than are to be compared.
     #[error(
-        "the oracle of `{buffer}` gives {given} element(s), and {wanted} are to be compared; `first` says how many"
+        "the oracle of `{buffer}` has {given} element(s), but {wanted} are compared; set their number with `first`"
     )]
     Length {
         /// The buffer.

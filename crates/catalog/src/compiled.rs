@@ -1,8 +1,7 @@
-//! What a case says about its PTX (key `ptx`), and whether it is so.
+//! Checks the statements of a case about its PTX (key `ptx`).
 //!
-//! [`checks`] evaluates a case's expectations on the pinned PTX of one target, [`checks_with`] on whatever PTX somebody
-//! has, such as that of another compiler. Both give one [`PtxCheck`] for each claim: what was expected, what
-//! was counted, and on which lines.
+//! [`checks`] evaluates the statements on the pinned PTX of one target, [`checks_with`] on any PTX, such as that of another
+//! compiler. Both return one [`PtxCheck`] for each statement: what was expected, what was counted, and on which lines.
 
 use super::load::{Catalog, Entry};
 use super::pinned::Pin;
@@ -22,29 +21,30 @@ use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
 
-/// What the compiler must have made of the kernel. Instructions are named by patterns: the opcode, then qualifiers in any order that
-/// must all be there, so that `st.shared` counts `st.volatile.shared.u32`; `!volatile` demands absence (`bar.sync.!warp`: block
-/// barriers, without `bar.warp.sync`), `*` leaves the rest of a word open (`bar*`, `*.volatile`). It is checked on the pinned PTX of every target.
+/// What the compiler must have made of the kernel, checked on the pinned PTX of every target. A pattern is an opcode followed by
+/// required qualifiers in any order: `st.shared` matches `st.volatile.shared.u32`. `!volatile` excludes a qualifier
+/// (`bar.sync.!warp` matches block barriers, but not `bar.warp.sync`). `*` matches the rest of a word (`bar*`, `*.volatile`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PtxExpectations {
-    /// The kernel that is meant, by its plain name; all that the case launches together, if not given.
+    /// The plain name of the kernel to check; the default is all kernels that the case launches, together.
     #[serde(default)]
     pub entry: Option<String>,
-    /// How many instructions fit each pattern: a number, `>= 2`, `2..=4`, or one for each target, `{sm_75: 2, sm_90: 3}`.
+    /// The number of instructions that match each pattern: a number, `>= 2`, `2..=4`, or one for each target,
+    /// `{sm_75: 2, sm_90: 3}`.
     #[serde(default)]
     pub counts: BTreeMap<Pattern, Quantity>,
-    /// Patterns that something fits.
+    /// Patterns that must match an instruction.
     #[serde(default)]
     pub has: Vec<Pattern>,
-    /// Patterns that nothing fits.
+    /// Patterns that must match no instruction.
     #[serde(default)]
     pub lacks: Vec<Pattern>,
-    /// Patterns that are fitted one after the other, from the kernel's start to its end; other instructions may stand between.
+    /// Sequences of patterns that must match in this order; other instructions may stand between them.
     #[serde(default)]
     pub order: Vec<Vec<Pattern>>,
-    /// What the compiler did to this case's kernel, beside another case's: the case by its file's stem in the same folder, by its whole
-    /// name, or `twin`; effects as `racetrap diff` names them, with their counts.
+    /// What the compiler did to this case's kernel, relative to another case's. Name the other case by its file's stem in the
+    /// same folder, by its full name, or as `twin`. List effects under the names of `racetrap diff`, with their counts.
     #[serde(default)]
     pub effects: BTreeMap<String, BTreeMap<Effect, Quantity>>,
 }
@@ -103,7 +103,7 @@ impl FromStr for Bounds {
                 most,
             }),
             _ => Err(format!(
-                "`{text}` is no number of instructions: write 2, >= 2, < 5 or 2..=4"
+                "`{text}` is not a number of instructions: write 2, >= 2, < 5 or 2..=4"
             )),
         }
     }
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Quantity {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Within, D::Error> {
                 match deserializer.deserialize_any(Reader)? {
                     Quantity::Everywhere(bounds) => Ok(Within(bounds)),
-                    Quantity::ByTarget(_) => Err(de::Error::custom("targets inside of targets")),
+                    Quantity::ByTarget(_) => Err(de::Error::custom("targets cannot be nested")),
                 }
             }
         }
@@ -434,7 +434,7 @@ fn in_order(order: &[Pattern], codes: &[Code]) -> PtxCheck {
     }
     let holds = best.len() == order.len();
     let problem = (!holds).then(|| match best.last() {
-        Some(last) => format!("no `{}` behind line {}", order[best.len()], last.line),
+        Some(last) => format!("no `{}` after line {}", order[best.len()], last.line),
         None => format!("no `{}`", order[0]),
     });
     PtxCheck {
@@ -474,7 +474,7 @@ fn compared(
             None if mine.len() == 1 && theirs.len() == 1 => pairs.push((function, theirs[0])),
             None => {
                 return Err(NoPtx(format!(
-                    "`{}` has no kernel that `{}` belongs to; name one with `entry`",
+                    "`{}` has no kernel that corresponds to `{}`; name one with `entry`",
                     other.id, function.name
                 )));
             }

@@ -1,8 +1,7 @@
-//! What a run of a case is drawn from: its free sizes, its inputs, its schedule.
+//! Draws the runs of a case: free sizes, inputs and schedule.
 //!
-//! A [`Draw`] determines a run. [`Draws`] is the proptest strategy that makes them from a
-//! seed, and [`DrawTree`] shrinks one towards the lower ends of ranges and the first choices, inputs
-//! of ones, and lockstep.
+//! A [`Draw`] determines a run. [`Draws`] is the proptest strategy that draws runs from a seed. [`DrawTree`] shrinks a run
+//! towards the lower ends of ranges, the first choices, inputs of ones, and lockstep.
 
 use super::case::Case;
 use super::expression::EvaluationError;
@@ -105,7 +104,7 @@ pub enum SizeError {
         error: EvaluationError,
     },
     /// A range with nothing in it.
-    #[error("size `{name}`: nothing lies in {low}..={high}")]
+    #[error("size `{name}`: the range {low}..={high} is empty")]
     EmptyRange {
         /// The size.
         name: String,
@@ -532,7 +531,7 @@ mod tests {
     fn empty_ranges_are_errors() {
         let case = case("{a: 3, b: \"5..=a\"}");
         let error = sizes(&case, &mut |_, _| 0).unwrap_err();
-        assert_eq!(error.to_string(), "size `b`: nothing lies in 5..=3");
+        assert_eq!(error.to_string(), "size `b`: the range 5..=3 is empty");
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! What can be wrong with the catalogue's files, one variant a failure mode.
+//! Errors in the files of the catalogue: one variant for each failure mode.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A place in a file of the catalogue.
+/// A place in a catalogue file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file, relative to the catalogue's root: `cases/scan/warp/volatile.yaml`.
     pub file: String,
-    /// Line from 1, or 0 where the whole file is meant.
+    /// The line, counted from 1; 0 for the whole file.
     pub line: usize,
-    /// Column from 1, in characters; 0 where the whole line is meant.
+    /// The column in characters, counted from 1; 0 for the whole line.
     pub column: usize,
 }
 
@@ -38,17 +38,17 @@ impl fmt::Display for Place {
     }
 }
 
-/// A proposal for a misspelt word, at the end of a message.
+/// A suggestion for a misspelt word, shown at the end of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// One word is close.
+    /// The closest valid word.
     DidYouMean(String),
-    /// None is; these are the possible ones.
+    /// All valid words, if none is close.
     OneOf(Vec<String>),
 }
 
 impl Hint {
-    /// For `word`, from the words that would have been right.
+    /// The hint for `word`, given the valid words.
     pub fn new<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Hint {
         match report::nearest(word, known.clone()) {
             Some(near) => Hint::DidYouMean(near.to_owned()),
@@ -61,38 +61,38 @@ impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Hint::DidYouMean(word) => write!(f, "did you mean `{word}`?"),
-            Hint::OneOf(words) if words.is_empty() => f.write_str("there are none"),
+            Hint::OneOf(words) if words.is_empty() => f.write_str("there is none"),
             Hint::OneOf(words) => write!(f, "known: {}", words.join(", ")),
         }
     }
 }
 
-/// Something is wrong with a file of the catalogue.
+/// An error in a catalogue file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
-    /// A file or folder can't be read.
+    /// A file or folder cannot be read.
     #[error("{}: {reason}", path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// The folder has no case in it.
-    #[error("{}: no case here (`cases/<family>/<case>.yaml` below this folder)", path.display())]
+    /// The folder contains no case.
+    #[error("{}: found no case (expected `cases/<family>/<case>.yaml` below this folder)", path.display())]
     Empty {
         /// The folder.
         path: PathBuf,
     },
-    /// Not YAML, or a value of the wrong shape.
+    /// Malformed YAML, or a value of the wrong type.
     #[error("{place}: {message}")]
     Syntax {
         /// Where.
         place: Place,
-        /// What the reader says.
+        /// The YAML reader's message.
         message: String,
     },
-    /// A key that the format doesn't know.
+    /// An unknown key.
     #[error("{place}: unknown key `{key}` ({hint})")]
     UnknownKey {
         /// The key's place.
@@ -102,8 +102,8 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
-    /// A word that is none of those that can stand here.
-    #[error("{place}: `{word}` can't stand here ({hint})")]
+    /// A word that is not allowed here.
+    #[error("{place}: `{word}` is not allowed here ({hint})")]
     UnknownWord {
         /// The word's place.
         place: Place,
@@ -112,18 +112,18 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
-    /// An expression that can't be parsed.
-    #[error("{place}: bad expression `{text}`: {problem}")]
+    /// A malformed expression.
+    #[error("{place}: invalid expression `{text}`: {problem}")]
     BadExpression {
         /// The place inside the expression.
         place: Place,
         /// The expression.
         text: String,
-        /// What is wrong at the place.
+        /// The error at this place.
         problem: String,
     },
-    /// A name that stands for nothing here.
-    #[error("{place}: no {kind} `{name}` in this case ({hint})")]
+    /// An undefined name.
+    #[error("{place}: this case has no {kind} `{name}` ({hint})")]
     UnknownName {
         /// Where.
         place: Place,
@@ -134,7 +134,7 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
-    /// A size and a buffer of one name.
+    /// A size and a buffer with the same name.
     #[error("{place}: `{name}` is both a size and a buffer")]
     AmbiguousName {
         /// The buffer's place.
@@ -142,26 +142,26 @@ pub enum CatalogError {
         /// The name.
         name: String,
     },
-    /// Sizes or buffers that are defined by each other.
-    #[error("{place}: `{name}` is defined by itself ({cycle})")]
+    /// Sizes or buffers with circular definitions.
+    #[error("{place}: the definition of `{name}` is circular ({cycle})")]
     Circular {
         /// Where.
         place: Place,
-        /// One of them.
+        /// One of the names.
         name: String,
         /// The chain: `a → b → a`.
         cycle: String,
     },
-    /// Something that the format allows and the catalogue does not.
+    /// Something that the format allows but the catalogue does not.
     #[error("{place}: {problem}")]
     Inconsistent {
         /// Where.
         place: Place,
-        /// What, and what to do.
+        /// The problem and what to do about it.
         problem: String,
     },
-    /// The twin is no case.
-    #[error("{place}: no case `{twin}` in this folder to be the twin ({hint})")]
+    /// The twin does not exist.
+    #[error("{place}: the twin `{twin}` is not a case in this folder ({hint})")]
     MissingTwin {
         /// Where it is named.
         place: Place,
@@ -171,15 +171,13 @@ pub enum CatalogError {
         hint: Hint,
     },
     /// A case that is expected to be caught has no twin.
-    #[error(
-        "{place}: the simulator is expected to catch a bug here, but the case names no fixed `twin`"
-    )]
+    #[error("{place}: the case expects the simulator to catch a bug, but names no fixed `twin`")]
     NoTwin {
         /// The expectation.
         place: Place,
     },
-    /// The twin is itself buggy.
-    #[error("{place}: the twin `{twin}` is itself buggy: its own twin is `{of_twin}`")]
+    /// The twin is itself a buggy case.
+    #[error("{place}: the twin `{twin}` is itself a buggy case, with the twin `{of_twin}`")]
     TwinOfTwin {
         /// Where it is named.
         place: Place,
@@ -189,7 +187,7 @@ pub enum CatalogError {
         of_twin: String,
     },
     /// The kernel file does not exist.
-    #[error("{place}: no kernel `kernels/{kernel}` ({hint})")]
+    #[error("{place}: the kernel `kernels/{kernel}` does not exist ({hint})")]
     MissingKernel {
         /// Where it is named.
         place: Place,
@@ -199,31 +197,35 @@ pub enum CatalogError {
         hint: Hint,
     },
     /// A kernel file that no case runs.
-    #[error("{file}: no case runs this kernel; add `cases/…/<case>.yaml` with `kernel: {kernel}`")]
+    #[error(
+        "{file}: no case runs this kernel; add a `cases/…/<case>.yaml` with `kernel: {kernel}`"
+    )]
     OrphanKernel {
         /// The file.
         file: String,
         /// Its path below `kernels/`.
         kernel: String,
     },
-    /// The kernel's PTX was never pinned.
-    #[error("{place}: its PTX `{ptx}` is missing; make it with `{RENEW}`")]
+    /// The kernel's pinned PTX is missing.
+    #[error("{place}: the pinned PTX `{ptx}` is missing; create it with `{RENEW}`")]
     MissingPtx {
         /// The case's kernel key.
         place: Place,
         /// The PTX file.
         ptx: String,
     },
-    /// What the compiler says of a kernel that it is to refuse was never pinned.
-    #[error("{place}: what the compiler says of it, `{file}`, is missing; make it with `{RENEW}`")]
+    /// The pinned compiler messages of a kernel that must not compile are missing.
+    #[error(
+        "{place}: the pinned compiler messages `{file}` are missing; create them with `{RENEW}`"
+    )]
     MissingDiagnostics {
         /// The case's kernel key.
         place: Place,
         /// The file.
         file: String,
     },
-    /// The pinned PTX (or what the compiler said) was made from other sources or flags.
-    #[error("{file}: stale: {reason}; renew it with `{RENEW}`")]
+    /// The pinned PTX (or compiler messages) was made from other sources or flags.
+    #[error("{file}: out of date: {reason}; renew it with `{RENEW}`")]
     StalePtx {
         /// The pinned file.
         file: String,
@@ -231,13 +233,13 @@ pub enum CatalogError {
         reason: String,
     },
     /// A pinned file that no case needs.
-    #[error("{file}: no case needs this file any more; remove it, or run `{RENEW}`")]
+    #[error("{file}: no case uses this file; remove it or run `{RENEW}`")]
     OrphanPtx {
         /// The PTX file.
         file: String,
     },
-    /// No oracle of that name.
-    #[error("{place}: no oracle `{name}` ({hint})")]
+    /// An unknown oracle.
+    #[error("{place}: unknown oracle `{name}` ({hint})")]
     UnknownOracle {
         /// Where.
         place: Place,
@@ -246,19 +248,19 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
-    /// An oracle is asked with the wrong arguments.
-    #[error("{place}: the oracle is `{signature}`, and gets {given} argument(s) here")]
+    /// An oracle with the wrong number of arguments.
+    #[error("{place}: the oracle `{signature}` is called with {given} argument(s)")]
     OracleArguments {
         /// Where.
         place: Place,
-        /// How it is called.
+        /// Its signature.
         signature: String,
         /// How many arguments it was given.
         given: usize,
     },
-    /// A buggy case that nothing can catch.
+    /// A buggy case without an expected finding.
     #[error(
-        "{place}: a buggy case needs its guilty lines annotated in `kernels/{kernel}` (`//~[{case}] data-race#1 write`), or `wrong-results: true`"
+        "{place}: a buggy case needs tags on its guilty lines in `kernels/{kernel}` (`//~[{case}] data-race#1 write`), or `wrong-results: true`"
     )]
     NoAnnotation {
         /// The case.
@@ -268,9 +270,9 @@ pub enum CatalogError {
         /// Its stem.
         case: String,
     },
-    /// A tag on a line that a correct case keeps.
+    /// A tag that applies to a correct case.
     #[error(
-        "{place}: this tag applies to `{case}`, which is correct; tie it to the buggy case: `//~[case] …`"
+        "{place}: this tag applies to `{case}`, which is correct; name the buggy case in it: `//~[case] …`"
     )]
     CorrectCaseTagged {
         /// The tag.
@@ -278,16 +280,16 @@ pub enum CatalogError {
         /// The correct case.
         case: String,
     },
-    /// An annotation that can't be parsed.
-    #[error("{place}: bad annotation: {problem}")]
+    /// A malformed annotation.
+    #[error("{place}: invalid annotation: {problem}")]
     BadAnnotation {
         /// Where.
         place: Place,
         /// What is wrong.
         problem: String,
     },
-    /// A word in an annotation that is no rule or action.
-    #[error("{place}: no {kind} `{word}` ({hint})")]
+    /// An unknown rule or action in an annotation.
+    #[error("{place}: unknown {kind} `{word}` ({hint})")]
     UnknownTag {
         /// Where.
         place: Place,
@@ -298,8 +300,8 @@ pub enum CatalogError {
         /// What was meant.
         hint: Hint,
     },
-    /// An annotation tied to a case that does not run this kernel.
-    #[error("{place}: no case `{case}` runs this kernel ({hint})")]
+    /// An annotation that names a case which does not run this kernel.
+    #[error("{place}: no case named `{case}` runs this kernel ({hint})")]
     UnknownCase {
         /// Where.
         place: Place,
@@ -309,13 +311,15 @@ pub enum CatalogError {
         hint: Hint,
     },
     /// An annotation that applies to no case.
-    #[error("{place}: this annotation applies to no case: none keeps its line")]
+    #[error("{place}: this annotation applies to no case: no case compiles its line")]
     AnnotationUnderNoCase {
         /// Where.
         place: Place,
     },
-    /// A preprocessor condition that is not understood, around an annotation.
-    #[error("{place}: can't follow this condition around annotated lines: {problem}")]
+    /// An unsupported preprocessor condition around an annotation.
+    #[error(
+        "{place}: cannot evaluate this preprocessor condition around annotated lines: {problem}"
+    )]
     BadCondition {
         /// Where.
         place: Place,
@@ -327,7 +331,7 @@ pub enum CatalogError {
 /// The command that renews everything generated.
 pub const RENEW: &str = "cargo run -- dev renew";
 
-/// Everything that is wrong with the catalogue, in the order of its files.
+/// All errors in the catalogue, in the order of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogErrors(pub Vec<CatalogError>);
 

@@ -105,9 +105,7 @@ impl Expression {
                 text: text.trim().to_owned(),
                 root,
             }),
-            Some(c) => {
-                Err(parser.error(format!("`{c}` where an operator or the end was expected")))
-            }
+            Some(c) => Err(parser.error(format!("expected an operator or the end, found `{c}`"))),
         }
     }
 
@@ -334,9 +332,9 @@ impl Parser<'_> {
                 }
             }
             Some(c) => {
-                return Err(self.error(format!("`{c}` where a number, a name or `(` was expected")));
+                return Err(self.error(format!("expected a number, a name or `(`, found `{c}`")));
             }
-            None => return Err(self.error("the expression ends where an operand was expected")),
+            None => return Err(self.error("expected an operand at the end of the expression")),
         };
         self.depth -= 1;
         Ok(node)
@@ -357,7 +355,7 @@ impl Parser<'_> {
                 || known.collect::<Vec<_>>().join(", "),
                 |n| format!("did you mean `{n}`?"),
             );
-            return Err(self.error_at(start, format!("no function `{name}` ({hint})")));
+            return Err(self.error_at(start, format!("unknown function `{name}` ({hint})")));
         };
         let mut arguments = vec![self.sum()?];
         while self.eat(',') {
@@ -367,7 +365,7 @@ impl Parser<'_> {
         let wanted = FUNCTIONS[function].1;
         if arguments.len() != wanted {
             let problem = format!(
-                "`{name}` takes {wanted} argument(s), not {}",
+                "`{name}` takes {wanted} argument(s), got {}",
                 arguments.len()
             );
             return Err(self.error_at(start, problem));

@@ -1,4 +1,4 @@
-//! Runs a plan on a GPU: the one file of the catalogue that knows this backend.
+//! Runs a plan on a GPU. Only this file of the catalogue knows this backend.
 
 use super::arguments::{self, Encoded};
 use super::compare::{Left, compared};
@@ -23,7 +23,7 @@ pub enum JobError {
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Unified memory.
-    #[error("`{buffer}` is unified memory, which is run on the simulator alone")]
+    #[error("`{buffer}` is unified memory, which runs only on the simulator")]
     Managed {
         /// The buffer.
         buffer: String,

@@ -1,4 +1,4 @@
-//! A host plan as a case's YAML says it: what the host program does, in order, beyond launches on one stream.
+//! The host plan of a case: the steps of a host program, beyond launches on one stream.
 //!
 //! ```yaml
 //! plan:
@@ -11,38 +11,37 @@
 //!   - host: {from: result, to: seen}
 //! ```
 //!
-//! Streams and events need no declaration. A stream that is named is a non-blocking one (`cudaStreamNonBlocking`): it waits for no
-//! other one. A step that names none is on the legacy default stream (`kernel<<<…>>>`), as is one with `stream: default`. That one
-//! waits for all that blocking streams (`cudaStreamCreate`) were given before, and they wait for it (CUDA C++ Programming Guide,
-//! "Default Stream", "Implicit Synchronization"). Which streams are blocking, the case says beside its plan:
+//! Streams and events need no declaration. A named stream is non-blocking (`cudaStreamNonBlocking`): it waits for no other
+//! stream. A step without a stream, or with `stream: default`, is on the legacy default stream (`kernel<<<…>>>`). The default
+//! stream waits for earlier work on blocking streams (`cudaStreamCreate`), and they wait for it (CUDA C++ Programming Guide,
+//! "Default Stream", "Implicit Synchronization"). The case lists its blocking streams beside the plan:
 //!
 //! ```yaml
 //! streams: {work: blocking}
 //! plan:
 //!   - copy: {from: given, to: data, stream: work}
-//!   - launch: {entry: scale, grid: 4, block: 64, args: [data, n]}   # after the copy, for `work` is blocking
+//!   - launch: {entry: scale, grid: 4, block: 64, args: [data, n]}   # after the copy, because `work` is blocking
 //! ```
 //!
-//! When the plan has ended, the host waits for everything, and the oracle looks at the buffers. A guilty
-//! step carries tags as a kernel's line does, in a comment on the line where it begins:
-//! `- copy: {…}  #~ data-race#1 write`.
+//! At the end of the plan the host waits for everything, and the oracle checks the buffers. Tag a guilty step like a line of a
+//! kernel, in a comment on the line where it starts: `- copy: {…}  #~ data-race#1 write`.
 
 use super::case::Launch;
 use super::expression::Expression;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One step. Exactly one of the keys is given.
+/// A step. Give exactly one of the keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Step {
     /// Launches a kernel.
     #[serde(default)]
     pub launch: Option<Launch>,
-    /// Copies memory on a stream (`cudaMemcpyAsync`): the host goes on at once.
+    /// Copies memory on a stream (`cudaMemcpyAsync`). The host continues immediately.
     #[serde(default)]
     pub copy: Option<Copy>,
-    /// The host itself copies from one piece of host memory to another (`memcpy`): it fills a buffer, or looks at one.
+    /// The host copies host memory to host memory (`memcpy`), to fill a buffer or to read one.
     #[serde(default)]
     pub host: Option<Copy>,
     /// Records an event on a stream (`cudaEventRecord`).
@@ -51,30 +50,30 @@ pub struct Step {
     /// Lets a stream wait for an event (`cudaStreamWaitEvent`).
     #[serde(default)]
     pub wait: Option<Mark>,
-    /// Lets the host wait for a stream (`cudaStreamSynchronize`), for the `default` one, or for `all` of them
+    /// Lets the host wait for a stream (`cudaStreamSynchronize`), for the `default` stream, or for `all` streams
     /// (`cudaDeviceSynchronize`).
     #[serde(default)]
     pub synchronize: Option<String>,
 }
 
-/// From where, to where, how much.
+/// A copy: source, destination and size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Copy {
-    /// The buffer that is read.
+    /// The source buffer.
     pub from: String,
-    /// The buffer that is written.
+    /// The destination buffer.
     pub to: String,
-    /// The first element that is read; 0, if not given.
+    /// The first element to read; the default is 0.
     #[serde(default)]
     pub from_element: Option<Expression>,
-    /// The first element that is written; 0, if not given.
+    /// The first element to write; the default is 0.
     #[serde(default)]
     pub to_element: Option<Expression>,
-    /// Elements of `from` that are copied; as many as there are from the first one on, if not given.
+    /// The number of elements of `from` to copy; the default is all from the first one on.
     #[serde(default)]
     pub count: Option<Expression>,
-    /// The stream, if not the `default` one; not of a `host` step.
+    /// The stream; the default is the `default` stream. Not allowed for a `host` step.
     #[serde(default)]
     pub stream: Option<String>,
 }
@@ -85,56 +84,56 @@ pub struct Copy {
 pub struct Mark {
     /// The event.
     pub event: String,
-    /// The stream, if not the `default` one.
+    /// The stream; the default is the `default` stream.
     #[serde(default)]
     pub stream: Option<String>,
 }
 
-/// How a stream was made.
+/// How a stream is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamKind {
-    /// By `cudaStreamCreate`: the default stream waits for it, and it waits for the default stream.
+    /// With `cudaStreamCreate`: it and the default stream wait for each other.
     Blocking,
-    /// With `cudaStreamNonBlocking`: it and the default stream don't wait for each other.
+    /// With `cudaStreamNonBlocking`: it and the default stream do not wait for each other.
     NonBlocking,
 }
 
-/// Where a buffer lies.
+/// The kind of memory of a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// Global memory of the device (`cudaMalloc`).
     #[default]
     Device,
-    /// Page-locked host memory (`cudaMallocHost`), which kernels can address, too ("mapped": CUDA C++ Programming Guide,
+    /// Page-locked host memory (`cudaMallocHost`), which kernels can also address ("mapped": CUDA C++ Programming Guide,
     /// "Mapped Memory").
     Pinned,
-    /// Unified memory (`cudaMallocManaged`). Not run on a GPU: there, it depends on the system whether the
-    /// host may touch it while a kernel runs.
+    /// Unified memory (`cudaMallocManaged`). Such cases do not run on a GPU, because the system decides whether the host may
+    /// access it while a kernel runs.
     Managed,
 }
 
 impl Memory {
-    /// Whether it need not be said.
+    /// Whether it is the default.
     pub(super) fn is_usual(&self) -> bool {
         *self == Memory::Device
     }
 
-    /// Whether the host can touch it.
+    /// Whether the host can access it.
     pub fn is_of_host(self) -> bool {
         self != Memory::Device
     }
 }
 
-/// What [`Step::synchronize`] calls all streams.
+/// The name of all streams in [`Step::synchronize`].
 pub const ALL: &str = "all";
 
-/// The legacy default stream: that of steps that name none.
+/// The legacy default stream, used by steps without a stream.
 pub const DEFAULT: &str = "default";
 
 impl Step {
-    /// The keys that are given; there should be one.
+    /// The keys that are given; exactly one is valid.
     pub fn keys(&self) -> Vec<&'static str> {
         [
             ("launch", self.launch.is_some()),
@@ -149,7 +148,7 @@ impl Step {
         .collect()
     }
 
-    /// The stream that it names or, with none, works on; `None` for what the host does or waits for.
+    /// The stream of the step; `None` for steps and waits of the host.
     pub fn stream(&self) -> Option<&str> {
         let named = match self {
             Step {

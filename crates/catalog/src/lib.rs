@@ -1,11 +1,8 @@
-//! The catalogue: correct and buggy kernels, and what must be found in each.
+//! The catalogue: correct and buggy kernels, and what racetrap must find in each.
 //!
-//! A case is two files: a kernel (`kernels/<family>/*.cu`) and a YAML file
-//! (`cases/<family>/*.yaml`, the types of [`case`]). From there to a verdict:
-//! the YAML is read and checked, the launch geometry, the inputs and the
-//! schedule are drawn from a seed, the kernel's pinned PTX runs on a backend,
-//! its findings are matched with the annotations of the kernel's lines and its
-//! outputs with the oracle's.
+//! A case consists of a kernel (`kernels/<family>/*.cu`) and a YAML file (`cases/<family>/*.yaml`, with the types of [`case`]).
+//! To reach a verdict, the crate reads and checks the YAML, draws launch geometry, inputs and schedule from a seed, runs the
+//! pinned PTX on a backend, and matches the findings with the annotations in the kernel and the outputs with the oracle.
 
 pub mod across;
 pub mod annotation;

@@ -1,5 +1,5 @@
-//! Reads the catalogue: every YAML file and every kernel's annotations, checked
-//! against each other. All mistakes are reported at once.
+//! Reads the catalogue: all YAML files and the annotations of all kernels, checked against each other. All errors are
+//! reported at once.
 
 use super::annotation::{self, Tag};
 use super::case::Case;
@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The folder of the claims, which are no cases.
+/// The folder of the claims, which are not cases.
 pub const CLAIMS: &str = "cases/claims/";
 
-/// A case, with what belongs to it.
+/// A case with its files and tags.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name: the path of its file below `cases/`, without the extension:
@@ -24,11 +24,11 @@ pub struct Entry {
     pub id: String,
     /// The YAML file: `cases/scan/warp/volatile.yaml`.
     pub file: String,
-    /// What it says.
+    /// Its contents.
     pub case: Case,
     /// The tags that apply to it.
     pub tags: Vec<Tag>,
-    /// The text of its file, which has the steps of its plan.
+    /// The text of its file, which contains the steps of its plan.
     pub source: Arc<SourceFile>,
     /// The line of each step.
     steps: Vec<u32>,
@@ -45,7 +45,7 @@ impl Entry {
         self.id.rsplit_once('/').map_or("", |(family, _)| family)
     }
 
-    /// The line of its file on which a step of its plan begins; 1 where there is no such step.
+    /// The line of its file where a step of its plan starts; 1 if there is no such step.
     pub fn step_line(&self, step: usize) -> u32 {
         self.steps.get(step).copied().unwrap_or(1)
     }
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// The cases and the files they rest on.
+/// The cases and the files that they use.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     /// The cases, by name.
@@ -66,18 +66,18 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalogue inside this binary.
+    /// The catalogue that is built into this binary.
     pub fn embedded() -> Result<Catalog, CatalogErrors> {
         Catalog::from_tree(Tree::embedded(), Path::new("the built-in catalogue"))
     }
 
-    /// The catalogue of a folder that has `kernels/` and `cases/`, its pinned PTX checked.
+    /// Loads the catalogue of a folder with `kernels/` and `cases/`, and checks its pinned PTX.
     pub fn read(root: &Path) -> Result<Catalog, CatalogErrors> {
         let tree = Tree::read(root).map_err(|e| CatalogErrors(vec![e]))?;
         Catalog::from_tree(tree, root)
     }
 
-    /// A catalogue of these files, its pinned PTX checked. `root` is its name in messages.
+    /// Loads a catalogue from these files and checks its pinned PTX. `root` is its name in messages.
     pub fn from_tree(tree: Tree, root: &Path) -> Result<Catalog, CatalogErrors> {
         let catalog = Catalog::without_ptx(tree, root)?;
         let errors = pinned::verify(&catalog);
@@ -88,7 +88,7 @@ impl Catalog {
         }
     }
 
-    /// The same with no look at the PTX: for the command that makes it.
+    /// Loads a catalogue without checking its pinned PTX, for the command that renews it.
     pub fn without_ptx(tree: Tree, root: &Path) -> Result<Catalog, CatalogErrors> {
         let mut errors = Vec::new();
         let mut cases = Vec::new();
@@ -144,13 +144,13 @@ impl Catalog {
         }
     }
 
-    /// The case of this name.
+    /// The case with this name.
     pub fn find(&self, id: &str) -> Option<&Entry> {
         self.cases.iter().find(|entry| entry.id == id)
     }
 
-    /// The cases whose name contains one of the patterns; all, where there is no pattern. A pattern that is a
-    /// whole name selects that case alone; one that selects nothing is the error.
+    /// The cases whose name contains one of the patterns, or all cases if there is no pattern. A pattern that is a complete
+    /// name selects only that case. A pattern that selects nothing is an error.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<&Entry>, NoSuchCase> {
         if patterns.is_empty() {
             return Ok(self.cases.iter().collect());
@@ -186,11 +186,11 @@ impl Catalog {
 }
 
 impl Catalog {
-    /// The one case that a name means: the case of that name, else the only one whose name starts so.
+    /// The case that a name refers to: the case with that name, or the only case whose name starts with it.
     ///
     /// # Errors
     ///
-    /// None, or more than one: they are listed.
+    /// No case, or several cases, which the error lists.
     pub fn resolve(&self, name: &str) -> Result<&Entry, Unresolved> {
         if let Some(entry) = self.find(name) {
             return Ok(entry);
@@ -218,19 +218,19 @@ impl Catalog {
     }
 }
 
-/// A name that does not mean one case.
+/// A name that does not refer to exactly one case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// No case's name starts so.
+    /// No case has a name that starts like this.
     #[error("there is no case `{name}`{}", .near.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default())]
     None {
         /// The name.
         name: String,
-        /// The name that comes nearest.
+        /// The closest name.
         near: Option<String>,
     },
-    /// Several do.
-    #[error("`{name}` may be {} cases: {}", .cases.len(), .cases.join(", "))]
+    /// Several cases do.
+    #[error("`{name}` is ambiguous: it matches {} cases: {}", .cases.len(), .cases.join(", "))]
     Several {
         /// The name.
         name: String,
@@ -239,20 +239,20 @@ pub enum Unresolved {
     },
 }
 
-/// A pattern that selects no case.
+/// A pattern that matches no case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no case's name contains `{pattern}`{}; `racetrap list` shows them all",
+#[error("no case matches `{pattern}`{}; `racetrap list` lists all cases",
     .near.as_ref().map(|n| format!(" (did you mean `{n}`?)")).unwrap_or_default())]
 pub struct NoSuchCase {
     /// The pattern.
     pub pattern: String,
-    /// The name, family or stem that comes nearest.
+    /// The closest name, family or stem.
     pub near: Option<String>,
 }
 
-/// Gives every case the tags of its kernel that apply to it; kernels that nobody runs, and
-/// tags that apply to nobody, are errors. After unreadable YAML files the latter two are not
-/// looked for: they would follow from the former. Returns the kernels whose tags are not all known.
+/// Assigns every case the tags of its kernel that apply to it. A kernel that no case runs and a tag that applies to no case
+/// are errors; both checks are skipped if a YAML file could not be read, because they would only report consequences.
+/// Returns the kernels whose tags are not all known.
 fn tag(
     tree: &Tree,
     cases: &mut [Entry],
@@ -333,12 +333,12 @@ fn tag(
     doubtful
 }
 
-/// Reads one case. Errors name line and column, and the nearest key.
+/// Reads one case. Errors name line, column and the closest key.
 pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
     parsed(file, text)
 }
 
-/// Reads a YAML file of the catalogue. Errors name line and column, and the nearest key.
+/// Reads a YAML file of the catalogue. Errors name line, column and the closest key.
 pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
     serde_yaml::from_str(text).map_err(|error| {
         let (line, column, index) = error
@@ -353,7 +353,7 @@ pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<
         let message = message
             .rsplit_once(" at line ")
             .map_or(message.as_str(), |(m, _)| m);
-        // About the key as a whole, which the reader of YAML does not place.
+        // An error about a key as a whole, for which the YAML reader gives no place.
         let place = match message.contains("`expect` ") {
             true => {
                 let (line, column) = locate(text, &["expect".into()]);
@@ -374,8 +374,7 @@ pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<
     })
 }
 
-/// serde's messages for a key that `deny_unknown_fields` refused, and for a word that is no
-/// variant of its enum, taken apart.
+/// Parses serde's messages about a key that `deny_unknown_fields` rejected, or a word that is not a variant of its enum.
 fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
     let take_apart = |start: &str| {
         let (_, rest) = message.split_once(start)?;
@@ -398,14 +397,14 @@ fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
     })
 }
 
-/// The message of an [`super::expression::ExpressionError`], taken apart; the column inside
-/// the expression is added to its place in the file.
+/// Parses the message of an [`super::expression::ExpressionError`], and adds the column inside the expression to its place
+/// in the file.
 fn bad_expression(place: &Place, message: &str, source: &str) -> Option<CatalogError> {
     let (_, rest) = message.split_once("column ")?;
     let (column, rest) = rest.split_once(" of `")?;
     let column: usize = column.parse().ok()?;
     let (text, problem) = rest.split_once("`: ")?;
-    // A quoted scalar starts one character later; a block scalar's columns are not the file's.
+    // A quoted scalar starts one character later; the columns of a block scalar are not those of the file.
     let quote = usize::from(source.starts_with(['"', '\'']));
     let offset = if source.starts_with(['|', '>']) {
         0

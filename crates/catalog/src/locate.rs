@@ -1,8 +1,7 @@
-//! Where something stands in a YAML text: the reader's own positions, asked for
-//! by path.
+//! Finds the position of a value in a YAML text by its path.
 //!
-//! The text is read again with a seed that walks the path and refuses the value
-//! at its end; the reader then says where that was.
+//! Reads the text again with a seed that follows the path and rejects the value at its end; the reader's error then has the
+//! position.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;

@@ -1,10 +1,9 @@
-//! Tries a case on a GPU: runs it under drawn sizes and inputs, compares every result with the oracle, shrinks what goes
-//! wrong, and comes to a verdict by the results alone.
+//! Tries a case on a GPU: runs it with drawn sizes and inputs, compares every result with the oracle, shrinks failures, and
+//! reaches a verdict by the results only.
 //!
-//! A correct case must be right always. A buggy one may be right by luck: a race need not show on one GPU, on one
-//! day. So a bug that did not show is `missed` and not `clean`, with the number of runs; a tool
-//! or the simulator must find it. A kernel that faults or does not end is seen to go wrong, too, and ends the
-//! trial. Everything else that goes wrong is nobody's verdict: `inconclusive`.
+//! A correct case must always be right. A buggy one may be right by chance, because a race need not show on one GPU on one day.
+//! So a bug that does not show is `missed` instead of `clean`, with the number of runs; a tool or the simulator must find it. A
+//! kernel that faults or does not end counts as wrong and ends the trial. Any other failure is `inconclusive`.
 
 use super::case::{Case, ExpectedVerdict};
 use super::compare::{Mismatch, compare};

@@ -1,8 +1,8 @@
-//! The named oracles: what a kernel must compute, in plain sequential Rust.
+//! The named oracles: sequential Rust versions of what kernels must compute.
 //!
-//! Integers are computed modulo 2⁶⁴ and cut to the element type when they are compared, which is
-//! the same as computing in that type. Floating-point values are computed in double precision;
-//! inputs of the catalogue are small integers, whose sums single precision holds exactly.
+//! Integers are computed modulo 2⁶⁴ and truncated to the element type for the comparison, which equals computing in that type.
+//! Floating-point values are computed in double precision; the inputs of the catalogue are small integers, whose sums are exact
+//! in single precision.
 
 pub use session::buffer::Elements;
 
@@ -201,35 +201,35 @@ pub const ALL: &[OracleFunction] = &[
         name: "inclusive_scan",
         parameters: &[("data", Buffer), ("segment", Size)],
         optional: 1,
-        summary: "sums of each element and all before it (in its segment of that length)",
+        summary: "the sum of each element and all before it (within segments of this length)",
         compute: |a| scan(a, true),
     },
     OracleFunction {
         name: "exclusive_scan",
         parameters: &[("data", Buffer), ("segment", Size)],
         optional: 1,
-        summary: "sums of all elements before each (in its segment of that length)",
+        summary: "the sum of all elements before each one (within segments of this length)",
         compute: |a| scan(a, false),
     },
     OracleFunction {
         name: "sum",
         parameters: &[("data", Buffer)],
         optional: 0,
-        summary: "the sum, one element",
+        summary: "the sum of all elements, as one element",
         compute: |a| Some(a.buffer(0)?.sums(a.buffer(0)?.len().max(1))),
     },
     OracleFunction {
         name: "block_sums",
         parameters: &[("data", Buffer), ("block", Size)],
         optional: 0,
-        summary: "the sum of each `block` elements",
+        summary: "the sum of every `block` elements",
         compute: |a| Some(a.buffer(0)?.sums(a.positive(1)?)),
     },
     OracleFunction {
         name: "histogram",
         parameters: &[("data", Buffer), ("bins", Size)],
         optional: 0,
-        summary: "how often each of 0 … bins - 1 occurs",
+        summary: "the number of occurrences of each value from 0 to bins - 1",
         compute: |a| {
             let Elements::Integers(data) = a.buffer(0)? else {
                 return None;
@@ -300,7 +300,7 @@ pub const ALL: &[OracleFunction] = &[
         name: "reverse",
         parameters: &[("data", Buffer)],
         optional: 0,
-        summary: "the elements from the last to the first",
+        summary: "the elements in reverse order",
         compute: |a| a.buffer(0)?.gather((0..a.buffer(0)?.len()).rev()),
     },
     OracleFunction {
@@ -314,7 +314,7 @@ pub const ALL: &[OracleFunction] = &[
         name: "const",
         parameters: &[("value", Size), ("length", Size)],
         optional: 0,
-        summary: "one value everywhere",
+        summary: "the same value everywhere",
         compute: |a| Some(Elements::Integers(vec![a.number(0)?; a.size(1)?])),
     },
     OracleFunction {

@@ -1,10 +1,8 @@
-//! The PTX beside each kernel: what it is called, what its header says, and
-//! whether it still belongs to its source.
+//! The pinned PTX beside each kernel: its name, its header, and whether it still matches its source.
 //!
-//! The name is made of the kernel's and of the case's defines:
-//! `kernels/scan/warp.BUG_VOLATILE.sm_90.ptx`. The first lines are comments that name the compiler, the
-//! flags, a hash of the sources and flags, and a hash of the PTX below them. So an edit of either side shows, with no
-//! compiler at hand.
+//! The name consists of the kernel's name, the case's defines and the target: `kernels/scan/warp.BUG_VOLATILE.sm_90.ptx`. The
+//! first lines are comments with the compiler, the flags, a hash of the sources and flags, and a hash of the PTX. So an edit of
+//! either file is detected without a compiler.
 
 use super::case::Case;
 use super::error::{CatalogError, Place};
@@ -111,7 +109,7 @@ impl Pin {
         let mut header = |prefix| lines.next().and_then(|line| line.strip_prefix(prefix));
         let (flags, source, body) = (header(FLAGS), header(SOURCE), header(BODY));
         let (Some(flags), Some(source), Some(body)) = (flags, source, body) else {
-            return Some("it has no header that says what it was made from".to_owned());
+            return Some("its header is missing".to_owned());
         };
         if flags != self.flags() {
             return Some(format!(
@@ -353,7 +351,7 @@ mod tests {
         let stale = |tree: &Tree, text: &str| pin.stale(tree, text).unwrap_or_default();
         assert!(stale(&tree, &text.replace("9.0", "9.1")).contains("by hand"));
         assert!(stale(&tree, &text.replace("-DB", "-DC")).contains("compiled with"));
-        assert!(stale(&tree, ".version 9.0\n").contains("no header"));
+        assert!(stale(&tree, ".version 9.0\n").contains("header is missing"));
         tree.files
             .insert("kernels/common.cuh".to_owned(), "int y;\n".into());
         assert!(stale(&tree, &text).contains("`kernels/scan/warp.cu` has changed"));

@@ -1,5 +1,5 @@
-//! A run made concrete: which bytes lie in which buffer, what is launched with which
-//! arguments, what is copied, and which stream waits for what. A backend needs nothing else.
+//! The plan of a run: the contents of buffers, the launches with their arguments, the copies, and which stream waits for what.
+//! A backend needs nothing else.
 
 mod buffers;
 mod error;
@@ -298,7 +298,7 @@ launches:
         let error = |body| planned(body).unwrap_err().to_string();
         assert_eq!(
             error("sizes: {n: 0}\nlaunches: [{entry: k, grid: n}]"),
-            "`grid` of `k` is 0, which is no number of blocks or threads"
+            "`grid` of `k` is 0, which is not a valid number of blocks or threads"
         );
         assert_eq!(
             error("launches: [{entry: k, repeat: {d: {from: 1, while: d > 0, next: d}}}]"),
@@ -308,7 +308,7 @@ launches:
             error(
                 "buffers:\n  a: {type: u8, length: 2, values: zeros}\n  b: {type: u8, length: 3, values: \"copy:a\"}\nlaunches: []"
             ),
-            "buffer `b` has 3 elements, and `a`, of which it is a copy, has 2"
+            "buffer `b` has 3 elements, but it is a copy of `a`, which has 2"
         );
         assert_eq!(
             error("buffers: {a: {type: f64, length: 1000000000000, values: zeros}}\nlaunches: []"),

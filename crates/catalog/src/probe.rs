@@ -1,5 +1,5 @@
-//! Runs a changed kernel of a correct case until something is wrong: under the same drawn sizes, inputs and
-//! schedules as the case, with the same detectors and oracles, but for no longer than to the first sign.
+//! Runs a mutated kernel of a correct case until the first error, with the same drawn sizes, inputs and schedules, detectors
+//! and oracles as the case.
 
 use super::case_result::{CaseRunner, Observation, RUNS, RunError, Settings, Target};
 use super::draw::{Draws, runner};

@@ -1,11 +1,12 @@
-//! Kernels that the compiler is to refuse: what it said about them, pinned like PTX, and whether it is what the case expects.
+//! Kernels that must not compile: the compiler's messages, pinned like PTX, compared with what the case expects.
 //!
-//! What nvcc says lies beside the kernel, `kernels/reduce/cooperative.BUG_GROUP_UNDECLARED.sm_90.diagnostics`, under the
-//! header that pinned PTX has ([`super::pinned`]): so nobody needs a compiler to judge such a case, an edit of either side
-//! shows, and with the compiler at hand a test makes it anew.
+//! The messages of nvcc are stored beside the kernel, for example in
+//! `kernels/reduce/cooperative.BUG_GROUP_UNDECLARED.sm_90.diagnostics`, with the same header as pinned PTX
+//! ([`super::pinned`]). So such a case can be judged without a compiler, and an edit of either file is detected. If a compiler
+//! is installed, a test recreates the messages.
 //!
-//! Judging is two-way, as with findings: every error is one that the case names, on a line (if it has one) that the kernel tags
-//! `compile-error`; every error named and every line tagged is there. Warnings are of no account.
+//! Matching is two-way, as with findings. The case must name every error, and the kernel must tag its line (if it has one)
+//! with `compile-error`; every named error and every tagged line must occur. Warnings are ignored.
 
 use super::annotation::Fault;
 use super::case::Case;
@@ -16,24 +17,24 @@ use report::Verdict;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// The file that keeps what the compiler says of a case, and what it is made from.
+/// The file with the compiler's messages for a case, and its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// Source, defines and target.
+    /// The source, the defines and the target.
     pub pin: Pin,
     /// The file: `kernels/scan/naive_global.BUG_SWAP_UNDECLARED.sm_90.diagnostics`.
     pub file: String,
 }
 
 impl Diagnostics {
-    /// What a case needs. One target will do: the compiler's front end does not look at it.
+    /// The inputs for a case. One target is enough, because the compiler's front end does not depend on it.
     pub fn new(case: &Case) -> Diagnostics {
         let pin = Pin::new(case, SIMULATED);
         let file = format!("{}.diagnostics", pin.ptx.trim_end_matches(".ptx"));
         Diagnostics { pin, file }
     }
 
-    /// The file's text: header, the compiler's version (as `nvcc --version` has it), its messages with no path of this machine.
+    /// The text of the file: header, compiler version (as printed by `nvcc --version`) and messages without absolute paths.
     pub fn text(&self, tree: &Tree, version: &str, messages: &str, root: &str) -> String {
         let body = format!(
             "// Cuda compilation tools, {version}\n{}\n",
@@ -43,7 +44,7 @@ impl Diagnostics {
     }
 }
 
-/// Every such file that the catalogue needs, by name, with a case that needs it.
+/// The messages files that the catalogue needs, by name, each with a case that needs it.
 pub fn diagnostics(catalog: &Catalog) -> BTreeMap<String, (Diagnostics, &Entry)> {
     let mut needed = BTreeMap::new();
     for entry in &catalog.cases {
@@ -55,12 +56,12 @@ pub fn diagnostics(catalog: &Catalog) -> BTreeMap<String, (Diagnostics, &Entry)>
     needed
 }
 
-/// An error of the compiler's.
+/// A compiler error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompilerError {
-    /// The file and its line, from 1; `None` where the end of the source came too early.
+    /// The file and its line, counted from 1; `None` for an error at the end of the source.
     pub place: Option<(String, u32)>,
-    /// What is wrong, in the compiler's words.
+    /// The compiler's message.
     pub message: String,
 }
 
@@ -73,9 +74,9 @@ impl fmt::Display for CompilerError {
     }
 }
 
-/// The errors in what nvcc said: lines such as `kernels/a.cu(12): error: identifier "g" is undefined`, some with a number
-/// behind the word (`error #20:`), or `At end of source: error: expected a "}"`. Its last line counts them; `None` where that
-/// is not their number, so that no error is overlooked that is written in another way.
+/// The errors in nvcc's output: lines such as `kernels/a.cu(12): error: identifier "g" is undefined`, some with a number
+/// after the word (`error #20:`), or `At end of source: error: expected a "}"`. The last line states their number. `None` if
+/// the numbers differ, so that no error in an unknown format is overlooked.
 pub fn errors(said: &str) -> Option<Vec<CompilerError>> {
     let error = |line: &str| -> Option<CompilerError> {
         let (place, rest) = line.split_once(": error")?;
@@ -103,10 +104,10 @@ pub fn errors(said: &str) -> Option<Vec<CompilerError>> {
     (counted == errors.len()).then_some(errors)
 }
 
-/// What comes of a case: the verdict, its reason in one line, and what the compiler said.
+/// The result of a case: the verdict, its reason in one line and the compiler's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// `caught` if the compiler says what it must, `missed` if it leaves something out, `false-alarm` if it says something else too.
+    /// `caught` if all errors are as expected, `missed` if one is absent, `false-alarm` if there is an additional one.
     pub verdict: Verdict,
     /// The reason.
     pub summary: String,
@@ -114,16 +115,16 @@ pub struct Judged {
     pub said: String,
 }
 
-/// Judges a case by what the compiler said when it was pinned.
+/// Judges a case by its pinned compiler messages.
 pub fn judge(catalog: &Catalog, entry: &Entry) -> Judged {
     let file = Diagnostics::new(&entry.case).file;
     let text = catalog.tree.text(&file).unwrap_or_default();
-    // The header has three lines, the version one.
+    // The header has three lines and the version one.
     let said: String = text.split_inclusive('\n').skip(4).collect();
     let (verdict, summary) = match errors(&said) {
         None => (
             Verdict::Inconclusive,
-            format!("`{file}` is not what a compiler says that has refused something"),
+            format!("`{file}` does not contain compiler errors"),
         ),
         Some(errors) => compare(entry, &errors),
     };
@@ -151,14 +152,14 @@ fn compare(entry: &Entry, errors: &[CompilerError]) -> (Verdict, String) {
             true => ", on a line without the tag `compile-error`",
             false => "",
         };
-        let summary = format!("not expected of the compiler: {other}{untagged}");
+        let summary = format!("unexpected compiler error: {other}{untagged}");
         return (Verdict::FalseAlarm, summary);
     }
     if let Some(missing) = expected
         .iter()
         .find(|message| !errors.iter().any(|e| e.message == **message))
     {
-        let summary = format!("the compiler does not say `{missing}`");
+        let summary = format!("the compiler does not report `{missing}`");
         return (Verdict::Missed, summary);
     }
     let found = |line: &u32| {
@@ -167,7 +168,7 @@ fn compare(entry: &Entry, errors: &[CompilerError]) -> (Verdict, String) {
             .any(|e| e.place.as_ref().is_some_and(|p| p.1 == *line))
     };
     if let Some(line) = lines.iter().find(|line| !found(line)) {
-        let summary = format!("the compiler finds nothing wrong with line {line} of {kernel}");
+        let summary = format!("the compiler reports no error at line {line} of {kernel}");
         return (Verdict::Missed, summary);
     }
     let mut summary = "refused by the compiler".to_owned();
@@ -180,7 +181,7 @@ fn compare(entry: &Entry, errors: &[CompilerError]) -> (Verdict, String) {
     (Verdict::Caught, summary)
 }
 
-/// Paths below `root` relative to it, those of the toolkit's headers as `cuda/include/…`.
+/// Makes paths below `root` relative, and rewrites those of toolkit headers to `cuda/include/…`.
 fn with_relative_paths(messages: &str, root: &str) -> String {
     let root = format!("{}/", root.trim_end_matches('/'));
     let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | ')' | ',');
@@ -296,7 +297,7 @@ mod tests {
     fn what_is_left_out_is_a_miss() {
         let missing = judged(&[G, H, "expected a \";\""], &[3, 7]);
         assert_eq!(missing.0, Verdict::Missed);
-        assert_eq!(missing.1, "the compiler does not say `expected a \";\"`");
+        assert_eq!(missing.1, "the compiler does not report `expected a \";\"`");
         assert_eq!(judged(&[G, H], &[3, 7, 9]).0, Verdict::Missed);
     }
 

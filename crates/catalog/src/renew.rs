@@ -1,4 +1,4 @@
-//! Renews what is generated from the catalogue: the JSON schema and the pinned PTX.
+//! Renews the files generated from the catalogue: the JSON schema and the pinned PTX.
 
 use super::case::schema;
 use super::error::{CatalogErrors, RENEW};
@@ -32,7 +32,7 @@ pub enum RenewError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// A kernel compiles that the compiler is to refuse.
-    #[error("nvcc accepts {kernel} (`{flags}`), and the case `{case}` expects it to be refused")]
+    #[error("nvcc compiles {kernel} (`{flags}`), but the case `{case}` expects an error")]
     Accepted {
         /// The kernel's source.
         kernel: String,
@@ -130,6 +130,7 @@ fn ptx(nvcc: &Nvcc, root: &Path, pin: &Pin) -> Result<String, CompileError> {
         includes: Vec::new(),
         std: Some(STANDARD.to_owned()),
         arch: Some(pin.target.to_owned()),
+        ..CompileOptions::default()
     };
     nvcc.compile(&root.join(&pin.source), Optimisation::Optimised, &options)
 }
@@ -205,7 +206,7 @@ impl std::fmt::Display for Renewed {
         }
         write!(
             f,
-            "{} file(s) were current (`{RENEW} --all` makes them anew)",
+            "{} file(s) were current (`{RENEW} --all` renews them too)",
             self.current
         )
     }

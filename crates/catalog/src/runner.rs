@@ -1,4 +1,4 @@
-//! Tries many cases at once, over a number of threads.
+//! Tries many cases in parallel.
 
 use super::case_result::{self, CaseResult, Settings};
 use super::load::{Catalog, Entry};

@@ -1,4 +1,4 @@
-//! Makes a run that shows something as small as it gets, whatever it runs on.
+//! Shrinks a failing run, independently of the backend.
 
 use super::draw::{Draw, DrawTree};
 use proptest::strategy::ValueTree;

@@ -1,4 +1,4 @@
-//! Runs a plan on the simulator: the one file of the catalogue that knows this backend.
+//! Runs a plan on the simulator. Only this file of the catalogue knows this backend.
 
 mod error;
 mod located;

@@ -1,7 +1,7 @@
-//! Replay tokens: one word that determines a run of a case.
+//! Replay tokens: a word that determines a run of a case.
 //!
-//! `scan/warp/volatile@n=33,threads=32,inputs=random:7,schedule=pct:3:2`: the case, each of its free
-//! sizes, the inputs, the schedule. Nothing in it needs quoting in a shell.
+//! `scan/warp/volatile@n=33,threads=32,inputs=random:7,schedule=pct:3:2` names the case, its free sizes, the inputs and the
+//! schedule. No part of it needs quoting in a shell.
 
 use super::case::Case;
 use super::draw::{Draw, Inputs, SizeError, Sizes, sizes};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub enum TokenError {
     /// Its parts are not there.
     #[error(
-        "`{token}` is no replay token: it looks like `scan/warp/volatile@n=33,inputs=ones,schedule=lockstep`"
+        "`{token}` is not a replay token; a token looks like `scan/warp/volatile@n=33,inputs=ones,schedule=lockstep`"
     )]
     Form {
         /// The token.

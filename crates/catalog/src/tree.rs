@@ -1,4 +1,4 @@
-//! The catalogue's files: those inside the binary, or those of a folder.
+//! The files of a catalogue: built into the binary, or in a folder.
 
 use super::error::CatalogError;
 use include_dir::{Dir, DirEntry, include_dir};
@@ -49,7 +49,8 @@ impl Tree {
             if !folder.is_dir() {
                 return Err(CatalogError::Unreadable {
                     path: folder,
-                    reason: "no such folder (a catalogue has `kernels/` and `cases/`)".to_owned(),
+                    reason: "the folder does not exist (a catalogue has `kernels/` and `cases/`)"
+                        .to_owned(),
                 });
             }
             tree.collect(root, &folder)?;

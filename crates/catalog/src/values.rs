@@ -1,5 +1,4 @@
-//! The small languages inside a case's YAML: what sizes and buffers are drawn
-//! from, how large a grid is, which oracle is asked.
+//! The notations inside a case's YAML: ranges of sizes, contents of buffers, dimensions of grids, and oracles.
 
 use super::expression::{Expression, ExpressionError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -155,7 +154,7 @@ impl Fill {
             ("random", None) => Ok(Fill::Random(None)),
             ("random", Some(rest)) => {
                 let ends =
-                    range(rest).ok_or_else(|| format!("`{rest}` is no range `LOW..=HIGH`"))?;
+                    range(rest).ok_or_else(|| format!("`{rest}` is not a range `LOW..=HIGH`"))?;
                 Ok(Fill::Random(Some(ends.map_err(|e| e.to_string())?)))
             }
             ("const", Some(rest)) => {
@@ -170,11 +169,11 @@ impl Fill {
                 .map_err(|e| e.to_string()),
             ("copy", Some(rest)) if !rest.is_empty() => Ok(Fill::Copy(rest.to_owned())),
             _ if words.contains(&word) => {
-                Err(format!("`{text}` is not a way to fill a buffer: {FILLS}"))
+                Err(format!("`{text}` is not a buffer fill: use {FILLS}"))
             }
             _ => Err(match report::nearest(word, words) {
-                Some(near) => format!("no way `{word}` to fill a buffer (did you mean `{near}`?)"),
-                None => format!("no way `{word}` to fill a buffer: {FILLS}"),
+                Some(near) => format!("unknown buffer fill `{word}` (did you mean `{near}`?)"),
+                None => format!("unknown buffer fill `{word}`: use {FILLS}"),
             }),
         }
     }
@@ -285,13 +284,13 @@ from_scalar_or_sequence!(
     text: |text| Expression::parse(text).map(|e| Extent(vec![e])),
     sequence: |lengths: Vec<Expression>| match lengths.len() {
         1..=3 => Ok(Extent(lengths)),
-        n => Err(format!("{n} lengths, where one to three were expected")),
+        n => Err(format!("expected one to three lengths, got {n}")),
     }
 );
 
 from_scalar_or_sequence!(
     Fill,
-    "a way to fill a buffer (`zeros`, `iota`, `const:7`, `random`, `random:0..=9`, `each:2 * i`, `copy:data`, `uninitialized`) or a list of numbers",
+    "a buffer fill (`zeros`, `iota`, `const:7`, `random`, `random:0..=9`, `each:2 * i`, `copy:data`, `uninitialized`) or a list of numbers",
     "`uninitialized`, `zeros`, `iota` (0, 1, 2 …), `const:VALUE`, `random` (integers from -9 to 9, or 0 to 9 where unsigned), `random:LOW..=HIGH` (integers), `each:EXPRESSION` (`i` is the index), `copy:BUFFER`, or the list of the elements.",
     ["string", "array"],
     integer: |_| None,
@@ -442,10 +441,10 @@ from_word_or_map!(
             let words = ["caught", "clean", "missed", "false-alarm", "unsupported"];
             let hint = report::nearest(word, words.into_iter())
                 .map_or_else(|| words.join(", "), |near| format!("did you mean `{near}`?"));
-            format!("no verdict `{word}` ({hint})")
+            format!("unknown verdict `{word}` ({hint})")
         })?;
         if matches!(verdict, ExpectedVerdict::Missed | ExpectedVerdict::FalseAlarm) {
-            return Err(format!("`{word}` needs its reason: {{verdict: {word}, why: …}}"));
+            return Err(format!("`{word}` needs a reason: {{verdict: {word}, why: …}}"));
         }
         Ok(Expectation { verdict, why: None })
     },
@@ -471,10 +470,10 @@ from_word_or_map!(
     map: |k| {
         let ways = [k.is.is_some(), k.each.is_some(), k.values.is_some(), k.kernel.is_some()];
         if ways.iter().filter(|given| **given).count() != 1 {
-            return Err("an oracle has exactly one of `is`, `each`, `values` and `kernel`".to_owned());
+            return Err("an oracle needs exactly one of `is`, `each`, `values` and `kernel`".to_owned());
         }
         if k.kernel.is_none() && !k.args.is_empty() {
-            return Err("`args` of an oracle belong to its `kernel`".to_owned());
+            return Err("an oracle can have `args` only with `kernel`".to_owned());
         }
         Ok(Oracle {
             is: k.is, each: k.each, values: k.values, kernel: k.kernel,

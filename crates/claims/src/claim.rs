@@ -1,4 +1,4 @@
-//! A claim as its YAML file says it: `cases/claims/<id>.yaml`.
+//! The file format of a claim: `cases/claims/<id>.yaml`.
 
 use catalog::case::ExpectedVerdict;
 use catalog::compiled::PtxExpectations;
@@ -20,34 +20,34 @@ pub struct Claim {
     pub id: String,
     /// The documents that make it, and where: `004 section 2.5`.
     pub documents: Vec<String>,
-    /// What they say, in our words.
+    /// The claim, in our words.
     pub says: String,
-    /// What would be so if it were true.
+    /// Predictions that follow from the claim.
     pub predicts: Vec<Prediction>,
-    /// What comes of it.
+    /// The expected verdict.
     pub verdict: Ruling,
-    /// What is true, where the claim is not or not always: for a student.
+    /// What is true instead, if the claim is not, or not always, true. Written for a student.
     #[serde(default)]
     pub instead: Option<String>,
 }
 
-/// What is to be thought of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
-    /// All that follows from it is so.
+    /// All predictions hold.
     Confirmed,
-    /// Nothing that follows from it is so.
+    /// No prediction holds.
     Refuted,
-    /// Some of it is so.
+    /// Some predictions hold.
     Depends,
-    /// Something could not be looked at.
+    /// Some prediction could not be examined.
     #[serde(skip)]
     Undecided,
 }
 
 impl Ruling {
-    /// As shown.
+    /// The name shown to the user.
     pub fn name(self) -> &'static str {
         match self {
             Ruling::Confirmed => "confirmed",
@@ -58,11 +58,11 @@ impl Ruling {
     }
 }
 
-/// Something that can be looked at. One of the keys besides `what` is given.
+/// A prediction that can be examined. Give exactly one key besides `what`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Prediction {
-    /// What is predicted, as the claim would have it.
+    /// The prediction, in words.
     pub what: String,
     /// The simulator's verdict on a case.
     #[serde(default)]
@@ -70,7 +70,7 @@ pub struct Prediction {
     /// Whether a case's results are right in all runs on the simulator.
     #[serde(default)]
     pub results: Option<Results>,
-    /// What the compiler makes of a case's kernel, on every target that is pinned.
+    /// What the compiler makes of a case's kernel, on every pinned target.
     #[serde(default)]
     pub ptx: Option<Compiled>,
     /// What a GPU showed: a plain run, or a tool of compute-sanitizer.
@@ -79,10 +79,10 @@ pub struct Prediction {
     /// Whether a launch is accepted.
     #[serde(default)]
     pub launch: Option<Launches>,
-    /// What is counted in one run on the simulator, lanes together.
+    /// Counts of one run on the simulator in lockstep.
     #[serde(default)]
     pub count: Option<Count>,
-    /// How long two cases take on a GPU, compared.
+    /// The times of two cases on a GPU, compared.
     #[serde(default)]
     pub time: Option<Time>,
 }
@@ -103,7 +103,7 @@ pub struct Verdict {
 pub struct Results {
     /// The case.
     pub case: String,
-    /// Whether they are right under every schedule that is tried.
+    /// Whether they are right under every schedule tried.
     pub right: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct Results {
 pub struct Compiled {
     /// The case.
     pub case: String,
-    /// What there must be in its PTX.
+    /// What its PTX must contain.
     pub holds: PtxExpectations,
 }
 
@@ -123,10 +123,10 @@ pub struct Compiled {
 pub struct Gpu {
     /// The case.
     pub case: String,
-    /// Who looks: `native` (the results alone), `racecheck`, `synccheck` …
+    /// The detector: `native` (only the results), `racecheck`, `synccheck` …
     #[serde(default = "native")]
     pub by: Detector,
-    /// What it sees.
+    /// What it shows.
     pub shows: Shows,
 }
 
@@ -134,11 +134,11 @@ fn native() -> Detector {
     Detector::Native
 }
 
-/// What a plain run on a GPU, or a tool, may show.
+/// What a plain run on a GPU or a tool may show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shows {
-    /// Nothing wrong.
+    /// No error.
     Nothing,
     /// Wrong results, a fault, or reports.
     Something,
@@ -146,7 +146,7 @@ pub enum Shows {
     Hang,
 }
 
-/// A run with these sizes, whatever the case's ranges are; free sizes that are not given are the lowest.
+/// A run with these sizes, regardless of the ranges in the case. Free sizes that are not given take their lowest value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Run {
@@ -155,7 +155,7 @@ pub struct Run {
     /// Sizes.
     #[serde(default)]
     pub with: Sizes,
-    /// What `random` buffers hold.
+    /// The contents of `random` buffers.
     #[serde(default)]
     pub inputs: Values,
 }
@@ -167,7 +167,7 @@ pub enum Values {
     /// Random values.
     #[default]
     Random,
-    /// The same everywhere.
+    /// The same value everywhere.
     Same,
 }
 
@@ -186,7 +186,7 @@ impl From<Values> for Inputs {
 pub struct Launches {
     /// The run.
     pub of: Run,
-    /// Whether it is.
+    /// Whether it is accepted.
     pub accepted: bool,
 }
 
@@ -196,9 +196,9 @@ pub struct Launches {
 pub struct Count {
     /// The run.
     pub of: Run,
-    /// A condition over the sizes and what is counted ([`super::count::NAMES`]).
+    /// A condition over the sizes and the counts ([`super::count::NAMES`]).
     pub holds: Expression,
-    /// Figures worth showing, by what they are called.
+    /// Figures to show, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, Expression>,
 }

@@ -27,14 +27,11 @@ pub const NAMES: &[(&str, &str)] = &[
     ),
     ("atomics", "atomic operations of threads"),
     ("shared_requests", "accesses of warps to shared memory"),
-    (
-        "shared_wavefronts",
-        "passes through the banks that these take",
-    ),
+    ("shared_wavefronts", "passes that these take"),
     ("branches", "conditional branches that warps execute"),
     (
         "divergent_branches",
-        "of these, those that split their warp",
+        "the ones of these that split the warp",
     ),
 ];
 

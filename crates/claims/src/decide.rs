@@ -1,4 +1,4 @@
-//! Decides claims by the facts: trials on the simulator, counts, and what GPUs have left.
+//! Decides claims from facts: runs on the simulator, counts, and stored results of GPUs.
 
 use super::claim::{
     Claim, Compiled, Count, Gpu, Launches, Prediction, Results, Ruling, Run, Shows, Time, Verdict,
@@ -161,7 +161,7 @@ impl Facts<'_> {
         } else if let Some(time) = &prediction.time {
             self.time(claim, index, time)
         } else {
-            Err("nothing to look at".to_owned())
+            Err("the prediction has no key besides `what`".to_owned())
         }
     }
 
@@ -183,13 +183,16 @@ impl Facts<'_> {
 
     fn gpu(&self, gpu: &Gpu) -> Result<(bool, String), Unseen> {
         let entry = self.entry(&gpu.case)?;
-        let evidence = self.evidence.ok_or("no GPU has said anything")?;
+        let evidence = self.evidence.ok_or("there is no evidence from a GPU")?;
         let seen = evidence
             .find(&gpu.case, gpu.by)
-            .ok_or_else(|| format!("no {} has seen `{}`", gpu.by, gpu.case))?;
+            .ok_or_else(|| format!("{} has not run `{}`", gpu.by, gpu.case))?;
         let now = Fingerprint::of(self.catalog, entry, evidence.device.compute_capability);
         if seen.of != now {
-            return Err(format!("what {} said of `{}` is stale", gpu.by, gpu.case));
+            return Err(format!(
+                "the evidence of {} for `{}` is stale",
+                gpu.by, gpu.case
+            ));
         }
         let native = gpu.by == Detector::Native;
         let something = match native {
@@ -257,14 +260,14 @@ impl Facts<'_> {
     }
 
     fn time(&self, claim: &str, index: usize, time: &Time) -> Result<(bool, String), Unseen> {
-        let times = self.times.ok_or("no GPU has taken the time")?;
+        let times = self.times.ok_or("there are no measured times")?;
         let timing = times
             .find(claim, index)
-            .ok_or("no GPU has taken the time of it")?;
+            .ok_or("its time was not measured")?;
         for (run, taken) in [(&time.slow, &timing.slow), (&time.fast, &timing.fast)] {
             let entry = self.entry(&run.case)?;
             if !taken.is_of(run, self.catalog, entry, times.device.compute_capability) {
-                return Err(format!("the time of `{}` is stale", run.case));
+                return Err(format!("the measured time of `{}` is stale", run.case));
             }
         }
         let ratio = timing.slow.median / timing.fast.median;

@@ -1,9 +1,8 @@
-//! What the documents claim, and whether it is so: `cases/claims/*.yaml`, `racetrap claims`.
+//! Decides claims that documents make about CUDA: `cases/claims/*.yaml`, `racetrap claims`.
 //!
-//! A claim is written as what would follow from it: predictions, each of which something decides that nobody can argue with. The
-//! simulator tries a case or counts what it does; the compiler's PTX has an instruction or not; a GPU was right, or took
-//! so long. The verdict follows: *confirmed* where all predictions hold, *refuted* where none does, *depends* where some do.
-//! A prediction that can't be looked at leaves the claim undecided, and it says so.
+//! A claim lists predictions that follow from it, each of which can be decided objectively: by a run or a count on the
+//! simulator, by the compiler's PTX, or by the results or times of a GPU. The verdict is *confirmed* if all predictions hold,
+//! *refuted* if none does, and *depends* if some do. A prediction that cannot be examined leaves the claim *undecided*.
 
 pub mod claim;
 pub mod count;

@@ -1,11 +1,11 @@
-//! How long runs take on a GPU: the claims' timed predictions, measured and kept.
+//! Measures the timed predictions of claims on a GPU, and stores the times.
 //!
-//! Both runs of a prediction are measured in one process, by turns, each time many repetitions between two events on its
-//! stream, with nothing else between them: what the host does in a plan (copies of its own, waiting) is left out, and streams other
-//! than the first begin and end with it. The median of all repetitions counts. A repetition includes what the driver takes to
-//! launch, where the GPU is quicker than that, as a program's user sees it.
+//! Both runs of a prediction are measured alternately in one process. Each turn runs many repetitions between two events on the
+//! run's stream, with nothing else between them: steps of the host in a plan (its own copies, waiting) are omitted, and other
+//! streams start and end together with the first one. The median of all repetitions counts. If the GPU is faster than the
+//! driver can launch, a repetition includes the launch time, as a user of the program sees it.
 //!
-//! What is kept is `sanitizer/times/<gpu>-cuda<version>.json`, with the fingerprints of what ran.
+//! The times are stored in `sanitizer/times/<gpu>-cuda<version>.json`, with the fingerprints of what ran.
 
 use super::claim::{Claim, Run, Time, Values};
 use super::decide::planned;
@@ -107,7 +107,7 @@ pub enum TimeError {
         error: std::io::Error,
     },
     /// A file of something else.
-    #[error("`{path}` has no times in it: {problem}")]
+    #[error("`{path}` contains no times: {problem}")]
     File {
         /// Which.
         path: String,
@@ -162,7 +162,7 @@ impl Times {
         match times.format {
             FORMAT => Ok(times),
             other => Err(failed(format!(
-                "it has the format {other}; this racetrap reads format {FORMAT}"
+                "it has format {other}, but this racetrap reads format {FORMAT}"
             ))),
         }
     }

@@ -210,7 +210,7 @@ impl Events<'_> {
                     Access(_, _, order, ..) => order.releases() && self.overlap(first, w),
                     _ => false,
                 };
-                if first == w && begins || begins && self.program_order.has(first, w) {
+                if begins && (first == w || self.program_order.has(first, w)) {
                     all.push((first, w));
                 }
             }
@@ -236,7 +236,7 @@ impl Events<'_> {
                     }
                     _ => false,
                 };
-                if last == r && ends || ends && self.program_order.has(r, last) {
+                if ends && (last == r || self.program_order.has(r, last)) {
                     all.push((r, last));
                 }
             }

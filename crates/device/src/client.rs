@@ -1,8 +1,8 @@
-//! Drives the device process: starts it, sends jobs, waits no longer than it is told, and says what became of it.
+//! Drives the device process: starts it, sends jobs, enforces time limits, and reports failures.
 //!
-//! A process that died (a kernel took it down, or it was killed because a kernel did not end) is replaced for the next
-//! job. Every way to fail is a variant of [`ClientError`] of its own: none of them says anything about a kernel's
-//! results, and none may be taken for a clean run.
+//! A process that died (a kernel crashed it, or it was killed because a kernel did not end) is replaced for the next job.
+//! Each failure mode is a variant of [`ClientError`]. None of them says anything about a kernel's results, and none may be
+//! taken for a clean run.
 
 use super::job::{Job, Reply};
 use std::collections::VecDeque;
@@ -17,76 +17,76 @@ use std::time::{Duration, Instant};
 
 /// The device process's program.
 const PROGRAM: &str = "racetrap-device";
-/// The exit status of a program whose libraries the loader does not find.
+/// The exit status of a program whose libraries the loader cannot find.
 const NO_LIBRARY: i32 = 127;
-/// How long a process may take to end after it has closed its output or its input was closed.
+/// How long a process may take to end after its input or output was closed.
 const ENDING: Duration = Duration::from_secs(20);
-/// Lines of the process's standard error that are kept.
+/// The number of lines kept from the process's standard error.
 const KEPT_LINES: usize = 20;
 
-/// A job that got no answer.
+/// Why a job got no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// There is no such program: built without the feature `device`, or moved.
+    /// The program is missing: it was moved, or racetrap was built without the feature `device`.
     #[error(
         "the program `{PROGRAM}` was not found; looked for {}. It is built with racetrap unless the feature `device` is switched off",
         listed(looked)
     )]
     NoProgram {
-        /// Where it was looked for.
+        /// The places that were searched.
         looked: Vec<PathBuf>,
     },
-    /// The program can't be started.
-    #[error("can't start `{program}`: {error}")]
+    /// The program cannot be started.
+    #[error("cannot start `{program}`: {error}")]
     Start {
         /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// There is no NVIDIA driver here.
-    #[error("no NVIDIA driver here: {said}")]
+    /// This machine has no NVIDIA driver.
+    #[error("this machine has no NVIDIA driver: {said}")]
     NoDriver {
-        /// What the loader says.
+        /// The loader's message.
         said: String,
     },
-    /// The job did not end in its time; the process was killed.
-    #[error("the job did not end in {seconds} s; its process was killed")]
+    /// The job exceeded its time limit, and the process was killed.
+    #[error("the job did not end within {seconds} s; its process was killed")]
     Hung {
-        /// The time that it was given, seconds.
+        /// The time limit in seconds.
         seconds: f64,
     },
-    /// The process was ended by a signal.
-    #[error("the device process was ended by signal {signal}{}", after(said))]
+    /// A signal killed the process.
+    #[error("the device process was killed by signal {signal}{}", after(said))]
     Killed {
         /// The signal.
         signal: i32,
-        /// The last it wrote to the standard error.
+        /// The end of its standard error.
         said: String,
     },
-    /// The process ended with no answer.
+    /// The process ended without an answer.
     #[error(
-        "the device process ended with status {code} and no answer{}",
+        "the device process ended with status {code} without an answer{}",
         after(said)
     )]
     Exited {
         /// Its exit status.
         code: i32,
-        /// The last it wrote to the standard error.
+        /// The end of its standard error.
         said: String,
     },
-    /// An answer that is none.
-    #[error("the device process answered what is no answer: {error}: {line:?}")]
+    /// The answer is malformed.
+    #[error("the answer of the device process is malformed: {error}: {line:?}")]
     Garbage {
-        /// What it wrote, cut short.
+        /// Its output, truncated.
         line: String,
-        /// What is wrong with it.
+        /// The problem.
         error: String,
     },
 }
 
 impl ClientError {
-    /// Whether there is no GPU to run anything on, so that every other job will fail in the same way.
+    /// Whether there is no usable GPU, so that every other job will fail in the same way.
     pub fn is_absence(&self) -> bool {
         matches!(
             self,
@@ -105,12 +105,12 @@ fn listed(paths: &[PathBuf]) -> String {
 fn after(said: &str) -> String {
     match said {
         "" => String::new(),
-        said => format!("; it said: {said}"),
+        said => format!("; its output: {said}"),
     }
 }
 
-/// Where the device process's program is: as nextest or cargo say, beside this program, or one folder further up, where
-/// cargo puts programs that belong to tests.
+/// The path of the device process's program: as given by nextest or cargo, beside this program, or one folder up, where cargo
+/// puts programs for tests.
 pub fn program() -> Result<PathBuf, ClientError> {
     let named = [
         "NEXTEST_BIN_EXE_racetrap-device",
@@ -130,13 +130,13 @@ pub fn program() -> Result<PathBuf, ClientError> {
     }
 }
 
-/// Whatever does jobs: the device process, or in tests something that stands in for it.
+/// Executes jobs: the device process, or a substitute in tests.
 pub trait RunJob {
-    /// Does a job in this time, with what has to be started for it.
+    /// Executes a job within a time limit, which includes starting the process.
     fn run(&mut self, job: &Job, limit: Duration) -> Result<Reply, ClientError>;
 }
 
-/// The device process, started when the first job comes.
+/// The device process, started for the first job.
 #[derive(Debug)]
 pub struct Client {
     program: PathBuf,
@@ -169,7 +169,7 @@ impl Client {
         self
     }
 
-    /// How many processes were started so far.
+    /// The number of processes started so far.
     pub fn started(&self) -> u32 {
         self.started
     }
@@ -199,7 +199,7 @@ impl RunJob for Client {
             error: error.to_string(),
         })?;
         match &reply {
-            // It ends by itself now, and must not be given another job.
+            // It will end by itself, so it must not get another job.
             Reply::Failed { error, .. } if error.is_sticky() => {
                 process.end();
             }
@@ -212,12 +212,12 @@ impl RunJob for Client {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// To the thread that writes: a process that does not read must not block this one.
+    /// Sends to the writer thread, so that a process that does not read cannot block this one.
     jobs: Option<Sender<String>>,
     replies: Receiver<String>,
     said: Arc<Mutex<VecDeque<String>>>,
     listener: Option<JoinHandle<()>>,
-    /// Whether a job was sent that has no answer yet.
+    /// Whether a job is waiting for its answer.
     busy: bool,
 }
 
@@ -229,7 +229,7 @@ impl Process {
     ) -> Result<Process, ClientError> {
         let mut child = Command::new(program)
             .args(arguments)
-            // A kernel that is loaded when it is first launched waits for what runs, and so orders what nothing orders
+            // Loading a kernel at its first launch waits for running work, and would so order what the program leaves unordered
             // (CUDA C++ Programming Guide, "Lazy Loading").
             .env("CUDA_MODULE_LOADING", "EAGER")
             .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -245,7 +245,7 @@ impl Process {
         if let Some(mut input) = child.stdin.take() {
             std::thread::spawn(move || {
                 for line in to_write {
-                    // If it does not read it has ended, which shows when its answer is missing.
+                    // If the process has ended, the missing answer will show it.
                     if input.write_all(line.as_bytes()).is_err() {
                         return;
                     }
@@ -280,7 +280,7 @@ impl Process {
         })
     }
 
-    /// Whether it can be given a job: it has not ended, and has said nothing that it was not asked.
+    /// Whether it can take a job: it has not ended and has printed nothing unexpected.
     fn is_ready(&self) -> bool {
         matches!(self.replies.try_recv(), Err(TryRecvError::Empty))
     }
@@ -290,7 +290,7 @@ impl Process {
         self.busy = true;
         let line = serde_json::to_string(job).unwrap_or_else(|e| unreachable!("plain JSON: {e}"));
         if let Some(jobs) = &self.jobs {
-            // A writer that has ended shows when the answer is missing.
+            // If the writer has ended, the missing answer will show it.
             let _ = jobs.send(line + "\n");
         }
         let left = deadline.saturating_duration_since(Instant::now());
@@ -299,7 +299,7 @@ impl Process {
         Ok(reply)
     }
 
-    /// Why it has closed its output.
+    /// Why it closed its output.
     fn end(mut self) -> ClientError {
         let status = self.wait(ENDING);
         if let (Some(_), Some(listener)) = (status, self.listener.take()) {
@@ -338,8 +338,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // With its input closed an idle process ends by itself and gives the GPU back in good order, which
-        // a tool that watches it needs.
+        // Once its input is closed, an idle process ends by itself and releases the GPU cleanly. A tool that watches it
+        // needs this.
         self.jobs = None;
         if self.busy || self.wait(ENDING).is_none() {
             let _ = self.child.kill();

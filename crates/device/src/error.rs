@@ -1,29 +1,29 @@
-//! What can go wrong on the GPU's side of a job, by the driver's own names.
+//! Errors of the GPU side of a job, under the names that the driver uses.
 //!
-//! The names and what they stand for are those of the CUDA driver API's `CUresult`; what they mean for a kernel under
-//! test is said in [`meaning`].
+//! Names and values are those of `CUresult` in the CUDA driver API. [`meaning`] explains what they mean for a kernel under
+//! test.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why a job was not done.
+/// Why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceError {
-    /// A job that makes no sense. Nothing of it was done.
-    #[error("the job makes no sense: {problem}")]
+    /// The job is invalid. No part of it was executed.
+    #[error("invalid job: {problem}")]
     BadJob {
         /// What is wrong with it.
         problem: String,
     },
-    /// A driver, but no GPU that this process may use.
+    /// There is a driver, but no GPU that this process may use.
     #[error("{name}: {}", meaning(name))]
     NoDevice {
         /// `CUDA_ERROR_NO_DEVICE`, or why the driver could not start.
         name: String,
     },
-    /// PTX of a version that is newer than the driver.
-    #[error("{name}: this is PTX version {version}, which the driver {driver} is too old for")]
+    /// The PTX version is newer than the driver supports.
+    #[error("{name}: the driver {driver} is too old for PTX version {version}")]
     OldDriver {
         /// `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`.
         name: String,
@@ -32,15 +32,15 @@ pub enum DeviceError {
         /// The driver's.
         driver: String,
     },
-    /// PTX that the driver's compiler does not take.
+    /// The driver's compiler rejects the PTX.
     #[error("{name}: {}{}", meaning(name), quoted(log))]
     Jit {
         /// `CUDA_ERROR_INVALID_PTX`, for instance.
         name: String,
-        /// What the compiler says.
+        /// The compiler's message.
         log: String,
     },
-    /// A kernel that the PTX does not have.
+    /// The PTX does not define the kernel.
     #[error("step {step}: the PTX has no kernel `{entry}`")]
     NoEntry {
         /// The step that launches it, from 0.
@@ -48,15 +48,15 @@ pub enum DeviceError {
         /// Its name.
         entry: String,
     },
-    /// A variable that the PTX does not have, or that is too short.
-    #[error("the PTX has no variable `{symbol}` of {bytes} bytes or more")]
+    /// The PTX does not define the variable, or it is too small.
+    #[error("the PTX has no variable `{symbol}` of at least {bytes} bytes")]
     NoVariable {
         /// Its name.
         symbol: String,
-        /// The bytes asked for.
+        /// The number of bytes requested.
         bytes: u64,
     },
-    /// A call of the driver that failed.
+    /// A driver call failed.
     #[error("{name} {at} ({call}): {}", meaning(name))]
     Call {
         /// `CUDA_ERROR_ILLEGAL_ADDRESS`, for instance.
@@ -65,7 +65,7 @@ pub enum DeviceError {
         call: String,
         /// Where in the job.
         at: At,
-        /// Whether the GPU can do nothing more for this process.
+        /// Whether this process can no longer use the GPU.
         sticky: bool,
     },
 }
@@ -74,29 +74,29 @@ pub enum DeviceError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum At {
-    /// Before any of it.
+    /// Before its first step.
     Start,
-    /// A buffer is made, by its index.
+    /// Allocating the buffer with this index.
     Buffer(usize),
-    /// A piece of host memory is made, by its index.
+    /// Allocating the host memory with this index.
     Host(usize),
-    /// Reading the PTX.
+    /// Loading the PTX.
     Ptx,
-    /// In this step, by its index.
+    /// In the step with this index.
     Step(usize),
-    /// In this step or, what runs on several streams being reported late, in an earlier one.
+    /// In this step or an earlier one: errors of several streams are reported late.
     UpTo(usize),
-    /// A buffer is read at the end, by its index.
+    /// Reading the buffer with this index at the end.
     Read(usize),
 }
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            At::Start => write!(f, "before the job"),
-            At::Buffer(index) => write!(f, "making buffer {index}"),
-            At::Host(index) => write!(f, "making host memory {index}"),
-            At::Ptx => write!(f, "reading the PTX"),
+            At::Start => write!(f, "before the first step"),
+            At::Buffer(index) => write!(f, "allocating buffer {index}"),
+            At::Host(index) => write!(f, "allocating host memory {index}"),
+            At::Ptx => write!(f, "loading the PTX"),
             At::Step(index) => write!(f, "in step {index}"),
             At::UpTo(index) => write!(f, "in step {index} or an earlier one"),
             At::Read(index) => write!(f, "reading buffer {index}"),
@@ -105,7 +105,7 @@ impl fmt::Display for At {
 }
 
 impl DeviceError {
-    /// The driver's name of it, where it has one.
+    /// The driver's name for it, if it has one.
     pub fn name(&self) -> Option<&str> {
         match self {
             DeviceError::NoDevice { name }
@@ -118,12 +118,12 @@ impl DeviceError {
         }
     }
 
-    /// Whether the process that met it can do no further job.
+    /// Whether the process can no longer run jobs after it.
     pub fn is_sticky(&self) -> bool {
         matches!(self, DeviceError::Call { sticky: true, .. })
     }
 
-    /// Whether it is the kernel that went wrong: it was running, or it can't be launched like this.
+    /// Whether the kernel caused it: it failed while running, or cannot be launched with this configuration.
     pub fn is_of_the_kernel(&self) -> bool {
         match self {
             DeviceError::Call { name, .. } => KERNEL.iter().any(|(kernel, _)| kernel == name),
@@ -132,7 +132,7 @@ impl DeviceError {
     }
 }
 
-/// What a running kernel can do, in what it means for somebody who tests it.
+/// Errors of a running kernel, with their meaning for whoever tests it.
 const KERNEL: &[(&str, &str)] = &[
     (
         "CUDA_ERROR_ILLEGAL_ADDRESS",
@@ -140,16 +140,16 @@ const KERNEL: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_MISALIGNED_ADDRESS",
-        "a thread accessed memory at an address that is no multiple of the access's size",
+        "a thread accessed memory at an address that is not a multiple of the access size",
     ),
     (
         "CUDA_ERROR_INVALID_ADDRESS_SPACE",
-        "a thread accessed memory of another state space than the instruction is for",
+        "a thread accessed memory in a state space that the instruction does not support",
     ),
-    ("CUDA_ERROR_ASSERT", "an `assert` of the kernel failed"),
+    ("CUDA_ERROR_ASSERT", "an `assert` in the kernel failed"),
     (
         "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-        "a thread came to an instruction that the GPU does not have, or to a `__trap()`",
+        "a thread executed `__trap()` or an instruction that the GPU does not support",
     ),
     (
         "CUDA_ERROR_HARDWARE_STACK_ERROR",
@@ -157,19 +157,19 @@ const KERNEL: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_INVALID_PC",
-        "a thread jumped to where there is no code",
+        "a thread jumped to an address without code",
     ),
     (
         "CUDA_ERROR_LAUNCH_FAILED",
-        "the kernel was ended by an exception, such as shared memory accessed out of bounds",
+        "an exception ended the kernel, such as an out-of-bounds access to shared memory",
     ),
     (
         "CUDA_ERROR_LAUNCH_TIMEOUT",
-        "the kernel ran longer than this GPU lets kernels run (it has a display)",
+        "the kernel exceeded the time limit of this GPU, which drives a display",
     ),
 ];
 
-/// What else the driver can say.
+/// All other errors of the driver.
 const OTHER: &[(&str, &str)] = &[
     (
         "CUDA_ERROR_INVALID_VALUE",
@@ -178,7 +178,7 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-        "a block needs more registers or shared memory than there are",
+        "a block needs more registers or shared memory than the GPU has",
     ),
     (
         "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
@@ -186,7 +186,7 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_OUT_OF_MEMORY",
-        "the GPU's memory (or page-locked host memory) is used up",
+        "the GPU's memory (or page-locked host memory) is exhausted",
     ),
     (
         "CUDA_ERROR_NO_DEVICE",
@@ -198,7 +198,7 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-        "the kernel module and the driver's library are of different versions",
+        "the kernel module and the driver library have different versions",
     ),
     (
         "CUDA_ERROR_SYSTEM_NOT_READY",
@@ -206,7 +206,7 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_INVALID_PTX",
-        "the driver's compiler does not take the PTX",
+        "the driver's compiler rejects the PTX",
     ),
     (
         "CUDA_ERROR_NO_BINARY_FOR_GPU",
@@ -214,7 +214,7 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-        "the PTX is of a newer version than the driver",
+        "the PTX version is newer than the driver supports",
     ),
     (
         "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
@@ -222,25 +222,27 @@ const OTHER: &[(&str, &str)] = &[
     ),
     (
         "CUDA_ERROR_ECC_UNCORRECTABLE",
-        "the GPU's memory has an error that it can't correct: the hardware is broken",
+        "the GPU's memory has an uncorrectable error: the hardware is defective",
     ),
     (
         "CUDA_ERROR_DEVICE_UNAVAILABLE",
-        "another process has the GPU for itself",
+        "another process uses the GPU exclusively",
     ),
     (
         "CUDA_ERROR_DEVICES_UNAVAILABLE",
-        "another process has the GPU for itself",
+        "another process uses the GPU exclusively",
     ),
 ];
 
-/// What an error of the driver means for somebody who tests a kernel.
+/// What a driver error means for whoever tests a kernel.
 pub fn meaning(name: &str) -> &'static str {
     KERNEL
         .iter()
         .chain(OTHER)
         .find(|(known, _)| *known == name)
-        .map_or("the driver says no more", |(_, meaning)| meaning)
+        .map_or("the driver gives no further details", |(_, meaning)| {
+            meaning
+        })
 }
 
 fn quoted(log: &str) -> String {
@@ -272,7 +274,7 @@ mod tests {
         let error = call("CUDA_ERROR_INVALID_VALUE", false);
         assert!(!error.is_sticky() && !error.is_of_the_kernel());
         let error = call("CUDA_ERROR_FROM_THE_FUTURE", false);
-        assert!(error.to_string().contains("says no more"));
+        assert!(error.to_string().contains("no further details"));
     }
 
     #[test]
@@ -283,7 +285,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "CUDA_ERROR_INVALID_PTX: the driver's compiler does not take the PTX\n  ptxas application ptx input, line 7; error : Unknown symbol 'x'"
+            "CUDA_ERROR_INVALID_PTX: the driver's compiler rejects the PTX\n  ptxas application ptx input, line 7; error : Unknown symbol 'x'"
         );
     }
 

@@ -1,8 +1,7 @@
-//! What the device process is asked to do, and what it answers: one line of JSON each.
+//! Jobs for the device process and its answers, each one line of JSON.
 //!
-//! A job is complete in itself: PTX, memory, steps. The process knows nothing of cases, oracles or verdicts.
-//! Memory is allocated anew for each job and PTX is loaded anew, so that no job
-//! sees what another one left.
+//! A job contains all that it needs: PTX, memory and steps. The process does not know cases, oracles or verdicts. It
+//! allocates memory and loads PTX anew for each job, so that no job sees what another one left.
 
 use super::error::DeviceError;
 use base64::Engine as _;
@@ -35,33 +34,33 @@ impl From<Vec<u8>> for Bytes {
 
 /// A piece of work for the GPU.
 ///
-/// A job with no PTX and no steps is answered with what the GPU is.
+/// The answer to a job without PTX and steps describes the GPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// The module that launches take their kernels from; none is loaded if this is empty.
+    /// The module with the kernels; empty if no module is to be loaded.
     #[serde(default)]
     pub ptx: String,
-    /// Global memory, each buffer an allocation of its own.
+    /// Global memory; each buffer is a separate allocation.
     #[serde(default)]
     pub buffers: Vec<Buffer>,
-    /// Host memory that copies read and write, page-locked so that they are asynchronous.
+    /// Host memory for copies, page-locked so that they are asynchronous.
     #[serde(default)]
     pub host: Vec<Buffer>,
-    /// The kinds of those streams that are not non-blocking ones. They are made before the first step.
+    /// The kinds of all streams that are not non-blocking. They are created before the first step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub streams: BTreeMap<usize, StreamKind>,
-    /// What to do, in the order in which the host does it.
+    /// The steps, in the order in which the host performs them.
     #[serde(default)]
     pub steps: Vec<Step>,
-    /// The buffers to send back, by index, when everything has come to its end.
+    /// The indices of the buffers to send back when everything has ended.
     #[serde(default)]
     pub read: Vec<usize>,
-    /// The pieces of host memory to send back then, by index.
+    /// The indices of the host memory to send back.
     #[serde(default)]
     pub read_host: Vec<usize>,
-    /// Pairs of events whose distance in time is asked for. Where there are some, launches are not timed one by one and
-    /// the host waits for nothing but the end, so that it disturbs nothing.
+    /// Pairs of events to measure the time between. If there are any, single launches are not timed and the host waits only
+    /// at the end, so that it does not disturb the measurement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<[usize; 2]>,
 }
@@ -72,15 +71,15 @@ pub struct Job {
 pub struct Buffer {
     /// Its length in bytes. A buffer of no bytes has the address 0.
     pub bytes: u64,
-    /// What it holds at the start; `None`: nobody writes it. Shorter data fills the beginning.
+    /// The initial contents; `None` to leave it uninitialised. Shorter data fills the beginning.
     #[serde(default)]
     pub data: Option<Bytes>,
-    /// How many bytes from its start are sent back, if it is to be sent back; all, if `None`. A tool that looks for
-    /// memory that was never written takes this reading for a use of it.
+    /// How many bytes from its start to send back; `None` for all. A tool that looks for uninitialised memory takes this read
+    /// for a use.
     #[serde(default)]
     pub read_bytes: Option<u64>,
-    /// The module's variable that it is, in place of an allocation of its own; not of host memory. What holds no data keeps the
-    /// variable's initial value.
+    /// The module variable to use instead of a separate allocation; not for host memory. Without data the variable keeps its
+    /// initial value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
 }
@@ -96,7 +95,7 @@ impl Buffer {
         }
     }
 
-    /// A buffer that nobody writes at the start.
+    /// An uninitialised buffer.
     pub fn uninitialized(bytes: u64) -> Buffer {
         Buffer {
             bytes,
@@ -111,14 +110,14 @@ impl Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamKind {
-    /// Made with no flag (`CU_STREAM_DEFAULT`): it and the legacy default stream wait for each other.
+    /// Created without a flag (`CU_STREAM_DEFAULT`): it and the legacy default stream wait for each other.
     Blocking,
     /// The legacy default stream itself (`CU_STREAM_LEGACY`).
     Legacy,
 }
 
-/// Something that the host does. Streams and events are numbers from 0, made when first named; streams don't wait for
-/// each other (`CU_STREAM_NON_BLOCKING`), but for those of [`Job::streams`].
+/// A step of the host. Streams and events are numbered from 0 and created on first use. Streams do not wait for each other
+/// (`CU_STREAM_NON_BLOCKING`), except those in [`Job::streams`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
@@ -128,11 +127,11 @@ pub enum Step {
     Record {
         /// The event.
         event: usize,
-        /// The stream whose work so far it stands for.
+        /// The stream whose work so far it covers.
         #[serde(default)]
         stream: usize,
     },
-    /// Lets a stream wait for an event (`cuStreamWaitEvent`). An event that was never recorded is no reason to wait.
+    /// Lets a stream wait for an event (`cuStreamWaitEvent`). Waiting for an event that was never recorded has no effect.
     Wait {
         /// The event.
         event: usize,
@@ -142,27 +141,27 @@ pub enum Step {
     },
     /// Copies memory on a stream.
     Copy {
-        /// From where.
+        /// The source.
         from: Place,
-        /// To where.
+        /// The destination.
         to: Place,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
         /// The stream.
         #[serde(default)]
         stream: usize,
     },
-    /// The host itself copies, at once, from host memory to host memory (`memcpy`): how it fills memory and looks at it
-    /// while streams go on.
+    /// The host copies host memory to host memory immediately (`memcpy`). This is how it fills and reads memory while streams
+    /// run.
     Host {
-        /// From where.
+        /// The source.
         from: Place,
-        /// To where.
+        /// The destination.
         to: Place,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Lets the host wait until a stream has nothing left to do (`cuStreamSynchronize`).
+    /// Lets the host wait until a stream is idle (`cuStreamSynchronize`).
     Synchronize {
         /// The stream.
         #[serde(default)]
@@ -171,7 +170,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The stream that it is about; `None` for what the host does itself.
+    /// The stream of the step; `None` for steps of the host itself.
     pub fn stream(&self) -> Option<usize> {
         match self {
             Step::Launch(launch) => Some(launch.stream),
@@ -190,11 +189,11 @@ impl Step {
 pub struct Launch {
     /// The kernel's name in the PTX (mangled).
     pub entry: String,
-    /// Blocks.
+    /// Grid dimensions in blocks.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Block dimensions in threads.
     pub block: [u32; 3],
-    /// Dynamic shared memory of a block, bytes.
+    /// Dynamic shared memory of a block in bytes.
     #[serde(default)]
     pub shared: u32,
     /// The parameters in order.
@@ -216,11 +215,11 @@ pub enum Param {
     Buffer(usize),
     /// The address of host memory, by its index: it is the same for the device (CUDA Driver API, "Unified Addressing").
     Host(usize),
-    /// A value as it lies in memory, as wide as the parameter.
+    /// The bytes of a value, as wide as the parameter.
     Bytes(Bytes),
 }
 
-/// A place in memory that a copy begins at.
+/// A place in memory where a copy starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Place {
@@ -246,37 +245,37 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
-    /// Everything came to its end.
+    /// The job completed.
     Done(Done),
-    /// Something did not.
+    /// The job failed.
     Failed {
-        /// What, and where in the job.
+        /// The error and its place in the job.
         error: DeviceError,
-        /// The GPU, if it came so far.
+        /// The GPU, if it was reached.
         device: Option<DeviceInfo>,
-        /// What the kernels printed before, as far as it was handed over.
+        /// The kernels' output so far, if it is available.
         printed: String,
     },
 }
 
-/// Most streams and events of a job.
+/// The maximum number of streams and events of a job.
 const STREAMS: usize = 64;
 const EVENTS: usize = 4096;
 
 impl Job {
-    /// What makes no sense in it, if anything does not.
+    /// Validates the job and returns the problem, if any.
     pub fn problem(&self) -> Option<String> {
         if self.ptx.contains('\0') {
-            return Some("its PTX has a NUL in it".to_owned());
+            return Some("the PTX contains a NUL".to_owned());
         }
         for (what, buffers) in [("buffer", &self.buffers), ("host memory", &self.host)] {
             for (index, buffer) in buffers.iter().enumerate() {
                 let given = buffer.data.as_ref().map_or(0, |d| d.0.len() as u64);
                 if given > buffer.bytes || buffer.read_bytes > Some(buffer.bytes) {
-                    return Some(format!("more than all bytes of {what} {index}"));
+                    return Some(format!("more bytes than {what} {index} has"));
                 }
                 if let (Some(symbol), true) = (&buffer.symbol, self.ptx.is_empty()) {
-                    return Some(format!("the variable `{symbol}` of no module"));
+                    return Some(format!("the variable `{symbol}` needs a module"));
                 }
             }
         }
@@ -286,11 +285,11 @@ impl Job {
         };
         if let Some(event) = self.intervals.iter().flatten().find(|e| !recorded(e)) {
             return Some(format!(
-                "an interval of event {event}, which nothing records"
+                "an interval uses event {event}, which is never recorded"
             ));
         }
         if self.streams.keys().any(|stream| *stream >= STREAMS) {
-            return Some(format!("streams are numbered below {STREAMS}"));
+            return Some(format!("stream numbers must be below {STREAMS}"));
         }
         let missing = |what: &str, index: &usize| format!("there is no {what} {index}");
         if let Some(index) = self.read.iter().find(|i| **i >= self.buffers.len()) {
@@ -307,10 +306,10 @@ impl Job {
 
     fn step_problem(&self, step: &Step) -> Option<String> {
         if step.stream() >= Some(STREAMS) {
-            return Some(format!("streams are numbered below {STREAMS}"));
+            return Some(format!("stream numbers must be below {STREAMS}"));
         }
         match step {
-            Step::Launch(_) if self.ptx.is_empty() => Some("a launch with no PTX".to_owned()),
+            Step::Launch(_) if self.ptx.is_empty() => Some("a launch needs PTX".to_owned()),
             Step::Launch(launch) => launch.params.iter().find_map(|param| match param {
                 Param::Buffer(index) if *index >= self.buffers.len() => {
                     Some(format!("there is no buffer {index}"))
@@ -327,9 +326,9 @@ impl Job {
             | Step::Host {
                 to: Place::Buffer { .. },
                 ..
-            } => Some("the host copies host memory alone".to_owned()),
+            } => Some("the host can copy only host memory".to_owned()),
             Step::Record { event, .. } | Step::Wait { event, .. } => {
-                (*event >= EVENTS).then(|| format!("events are numbered below {EVENTS}"))
+                (*event >= EVENTS).then(|| format!("event numbers must be below {EVENTS}"))
             }
             Step::Copy {
                 from, to, bytes, ..
@@ -342,7 +341,7 @@ impl Job {
                 match buffers.get(*index) {
                     None => Some(format!("there is no {what} {index}")),
                     Some(b) if offset.checked_add(*bytes).is_none_or(|end| end > b.bytes) => {
-                        Some(format!("it copies beyond the end of {what} {index}"))
+                        Some(format!("the copy exceeds the end of {what} {index}"))
                     }
                     Some(_) => None,
                 }
@@ -351,8 +350,8 @@ impl Job {
         }
     }
 
-    /// Whether all steps are on one stream and the host does nothing meanwhile, so that each can be waited for and what goes wrong
-    /// is known to be its doing.
+    /// Whether all steps are on one stream and the host does nothing meanwhile. Then the process can wait for each step and
+    /// attribute errors to it.
     pub fn is_sequential(&self) -> bool {
         let mut streams = self.steps.iter().map(Step::stream);
         let Some(first) = streams.next() else {
@@ -362,19 +361,19 @@ impl Job {
     }
 }
 
-/// The parameters of a launch in memory, each at an address that suits every type.
+/// The parameters of a launch in memory, each aligned for every type.
 ///
-/// The driver reads as many bytes of each, and as many parameters, as the kernel declares; where a job gives less, it reads
-/// zeros here and nothing else (up to [`MORE`] parameters that are missing).
+/// The driver reads as many parameters, and as many bytes of each, as the kernel declares. Where a job gives less, it reads
+/// zeros (for up to [`MORE`] missing parameters).
 #[derive(Clone, Debug)]
 pub struct ParamBlock {
     units: Vec<u128>,
     offsets: Vec<usize>,
 }
 
-/// Bytes of parameters that a kernel can have (PTX ISA, "Kernel Function Parameters").
+/// Maximum size of a kernel's parameters in bytes (PTX ISA, "Kernel Function Parameters").
 const PARAM_BYTES: usize = 32_764;
-/// Parameters that may be missing.
+/// Maximum number of missing parameters.
 const MORE: usize = 1024;
 
 impl ParamBlock {
@@ -401,24 +400,24 @@ impl ParamBlock {
         ParamBlock { units, offsets }
     }
 
-    /// For each parameter, and for those that may be missing, what lies there.
+    /// The address of each parameter, including those that may be missing.
     pub fn values(&self) -> impl Iterator<Item = &u128> {
         self.offsets.iter().map(|offset| &self.units[*offset])
     }
 }
 
-/// What a job left behind.
+/// The results of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// What [`Job::read`] asked for, in its order.
+    /// The buffers of [`Job::read`], in the same order.
     pub buffers: Vec<Bytes>,
-    /// What [`Job::read_host`] asked for, in its order.
+    /// The host memory of [`Job::read_host`], in the same order.
     #[serde(default)]
     pub host: Vec<Bytes>,
     /// What the kernels printed.
     pub printed: String,
-    /// The time of each launch in order, nanoseconds, between an event before it and one after it on its stream
-    /// (these resolve about half a microsecond).
+    /// The time of each launch in nanoseconds, between an event before and one after it on its stream (with a resolution of
+    /// about half a microsecond).
     pub nanoseconds: Vec<u64>,
     /// [`Job::intervals`] in nanoseconds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -574,12 +573,12 @@ mod tests {
         for (offset, bytes) in [(4, 5), (u64::MAX, 1), (0, 9)] {
             assert_eq!(
                 told(job(vec![launch(vec![]), copy(offset, bytes)])),
-                "step 1: it copies beyond the end of buffer 0"
+                "step 1: the copy exceeds the end of buffer 0"
             );
         }
         assert_eq!(
             told(job(vec![Step::Synchronize { stream: 64 }])),
-            "step 0: streams are numbered below 64"
+            "step 0: stream numbers must be below 64"
         );
         let read = Job {
             read: vec![3],
@@ -588,12 +587,12 @@ mod tests {
         assert_eq!(told(read), "there is no buffer 3");
         let mut long = job(vec![]);
         long.buffers[0].data = Some(vec![0; 9].into());
-        assert_eq!(told(long), "more than all bytes of buffer 0");
+        assert_eq!(told(long), "more bytes than buffer 0 has");
         let without = Job {
             ptx: String::new(),
             ..job(vec![launch(vec![])])
         };
-        assert_eq!(told(without), "step 0: a launch with no PTX");
+        assert_eq!(told(without), "step 0: a launch needs PTX");
     }
 
     #[test]

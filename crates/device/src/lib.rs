@@ -1,11 +1,11 @@
-//! Real GPUs: the protocol of the device process, and the client that drives it.
+//! Runs jobs on real GPUs: the protocol of the device process and its client.
 //!
-//! The driver lives in a process of its own, the binary `racetrap-device`: the only one that is linked with it, so
-//! that everything else starts on any machine, and the only one that a kernel can take down or hang. A [`client::Client`]
-//! starts it, sends it [`job::Job`]s and gets [`job::Reply`]s, and kills it when a job takes too long. Errors of the GPU are
-//! [`error::DeviceError`]s. A [`receipt::Receipt`] is what a test leaves for whoever ran it under a tool.
+//! The CUDA driver is used in a separate process, the binary `racetrap-device`. Only this binary is linked with the driver, so
+//! all others start on any machine; and only this process can be crashed or hung by a kernel. A [`client::Client`] starts it,
+//! sends it [`job::Job`]s, receives [`job::Reply`]s, and kills it when a job takes too long. Errors of the GPU are
+//! [`error::DeviceError`]s. A test that runs under a tool writes a [`receipt::Receipt`].
 //!
-//! Nothing here knows of cases: [`catalog`] makes jobs of plans.
+//! This crate does not know cases: [`catalog`] turns plans into jobs.
 
 pub mod client;
 pub mod error;

@@ -1,8 +1,8 @@
-//! What the run of one case on a GPU came to, as a file.
+//! Receipts: files that record the run of a case on a GPU.
 //!
-//! A test that runs under a tool can't be judged from inside: what the tool says is known when the process has ended.
-//! The test leaves a receipt instead, as proof that the kernels did run, and whoever started
-//! the tool judges both. A run with no receipt, or with one of no runs, says nothing about the case.
+//! A test that runs under a tool cannot judge itself, because the tool's output is known only after the process has ended.
+//! So the test writes a receipt as proof that the kernels ran, and whoever started the tool judges both. A missing receipt,
+//! or one without runs, says nothing about the case.
 
 use super::job::DeviceInfo;
 use serde::{Deserialize, Serialize};
@@ -17,35 +17,35 @@ pub struct Receipt {
     pub case: String,
     /// The tool that the test ran under: `racecheck`, `synccheck`, `memcheck` or `initcheck`; `None` for none.
     pub tool: Option<String>,
-    /// The GPU; `None` if no run came so far.
+    /// The GPU; `None` if no run reached it.
     pub device: Option<DeviceInfo>,
-    /// Runs that were begun on the GPU.
+    /// The number of runs started on the GPU.
     pub runs: u32,
-    /// Of these, how many came to their end with a wrong result.
+    /// The number of these that ended with a wrong result.
     pub wrong: u32,
     /// The first wrong result, in words.
     pub first_wrong: Option<String>,
     /// The error that ended the runs, by name and in words: `CUDA_ERROR_ILLEGAL_ADDRESS: …`.
     pub error: Option<String>,
-    /// Whether a run did not end in its time and was killed.
+    /// Whether a run exceeded its time limit and was killed.
     pub hung: bool,
-    /// Wall-clock time of all runs, seconds.
+    /// Wall-clock time of all runs in seconds.
     pub seconds: f64,
 }
 
-/// A receipt that can't be written or read.
+/// Why a receipt cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiptError {
     /// The file.
-    #[error("the receipt `{path}`: {error}")]
+    #[error("cannot access the receipt `{path}`: {error}")]
     File {
         /// Which.
         path: String,
         /// Why.
         error: io::Error,
     },
-    /// What is in it.
-    #[error("`{path}` is no receipt: {error}")]
+    /// Its contents are malformed.
+    #[error("`{path}` is not a receipt: {error}")]
     Syntax {
         /// Which.
         path: String,
@@ -55,7 +55,7 @@ pub enum ReceiptError {
 }
 
 impl Receipt {
-    /// A receipt of no runs.
+    /// A receipt without runs.
     pub fn blank(case: &str) -> Receipt {
         Receipt {
             case: case.to_owned(),
@@ -70,7 +70,7 @@ impl Receipt {
         }
     }
 
-    /// Writes it as JSON, in one step: whoever looks sees the whole file or none.
+    /// Writes it as JSON, atomically: a reader sees the whole file or none.
     pub fn write(&self, path: &Path) -> Result<(), ReceiptError> {
         let failed = |error| ReceiptError::File {
             path: path.display().to_string(),
@@ -86,7 +86,7 @@ impl Receipt {
         Ok(())
     }
 
-    /// Reads one.
+    /// Reads a receipt.
     pub fn read(path: &Path) -> Result<Receipt, ReceiptError> {
         let text = std::fs::read_to_string(path).map_err(|error| ReceiptError::File {
             path: path.display().to_string(),

@@ -75,7 +75,7 @@ fn a_process_that_hangs_is_killed() {
     );
     assert_eq!(
         error.to_string(),
-        "the job did not end in 0.5 s; its process was killed"
+        "the job did not end within 0.5 s; its process was killed"
     );
     assert!(began.elapsed() < Duration::from_secs(10));
     let pid = std::fs::read_to_string(pid).unwrap();
@@ -88,7 +88,7 @@ fn a_process_that_ends_is_told_by_its_status() {
     let error = failure("read -r job; echo went wrong >&2; exit 3");
     assert_eq!(
         error.to_string(),
-        "the device process ended with status 3 and no answer; it said: went wrong"
+        "the device process ended with status 3 without an answer; its output: went wrong"
     );
     assert!(matches!(error, ClientError::Exited { code: 3, .. }));
     // Ending well with no answer is no better.
@@ -113,7 +113,7 @@ fn no_driver_is_said_plainly() {
     let error = failure("echo 'libcuda.so.1: cannot open shared object file' >&2; exit 127");
     assert_eq!(
         error.to_string(),
-        "no NVIDIA driver here: libcuda.so.1: cannot open shared object file"
+        "this machine has no NVIDIA driver: libcuda.so.1: cannot open shared object file"
     );
     assert!(error.is_absence());
 }

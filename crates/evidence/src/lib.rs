@@ -1,8 +1,8 @@
-//! What a GPU has said about the catalogue, as it is kept: `sanitizer/evidence/*.json`.
+//! Evidence: the stored results of GPU runs of the catalogue, `sanitizer/evidence/*.json`.
 //!
-//! A GPU run leaves recordings of the tools and receipts of plain runs behind. [`merge`] judges the former ([`crate::sanitizer`]), takes the
-//! latter for what they are, and puts an [`Observation`] for each case and detector into one [`Evidence`]. Each has the [`Fingerprint`]
-//! of what ran, so that it can be told when it no longer speaks of the present kernel.
+//! A GPU run produces recordings of the tools and receipts of plain runs. [`merge`] judges the recordings
+//! ([`crate::sanitizer`]), reads the receipts, and puts one [`Observation`] for each case and detector into an [`Evidence`].
+//! Each observation has the [`Fingerprint`] of what ran, which shows when it no longer applies to the current kernel.
 
 pub mod conformance;
 pub mod counters;
@@ -50,7 +50,7 @@ pub enum EvidenceError {
         error: std::io::Error,
     },
     /// It is no evidence.
-    #[error("`{path}` is no evidence: {}", unparsed(error))]
+    #[error("`{path}` is not an evidence file: {}", unparsed(error))]
     Syntax {
         /// Which.
         path: String,
@@ -58,7 +58,7 @@ pub enum EvidenceError {
         error: serde_json::Error,
     },
     /// It is of another version of racetrap.
-    #[error("`{path}` has the format {found}; this racetrap reads format {FORMAT}")]
+    #[error("`{path}` has format {found}, but this racetrap reads format {FORMAT}")]
     Format {
         /// Which.
         path: String,

@@ -1,7 +1,7 @@
-//! Puts together what a GPU run left behind.
+//! Merges the results of a GPU run.
 //!
-//! Folders are searched for two kinds of things: recordings of tools (a folder `VERSION/TOOL/CASE` with a `run.json`,
-//! see [`Recording`]) and receipts of plain runs (any other JSON file that is one). The same files always give the same evidence.
+//! Searches folders for recordings of tools (a folder `VERSION/TOOL/CASE` with a `run.json`, see [`Recording`]) and receipts of
+//! plain runs (any other JSON file that is a receipt). The same files always give the same evidence.
 
 use super::{Evidence, FORMAT, Fingerprint, Observation};
 use crate::sanitizer::{Recording, Tool, judge};
@@ -22,7 +22,7 @@ pub enum MergeError {
         error: std::io::Error,
     },
     /// A recording lies where none belongs.
-    #[error("`{path}` is no folder VERSION/TOOL/CASE")]
+    #[error("`{path}` is not a folder VERSION/TOOL/CASE")]
     Misplaced {
         /// Which.
         path: String,
@@ -36,7 +36,7 @@ pub enum MergeError {
         error: serde_json::Error,
     },
     /// A case that the catalogue does not have.
-    #[error("`{path}` is about `{case}`, which the catalogue does not have")]
+    #[error("`{path}` belongs to the case `{case}`, which is not in the catalogue")]
     UnknownCase {
         /// Which.
         path: String,
@@ -44,7 +44,7 @@ pub enum MergeError {
         case: String,
     },
     /// Things of two GPUs, or of two versions of the tool.
-    #[error("`{path}` comes from {found}, and others from {first}: merge them apart")]
+    #[error("`{path}` comes from {found}, but others come from {first}: merge them separately")]
     Mixed {
         /// Which.
         path: String,
@@ -54,7 +54,7 @@ pub enum MergeError {
         first: String,
     },
     /// Two things about one case and detector.
-    #[error("`{path}` and another one are both about `{case}` and {detector}")]
+    #[error("`{path}` and another file both belong to `{case}` and {detector}")]
     Twice {
         /// Which.
         path: String,
@@ -64,7 +64,7 @@ pub enum MergeError {
         detector: &'static str,
     },
     /// No GPU in any of them.
-    #[error("nothing here ran on a GPU")]
+    #[error("these folders contain no run on a GPU")]
     NoDevice,
 }
 

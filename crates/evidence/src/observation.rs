@@ -1,4 +1,4 @@
-//! One detector's word about one case.
+//! An observation: the result of one detector for one case.
 
 use crate::sanitizer::judge::{Report, is_endless};
 use crate::sanitizer::{Judgement, Kind, Severity, Tool, ToolError};

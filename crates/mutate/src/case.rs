@@ -1,4 +1,4 @@
-//! The mutants of a case of the catalogue, of its kernel and of its plan, judged as the case is.
+//! Judges the mutants of a case's kernel and plan in the same way as the case itself.
 
 use super::explain;
 use super::judged::{Judged, Outcome, Subject};
@@ -15,21 +15,21 @@ use report::source::statement;
 use report::{Label, SourceFile, Sources, Verdict};
 use std::sync::Arc;
 
-/// How mutants are tried.
+/// Options for trying mutants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Runs, seed, schedule.
     pub trial: case_result::Settings,
-    /// What makes one mutant.
+    /// The unit of mutation.
     pub unit: Unit,
-    /// The kinds of mutations; all, where none is named.
+    /// The kinds of mutations; empty for all.
     pub only: Vec<Kind>,
-    /// Whether the run that shows why something is needed is made as small as it gets.
+    /// Whether to shrink the run that shows why something is needed.
     pub smallest: bool,
 }
 
 impl Default for Settings {
-    /// As `racetrap mutate` without options, but for smallest runs: seed 1, one mutant a place.
+    /// The defaults of `racetrap mutate`, but without shrinking: seed 1, one mutant for each place.
     fn default() -> Settings {
         Settings {
             trial: case_result::Settings {
@@ -45,8 +45,8 @@ impl Default for Settings {
 
 /// Judges all mutants of a correct case.
 ///
-/// It always runs the PTX for [`catalog::pinned::SIMULATED`]: compilers write other instructions for other
-/// targets (fences that are loops, atomics that are several), so an explanation could not hold for all of them.
+/// Always runs the PTX for [`catalog::pinned::SIMULATED`]. For other targets compilers emit other instructions (loops for
+/// fences, several instructions for an atomic), so an explanation could not hold for all of them.
 pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
     let mut subject = Subject {
         name: entry.id.clone(),
@@ -124,7 +124,7 @@ pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
     subject
 }
 
-/// Why the kernel as it is can't be judged further.
+/// Why the unmodified kernel cannot be judged further.
 fn refusal(own: &Probe) -> Option<(u8, String)> {
     if let Some(sign) = &own.sign {
         let why = format!("the kernel itself is not clean: {}", sign.what);
@@ -154,7 +154,7 @@ fn probed(changed: &Prepared<'_>, settings: &Settings) -> Outcome {
     }
 }
 
-/// The line that a reader is shown: the source's, or the PTX's where there is none.
+/// The line to show: the source line, or the PTX line if there is none.
 pub fn place(mutant: &Mutant, sources: &mut Sources, ptx: &Arc<SourceFile>) -> Label {
     let text = mutant.change.to_string();
     let instruction = mutant.edits.first().map(|edit| edit.before.to_string());

@@ -1,14 +1,14 @@
-//! Matches a case's explanations ([`catalog::equivalent`]) with its mutants.
+//! Matches the explanations of a case ([`catalog::equivalent`]) with its mutants.
 
 use super::operator::Change;
 use catalog::equivalent::{Equivalent, lines};
 
-/// What the explanations of a case say of its mutants.
+/// The result of matching the explanations of a case with its mutants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explained {
     /// For each mutant, why it is equivalent.
     pub mutants: Vec<Option<String>>,
-    /// The explanations that fit none of them, one line each.
+    /// The explanations that match no mutant, one line each.
     pub unused: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ pub fn explain(
         if !used {
             let to = one.to.as_ref().map(|to| format!(" to {to}"));
             out.unused.push(format!(
-                "no mutant is a `{}`{} at a line with `{}`, which the case explains",
+                "the case explains a `{}`{} at a line with `{}`, but there is no such mutant",
                 one.mutation,
                 to.unwrap_or_default(),
                 one.line.trim()
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(
             explained.unused,
             [
-                "no mutant is a `narrow-scope` to gpu at a line with `sync()`, which the case explains",
-                "no mutant is a `remove-fence` at a line with `b = 1`, which the case explains",
+                "the case explains a `narrow-scope` to gpu at a line with `sync()`, but there is no such mutant",
+                "the case explains a `remove-fence` at a line with `b = 1`, but there is no such mutant",
             ]
         );
     }

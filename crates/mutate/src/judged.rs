@@ -1,4 +1,4 @@
-//! What came of a kernel's mutants.
+//! The verdicts on a kernel's mutants.
 
 use super::operator::Change;
 use catalog::probe::Sign;
@@ -10,50 +10,49 @@ use report::{Label, Verdict};
 pub struct Subject {
     /// The case, or `reverse.cu: reverse`.
     pub name: String,
-    /// Why its mutants say nothing, or some were not tried: the kernel itself has findings, can't be run, … and the exit code
-    /// that follows.
+    /// Why its mutants were not judged, or not all tried (the kernel itself has findings, cannot run, …), with the exit code.
     pub refused: Option<(u8, String)>,
-    /// The mutants, in the order of the source's lines.
+    /// The mutants, in the order of the source lines.
     pub mutants: Vec<Judged>,
-    /// Explanations of the case that fit no mutant.
+    /// Explanations of the case that match no mutant.
     pub unused: Vec<String>,
-    /// Whether survivors must be explained: those of the catalogue's cases are, but not single copies of a place.
+    /// Whether survivors must be explained. True for the catalogue's cases, but not for single copies of a source line.
     pub strict: bool,
 }
 
-/// A mutant and what came of it.
+/// A mutant and its verdict.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// What is changed.
+    /// The change.
     pub change: Change,
     /// The changed place, in the source or in the PTX.
     pub place: Label,
-    /// The lines of the PTX that it changes, from 1.
+    /// The changed lines of the PTX, counted from 1.
     pub ptx_lines: Vec<u32>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The sentence of the case that says why it changes nothing.
+    /// The explanation in the case why it changes nothing.
     pub explained: Option<String>,
 }
 
-/// What came of a mutant.
+/// The outcome of a mutant.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// Something goes wrong without it.
+    /// An error appears without it.
     Needed(Box<Sign>),
-    /// Nothing went wrong.
+    /// No error appeared.
     Redundant {
-        /// Runs done.
+        /// The number of runs.
         runs: u32,
-        /// Whether every schedule gives the same results on the inputs tried, which is then a proof for these inputs.
+        /// Whether every schedule gives the same results for the inputs tried. This is a proof for these inputs.
         every_schedule: bool,
     },
-    /// Nothing can be said: the verdict, and the reason.
+    /// No verdict: the kind, and the reason.
     Unknown(Verdict, String),
 }
 
 impl Judged {
-    /// Whether it is as a strict subject wants it: needed, or redundant and explained.
+    /// Whether a strict subject accepts it: needed, or redundant and explained.
     pub fn is_expected(&self) -> bool {
         match self.outcome {
             Outcome::Needed(_) => self.explained.is_none(),
@@ -63,28 +62,28 @@ impl Judged {
     }
 }
 
-/// Sums.
+/// Totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Mutants.
     pub mutants: usize,
-    /// Needed ones.
+    /// Needed mutants.
     pub needed: usize,
-    /// Redundant ones.
+    /// Redundant mutants.
     pub redundant: usize,
-    /// Of these, explained ones.
+    /// Redundant mutants that the case explains.
     pub explained: usize,
-    /// Those of which nothing can be said.
+    /// Mutants without a verdict.
     pub unknown: usize,
 }
 
 impl Subject {
-    /// Its sums.
+    /// Its totals.
     pub fn sums(&self) -> Sums {
         sums(std::slice::from_ref(self))
     }
 
-    /// What is not as it should be, one line each.
+    /// The problems, one line each.
     pub fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = Vec::new();
         problems.extend(self.refused.iter().map(|(_, why)| why.clone()));
@@ -95,11 +94,11 @@ impl Subject {
             let at = format!("{}:{}", one.place.source.path, one.place.line);
             match (&one.outcome, &one.explained) {
                 (Outcome::Needed(sign), Some(_)) => problems.push(format!(
-                    "{at}: {}: the case says that this changes nothing, but it does: {}",
+                    "{at}: {}: the case says that this changes nothing, but it causes an error: {}",
                     one.change, sign.what
                 )),
                 (Outcome::Redundant { runs, .. }, None) => problems.push(format!(
-                    "{at}: {}: nothing noticed in {runs} runs, and the case does not explain why",
+                    "{at}: {}: no error in {runs} runs, and the case does not explain why",
                     one.change
                 )),
                 (Outcome::Unknown(verdict, why), _) => {
@@ -127,7 +126,7 @@ impl Subject {
     }
 }
 
-/// Sums over several.
+/// Totals over several kernels.
 pub fn sums(subjects: &[Subject]) -> Sums {
     let all = || subjects.iter().flat_map(|s| &s.mutants);
     let count = |is: &dyn Fn(&Judged) -> bool| all().filter(|m| is(m)).count();
@@ -141,7 +140,7 @@ pub fn sums(subjects: &[Subject]) -> Sums {
     }
 }
 
-/// The exit code of several: findings before what could not be told.
+/// The exit code for several kernels: findings take precedence over missing verdicts.
 pub fn exit_code(subjects: &[Subject]) -> u8 {
     let codes = || subjects.iter().map(Subject::exit_code);
     match codes().find(|code| *code == exit::FINDINGS) {

@@ -1,23 +1,24 @@
-//! Mutation: which barriers, fences, scopes and atomics of a kernel are needed.
+//! Mutation testing: which barriers, fences, scopes and atomics of a kernel are needed.
 //!
 //! ```text
 //! PTX tree ─ operator (one instruction) ─ site (all of a kernel's, by source place) ─► mutants
-//!     each mutant ─ lowered ─ catalog::probe, or the command's own kernel ─► needed or redundant
+//!     each mutant ─ lowered ─ catalog::probe, or kernel (by check) ─► needed or redundant
 //! ```
 //!
-//! What orders the steps of a case's host plan is mutated in the same way ([`step`]).
+//! The ordering steps of a case's host plan are mutated in the same way ([`step`]).
 //!
-//! A mutant is the kernel with one thing removed or made weaker. It is *needed* if the detectors, the oracle or what
-//! the kernel prints then say that something is wrong, and *redundant on the inputs tried* if they don't. Two uses: a reader learns
-//! which barrier of a kernel orders what; and over correct kernels it is a test of the detectors, for a needed
-//! barrier whose removal nobody notices is a bug that would be missed.
+//! A mutant is the kernel with one thing removed or weakened. That thing is *needed* if the detectors, the oracle or the
+//! kernel's output then show an error, and *redundant for the inputs tried* if they do not. This has two uses. A user learns
+//! what each barrier of a kernel orders. And for correct kernels it tests the detectors: a needed barrier whose removal is
+//! not detected is a bug that they would miss.
 //!
-//! What it can't see: what a fence between strong accesses keeps out of the results of a kernel that has no oracle, inputs that
-//! were not tried, and anything that the compiler would do differently if the source itself were changed.
+//! Limitations: without an oracle, a mutant without a fence between strong accesses may give wrong results unnoticed; inputs
+//! that were not tried; and anything that the compiler would do differently if the source itself changed.
 
 pub mod case;
 pub mod explain;
 pub mod judged;
+pub mod kernel;
 pub mod operator;
 mod plain;
 pub mod render;

@@ -1,16 +1,15 @@
-//! The mutation operators: the kinds of mutations, and what one instruction can be made weaker to.
+//! The mutation operators: the kinds of mutations, and the weaker forms of an instruction.
 //!
-//! What counts as weaker follows the PTX ISA, "Memory Consistency Model" (strong operations, scope) and
-//! "Parallel Synchronization and Communication Instructions". Some weakenings are left out on purpose:
+//! "Weaker" is defined by the PTX ISA, "Memory Consistency Model" (strong operations, scope) and
+//! "Parallel Synchronization and Communication Instructions". Some weakenings are omitted on purpose:
 //!
-//! - `fence.sc` to `fence.acq_rel`: nearly every `__threadfence()` is part of a release or acquire pattern, for which the weaker
-//!   fence does as well; those that are there for more are found when they are removed.
-//! - proxy fences, and the fence of mbarriers: they order asynchronous and texture accesses, which the simulator does not have.
+//! - `fence.sc` to `fence.acq_rel`: nearly every `__threadfence()` is part of a release or acquire pattern, for which the
+//!   weaker fence is enough. Fences that are needed for more are found when they are removed.
+//! - Proxy fences and the mbarrier fence: they order asynchronous and texture accesses, which the simulator does not
+//!   implement.
+//! - Operations on shared memory to `.cta` scope: without clusters no other block can reach this memory, so nothing changes.
 //!
-//! - operations on shared memory to `.cta` scope: without clusters no thread of another block can reach them, so both are the same.
-//!
-//! The scope `.cluster` is skipped in narrowing: launches here have no clusters, and where there is none
-//! a cluster is one block.
+//! Narrowing skips the scope `.cluster`: without clusters a cluster is one block.
 
 use super::plain;
 pub use catalog::equivalent::Kind;
@@ -21,42 +20,42 @@ use ptx::semantics::{
 };
 use std::fmt;
 
-/// What a mutation does to an instruction, apart from where that stands.
+/// What a mutation does to an instruction, without its location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Change {
     /// Its kind.
     pub kind: Kind,
     /// What is changed: `barrier`, `warp barrier`, `fence`, `load`, `store`, `atomic`, `wait for an event`.
     pub what: &'static str,
-    /// What it was, of orders and scopes: `acquire`, `gpu`.
+    /// The original order or scope: `acquire`, `gpu`.
     pub from: Option<&'static str>,
-    /// What it becomes, of orders and scopes: `relaxed`, `cta`.
+    /// The new order or scope: `relaxed`, `cta`.
     pub to: Option<&'static str>,
 }
 
 impl Change {
-    /// The condition, as a reader would say it: `without this barrier`.
+    /// The condition in words: `without this barrier`.
     pub fn condition(&self) -> String {
         let Change { what, .. } = self;
         let (from, to) = (self.from.unwrap_or("?"), self.to.unwrap_or("?"));
         match self.kind {
             Kind::RemoveBarrier if self.to.is_some() => {
-                format!("with each thread's own predicate in place of this {what}")
+                format!("with each thread's own predicate instead of this {what}")
             }
             Kind::RemoveBarrier
             | Kind::RemoveFence
             | Kind::RemoveRecord
             | Kind::RemoveWait
             | Kind::RemoveSynchronize => format!("without this {what}"),
-            Kind::UnblockStream => "with a non-blocking stream in place of this one".to_owned(),
+            Kind::UnblockStream => "with a non-blocking stream instead of this one".to_owned(),
             Kind::DropVolatile => format!("without `volatile` in this {what}"),
-            Kind::WeakenOrder => format!("with a {to} {what} in place of this {from} one"),
-            Kind::NarrowScope => format!("with {to} scope in place of {from} for this {what}"),
-            Kind::PlainAtomic => "with a plain read and write in place of this atomic".to_owned(),
+            Kind::WeakenOrder => format!("with a {to} {what} instead of this {from} one"),
+            Kind::NarrowScope => format!("with {to} scope instead of {from} for this {what}"),
+            Kind::PlainAtomic => "with a plain read and write instead of this atomic".to_owned(),
         }
     }
 
-    /// What its being redundant leaves open.
+    /// What a `redundant` verdict leaves open.
     pub fn caveat(&self) -> Option<&'static str> {
         let ordering = match self.kind {
             Kind::RemoveFence | Kind::WeakenOrder => true,
@@ -64,20 +63,20 @@ impl Change {
             _ => false,
         };
         ordering.then_some(
-            "atomics and volatile accesses are no race, but others may see them in another order: some of the orders that the memory \
-             model allows were tried, not all",
+            "atomic and volatile accesses do not race, but other threads may see them in another order; racetrap tried some, not all, \
+             of the orders that the memory model allows",
         )
     }
 }
 
 impl fmt::Display for Change {
-    /// In words, as of something done: `barrier removed`.
+    /// The change in words: `barrier removed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Change { what, .. } = self;
         let (from, to) = (self.from.unwrap_or("?"), self.to.unwrap_or("?"));
         match self.kind {
             Kind::RemoveBarrier if self.to.is_some() => {
-                write!(f, "{what} removed, each thread taking its own predicate")
+                write!(f, "{what} removed, each thread uses its own predicate")
             }
             Kind::RemoveBarrier
             | Kind::RemoveFence
@@ -86,23 +85,23 @@ impl fmt::Display for Change {
             | Kind::RemoveSynchronize => write!(f, "{what} removed"),
             Kind::UnblockStream => write!(f, "{what} made non-blocking"),
             Kind::DropVolatile => write!(f, "{what} no longer volatile"),
-            Kind::WeakenOrder => write!(f, "{what} made {to} instead of {from}"),
+            Kind::WeakenOrder => write!(f, "{what} changed from {from} to {to}"),
             Kind::NarrowScope => write!(f, "{what} narrowed from {from} to {to} scope"),
-            Kind::PlainAtomic => write!(f, "{what} made a plain read and write"),
+            Kind::PlainAtomic => write!(f, "{what} replaced by a plain read and write"),
         }
     }
 }
 
-/// A change, and the statements that take the instruction's place.
+/// A change and the statements that replace the instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mutation {
     /// What is changed.
     pub change: Change,
-    /// What stands there instead: nothing, an instruction, or a few in a scope of their own.
+    /// The replacement: nothing, one instruction, or several in a scope of their own.
     pub replacement: Vec<Stmt>,
 }
 
-/// The mutations of an instruction; of most there is none.
+/// The mutations of an instruction; most instructions have none.
 pub fn mutations(i: &Instruction) -> Vec<Mutation> {
     let typed = TypedInstruction::of(i);
     match typed.synchronisation {
@@ -202,7 +201,7 @@ fn access(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> V
     out
 }
 
-/// Whether other threads can see what it does, in a way that the simulator implements.
+/// Whether other threads can observe the access, in a way that the simulator implements.
 fn is_between_threads(typed: &TypedInstruction, memory: &MemoryEffect) -> bool {
     let known = matches!(
         typed.opcode,
@@ -215,7 +214,7 @@ fn is_atomic(typed: &TypedInstruction) -> bool {
     matches!(typed.opcode, Opcode::Atom | Opcode::Red)
 }
 
-/// The orders one step below an instruction's own.
+/// The orders one step weaker than that of an instruction.
 fn weaker(typed: &TypedInstruction) -> &'static [(Modifier, Modifier)] {
     use Modifier::{AcqRel, Acquire, Relaxed, Release, Weak};
     match typed.modifiers.order() {
@@ -227,7 +226,7 @@ fn weaker(typed: &TypedInstruction) -> &'static [(Modifier, Modifier)] {
     }
 }
 
-/// How an order or a scope is called.
+/// The name of an order or a scope.
 fn name(modifier: Modifier) -> &'static str {
     match modifier {
         Modifier::AcqRel => "acq_rel",
@@ -242,11 +241,11 @@ fn name(modifier: Modifier) -> &'static str {
     }
 }
 
-/// The same with the next narrower scope.
+/// The instruction with the next narrower scope.
 fn narrowed(i: &Instruction, typed: &TypedInstruction, what: &'static str) -> Option<Mutation> {
     let memory = typed.memory.as_ref();
     let within_block = memory.is_some_and(|m| m.space == Space::Shared);
-    // `membar` calls the scope of the GPU `.gl`.
+    // `membar` names the device scope `.gl`.
     let gpu = match typed.opcode {
         Opcode::Membar => Modifier::Gl,
         _ => Modifier::Gpu,
@@ -307,7 +306,7 @@ fn replaced(i: &Instruction, from: Modifier, to: Modifier) -> Stmt {
     Stmt::Instruction(other)
 }
 
-/// A barrier that reduces, as if the thread were alone: `bar.red.popc.u32 d, a, p` is `selp.u32 d, 1, 0, p`.
+/// A reducing barrier as if the thread were alone: `bar.red.popc.u32 d, a, p` becomes `selp.u32 d, 1, 0, p`.
 fn own_predicate(i: &Instruction, participation: Participation) -> Option<Stmt> {
     let (d, p) = (i.operands.first()?, i.operands.last()?);
     let (negated, p) = match p {

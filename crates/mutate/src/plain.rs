@@ -1,19 +1,19 @@
-//! An atomic operation as threads would do it without one: a weak load, the operation, a weak store.
+//! Replaces an atomic operation with a weak load, the operation and a weak store.
 //!
-//! The values are those that `atom` and `red` give when nobody interferes (PTX ISA, "atom", "red"): the destination gets the old
-//! value, and a compare-and-swap that does not match stores nothing.
+//! The values are those of `atom` and `red` without interference (PTX ISA, "atom", "red"): the destination gets the old value,
+//! and a compare-and-swap that does not match stores nothing.
 
 use ptx::ast::{Guard, Instruction, Item, Operand, Span, Stmt};
 use ptx::parse;
 use ptx::semantics::{AtomicOperation, Effect, MemoryEffect, Space, Type, TypedInstruction};
 use std::fmt::Write as _;
 
-/// Names of temporary registers; a scope of their own keeps them from those of the kernel.
+/// Names of temporary registers. Their own scope separates them from the kernel's registers.
 const OLD: &str = "%racetrap_old";
 const NEW: &str = "%racetrap_new";
 const TEST: &str = "%racetrap_test";
 
-/// The statements in place of `i`; `None` where it is no atomic operation that the simulator knows.
+/// The statements that replace `i`; `None` if it is not an atomic operation that the simulator implements.
 pub fn of(i: &Instruction, typed: &TypedInstruction, memory: &MemoryEffect) -> Option<Stmt> {
     let mut body = parsed(&Plain::of(i, typed, memory)?.text())?;
     body.iter_mut().for_each(|s| place(s, i.span));

@@ -1,8 +1,8 @@
-//! Where a module can be mutated, and the mutated module.
+//! Finds the places where a module can be mutated, and applies a mutation.
 //!
-//! A mutant is a set of edits: one instruction, or all copies of it that a compiler made of one place in the source
-//! by unrolling, inlining or instantiating templates. Removing one copy of a barrier out of four says little about
-//! the barrier, so a place is the usual unit.
+//! A mutant is a set of edits: of one instruction, or of all copies that a compiler made of one place in the source by
+//! unrolling, inlining or instantiating templates. Removing one of four copies of a barrier says little about the barrier,
+//! so the usual unit is the place in the source.
 
 use super::operator::{Change, Kind, mutations};
 use ptx::SourceMap;
@@ -11,7 +11,7 @@ use ptx::source::SourceLine;
 use report::of_toolkit;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one mutation does.
+/// A mutant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mutant {
     /// What is changed.
@@ -22,7 +22,7 @@ pub struct Mutant {
     pub edits: Vec<Edit>,
 }
 
-/// One instruction, and what stands there instead.
+/// One instruction and its replacement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
     /// The first byte of the instruction in the PTX's text, which names it.
@@ -33,13 +33,13 @@ pub struct Edit {
     pub after: Vec<Stmt>,
 }
 
-/// Which instructions make one mutant.
+/// Which instructions form one mutant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// All that come from one place (line and column) of the source.
     #[default]
     Place,
-    /// Each by itself.
+    /// Each instruction separately.
     Instruction,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
     fn statements(&mut self, body: &'a [Stmt]) {
         for statement in body {
             match statement {
-                // Line 0 marks code that the compiler made for no line in particular: it counts to the line before.
+                // Line 0 marks compiler-generated code without a source line: it belongs to the preceding line.
                 Stmt::Loc(loc) if loc.line == 0 && self.loc.is_some() => {}
                 Stmt::Loc(loc) => self.loc = Some(loc),
                 Stmt::Block(inner) => self.statements(inner),

@@ -1,8 +1,8 @@
-//! Mutants of a case's host plan: a step that orders something is left out, or a stream loses what it is ordered by.
+//! Mutants of a case's host plan: an ordering step is removed, or a blocking stream becomes non-blocking.
 //!
-//! A launch or a copy is what the plan is for, and stays. What it takes for the others to be in order is mutated, one at a time: an
-//! event that is recorded, a stream that waits for one, a host that waits, and a blocking stream, which the legacy default
-//! stream waits for (see [`catalog::host`]). Launches and copies are not moved to other streams.
+//! Launches and copies are the work of the plan and stay. The mutants remove, one at a time, what orders them: recording an
+//! event, a stream waiting for an event, a wait of the host, or the blocking flag of a stream, for which the legacy default
+//! stream waits (see [`catalog::host`]). Launches and copies are not moved to other streams.
 
 use super::operator::{Change, Kind};
 use catalog::case::Case;

@@ -399,9 +399,9 @@ fn explanations_must_be_true() {
     assert_eq!(
         problems,
         [
-            "kernels/reduce/shared.cu:15: barrier removed: the case says that this changes nothing, but it does: \
+            "kernels/reduce/shared.cu:15: barrier removed: the case says that this changes nothing, but it causes an error: \
              data-race at lines 13 and 63",
-            "no mutant is a `remove-fence` at a line with `load(in, n);`, which the case explains",
+            "the case explains a `remove-fence` at a line with `load(in, n);`, but there is no such mutant",
         ]
     );
     assert_eq!(code, report::exit::FINDINGS);
@@ -409,7 +409,7 @@ fn explanations_must_be_true() {
     assert_eq!(
         problems,
         [
-            "kernels/barrier/stuck.cu:33: barrier removed: nothing noticed in 24 runs, and the case does not explain why"
+            "kernels/barrier/stuck.cu:33: barrier removed: no error in 24 runs, and the case does not explain why"
         ]
     );
     assert_eq!(code, report::exit::FINDINGS);

@@ -1,4 +1,4 @@
-//! What differs between two PTX functions, and what the compiler did between them.
+//! Compares two PTX functions and reports what the compiler did.
 //!
 //! ```text
 //! ast::Function ─ flow ─ code (value) ─┐
@@ -6,8 +6,9 @@
 //! ast::Function ─ flow ─ code (value) ─┘
 //! ```
 //!
-//! [`flow`] takes layout out of the control flow, [`code`] gives every instruction its values and every access its [`code::Place`],
-//! [`compare`] finds partners, [`cover`] which accesses touch the same bytes, [`strength`] says how much each synchronises, [`effect`] names what follows from them. [`pattern`] counts instructions by what they are called.
+//! [`flow`] makes the control flow independent of the layout. [`code`] assigns values to instructions and a [`code::Place`]
+//! to each access. [`compare`] matches instructions, [`cover`] finds accesses to the same bytes, [`strength`] ranks how
+//! strongly each instruction synchronises, and [`effect`] derives the effects. [`pattern`] counts instructions by name.
 
 pub mod align;
 pub mod class;
@@ -34,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use value::Values;
 
-/// One of the two that are compared.
+/// One of the two compared sides.
 #[derive(
     Clone,
     Copy,
@@ -56,7 +57,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other one.
+    /// The other side.
     pub fn other(self) -> Side {
         match self {
             Side::A => Side::B,
@@ -90,7 +91,7 @@ impl Unit {
     ///
     /// # Errors
     ///
-    /// Text that is no PTX.
+    /// The text is not valid PTX.
     pub fn parse(text: String) -> Result<Unit, ptx::ParseError> {
         let module = ptx::parse(&text)?;
         let map = SourceMap::of(&module);
@@ -105,7 +106,7 @@ impl Unit {
         })
     }
 
-    /// The kernel that somebody means by a mangled or plain name, if it is one.
+    /// The kernel with this mangled or plain name, if there is exactly one.
     pub fn entry(&self, name: &str) -> Option<&Function> {
         self.entries()
             .find(|f| f.name == name)
@@ -113,14 +114,14 @@ impl Unit {
     }
 }
 
-/// Two functions and what differs between them.
+/// The comparison of two functions.
 #[derive(Debug)]
 pub struct FunctionDiff<'u> {
     /// A in canonical form.
     pub a: Code<'u>,
     /// B in canonical form.
     pub b: Code<'u>,
-    /// Which instruction is which.
+    /// The matching of instructions.
     pub matching: Matching,
     /// What the compiler did.
     pub effects: Vec<Observed>,
@@ -133,7 +134,7 @@ impl<'u> FunctionDiff<'u> {
     ///
     /// # Errors
     ///
-    /// A side whose control flow makes no sense: a branch to nowhere, a name declared twice.
+    /// The control flow of a side is invalid: a branch to an unknown label, a name declared twice.
     pub fn of(
         a: (&'u Unit, &'u Function),
         b: (&'u Unit, &'u Function),
@@ -164,7 +165,7 @@ impl<'u> FunctionDiff<'u> {
         })
     }
 
-    /// Whether the two are the same up to the names of registers and labels and the order of blocks.
+    /// Whether the two are equal except for the names of registers and labels and the order of blocks.
     pub fn is_same(&self) -> bool {
         self.matching.is_same()
     }
@@ -177,7 +178,7 @@ impl<'u> FunctionDiff<'u> {
         }
     }
 
-    /// How often an effect shows in a side; of an effect that both sides share, on any.
+    /// The number of occurrences of an effect on a side, or on either side for an effect that both share.
     pub fn count(&self, effect: effect::Effect, side: Side) -> usize {
         let shown = self
             .effects
@@ -187,14 +188,14 @@ impl<'u> FunctionDiff<'u> {
     }
 }
 
-/// A function that can't be compared.
+/// A function that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{side}: `{function}`: {error}")]
 pub struct DiffError {
-    /// Which side.
+    /// The side.
     pub side: Side,
     /// The function.
     pub function: String,
-    /// What is wrong.
+    /// The problem.
     pub error: CfgError,
 }

@@ -36,10 +36,10 @@ impl Word {
     }
 }
 
-/// A text that is no pattern.
+/// The text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no pattern of instructions: {problem}; it looks like `st.shared` or `ld.shared.!volatile`"
+    "`{text}` is not an instruction pattern: {problem}; write for example `st.shared` or `ld.shared.!volatile`"
 )]
 pub struct PatternError {
     /// The text.
@@ -169,7 +169,7 @@ mod tests {
         for text in ["", "st.", ".shared", "st shared", "st.!"] {
             let error = text.parse::<Pattern>().unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("`{text}` is no pattern")),
+                error.starts_with(&format!("`{text}` is not an instruction pattern")),
                 "{error}"
             );
         }

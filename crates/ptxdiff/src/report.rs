@@ -1,4 +1,4 @@
-//! A diff as data: what the terminal and the JSON renderer print.
+//! A diff as data, for the terminal and JSON renderers.
 
 use super::code::{Code, Instr, plain_symbol};
 use super::compare::Match;
@@ -11,15 +11,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Version of the document's format: it grows when a key changes its meaning or goes away.
+/// The version of the document's format. It increases when a key is removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
-/// What two operands have in common and what not.
+/// The result of comparing two operands.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DiffReport {
-    /// Of this format.
+    /// The version of this format.
     pub version: u32,
-    /// Whether nothing differs, names of registers and labels and the order of blocks apart.
+    /// Whether nothing differs except the names of registers and labels and the order of blocks.
     pub same: bool,
     /// The first operand.
     pub a: Operands,
@@ -27,31 +27,31 @@ pub struct DiffReport {
     pub b: Operands,
     /// The kernels that were compared.
     pub functions: Vec<FunctionReport>,
-    /// Kernels of A alone.
+    /// Kernels that only A has.
     pub only_a: Vec<String>,
-    /// Kernels of B alone.
+    /// Kernels that only B has.
     pub only_b: Vec<String>,
 }
 
-/// What one operand was.
+/// An operand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Operands {
-    /// As the user named it.
+    /// The operand as the user wrote it.
     pub name: String,
     /// How its PTX was made: target, compiler, flags.
     pub made: String,
 }
 
-/// Two kernels.
+/// A comparison of two kernels.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FunctionReport {
-    /// A's, demangled.
+    /// The demangled name in A.
     pub a: String,
-    /// B's, demangled.
+    /// The demangled name in B.
     pub b: String,
     /// Whether nothing differs.
     pub same: bool,
-    /// A's instructions, unconditional branches apart.
+    /// Number of A's instructions without unconditional branches.
     pub instructions_a: usize,
     /// B's.
     pub instructions_b: usize,
@@ -59,36 +59,36 @@ pub struct FunctionReport {
     pub effects: Vec<EffectReport>,
     /// Variables and parameters that differ.
     pub declarations: Vec<Declaration>,
-    /// All instructions, partners beside each other.
+    /// All instructions, with matching ones side by side.
     pub rows: Vec<Row>,
-    /// Counts of machine code beside those of PTX, where that was asked for.
+    /// Counts of machine and PTX instructions, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineReport>,
 }
 
-/// An effect and where it shows.
+/// An effect and its occurrences.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EffectReport {
-    /// Which; `racetrap explain EFFECT` prints its page.
+    /// The effect; `racetrap explain EFFECT` prints its page.
     pub effect: Effect,
-    /// The side that shows it; none where both are alike.
+    /// The side that has the effect; absent if both sides agree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub side: Option<Side>,
-    /// How often.
+    /// The number of occurrences.
     pub count: usize,
     /// The effect in a sentence.
     pub title: String,
-    /// Each place.
+    /// The occurrences.
     pub occurrences: Vec<OccurrenceReport>,
 }
 
-/// A place where an effect shows.
+/// An occurrence of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OccurrenceReport {
-    /// How often an unrolled body stands in the text.
+    /// The number of copies of an unrolled loop's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub factor: Option<u32>,
-    /// What differs, in words: `release where B has acquire and release`.
+    /// The difference in words: `release where B has acquire and release`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// A's instructions.
@@ -114,19 +114,19 @@ pub struct Declaration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
-    /// The same.
+    /// Both sides are equal.
     Same,
-    /// Partners that differ.
+    /// The two instructions match but differ.
     Changed,
-    /// A's, whose partner stands elsewhere; or B's.
+    /// The matching instruction of the other side is elsewhere.
     Moved,
-    /// A's alone.
+    /// Only A has it.
     OnlyA,
-    /// B's alone.
+    /// Only B has it.
     OnlyB,
 }
 
-/// Partners beside each other, or one without a partner.
+/// Two matching instructions side by side, or one without a match.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// How they compare.
@@ -142,22 +142,23 @@ pub struct Row {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cell {
-    /// As PTX, with B's registers under the names of A's where they are the same; those of B alone have a `'`.
+    /// The PTX text. B's registers carry the names of A's if they correspond; registers that only B has are marked with `'`.
     pub text: String,
-    /// Its line in the PTX, from 1.
+    /// Its line in the PTX, counted from 1.
     pub ptx_line: u32,
-    /// The address that it accesses, in terms of symbols, parameters (by name, or `param0` where the compiler named them) and special registers.
+    /// The address that it accesses, in terms of symbols, parameters (by name, or `param0` if the compiler named them) and
+    /// special registers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The source file, as the compiler named it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The source line, from 1.
+    /// The source line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
 }
 
-/// The JSON schema, as `docs/diff.schema.json` holds it.
+/// The JSON schema, stored in `docs/diff.schema.json`.
 pub fn schema() -> String {
     let mut text = serde_json::to_string_pretty(&schemars::schema_for!(DiffReport))
         .unwrap_or_else(|e| unreachable!("a schema is plain JSON: {e}"));
@@ -207,26 +208,26 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
     let rest = match effect {
         Effect::StoreElided => format!("{other} stores, {side} does not"),
         Effect::LoadElided => format!("{other} loads, {side} does not"),
-        Effect::AtomicElided => format!("{other} makes them, {side} does not"),
+        Effect::AtomicElided => format!("{other} has them, {side} does not"),
         Effect::AccessesVectorised | Effect::AccessesMerged => {
-            format!("{other} makes several narrower ones")
+            format!("{other} has several narrower ones")
         }
         Effect::AccessMadeAtomic => format!("plain loads and stores in {other}"),
         Effect::CopyMadeAsynchronous => format!("loads and stores in {other}"),
         Effect::SynchronisationWeakened => format!("stronger in {other}"),
         Effect::ValueKept => {
-            format!("{other} reads again what its thread has accessed before, {side} does not")
+            format!("{other} reads the value from memory again, {side} does not")
         }
-        Effect::LoadMoved => format!("in front of the barrier in {side}, behind it in {other}"),
-        Effect::LoadHoisted => format!("in each round in {other}"),
+        Effect::LoadMoved => format!("before the barrier in {side}, after it in {other}"),
+        Effect::LoadHoisted => format!("in each iteration in {other}"),
         Effect::LoopUnrolled => format!("a loop in {other}"),
         Effect::BranchToSelection => format!("a branch in {other}"),
         Effect::StrengthReduced => format!("the costlier one is in {other}"),
-        Effect::AtomicToReduction => format!("{other} asks for the old value, {side} does not"),
+        Effect::AtomicToReduction => format!("{other} uses the old value, {side} does not"),
         Effect::CallInlined => format!("a call in {other}"),
-        Effect::BarrierLost => format!("{other} has the barrier, {side} has not"),
+        Effect::BarrierLost => format!("{other} has the barrier, {side} does not"),
         Effect::VolatileDropped => format!("volatile in {other}"),
-        Effect::FenceLost => format!("{other} has the fence, {side} has not"),
+        Effect::FenceLost => format!("{other} has the fence, {side} does not"),
         Effect::BarrierKept | Effect::FenceKept | Effect::VolatileKept => {
             return format!("{count} {title}");
         }
@@ -234,7 +235,7 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
     format!("{count} {title} in {side}: {rest}")
 }
 
-/// Instructions as cells.
+/// Turns instructions into cells.
 struct Cells<'d, 'u> {
     diff: &'d FunctionDiff<'u>,
     /// A's registers by definition.
@@ -341,7 +342,7 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
     };
     let mut rows = Vec::new();
     let mut next_b = 0;
-    // What of B stands in front of a partner, in the order in which both were aligned.
+    // B's instructions before a match, in the order of the alignment.
     let mut b_until = |stop: Option<usize>, rows: &mut Vec<Row>| {
         while let Some(&index) = matching.order_b.get(next_b) {
             if Some(index) == stop {
@@ -370,7 +371,7 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
                     _ => RowKind::Changed,
                 };
                 if kind == RowKind::Same {
-                    // Labels and the order of commuting operands are no difference.
+                    // Labels and the order of commutative operands do not count as a difference.
                     b.text = a.text.clone();
                 }
                 rows.push(Row {
@@ -385,7 +386,7 @@ fn rows(diff: &FunctionDiff, cells: &Cells) -> Vec<Row> {
     rows
 }
 
-/// Parameters, and variables in memory that the function names, where they differ.
+/// Parameters and named variables in memory that differ.
 fn declarations(a: (&Unit, &Function), b: (&Unit, &Function)) -> Vec<Declaration> {
     let (mine, theirs) = (declared(a), declared(b));
     let names: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
@@ -410,14 +411,14 @@ fn declarations(a: (&Unit, &Function), b: (&Unit, &Function)) -> Vec<Declaration
         .collect()
 }
 
-/// A declaration: what it is compared by, what it is called, and as PTX has it.
+/// A declaration: the key to compare, the name, and the PTX text.
 struct Declared {
     plain: String,
     name: String,
     text: String,
 }
 
-/// What a function's parameters are called: by the name that PTX has, or `param0` and so on where the compiler made it up.
+/// The names of a function's parameters: as in the PTX, or `param0` and so on if the compiler generated the name.
 fn parameters(function: &Function) -> Vec<String> {
     let parameters = function.params.iter().enumerate();
     parameters
@@ -430,7 +431,7 @@ fn parameters(function: &Function) -> Vec<String> {
         .collect()
 }
 
-/// Declarations by plain name, parameters by their place.
+/// Declarations by plain name, parameters by position.
 fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, Declared> {
     let mut used = BTreeSet::new();
     let mut local = Vec::new();
@@ -447,7 +448,7 @@ fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, Declared> 
         .chain(local)
         .filter(|v| used.contains(v.name.as_str()))
         .map(|v| {
-            // The alignment is the compiler's choice, where it is larger than the type needs.
+            // An alignment larger than the type needs is the compiler's choice.
             let plain = plain_symbol(&v.name);
             let text = Variable {
                 name: plain.clone(),
@@ -465,7 +466,7 @@ fn declared((unit, function): (&Unit, &Function)) -> BTreeMap<String, Declared> 
         })
         .collect();
     for (index, parameter) in function.params.iter().enumerate() {
-        // What a parameter is aligned to, or points to, is a hint.
+        // A parameter's alignment and pointee are hints.
         let hintless = Variable {
             pointer: None,
             align: None,
@@ -509,7 +510,7 @@ fn names<'f>(operand: &'f Operand, used: &mut BTreeSet<&'f str>) {
     }
 }
 
-/// How many instructions of a kind a function has: what [`super::pattern`] counts.
+/// The number of instructions that [`super::pattern`] matches in a function.
 pub fn count<'c>(code: &'c Code<'c>, pattern: &super::pattern::Pattern) -> Vec<&'c Instr<'c>> {
     code.instructions
         .iter()

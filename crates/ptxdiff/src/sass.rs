@@ -1,11 +1,11 @@
-//! Machine code, counted: what `ptxas` did below PTX.
+//! Counts machine instructions, to show what `ptxas` did below PTX.
 //!
-//! A light reader of what `nvdisasm -g -c` prints (CUDA Binary Utilities, "nvdisasm"): predicate, opcode, modifiers, operands and source
-//! line of each instruction. There is no model of values here, so nothing is aligned; instructions are counted by class, and by class
-//! and source line, on both sides and in both languages, and what the counts say is put into sentences.
+//! A simple reader for the output of `nvdisasm -g -c` (CUDA Binary Utilities, "nvdisasm"): predicate, opcode, modifiers,
+//! operands and source line of each instruction. It does not model values, so it aligns nothing. It counts instructions by
+//! class, and by class and source line, on both sides and in both languages, and summarises the counts in sentences.
 //!
-//! What it cannot see: which instruction is which, and why `ptxas` did it. Its opcodes are those of the architectures from
-//! Turing to Blackwell ("Instruction Set Reference" of the same manual); others count as arithmetic.
+//! Limitations: it does not match instructions and cannot say why `ptxas` changed them. It knows the opcodes of the
+//! architectures from Turing to Blackwell ("Instruction Set Reference" of the same manual); others count as arithmetic.
 
 use super::class::{InstructionClass, Space};
 use super::code::Code;
@@ -20,11 +20,11 @@ pub struct SassInstr {
     pub guard: Option<String>,
     /// `LDG`
     pub opcode: String,
-    /// What follows the opcode, without dots: `E`, `64`.
+    /// The modifiers after the opcode, without dots: `E`, `64`.
     pub modifiers: Vec<String>,
     /// The operands, as printed.
     pub operands: String,
-    /// The source line, from 1, where known.
+    /// The source line, counted from 1, if known.
     pub line: Option<u32>,
 }
 
@@ -33,11 +33,11 @@ pub struct SassInstr {
 pub struct SassFunction {
     /// Its mangled name.
     pub name: String,
-    /// Its instructions up to the padding behind its last one.
+    /// Its instructions without the padding at the end.
     pub instructions: Vec<SassInstr>,
 }
 
-/// Reads what `nvdisasm -g -c` printed.
+/// Parses the output of `nvdisasm -g -c`.
 pub fn parse(text: &str) -> Vec<SassFunction> {
     let mut functions: Vec<SassFunction> = Vec::new();
     let mut line = None;
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Vec<SassFunction> {
                 (inside, line) = (true, None);
             }
         } else if let Some(place) = trimmed.strip_prefix("//## File") {
-            // `//## File "kernel.cu", line 48` and, where it is inlined, `inlined at "…", line 100`.
+            // `//## File "kernel.cu", line 48` and, for inlined code, `inlined at "…", line 100`.
             line = place
                 .split(", line ")
                 .nth(1)
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Vec<SassFunction> {
         }
     }
     for function in &mut functions {
-        // Behind the last exit there are a branch to itself and padding.
+        // After the last exit come a branch to itself and padding.
         let end = function
             .instructions
             .iter()
@@ -93,7 +93,7 @@ fn instruction(text: &str, line: Option<u32>) -> Option<SassInstr> {
     let rest = rest
         .trim()
         .trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    // What is printed of the encoding alone has no mnemonic.
+    // A line with only the encoding has no mnemonic.
     let rest = rest.trim_start_matches('{').trim();
     let (guard, rest) = match rest.strip_prefix('@') {
         Some(guarded) => {
@@ -116,7 +116,7 @@ fn instruction(text: &str, line: Option<u32>) -> Option<SassInstr> {
     })
 }
 
-/// The classes that are counted, in the order in which they are shown.
+/// The classes of instructions, in display order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -128,11 +128,11 @@ pub enum Kind {
     GlobalLoads,
     /// Stores to global or generic memory.
     GlobalStores,
-    /// Loads from and stores to local memory: spilled registers, arrays.
+    /// Accesses to local memory: spilled registers and arrays.
     LocalAccesses,
-    /// Atomics that give the old value.
+    /// Atomics that return the old value.
     Atomics,
-    /// Atomics that give nothing.
+    /// Atomics without a result.
     Reductions,
     /// Barriers of the block or the cluster.
     BlockBarriers,
@@ -142,9 +142,9 @@ pub enum Kind {
     Fences,
     /// Shuffles and votes.
     WarpExchanges,
-    /// Branches with a condition.
+    /// Conditional branches.
     Branches,
-    /// Instructions, other than branches and exits, that a predicate may skip.
+    /// Predicated instructions other than branches and exits.
     Predicated,
     /// Calls.
     Calls,
@@ -153,7 +153,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All classes.
     pub const ALL: &'static [Kind] = &[
         Kind::SharedLoads,
         Kind::SharedStores,
@@ -172,7 +172,7 @@ impl Kind {
         Kind::Instructions,
     ];
 
-    /// In words.
+    /// The name shown to the user.
     pub fn name(self) -> &'static str {
         match self {
             Kind::SharedLoads => "shared loads",
@@ -254,7 +254,7 @@ impl Counts {
         self.by_kind.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Of machine code.
+    /// Counts machine code.
     pub fn of_sass(function: &SassFunction) -> Counts {
         let mut counts = Counts::default();
         for i in &function.instructions {
@@ -272,7 +272,7 @@ impl Counts {
         counts
     }
 
-    /// Of PTX. Lines are those of the innermost source line, as machine code has them.
+    /// Counts PTX by innermost source line, as machine code does.
     pub fn of_ptx(code: &Code) -> Counts {
         let mut counts = Counts::default();
         for i in &code.instructions {
@@ -294,12 +294,12 @@ impl Counts {
     }
 }
 
-/// Both languages of both sides.
+/// The counts of both languages on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MachineReport {
     /// The kinds that occur, with their counts.
     pub rows: Vec<MachineRow>,
-    /// What happened below PTX, in sentences.
+    /// Notes on what happened below PTX.
     pub notes: Vec<String>,
     /// Whether the two sides have the same counts in machine code.
     pub same: bool,
@@ -308,7 +308,7 @@ pub struct MachineReport {
 /// One kind's counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MachineRow {
-    /// Which.
+    /// The class.
     pub kind: Kind,
     /// In A's PTX.
     pub ptx_a: usize,
@@ -320,7 +320,7 @@ pub struct MachineRow {
     pub sass_b: usize,
 }
 
-/// Puts the counts together: PTX and machine code of A, then of B.
+/// Combines the counts: PTX and machine code of A, then of B.
 pub fn report(a: (&Counts, &Counts), b: (&Counts, &Counts)) -> MachineReport {
     let row = |kind: &Kind| MachineRow {
         kind: *kind,
@@ -343,7 +343,7 @@ pub fn report(a: (&Counts, &Counts), b: (&Counts, &Counts)) -> MachineReport {
             row.ptx_a == row.ptx_b && row.sass_a != row.sass_b && row.kind != Kind::Instructions;
         if only_below {
             notes.push(format!(
-                "{} differ below PTX alone: {} in A, {} in B, where PTX has {} each",
+                "{} differ only below PTX: {} in A, {} in B; the PTX has {} on each side",
                 row.kind.name(),
                 row.sass_a,
                 row.sass_b,
@@ -382,13 +382,13 @@ fn below(ptx: &Counts, sass: &Counts) -> Vec<String> {
     );
     if gone > 0 && more > 0 {
         notes.push(format!(
-            "{gone} branches turned into predicates below PTX: {more} more instructions have one"
+            "{gone} branches turned into predicates below PTX: {more} more instructions are predicated"
         ));
     }
     for kind in [Kind::BlockBarriers, Kind::WarpBarriers, Kind::Fences] {
         if fewer(kind) > 0 {
             notes.push(format!(
-                "{} of {} {} have no instruction of their own below PTX",
+                "{} of {} {} have no separate instruction below PTX",
                 fewer(kind),
                 ptx.of(kind),
                 kind.name()
@@ -403,14 +403,14 @@ fn below(ptx: &Counts, sass: &Counts) -> Vec<String> {
     ] {
         if fewer(kind) > 0 {
             notes.push(format!(
-                "{} of {} {} elided or joined below PTX",
+                "{} of {} {} elided or merged below PTX",
                 fewer(kind),
                 ptx.of(kind),
                 kind.name()
             ));
         }
     }
-    // One line's accesses that stand several times as often are a loop that was unrolled.
+    // If the accesses of a line appear several times as often, a loop was unrolled.
     let mut unrolled: BTreeMap<u32, usize> = BTreeMap::new();
     for ((kind, line), count) in &sass.by_line {
         let before = ptx.by_line.get(&(*kind, *line)).copied().unwrap_or(0);
@@ -421,7 +421,7 @@ fn below(ptx: &Counts, sass: &Counts) -> Vec<String> {
         }
     }
     for (line, factor) in unrolled {
-        notes.push(format!("line {line} stands {factor} times as often below PTX: its loop is unrolled, or its code copied"));
+        notes.push(format!("line {line} appears {factor} times as often below PTX: its loop was unrolled or its code copied"));
     }
     notes
 }
@@ -477,7 +477,7 @@ mod tests {
             report.notes[..2],
             [
                 "A: 1 of 1 atomics turned into reductions below PTX",
-                "A: 1 branches turned into predicates below PTX: 1 more instructions have one"
+                "A: 1 branches turned into predicates below PTX: 1 more instructions are predicated"
             ]
         );
     }

@@ -1,4 +1,5 @@
-//! A diff on the terminal: effects first, then the instructions under their source lines, side by side where there is room.
+//! Renders a diff for the terminal: effects first, then the instructions below their source lines, side by side if there is
+//! room.
 
 use super::Side;
 use super::report::{Cell, DiffReport, EffectReport, FunctionReport, Row, RowKind};
@@ -6,23 +7,23 @@ use super::sass::MachineReport;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write as _;
 
-/// How a diff is laid out.
+/// Layout options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Columns of the terminal.
+    /// Width of the terminal in columns.
     pub width: usize,
-    /// Instructions that are the same, shown around those that are not; `None`: all.
+    /// Number of equal instructions to show around differences; `None` for all.
     pub context: Option<usize>,
-    /// In colour.
+    /// Whether to use colour.
     pub color: bool,
-    /// The listing of instructions too, not the effects alone.
+    /// Whether to list the instructions after the effects.
     pub listing: bool,
 }
 
-/// Below this width the two sides stand one under the other.
+/// Below this width the two sides are shown one below the other.
 pub const SIDE_BY_SIDE: usize = 100;
 
-/// Gives the text of a source line: file, line from 1.
+/// Returns the text of a source line, given the file and the line counted from 1.
 pub type SourceText<'s> = dyn FnMut(&str, u32) -> Option<String> + 's;
 
 struct Styles {
@@ -50,7 +51,7 @@ impl Styles {
     }
 }
 
-/// The whole report.
+/// Renders the whole report.
 pub fn render(report: &DiffReport, layout: &Layout, source: &mut SourceText) -> String {
     let styles = Styles::of(layout.color);
     let mut out = String::new();
@@ -76,7 +77,7 @@ pub fn render(report: &DiffReport, layout: &Layout, source: &mut SourceText) -> 
         ("B", styles.b, &report.only_b),
     ] {
         for name in names {
-            let _ = writeln!(out, "\n{style}{name} is a kernel of {side} alone{style:#}");
+            let _ = writeln!(out, "\n{style}only {side} has the kernel {name}{style:#}");
         }
     }
     out
@@ -105,7 +106,7 @@ fn render_function(
     if function.same {
         let _ = writeln!(
             out,
-            "  the same: {} instructions, up to the names of registers and labels and the order of blocks",
+            "  equal: {} instructions, except for the names of registers and labels and the order of blocks",
             function.instructions_a
         );
         if let Some(machine) = &function.machine {
@@ -119,7 +120,7 @@ fn render_function(
         function.instructions_a, function.instructions_b
     );
     if function.effects.iter().all(|e| e.effect.is_kept()) {
-        out.push_str("  instructions differ, but none of the effects that racetrap knows shows\n");
+        out.push_str("  instructions differ, but racetrap recognises no effect\n");
     }
     let mut before: Vec<&EffectReport> = Vec::new();
     for effect in &function.effects {
@@ -130,7 +131,7 @@ fn render_function(
         let shown = |d: &Option<String>| d.clone().unwrap_or_else(|| "nothing".to_owned());
         let _ = writeln!(
             out,
-            "\n{bold}{} is declared otherwise{bold:#}\n    A  {}\n    B  {}",
+            "\n{bold}{} is declared differently{bold:#}\n    A  {}\n    B  {}",
             declaration.name,
             shown(&declaration.a),
             shown(&declaration.b)
@@ -152,7 +153,7 @@ fn render_function(
     }
 }
 
-/// Places that are listed of one effect.
+/// The maximum number of occurrences listed for an effect.
 const PLACES: usize = 12;
 
 fn render_effect(
@@ -173,7 +174,7 @@ fn render_effect(
     if effect.effect.is_kept() {
         return;
     }
-    // What refines another effect is not listed twice.
+    // An effect that refines another one does not list its occurrences again.
     let known = |earlier: &&&EffectReport| {
         effect
             .occurrences
@@ -193,10 +194,10 @@ fn render_effect(
         );
         return;
     }
-    // Places of one source line together, in the order in which they come.
+    // Group occurrences by source line, in order of appearance.
     let mut groups: Vec<(Option<(String, u32)>, Vec<Shown>)> = Vec::new();
     for occurrence in &effect.occurrences {
-        // The body of a loop stands for all its copies.
+        // List the body of a loop once for all its copies.
         let most = if occurrence.factor.is_some() { 2 } else { 8 };
         let cell = |side| move |cell: &Cell| Shown::Cell(side, cell.clone());
         let mut cells: Vec<Shown> = (occurrence.a.iter().take(most))
@@ -205,7 +206,7 @@ fn render_effect(
             .collect();
         let line = (occurrence.a.iter().chain(&occurrence.b))
             .find_map(|c| Some((c.file.clone()?, c.line?)));
-        // Each side is weaker in one occurrence: what is said is said of the side that shows the effect.
+        // Each side may be weaker in one occurrence; the text describes the side that has the effect.
         if let (Some(note), Some(side)) = (&occurrence.note, effect.side) {
             cells.push(Shown::Note(side, note.clone()));
         }
@@ -245,7 +246,7 @@ fn render_effect(
                 Side::A => styles.a,
                 Side::B => styles.b,
             };
-            // One address, once in a row.
+            // Show repeated addresses once.
             let address = cell.address.filter(|a| last.as_ref() != Some(a));
             last = address.clone().or(last);
             let address = address.map_or(String::new(), |a| format!("  {dim}[{a}]{dim:#}"));
@@ -267,7 +268,7 @@ enum Shown {
     Note(Side, String),
 }
 
-/// The table of machine code, and what it says.
+/// The table of machine code counts, with notes.
 fn render_machine(out: &mut String, machine: &MachineReport, styles: &Styles) {
     let (bold, dim) = (styles.bold, styles.dim);
     let _ = writeln!(
@@ -300,7 +301,7 @@ struct Listing<'l, 's, 't> {
     styles: &'l Styles,
     out: &'l mut String,
     source: &'s mut SourceText<'t>,
-    /// The source line that the rows belong to.
+    /// The source line of the rows.
     at: Option<(String, u32)>,
 }
 
@@ -323,7 +324,7 @@ impl Listing<'_, '_, '_> {
         self.gap(&mut skipped);
     }
 
-    /// Which rows are near enough to a difference.
+    /// The rows that are close enough to a difference to show.
     fn visible(&self, rows: &[Row]) -> Vec<bool> {
         let Some(context) = self.layout.context else {
             return vec![true; rows.len()];
@@ -343,7 +344,7 @@ impl Listing<'_, '_, '_> {
     fn gap(&mut self, skipped: &mut usize) {
         if *skipped > 0 {
             let dim = self.styles.dim;
-            let _ = writeln!(self.out, "{dim}  … {skipped} the same{dim:#}");
+            let _ = writeln!(self.out, "{dim}  … {skipped} equal{dim:#}");
             *skipped = 0;
         }
     }
@@ -368,7 +369,7 @@ impl Listing<'_, '_, '_> {
     }
 
     fn beside(&mut self, row: &Row) {
-        // Two of: line number, blank, text; between them the mark.
+        // Each side has line number, blank and text; the mark is between them.
         let room = (self.layout.width - 2 - 3 - 2 * 6) / 2;
         let (mark, a, b) = match row.kind {
             RowKind::Same => (' ', self.styles.dim, self.styles.dim),
@@ -417,12 +418,12 @@ impl Listing<'_, '_, '_> {
     }
 }
 
-/// A source line without the tags of a finding that annotate it (`kernels/ANNOTATIONS.md`).
+/// A source line without its annotation tags (`kernels/ANNOTATIONS.md`).
 fn code(line: &str) -> &str {
     line.split_once("//~").map_or(line, |(code, _)| code).trim()
 }
 
-/// At most `room` characters, the last an ellipsis where some are missing.
+/// Truncates text to `room` characters, ending in an ellipsis.
 fn cut(text: &str, room: usize) -> String {
     match text.chars().count() > room {
         true => text

@@ -1,5 +1,5 @@
-//! Turns a [`Finding`] into a [`Diagnostic`]: finds the source lines, unwinds
-//! inlined calls, names the memory, words it.
+//! Turns a [`Finding`] into a [`Diagnostic`]: looks up the source lines, unwinds inlined calls, names the memory and
+//! writes the text.
 
 use super::help::{self, Frame, Guilty};
 use super::memory::MemoryNames;
@@ -16,33 +16,33 @@ use simt::program::SiteInfo;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// One launch, as a diagnostic needs it.
+/// What a diagnostic needs to know about one launch.
 #[derive(Clone, Debug)]
 pub struct KernelView<'a> {
-    /// The kernel, demangled.
+    /// The kernel's demangled name.
     pub name: String,
-    /// Blocks.
+    /// The grid's dimensions, in blocks.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// The block's dimensions, in threads.
     pub block: Dim3,
-    /// Its instructions, by [`simt::ids::Site`].
+    /// The kernel's instructions, indexed by [`simt::ids::Site`].
     pub sites: &'a [SiteInfo],
-    /// Names in its memory.
+    /// The names of its variables and buffers.
     pub memory: MemoryNames,
-    /// Its PTX: shown where there is no source line.
+    /// Its PTX, which is shown for instructions without a source line.
     pub ptx: Arc<SourceFile>,
 }
 
-/// Everything that findings of one session refer to.
+/// Everything that the findings of one session refer to.
 #[derive(Debug)]
 pub struct Scene<'a> {
-    /// The launches and the host program's other steps, by their number.
+    /// The launches and the other steps of the host program, indexed by step number.
     pub steps: Vec<View<'a>>,
-    /// The source texts.
+    /// The source files.
     pub sources: &'a mut Sources,
 }
 
-/// Words a finding.
+/// Turns a finding into a diagnostic.
 ///
 /// # Panics
 ///
@@ -59,7 +59,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     let kernel = ends
         .filter_map(|step| scene.steps.get(step)?.kernel())
         .next();
-    // A kernel's view has its declarations, too.
+    // Prefer a kernel's view: it also has the declarations.
     let names = kernel.map(|k| &k.memory).or(views.map(View::memory).next());
     let labels = finding.ends.iter().zip(&guilty);
     let mut labels: Vec<_> = labels
@@ -85,7 +85,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     }
 }
 
-/// The source frames of an end, innermost first; the PTX line where there is none.
+/// The source frames of an end, innermost first; the PTX line if there are none.
 fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
     let view = match &scene.steps[end.launch as usize] {
         View::Kernel(view) => view,
@@ -113,11 +113,11 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
         .and_then(|p| view.memory.region(&p).map(|r| r.name.clone()));
     let mut unread = None;
     let mut frames = Vec::new();
-    // What the compiler itself brings has no lines where all else has some.
+    // Code that the compiler adds has no source lines, while everything else has some.
     let lined = view.sites.iter().any(|s| !s.lines.is_empty());
     let toolkit = lined && is_of_toolkit(site);
     for line in lines_of(site, view.sites) {
-        // What `atomicAdd` and the like are made of is of no interest where the call can be shown.
+        // Show the call of `atomicAdd` and the like rather than the toolkit's code behind it.
         if frames.is_empty() && of_toolkit(&line.file) {
             continue;
         }
@@ -159,15 +159,15 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
     }
 }
 
-/// Whether no line of an instruction is anybody's but the toolkit's.
+/// Whether all source lines of an instruction belong to the CUDA toolkit.
 fn is_of_toolkit(site: &SiteInfo) -> bool {
     site.lines.iter().all(|line| of_toolkit(&line.file))
 }
 
-/// The source lines of an instruction, innermost first. A function of the toolkit that was not inlined is followed to its
-/// caller, if there is one alone.
+/// The source lines of an instruction, innermost first. For a toolkit function that was not inlined, the lines of its
+/// caller follow, if it has exactly one.
 fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item = &'s SourceLine> {
-    /// Calls of the toolkit's functions by each other that are followed.
+    /// The maximum number of nested toolkit calls to follow.
     const DEPTH: usize = 16;
     let outer = |site: &&'s SiteInfo| {
         let caller = site.caller.filter(|_| is_of_toolkit(site))?;
@@ -178,7 +178,7 @@ fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item =
         .flat_map(|site| &site.lines)
 }
 
-/// Whether a path is that of a header of the CUDA toolkit.
+/// Whether a path belongs to a header of the CUDA toolkit.
 pub fn of_toolkit(path: &str) -> bool {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -194,7 +194,7 @@ pub fn of_toolkit(path: &str) -> bool {
         || path.contains("cooperative_groups")
 }
 
-/// Byte columns of a PTX line without its indentation and semicolon.
+/// The byte columns of a PTX line, without indentation and semicolon.
 fn instruction(line: &str) -> std::ops::Range<u32> {
     let start = line.len() - line.trim_start().len();
     start as u32..line.trim_end().trim_end_matches(';').len().max(start) as u32
@@ -236,7 +236,7 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
     }
 }
 
-/// The calls through which an inlined line was reached, those already shown left out.
+/// The calls that lead to an inlined line, except those already shown.
 fn callers(one: &Guilty, shown: &[Label]) -> Vec<Label> {
     let mut out: Vec<Label> = Vec::new();
     for pair in one.frames.windows(2) {
@@ -284,11 +284,11 @@ fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -
         Action::Atomic => format!("update{s} {what} atomically{how}"),
         Action::Wait => format!("wait{s} here"),
         Action::Sync => format!("execute{s} this"),
-        Action::Pass if plural => "go past without waiting".to_string(),
-        Action::Pass => "goes past without waiting".to_string(),
+        Action::Pass if plural => "pass without waiting".to_string(),
+        Action::Pass => "passes without waiting".to_string(),
         Action::Exit => format!("exit{s} here"),
-        Action::Run if plural => "still run here".to_string(),
-        Action::Run => "still runs here".to_string(),
+        Action::Run if plural => "are still running here".to_string(),
+        Action::Run => "is still running here".to_string(),
         Action::Use => format!("use{s} the value here"),
         Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
     }
@@ -348,47 +348,47 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
         },
         Rule::InsufficientScope => {
             format!(
-                "{} is shared with a thread that the scope leaves out",
+                "{} is shared with a thread outside the scope of the access",
                 what(true)
             )
         }
         Rule::NonCoherentRead => format!(
-            "{} is read through the read-only cache, and this launch has written it",
+            "{} is read through the read-only cache after this launch has written it",
             what(true)
         ),
         Rule::UndefinedShuffle => {
             let use_of = match finding.ends.get(1).map(|e| e.action) {
                 Some(Action::Write | Action::Atomic) => format!("is stored to {}", what(true)),
-                Some(Action::Branch) => "decides what is executed".to_string(),
+                Some(Action::Branch) => "decides a branch".to_string(),
                 _ => "is used".to_string(),
             };
-            format!("a shuffle gets an undefined value, which {use_of}")
+            format!("a shuffle returns an undefined value, which {use_of}")
         }
         Rule::InvalidBarrier => match finding.detail {
             Detail::Barrier(BarrierFault::Number(number)) => {
-                format!("there is no barrier {number}")
+                format!("barrier number {number} is out of range")
             }
             Detail::Barrier(BarrierFault::Fraction(count)) => {
-                format!("a barrier for {count} threads, which is no number of whole warps")
+                format!("barrier thread count {count} is not a multiple of the warp size (32)")
             }
             Detail::Barrier(BarrierFault::TooMany { count, threads }) => {
-                format!("a barrier for {count} threads in a block of {threads}")
+                format!("barrier thread count {count} is larger than the block ({threads} threads)")
             }
             Detail::Barrier(BarrierFault::NoCount) => {
-                "an arrival at a barrier that does not say for how many threads it is".to_string()
+                "a barrier arrival without a thread count".to_string()
             }
             _ => Rule::InvalidBarrier.summary().to_string(),
         },
         Rule::LockstepAssumption => {
             format!(
-                "lanes of a warp communicate through {} without synchronising",
+                "lanes of a warp exchange data through {} without synchronising",
                 what(true)
             )
         }
         Rule::DivergentBarrier => match threads(0) {
             0 => Rule::DivergentBarrier.summary().to_string(),
             n => format!(
-                "{n} thread{} wait{} at a barrier to which others of the block do not come",
+                "{n} thread{} wait{} at a barrier that other threads of the block do not reach",
                 if n == 1 { "" } else { "s" },
                 if n == 1 { "s" } else { "" }
             ),
@@ -407,11 +407,11 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             ),
             _ => Rule::NoProgress.summary().to_string(),
         },
-        Rule::OutOfBounds => format!("{access} of {bytes} bytes outside every allocation"),
+        Rule::OutOfBounds => format!("{access} of {bytes} bytes outside all allocations"),
         Rule::MisalignedAccess => {
-            format!("{access} of {bytes} bytes at an address that is no multiple of {bytes}")
+            format!("{access} of {bytes} bytes at an address that is not a multiple of {bytes}")
         }
-        Rule::UninitializedRead => format!("{} is read and nothing has written it", what(true)),
+        Rule::UninitializedRead => format!("{} is read but was never written", what(true)),
         Rule::UseAfterFree => format!("{access} of memory that was freed"),
         Rule::BankConflict => match finding.detail {
             Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
@@ -432,25 +432,25 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
         }),
         Detail::Barrier(fault) => notes.push(match fault {
-            BarrierFault::Number(_) => "a block has the barriers 0 to 15".to_string(),
-            BarrierFault::Fraction(_) => "the count must be a multiple of the warp size, 32; it is taken as rounded up".to_string(),
-            BarrierFault::TooMany { .. } => "so many never come".to_string(),
-            BarrierFault::NoCount => "without a count it is taken to be for all threads of the block".to_string(),
+            BarrierFault::Number(_) => "a block has barriers 0 to 15".to_string(),
+            BarrierFault::Fraction(_) => "the simulator rounds the count up to whole warps and continues".to_string(),
+            BarrierFault::TooMany { .. } => "the barrier can never complete".to_string(),
+            BarrierFault::NoCount => "the simulator assumes all threads of the block and continues".to_string(),
         }),
         Detail::Masks { members, lanes } => notes.push(match finding.ends.get(1).map(|e| e.action) {
-            None => format!("the mask is {members:#010x}; the lanes {lanes:#010x} execute it and are not in it"),
-            Some(Action::Sync) => format!("the lanes {lanes:#010x} name the mask {members:#010x}, the others another one"),
-            Some(_) => format!("the mask is {members:#010x}; the lanes {lanes:#010x} are in it and do not come"),
+            None => format!("the mask is {members:#010x}; lanes {lanes:#010x} execute the operation but are not in the mask"),
+            Some(Action::Sync) => format!("lanes {lanes:#010x} use the mask {members:#010x}; the other lanes use a different one"),
+            Some(_) => format!("the mask is {members:#010x}; lanes {lanes:#010x} are in the mask but never execute the operation"),
         }),
         Detail::Banks { requests, wavefronts, .. } => notes.push(format!(
-            "{requests} requests took {wavefronts} passes through the banks, {} more than without conflicts",
+            "{requests} requests took {wavefronts} passes, {} more than without conflicts",
             wavefronts.saturating_sub(*requests)
         )),
         Detail::Sectors { requests, sectors, ideal } => notes.push(format!(
             "{requests} requests moved {sectors} sectors of 32 bytes; their data would fit in {ideal}"
         )),
         Detail::Branches { executed, divergent } => notes.push(format!(
-            "{divergent} of {executed} executions split their warp"
+            "{divergent} of {executed} executions split the warp"
         )),
         Detail::Text(text) => notes.push(text.clone()),
     }
@@ -459,23 +459,25 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
     }
     for one in guilty {
         if let Some(unread) = &one.unread {
-            notes.push(format!("compiled from {unread}, which can't be read"));
+            notes.push(format!("compiled from {unread}, which cannot be read"));
         }
     }
     let hidden = || guilty.iter().filter(|g| !g.in_source && g.unread.is_none());
     if hidden().any(|g| g.toolkit) {
         notes.push(
-            "in a function of the CUDA toolkit, which is called from several lines".to_string(),
+            "the instruction is in a CUDA toolkit function that several lines call".to_string(),
         );
     }
     if hidden().any(|g| !g.toolkit) {
-        notes.push("the PTX has no source lines: compile it with `-lineinfo`".to_string());
+        notes.push(
+            "the PTX has no source lines; compile it with `-lineinfo` to see them".to_string(),
+        );
     }
     notes.dedup();
     notes
 }
 
-/// Which loads returned older values than the last: without that it may never be seen.
+/// Names the loads that returned an overwritten value. The finding may depend on them.
 fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
     let lines = finding.stale_loads.iter().filter_map(|site| {
         let lines = &view.sites.get(site.0 as usize)?.lines;
@@ -493,13 +495,13 @@ fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
         [most @ .., last] => format!("a load at lines {} or {last}", most.join(", ")),
     };
     Some(format!(
-        "in this run {at} returned a value that had been overwritten, as the memory model lets it: \
-         `__threadfence()` (`fence.sc`) between a thread's write and its read of what another one writes forbids that on both \
-         sides, and so does an acquire that reads what was released after the write"
+        "in this run {at} returned a value that had already been overwritten; the memory model allows this. To exclude it, \
+         put `__threadfence()` (`fence.sc`) on both sides between a thread's write and its read of the other thread's \
+         location, or acquire what the other thread released after its write"
     ))
 }
 
-/// Where an access outside lies, and what the memory was declared as.
+/// Describes where an out-of-bounds access lies, and how the memory is declared.
 fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
     if let Some(region) = names.region(place) {
         let declaration = region.declaration.as_ref()?;
@@ -515,12 +517,12 @@ fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String
     };
     let offset = place.address - region.start;
     let behind = |bytes: u64| match offset - bytes {
-        0 => "right behind its end".to_string(),
-        n => format!("{} behind its end", counted(n, "byte")),
+        0 => "directly past the end".to_string(),
+        n => format!("{} past the end", counted(n, "byte")),
     };
     Some(match (offset >= bytes, region.element) {
         (true, Some(element)) => format!(
-            "`{}` has {} of {}; this would be `{}`, {}",
+            "`{}` has {} of {}; the access would be to `{}`, {}",
             region.name,
             counted(bytes / u64::from(element.max(1)), "element"),
             counted(element.into(), "byte"),
@@ -528,7 +530,7 @@ fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String
             behind(bytes)
         ),
         (true, None) => format!(
-            "`{}` has {}; the access begins {}",
+            "`{}` has {}; the access starts {}",
             region.name,
             counted(bytes, "byte"),
             behind(bytes)

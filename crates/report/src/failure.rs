@@ -1,4 +1,4 @@
-//! What stops a command before it has a verdict: one message with the place and the remedy.
+//! Errors that stop a command before it reaches a verdict: a message with a place and a hint.
 
 use super::SourceFile;
 use super::exit;
@@ -7,16 +7,16 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Why a command could not do its work.
+/// Why a command failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// One of [`exit`].
     pub code: u8,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
-    /// Where.
+    /// The place.
     pub place: Option<Box<FailurePlace>>,
-    /// What another program said, or a list to choose from: printed as it is, below the message.
+    /// The output of another program or a list of choices, printed unchanged below the message.
     pub text: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
@@ -25,16 +25,16 @@ pub struct Failure {
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailurePlace {
-    /// The text.
+    /// The source file.
     pub source: Arc<SourceFile>,
-    /// Bytes of the text.
+    /// The byte range in the text.
     pub span: Range<usize>,
-    /// What is wrong there.
+    /// The problem at this place.
     pub label: String,
 }
 
 impl Failure {
-    /// A wrong command line or input.
+    /// An invalid command line or input.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure {
             code: exit::USAGE,
@@ -45,7 +45,7 @@ impl Failure {
         }
     }
 
-    /// racetrap could not tell.
+    /// racetrap could not reach a verdict.
     pub fn inconclusive(message: impl Into<String>) -> Failure {
         Failure {
             code: exit::INCONCLUSIVE,
@@ -53,19 +53,19 @@ impl Failure {
         }
     }
 
-    /// With a remedy.
+    /// Adds a hint.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
     }
 
-    /// With another program's words, or a list.
+    /// Adds the output of another program or a list.
     pub fn text(mut self, text: impl Into<String>) -> Failure {
         self.text = Some(text.into());
         self
     }
 
-    /// With a place.
+    /// Adds a place.
     pub fn at(
         mut self,
         source: Arc<SourceFile>,
@@ -82,7 +82,7 @@ impl Failure {
         self
     }
 
-    /// The message as printed, ending in a line feed.
+    /// Renders the message, ending in a line feed.
     pub fn render(&self, color: bool) -> String {
         let mut group = a::Group::with_title(a::Level::ERROR.primary_title(&self.message));
         if let Some(place) = &self.place {
@@ -102,8 +102,7 @@ impl Failure {
                     ),
             );
         }
-        // In the frame of the snippet where there is one, else on a line of its own, below what
-        // another program said.
+        // Put the hint in the snippet's frame if there is one, otherwise on its own line below the other program's output.
         let mut last = None;
         match &self.help {
             Some(help) if self.place.is_some() && self.text.is_none() => {

@@ -1,14 +1,12 @@
-//! GitHub's workflow commands: one annotation for each finding that nobody
-//! expected, at its first guilty line ("Workflow commands for GitHub Actions", in
-//! GitHub's documentation).
+//! Renders GitHub workflow commands: one annotation for each unexpected finding, at its first guilty line (GitHub
+//! documentation, "Workflow commands for GitHub Actions").
 
 use super::json::columns;
 use super::{Diagnostic, Report};
 use detect::rules::Level;
 use std::fmt::Write as _;
 
-/// The commands, one a line; a check that is not as it should be and has no finding to show
-/// becomes an annotation without a place.
+/// Renders the commands, one a line. An unexpected verdict without a finding becomes an annotation without a location.
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for check in &report.checks {

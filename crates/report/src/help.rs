@@ -1,4 +1,4 @@
-//! The remedy of each rule: which barrier, scope or mask, and between which lines.
+//! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
 
 use super::source::SourceFile;
 use super::{KernelView, View};
@@ -8,25 +8,25 @@ use simt::observer::{BarrierFault, Scope, Space};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A source line on the way to an instruction.
+/// A source line on the call path of an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub file: Arc<SourceFile>,
     pub line: u32,
     pub columns: Range<u32>,
-    /// The function that the line belongs to, where it was inlined.
+    /// The function that the line belongs to, if it was inlined.
     pub function: Option<String>,
 }
 
-/// One end of a finding with its frames, innermost first, never none.
+/// One end of a finding with its frames, innermost first. There is always at least one.
 #[derive(Clone, Debug)]
 pub(super) struct Guilty {
     pub frames: Vec<Frame>,
-    /// Whether the frames are source lines (else: one PTX line).
+    /// Whether the frames are source lines; otherwise there is one PTX line.
     pub in_source: bool,
     /// The source line that could not be read.
     pub unread: Option<String>,
-    /// Whether the instruction itself is in a function of the toolkit.
+    /// Whether the instruction itself is in a toolkit function.
     pub toolkit: bool,
     pub instruction: String,
 }
@@ -36,7 +36,7 @@ impl Guilty {
         format!("line {}", self.frames[0].line)
     }
 
-    /// Whether its file has barriers for parts of a block, where one for all of it may not do.
+    /// Whether its file uses barriers for parts of a block, so that a block-wide barrier may not fit.
     fn named_barriers(&self) -> bool {
         let text = &self.frames[0].file.text;
         self.in_source && (text.contains("bar.arrive") || text.contains("barrier.arrive"))
@@ -54,7 +54,7 @@ impl Guilty {
     }
 }
 
-/// The remedy for a finding.
+/// The `help:` line for a finding.
 pub(super) fn help(
     finding: &Finding,
     guilty: &[Guilty],
@@ -75,7 +75,7 @@ pub(super) fn help(
         Rule::DataRace => return race(finding, guilty, view),
         Rule::InsufficientScope => return scope(finding, guilty),
         Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
-            "split {}: read into a register, put `__syncwarp()` after it, then write; or make it one atomic operation",
+            "split {}: read into a register, call `__syncwarp()`, then write; or use one atomic operation",
             at(0)
         ),
         Rule::LockstepAssumption => {
@@ -87,23 +87,23 @@ pub(super) fn help(
         Rule::DivergentBarrier => divergent(finding, guilty),
         Rule::BarrierAfterExit => match guilty.get(1) {
             Some(_) => format!(
-                "let all threads of the block come to {}: put the work in a condition in place of leaving at {}",
+                "let all threads of the block reach {}: put the work in a condition instead of leaving at {}",
                 at(0),
                 at(1)
             ),
-            None => format!("let all threads of the block come to {}", at(0)),
+            None => format!("let all threads of the block reach {}", at(0)),
         },
         Rule::WarpSyncMask => match finding.ends.get(1).map(|e| e.action) {
             None => format!(
-                "let the mask at {} name every lane that executes it: compute it before branching, `mask = __ballot_sync(0xffffffff, condition)`",
+                "include every lane that executes {} in the mask: compute it before the branch with `mask = __ballot_sync(0xffffffff, condition)`",
                 at(0)
             ),
             Some(Action::Exit) => format!(
-                "let no lane leave before {}, or ask who stays while all are there: `mask = __ballot_sync(0xffffffff, condition)`",
+                "let no lane exit before {}, or compute the mask of the remaining lanes before any lane exits: `mask = __ballot_sync(0xffffffff, condition)`",
                 at(0)
             ),
             Some(_) => format!(
-                "call it at {} outside of the condition, or compute the mask before branching: `mask = __ballot_sync(0xffffffff, condition)`",
+                "move the operation at {} out of the condition, or compute the mask before the branch: `mask = __ballot_sync(0xffffffff, condition)`",
                 at(0)
             ),
         },
@@ -113,67 +113,64 @@ pub(super) fn help(
             let line = frame.file.line(frame.line).unwrap_or_default();
             match read.in_source && line.contains("__ldg") {
                 true => format!(
-                    "read it without `__ldg` at {}, or let an earlier launch write it; no barrier helps",
+                    "read it without `__ldg` at {}, or write it in an earlier launch; a barrier does not help",
                     at(0)
                 ),
                 false => format!(
-                    "let the pointer that is read through at {} be neither `const … __restrict__` nor the argument of `__ldg`, or let an earlier launch write it; no barrier helps",
+                    "remove `const` or `__restrict__` from the pointer that {} reads through, and any `__ldg`; or write the memory in an earlier launch; a barrier does not help",
                     at(0)
                 ),
             }
         }
         Rule::UndefinedShuffle => format!(
-            "let the mask at {} name every lane that is read from, and let all of them execute it; or use the value only in lanes whose source is in the mask",
+            "include every source lane in the mask at {} and let all of them execute it; or use the result only in lanes whose source is in the mask",
             at(0)
         ),
         Rule::InvalidBarrier => match finding.detail {
             Detail::Barrier(BarrierFault::Number(_)) => {
-                format!("use a barrier from 0 to 15 at {}", at(0))
+                format!("use a barrier number from 0 to 15 at {}", at(0))
             }
             Detail::Barrier(BarrierFault::Fraction(count)) => format!(
-                "give {} at {}, and let whole warps come",
+                "use a thread count of {} at {}, and let whole warps arrive",
                 count.div_ceil(32) * 32,
                 at(0)
             ),
             _ => format!(
-                "give the number of threads that come to the barrier at {}",
+                "state the number of threads that reach the barrier at {}",
                 at(0)
             ),
         },
         Rule::Deadlock => format!(
-            "what {} waits for must not depend on a thread that waits itself: let all threads take part in the barrier, or move it out of the condition",
+            "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
             at(0)
         ),
         Rule::NoProgress => format!(
-            "check that the loop at {} changes its condition, and that no thread spins on what a waiting thread would write; `--max-steps` raises the budget",
+            "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself; `--max-steps` raises the budget",
             at(0)
         ),
         Rule::OutOfBounds => format!(
-            "guard {}: `if (index < n)`, or give the memory more elements",
+            "guard {} with `if (index < n)`, or allocate more elements",
             at(0)
         ),
         Rule::MisalignedAccess => format!(
-            "let the address at {} be a multiple of the access size",
+            "align the address at {} to a multiple of the access size",
             at(0)
         ),
         Rule::UninitializedRead => match finding.place.map(|p| p.space) {
-            Some(Space::Shared) => format!(
-                "write it, and put `__syncthreads()` after that, before {}",
-                at(0)
-            ),
+            Some(Space::Shared) => format!("write it and call `__syncthreads()` before {}", at(0)),
             _ => format!("write it before {}", at(0)),
         },
         Rule::UseAfterFree => format!("free it after {}", at(0)),
         Rule::BankConflict => format!(
-            "pad the rows of the array by one element, or let neighbouring lanes touch neighbouring words at {}",
+            "pad the rows of the array by one element, or let neighbouring lanes access neighbouring words at {}",
             at(0)
         ),
         Rule::UncoalescedAccess => format!(
-            "let neighbouring lanes touch neighbouring addresses at {}",
+            "let neighbouring lanes access neighbouring addresses at {}",
             at(0)
         ),
         Rule::DivergentBranch => format!(
-            "let the condition at {} be the same for all lanes of a warp",
+            "make the condition at {} the same for all lanes of a warp",
             at(0)
         ),
     })
@@ -199,10 +196,10 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
     let (first_name, second_name) = (name(first, a), name(second, b));
     Some(if is_host(second) {
         format!(
-            "let the host wait for {first_name} before {second_name}: `cudaStreamSynchronize` of its stream, or `cudaEventSynchronize` of an event recorded after it"
+            "let the host wait for {first_name} before {second_name}: call `cudaStreamSynchronize` for its stream, or `cudaEventSynchronize` for an event recorded after it"
         )
     } else if is_host(first) {
-        format!("let the host do {first_name} before it issues {second_name}")
+        format!("let the host perform {first_name} before it issues {second_name}")
     } else {
         format!(
             "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"
@@ -210,10 +207,10 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
     })
 }
 
-/// `hist[bin]++`, `x += 1`: one memory operand that is read and written back.
+/// Whether a statement such as `hist[bin]++` or `x += 1` reads one memory operand and writes it back.
 fn updates_one(statement: &str, region: Option<&str>) -> bool {
     let places = |name: &str| statement.matches(&format!("{name}[")).count();
-    // What is subscripted first, perhaps by another name than the memory's.
+    // The first subscripted name, which may differ from the memory's own name.
     let target = statement.split('[').next().unwrap_or_default();
     let target = target
         .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
@@ -246,11 +243,11 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
         let place = end.place();
         return Some(if earlier.block == later.block && !same_line {
             format!(
-                "{place} is a plain access while the other end is atomic: make it atomic too, or put `__syncthreads()` {}",
+                "{place} is a plain access, but the other one is atomic: make it atomic too, or put `__syncthreads()` {}",
                 between(a, b)
             )
         } else {
-            format!("{place} is a plain access while the other end is atomic: make it atomic too")
+            format!("{place} is a plain access, but the other one is atomic: make it atomic too")
         });
     }
     if differ_in_size(finding) {
@@ -259,37 +256,37 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
             false => format!("let both {} and {}", a.place(), b.place()),
         };
         return Some(format!(
-            "atomic accesses are so to each other only if they cover the same bytes: {lines} use one type for this memory, or give each type memory of its own"
+            "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
         ));
     }
     let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
     if a.in_source && same_line && updates_one(a.statement(), region) {
         return Some(format!(
-            "make the update at {} atomic: `atomicAdd(&…, …)`, or give each thread an element of its own",
+            "make the update at {} atomic with `atomicAdd(&…, …)`, or give each thread its own element",
             a.place()
         ));
     }
     if earlier.block != later.block {
         return Some(if same_line && writes {
             format!(
-                "give each block an element of its own at {}, or let one block write it",
+                "give each block its own element at {}, or let only one block write it",
                 a.place()
             )
         } else if same_line {
             format!(
-                "blocks of one launch run in any order: let {} read one buffer and write another",
+                "the blocks of a launch run in any order: let {} read one buffer and write another",
                 a.place()
             )
         } else {
             format!(
-                "blocks of one launch run in any order: make two launches of it, divided {}; or hand it over by an atomic flag, with `__threadfence()` before it is raised and after it was seen",
+                "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
                 between(a, b)
             )
         });
     }
     if same_line && writes {
         return Some(format!(
-            "let one thread write it, or give each thread an element of its own at {}",
+            "let only one thread write it, or give each thread its own element at {}",
             a.place()
         ));
     }
@@ -298,33 +295,33 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
     let barrier = match (warp, small) {
         (true, true) => "`__syncwarp()`",
         (true, false) => {
-            "`__syncthreads()` (or `__syncwarp()`, if only lanes of one warp share it)"
+            "`__syncthreads()` (or `__syncwarp()` if only lanes of one warp share the data)"
         }
         _ => "`__syncthreads()`",
     };
     if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
         return Some(format!(
-            "split {}: read into a register, put {barrier} after it, then write, with another one before the next read",
+            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
             a.place()
         ));
     }
     if a.named_barriers() {
         return Some(format!(
-            "let one side wait for the other, at a barrier that both come to, {}",
+            "make one side wait for the other at a barrier that both reach, {}",
             between(a, b)
         ));
     }
     let elsewhere = match view {
         Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
-            "; if other blocks touch it too, use an atomic operation"
+            "; if other blocks access it too, use an atomic operation"
         }
         _ => "",
     };
     Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
 }
 
-/// Whether two strong accesses race. Then they overlap without covering the same bytes (PTX ISA, "Morally strong operations"):
-/// nothing else makes a race of them.
+/// Whether both racing accesses are strong. Two strong accesses race only if they overlap without covering the same bytes
+/// (PTX ISA, "Morally strong operations").
 pub(super) fn differ_in_size(finding: &Finding) -> bool {
     let strong = |end: &End| end.order.is_some_and(|(order, _)| order.is_strong());
     finding.rule == Rule::DataRace
@@ -333,7 +330,7 @@ pub(super) fn differ_in_size(finding: &Finding) -> bool {
         && finding.ends[0].launch == finding.ends[1].launch
 }
 
-/// Whether exactly one end is strong; true if the later one is the plain one.
+/// `Some` if exactly one end is atomic; true if the later one is the plain one.
 fn half_atomic(earlier: &End, later: &End) -> Option<bool> {
     let atomic = |end: &End| end.action == Action::Atomic;
     match (atomic(earlier), atomic(later)) {
@@ -343,7 +340,7 @@ fn half_atomic(earlier: &End, later: &End) -> Option<bool> {
     }
 }
 
-/// Words that stand for a barrier of the block or warp in a source line.
+/// Words that indicate a block or warp barrier in a source line.
 const BARRIERS: [&str; 6] = [
     "__syncthreads",
     "__syncwarp",
@@ -353,11 +350,11 @@ const BARRIERS: [&str; 6] = [
     "sync(",
 ];
 
-/// Where a barrier belongs that orders `earlier` before `later`.
+/// Where to put a barrier that orders `earlier` before `later`.
 ///
-/// The frames compared are the outermost ones that differ, so that two inlined helpers are told
-/// apart by the lines that call them. A barrier that already stands between the two lines, or an
-/// earlier access on a later line, means that a loop leads from one to the other.
+/// Compares the outermost frames that differ, so that two inlined helpers are told apart by the lines that call them. If a
+/// barrier already stands between the two lines, or the earlier access is on the later line, a loop leads from one access
+/// to the other.
 fn between(earlier: &Guilty, later: &Guilty) -> String {
     let mut pairs = earlier.frames.iter().rev().zip(later.frames.iter().rev());
     let Some((a, b)) = pairs
@@ -382,16 +379,17 @@ fn between(earlier: &Guilty, later: &Guilty) -> String {
         format!("after line {last}, before line {first} runs again")
     } else if a.line > b.line && looped {
         format!(
-            "between line {first} and line {last}, and after line {last} before the next turn of the loop"
+            "between line {first} and line {last}, and after line {last} before the next iteration of the loop"
         )
     } else {
         format!("between line {first} and line {last}")
     }
 }
 
-/// Whether a barrier stands between two lines. One under an `#if` that neither line is under may have been compiled out.
-/// It was, if the later access is on the later line, since the two would not have met otherwise; `backwards` tells that it is
-/// on the earlier one.
+/// Whether a barrier stands between two lines.
+///
+/// A barrier under an `#if` that encloses neither line may have been compiled out. If the later access is on the later line,
+/// it was: otherwise the two accesses would be ordered. `backwards` means that the later access is on the earlier line.
 fn barred(file: &SourceFile, first: u32, last: u32, backwards: bool) -> bool {
     let mut conditions = 0;
     (first + 1..last).any(|line| {
@@ -406,8 +404,7 @@ fn barred(file: &SourceFile, first: u32, last: u32, backwards: bool) -> bool {
     })
 }
 
-/// Whether a line stands in a loop, by the indentation of the lines above it: those that
-/// enclose it are indented less.
+/// Whether a line is in a loop. Judged by indentation: the lines that enclose it are indented less.
 fn in_loop(file: &SourceFile, line: u32) -> bool {
     let indentation = |text: &str| text.len() - text.trim_start().len();
     let above: Vec<&str> = file.text.lines().take(line as usize).collect();
@@ -433,7 +430,7 @@ fn in_loop(file: &SourceFile, line: u32) -> bool {
     false
 }
 
-/// Whether a line has a word that begins a loop.
+/// Whether a line contains a keyword that starts a loop.
 fn loops(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -458,7 +455,7 @@ fn scope(finding: &Finding, guilty: &[Guilty]) -> Option<String> {
             end.place()
         ),
         Scope::Gpu | Scope::Sys => format!(
-            "a fence or lock between {} and the other end has a scope too narrow for it: use `__threadfence()`, or device scope for both",
+            "a fence or lock between {} and the other access has too narrow a scope: use `__threadfence()`, or device scope on both sides",
             end.place()
         ),
     })
@@ -467,25 +464,26 @@ fn scope(finding: &Finding, guilty: &[Guilty]) -> Option<String> {
 fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
     let (Some(here), Some(there), Some(end)) = (guilty.first(), guilty.get(1), finding.ends.get(1))
     else {
-        return "move the barrier out of the condition, so that all threads of the block come to it".to_string();
+        return "move the barrier out of the condition, so that all threads of the block reach it"
+            .to_string();
     };
     match end.action {
         Action::Wait => format!(
-            "let all threads of the block come to one barrier: replace those at {} and {} by one outside of the condition",
+            "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
             here.place(),
             there.place()
         ),
         Action::Exit => format!(
-            "let no thread leave at {} before the barrier at {}: put the work in a condition instead",
+            "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
             there.place(),
             here.place()
         ),
         _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
-            "let all threads of the block go through the barrier at {} equally often: leave the loop around it together, and put the work, not the barrier, under the condition",
+            "let all threads of the block execute the barrier at {} the same number of times: leave the surrounding loop together, and put the work, not the barrier, under the condition",
             here.place()
         ),
         _ => format!(
-            "move the barrier at {} out of the condition, so that all threads of the block come to it",
+            "move the barrier at {} out of the condition, so that all threads of the block reach it",
             here.place()
         ),
     }

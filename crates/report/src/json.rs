@@ -1,28 +1,26 @@
-//! One JSON document, for programs. Its schema is `docs/report.schema.json`,
-//! generated from the types of this file.
+//! Renders a JSON document for programs. Its schema, `docs/report.schema.json`, is generated from the types of this file.
 //!
-//! `version` is 1. Fields may be added without raising it; a field that goes or
-//! changes its meaning raises it.
+//! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
 use super::{Report, Setting, Verdict, Who};
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Version of the document's layout.
+/// The version of the document's layout.
 pub const VERSION: u32 = 1;
 
 /// The document.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "racetrap report")]
 pub struct Document {
-    /// Version of this layout: 1.
+    /// The version of this layout: 1.
     version: u32,
     /// The program that wrote it.
     tool: Tool,
-    /// One for each kernel or case.
+    /// One entry for each kernel or case.
     checks: Vec<Check>,
-    /// Sums over the checks.
+    /// Totals over all checks.
     totals: Totals,
 }
 
@@ -36,7 +34,7 @@ pub struct Tool {
 }
 
 impl Default for Tool {
-    /// This one.
+    /// The running program.
     fn default() -> Tool {
         Tool {
             name: "racetrap",
@@ -45,18 +43,18 @@ impl Default for Tool {
     }
 }
 
-/// Sums over the checks.
+/// Totals over all checks.
 #[derive(Serialize, JsonSchema)]
 struct Totals {
-    /// Checks.
+    /// Number of checks.
     checks: usize,
-    /// Checks that came out as they should.
+    /// Number of checks with the expected verdict.
     ok: usize,
-    /// Findings of level error.
+    /// Number of errors.
     errors: usize,
-    /// Findings of level warning.
+    /// Number of warnings.
     warnings: usize,
-    /// Findings of level note.
+    /// Number of notes.
     notes: usize,
 }
 
@@ -65,9 +63,9 @@ struct Totals {
 struct Check {
     /// `reverse.cu: reverse`, or the case's name.
     name: String,
-    /// What came out.
+    /// The verdict.
     verdict: Verdict,
-    /// Whether that is as it should be.
+    /// Whether the verdict is the expected one.
     ok: bool,
     /// The verdict in a sentence.
     summary: String,
@@ -81,7 +79,7 @@ struct Check {
     findings: Vec<Finding>,
     /// What the kernel printed.
     output: String,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     seconds: f64,
 }
 
@@ -90,23 +88,23 @@ struct Check {
 pub struct Finding {
     /// The rule it breaks; `racetrap explain RULE` prints its page.
     rule: Rule,
-    /// How bad it is.
+    /// The severity.
     level: Level,
-    /// One line.
+    /// A one-line description.
     title: String,
-    /// The guilty places and the lines that lead there.
+    /// The guilty lines and the lines that lead to them.
     places: Vec<Place>,
-    /// Further facts.
+    /// Additional facts.
     notes: Vec<String>,
-    /// The remedy.
+    /// The suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// The command that shows it again.
+    /// The command that reproduces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<String>,
-    /// How often it happened.
+    /// How many times it occurred.
     count: u64,
-    /// The builds in which it appears; empty where there is only one.
+    /// The builds in which it appears; empty if there is only one build.
     builds: Vec<String>,
     /// Whether an annotation expects it.
     expected: bool,
@@ -115,11 +113,11 @@ pub struct Finding {
 /// A place in a source text.
 #[derive(Serialize, JsonSchema)]
 struct Place {
-    /// The file, as the compiler or the user named it.
+    /// The file name as given by the compiler or the user.
     file: String,
-    /// Line, from 1.
+    /// The line, counted from 1.
     line: u32,
-    /// First column, in characters, from 1.
+    /// The first column in characters, counted from 1.
     column: usize,
     /// One past the last column.
     end_column: usize,
@@ -135,13 +133,13 @@ struct Place {
     instruction: Option<String>,
 }
 
-/// What a place has to do with the finding.
+/// The role of a place in the finding.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Role {
-    /// It is one of the ends of the finding.
+    /// One of the accesses or threads of the finding.
     Guilty,
-    /// A guilty line was inlined here.
+    /// The place where a guilty line was inlined.
     LeadsThere,
 }
 
@@ -166,7 +164,7 @@ impl From<Who> for Thread {
     }
 }
 
-/// Characters (not bytes) of a label's columns, from 1, and one past the last.
+/// The first column and one past the last column of a label, in characters (not bytes), counted from 1.
 pub fn columns(label: &super::Label) -> (usize, usize) {
     let line = label.source.line(label.line).unwrap_or_default();
     let count = |bytes: u32| {

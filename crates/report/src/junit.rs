@@ -1,9 +1,9 @@
-//! JUnit XML: a test case for each check.
+//! Renders JUnit XML with one test case for each check.
 
 use super::{Report, Verdict, terminal};
 use quick_junit::{NonSuccessKind, Report as Xml, TestCase, TestCaseStatus, TestSuite};
 
-/// One suite. What is as it should be passes; findings fail; what could not be told is an error.
+/// Renders one suite. A check with its expected verdict passes, findings fail, and a check without a verdict is an error.
 pub fn render(report: &Report) -> String {
     let mut suite = TestSuite::new("racetrap");
     for check in &report.checks {

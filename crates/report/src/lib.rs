@@ -1,7 +1,7 @@
-//! What a reader is told: one [`Diagnostic`] type, and one renderer a file.
+//! Diagnostics: one [`Diagnostic`] type, and one file for each renderer.
 //!
-//! [`diagnose()`] words a finding; the renderers ([`terminal`], [`json`], [`github`],
-//! [`sarif`], [`junit`]) look at nothing but the [`Report`] they are given.
+//! [`diagnose()`] turns a finding into a diagnostic. The renderers ([`terminal`], [`json`], [`github`], [`sarif`], [`junit`])
+//! depend on the [`Report`] alone.
 
 mod diagnose;
 pub mod exit;
@@ -32,10 +32,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A thread, or several that did the same, by coordinates as CUDA code sees them.
+/// A thread, or several threads that did the same, identified by CUDA coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Who {
-    /// `threadIdx` of the first of them.
+    /// `threadIdx` of the first thread.
     pub thread: [u32; 3],
     /// `blockIdx`.
     pub block: [u32; 3],
@@ -43,59 +43,57 @@ pub struct Who {
     pub threads: u32,
 }
 
-/// A place in a source text and what happened there.
+/// A place in a source file and what happened there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// The text.
+    /// The source file.
     pub source: Arc<SourceFile>,
-    /// Line, from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Bytes of the line, from 0.
+    /// The byte columns in the line, counted from 0.
     pub columns: Range<u32>,
-    /// What happened there, for the reader.
+    /// What happened there, in words.
     pub text: String,
-    /// Which thread did it; `None` for what the host did, and for lines that only lead there (the call that was inlined).
+    /// The thread that did it; `None` for the host, and for a line that only leads there (an inlined call).
     pub who: Option<Who>,
-    /// The instruction, as the PTX has it, or the host's step; `None` for lines that only lead there.
+    /// The PTX instruction or the host's step; `None` for a line that only leads there.
     pub instruction: Option<String>,
 }
 
 impl Label {
-    /// Whether it is an end of the finding, not a line that only leads there.
+    /// Whether it is an end of the finding rather than a line that only leads there.
     pub fn is_guilty(&self) -> bool {
         self.who.is_some() || self.instruction.is_some()
     }
 }
 
-/// One finding, worded.
+/// A finding as the reader sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// The rule it breaks.
     pub rule: Rule,
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// One line, with the memory by name.
+    /// A one-line description that names the memory.
     pub title: String,
-    /// The guilty places, the one that completed the error first; after the guilty ones
-    /// the lines that lead there.
+    /// The guilty places, starting with the one that completed the error, followed by the lines that lead to them.
     pub labels: Vec<Label>,
-    /// Further facts, one sentence each.
+    /// Additional facts, one sentence each.
     pub notes: Vec<String>,
-    /// The remedy.
+    /// The suggested fix.
     pub help: Option<String>,
-    /// The command that shows it again.
+    /// The command that reproduces it.
     pub replay: Option<String>,
-    /// How often it happened.
+    /// How many times it occurred.
     pub count: u64,
-    /// The builds in which it appears; empty where there is only one.
+    /// The builds in which it appears; empty if there is only one build.
     pub builds: Vec<String>,
     /// Whether an annotation or a case expects it.
     pub expected: bool,
 }
 
 impl Diagnostic {
-    /// Source line of each guilty place, for grouping: two findings with equal keys are one to
-    /// the reader.
+    /// The rule and the lines of the guilty places. Findings with equal keys are grouped into one.
     pub fn key(&self) -> (Rule, Vec<(String, u32)>) {
         let mut lines: Vec<_> = self
             .labels
@@ -108,30 +106,30 @@ impl Diagnostic {
     }
 }
 
-/// What came out of one check.
+/// The verdict of one check.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Nothing found that is at least a warning.
+    /// No errors or warnings.
     Clean,
-    /// Errors or warnings found in somebody's kernel.
+    /// Errors or warnings in the user's kernel.
     Findings,
-    /// A planted bug was found as its annotations say.
+    /// A planted bug was found as its annotations state.
     Caught,
     /// A planted bug was not found.
     Missed,
     /// A correct kernel has findings.
     FalseAlarm,
-    /// The kernel uses something that the simulator does not have.
+    /// The kernel uses something that the simulator does not implement.
     Unsupported,
-    /// Nothing can be said.
+    /// No verdict could be reached.
     Inconclusive,
 }
 
 impl Verdict {
-    /// As shown: `false-alarm`.
+    /// The name shown to the user: `false-alarm`.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Clean => "clean",
@@ -145,12 +143,12 @@ impl Verdict {
     }
 }
 
-/// An argument of a kernel, as it was passed.
+/// An argument that was passed to a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Argument {
     /// Its name in the source, or its index.
     pub name: String,
-    /// Its value in the notation of `--arg`: `i32[64]:random`.
+    /// Its value in `--arg` notation: `i32[64]:random`.
     pub value: String,
     /// Whether racetrap chose it.
     pub guessed: bool,
@@ -159,72 +157,72 @@ pub struct Argument {
 /// How a kernel was run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Setting {
-    /// The kernel, demangled.
+    /// The kernel's demangled name.
     pub entry: String,
-    /// Blocks in x, y, z.
+    /// Grid dimensions in blocks: x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// Block dimensions in threads: x, y, z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
-    /// Whether all blocks are resident together.
+    /// Whether the launch is cooperative, with all blocks resident.
     pub cooperative: bool,
     /// The arguments in order.
     pub arguments: Vec<Argument>,
-    /// Names of the builds that ran.
+    /// The builds that ran.
     pub builds: Vec<String>,
-    /// The schedules that ran, in the notation of `--schedule`.
+    /// The schedules that ran, in `--schedule` notation.
     pub schedules: Vec<String>,
-    /// The seed of everything random.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// One kernel or case and what is said about it.
+/// One kernel or case with its verdict and findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// `reverse.cu: reverse`, or a case's name.
     pub name: String,
-    /// What came out.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Whether that is as it should be.
+    /// Whether the verdict is the expected one.
     pub ok: bool,
-    /// The verdict in a sentence: what was tried, what it promises.
+    /// The verdict in a sentence: what was tried and what the result guarantees.
     pub summary: String,
-    /// Whether the result holds under every schedule; `None` where that was not asked.
+    /// Whether the result holds under every schedule; `None` if this was not examined.
     pub schedule_independent: Option<bool>,
-    /// How it was run, where there is one way to tell.
+    /// How the kernel was run, if there is a single setting.
     pub setting: Option<Setting>,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// What the kernel printed.
     pub output: String,
-    /// How long it took.
+    /// Duration.
     pub time: Duration,
 }
 
 impl Check {
-    /// Number of diagnostics of a level.
+    /// Counts the diagnostics of a level.
     pub fn count(&self, level: Level) -> usize {
         self.diagnostics.iter().filter(|d| d.level == level).count()
     }
 }
 
-/// Everything that one command found.
+/// The results of one command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// One for each kernel or case.
+    /// One entry for each kernel or case.
     pub checks: Vec<Check>,
 }
 
-/// How a report is written.
+/// The output format of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// One versioned JSON document (docs/report.schema.json).
+    /// A versioned JSON document (docs/report.schema.json).
     Json,
-    /// Workflow commands that GitHub shows at the lines of a pull request.
+    /// Workflow commands, which GitHub shows at the lines of a pull request.
     Github,
     /// SARIF 2.1.0, which code-scanning services read.
     Sarif,
@@ -233,7 +231,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 5] = [
         Format::Text,
         Format::Json,
@@ -254,7 +252,7 @@ impl Format {
     }
 }
 
-/// Writes a report in a machine-readable format, or as text without colour.
+/// Renders a report in a machine-readable format, or as text without colour.
 pub fn render(report: &Report, format: Format) -> String {
     match format {
         Format::Text => terminal::render(report, false),

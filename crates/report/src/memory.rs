@@ -1,31 +1,31 @@
-//! Names for addresses: `tile[3][5]`, `data[64]`.
+//! Turns addresses into names such as `tile[3][5]` or `data[64]`.
 
 use super::source::Sources;
 use detect::finding::Place;
 use simt::observer::Space;
 use toolchain::cuda_text::{CudaText, scalar_bytes};
 
-/// A variable or buffer and where it lies in its space.
+/// A variable or buffer and its place in its state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its name as the source has it.
+    /// Its name in the source.
     pub name: String,
-    /// First byte.
+    /// Offset of its first byte.
     pub start: u64,
-    /// Bytes; `None` where it goes on to the end of the space (dynamic shared memory).
+    /// Its size in bytes; `None` if it extends to the end of the space (dynamic shared memory).
     pub bytes: Option<u64>,
-    /// Bytes of an element, where known.
+    /// Size of an element in bytes, if known.
     pub element: Option<u32>,
-    /// Array dimensions, slowest first; empty where unknown or one-dimensional.
+    /// Array dimensions, slowest-varying first; empty if unknown or one-dimensional.
     pub dims: Vec<u64>,
-    /// Its declaration for the reader: `float tile[32][33]`, `int[64]`.
+    /// Its declaration as shown to the reader: `float tile[32][33]`, `int[64]`.
     pub declaration: Option<String>,
     /// Whether it is host memory that the device can address.
     pub host: bool,
 }
 
 impl Region {
-    /// A region of which only name and place are known.
+    /// A region with a name and a place only.
     pub fn new(name: &str, start: u64, bytes: Option<u64>) -> Region {
         Region {
             name: name.to_string(),
@@ -38,7 +38,7 @@ impl Region {
         }
     }
 
-    /// The same with what the declaration in `text` tells.
+    /// Adds element type, dimensions and declaration from the declaration in `text`.
     pub fn declared(mut self, text: &CudaText) -> Region {
         let Some(declared) = text.variable(&self.name) else {
             return self;
@@ -63,7 +63,7 @@ impl Region {
         address >= self.start && self.bytes.is_none_or(|b| address < self.start + b)
     }
 
-    /// How the source would write the element at `address`, accessed by `bytes` at a time.
+    /// The element at `address` as the source would write it, for an access of `bytes` bytes.
     pub fn element_at(&self, address: u64, bytes: u32) -> String {
         let offset = address.saturating_sub(self.start);
         let element = u64::from(self.element.unwrap_or(bytes)).max(1);
@@ -88,7 +88,7 @@ impl Region {
     }
 }
 
-/// All that has a name in the spaces that a kernel sees.
+/// Everything that has a name in the state spaces of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryNames {
     /// Shared memory of a block, by offset.
@@ -102,7 +102,7 @@ pub struct MemoryNames {
 }
 
 impl MemoryNames {
-    /// Completes the regions from the declarations in all `sources`.
+    /// Completes the regions with the declarations in `sources`.
     pub fn complete(&mut self, sources: &Sources, defines: &[String]) {
         let texts: Vec<CudaText> = sources
             .given()
@@ -130,7 +130,7 @@ impl MemoryNames {
         }
     }
 
-    /// The region that holds a place.
+    /// The region that contains a place.
     pub fn region(&self, place: &Place) -> Option<&Region> {
         let mapped = place.mapped || place.space != Space::Global;
         let all = self.of(place.space);
@@ -141,8 +141,7 @@ impl MemoryNames {
         found.filter(|r| !r.name.is_empty())
     }
 
-    /// The last region that begins at or before a place: what an access outside was probably
-    /// meant for.
+    /// The last region that starts at or before a place: the probable target of an out-of-bounds access.
     pub fn nearest(&self, place: &Place) -> Option<&Region> {
         self.of(place.space)
             .iter()
@@ -150,7 +149,7 @@ impl MemoryNames {
             .max_by_key(|r| r.start)
     }
 
-    /// What kind of memory a place lies in: `shared memory`.
+    /// The kind of memory of a place: `shared memory`.
     pub fn kind(&self, place: &Place) -> &'static str {
         match self.region(place) {
             Some(region) if region.host => "host memory",
@@ -158,7 +157,7 @@ impl MemoryNames {
         }
     }
 
-    /// A place by name, in backticks where it has one.
+    /// A place by name, in backticks, or by address if it has no name.
     pub fn describe(&self, place: &Place) -> String {
         match self.region(place) {
             Some(region) => format!("`{}`", region.element_at(place.address, place.bytes)),

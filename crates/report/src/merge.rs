@@ -1,10 +1,10 @@
-//! Groups findings that are one to the reader.
+//! Merges findings that are the same to the reader.
 
 use super::Diagnostic;
 use std::collections::HashMap;
 
-/// Adds `new` to `all`: findings of the same rule on the same lines become one, with the first
-/// one's example, the sum of the counts, and the builds of both.
+/// Adds `new` to `all`. Findings of the same rule on the same lines become one. It keeps the example of the first, adds the
+/// counts and lists all builds.
 pub fn merge(all: &mut Vec<Diagnostic>, new: impl IntoIterator<Item = Diagnostic>) {
     let mut known: HashMap<_, usize> = all.iter().enumerate().map(|(i, d)| (d.key(), i)).collect();
     for diagnostic in new {

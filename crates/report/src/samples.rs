@@ -1,4 +1,4 @@
-//! The reports that every renderer is shown.
+//! Sample reports that every renderer is tested with.
 
 use super::*;
 use crate::source::{element, statement};
@@ -78,7 +78,7 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
     }
 }
 
-/// A race in one file, with everything that a diagnostic can have.
+/// A race in one file, with every field of a diagnostic filled in.
 pub fn race() -> Diagnostic {
     let cu = file("src/reverse.cu", REVERSE);
     let read = Label {
@@ -176,7 +176,7 @@ pub fn one_line() -> Diagnostic {
     }
 }
 
-/// A warning that points into PTX, for want of source lines.
+/// A warning that points into PTX because there are no source lines.
 pub fn ptx_only() -> Diagnostic {
     let ptx = file("kernel.ptx", PTX);
     let here = Label {

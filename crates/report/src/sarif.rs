@@ -1,12 +1,11 @@
-//! SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format").
+//! Renders SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format").
 
 use super::json::columns;
 use super::{Diagnostic, Label, Report};
 use detect::rules::{Level, Rule};
 use serde_json::{Value, json};
 
-/// The log with one run. Findings that a case expects are left out, for they are no result to
-/// act on.
+/// Renders a log with one run. Findings that a case expects are left out, because they need no action.
 pub fn render(report: &Report) -> String {
     let results: Vec<Value> = report
         .checks

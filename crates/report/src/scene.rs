@@ -1,4 +1,4 @@
-//! Builds the [`KernelView`] of a launch from the program and the device's memory.
+//! Builds the [`KernelView`] of a launch from the program and the device memory.
 
 use super::KernelView;
 use super::memory::{MemoryNames, Region};
@@ -9,8 +9,8 @@ use simt::{Device, Dim3};
 use std::sync::Arc;
 
 impl<'a> KernelView<'a> {
-    /// The view of one launch of `program`, after it. `ptx` is the text that the program was
-    /// lowered from; declarations are looked up in the given `sources` as `defines` make them.
+    /// The view of a launch of `program` that has ended. `ptx` is the text that the program was lowered from.
+    /// Declarations are looked up in `sources`, preprocessed with `defines`.
     pub fn new(
         program: &'a Program,
         device: &Device,
@@ -32,7 +32,7 @@ impl<'a> KernelView<'a> {
     }
 }
 
-/// Names of everything that a program can address, without their declarations.
+/// The names of everything that a program can address, without declarations.
 pub fn names(program: &Program, device: &Device) -> MemoryNames {
     let shared = program.shared.iter().map(|variable| {
         let bytes = variable.bytes.map(u64::from);
@@ -55,7 +55,7 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
     }
 }
 
-/// Everything that is allocated.
+/// The names of all allocations.
 pub(super) fn variables(device: &Device) -> Vec<Region> {
     let regions = device.allocations().iter().map(|a| Region {
         host: a.host,
@@ -64,7 +64,7 @@ pub(super) fn variables(device: &Device) -> Vec<Region> {
     regions.collect()
 }
 
-/// A variable's name as its scope knows it: `tile` for `_ZZ4scanPiE4tile`.
+/// The unqualified name of a variable: `tile` for `_ZZ4scanPiE4tile`.
 pub fn variable_name(mangled: &str) -> String {
     let full = demangle(mangled);
     match full.rsplit_once("::") {

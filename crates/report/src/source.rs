@@ -1,11 +1,11 @@
-//! Source texts that diagnostics point into, and where in a line they point.
+//! Source files that diagnostics refer to, and the columns that they mark.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One source text under the name by which it is shown.
+/// A source file and the name under which it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// The path as shown to the reader.
@@ -15,12 +15,12 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// A line's text without its end; `None` past the end. Lines count from 1.
+    /// The text of a line (counted from 1) without its line ending; `None` past the end.
     pub fn line(&self, line: u32) -> Option<&str> {
         self.text.lines().nth(line.checked_sub(1)? as usize)
     }
 
-    /// Byte range in the whole text of the bytes `columns` of `line` (from 1), cut to the line.
+    /// The byte range of `columns` of `line` (counted from 1) in the whole text, clamped to the line.
     pub fn range(&self, line: u32, columns: &Range<u32>) -> Range<usize> {
         let mut start = 0;
         for (index, text) in self.text.split_inclusive('\n').enumerate() {
@@ -35,11 +35,10 @@ impl SourceFile {
     }
 }
 
-/// The source texts of a report: given ones first, the file system second.
+/// The source files of a report. Given texts take precedence over the file system, of which only named folders are read.
 ///
-/// A compiler writes the path by which it was called into the PTX. A text that was
-/// added under a path is found again by that path, by one that ends in it, or by
-/// the file's name where no other text has it.
+/// A compiler writes the path that it was called with into the PTX. A text that was added under a path is found by that path,
+/// by a longer path that ends in it, or by its file name if no other text has the same name.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     known: BTreeMap<String, Option<Arc<SourceFile>>>,
@@ -48,12 +47,12 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// None yet.
+    /// An empty collection.
     pub fn new() -> Sources {
         Sources::default()
     }
 
-    /// Adds a text under the path by which it is to be shown.
+    /// Adds a text under the path that it is shown with.
     pub fn add(&mut self, path: &str, text: &str) -> Arc<SourceFile> {
         let file = Arc::new(SourceFile {
             path: path.to_string(),
@@ -64,29 +63,29 @@ impl Sources {
         file
     }
 
-    /// Lets `alias` (what the compiler calls it) stand for a text added before.
+    /// Makes `alias` (the compiler's name for it) refer to a text added before.
     pub fn alias(&mut self, alias: &str, file: &Arc<SourceFile>) {
         self.known.insert(alias.to_string(), Some(file.clone()));
     }
 
-    /// The text of a path that the compiler wrote, if it can be had.
+    /// The text for a path that the compiler wrote, if it is available.
     pub fn find(&mut self, path: &str) -> Option<Arc<SourceFile>> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
         }
         let found = self
             .given_like(path)
-            .or_else(|| read(Path::new(path)))
+            .or_else(|| self.read(Path::new(path)))
             .or_else(|| {
                 self.folders
                     .iter()
-                    .find_map(|folder| read(&folder.join(path)))
+                    .find_map(|folder| self.read(&folder.join(path)))
             })
             .or_else(|| {
                 let name = Path::new(path).file_name()?;
                 self.folders
                     .iter()
-                    .find_map(|folder| read(&folder.join(name)))
+                    .find_map(|folder| self.read(&folder.join(name)))
             });
         self.known.insert(path.to_string(), found.clone());
         if let Some(file) = &found
@@ -97,12 +96,26 @@ impl Sources {
         found
     }
 
-    /// Looks in this folder too, for files that are not where the compiler saw them.
+    /// Adds a folder to search for files that are no longer where the compiler saw them. Files are read only from such folders.
     pub fn look_in(&mut self, folder: &Path) {
-        self.folders.push(folder.to_path_buf());
+        let here = folder.as_os_str().is_empty();
+        self.folders.push(match here {
+            true => PathBuf::from("."),
+            false => folder.to_path_buf(),
+        });
     }
 
-    /// The texts added and found so far, in order.
+    /// A file's text, if the file is in one of the folders. PTX may name any file (`.file`, `#line`), and its text is shown.
+    fn read(&self, path: &Path) -> Option<Arc<SourceFile>> {
+        let real = path.canonicalize().ok()?;
+        let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|f| real.starts_with(f));
+        match self.folders.iter().any(inside) {
+            true => read(path),
+            false => None,
+        }
+    }
+
+    /// The texts added or found so far, in order.
     pub fn given(&self) -> impl Iterator<Item = &Arc<SourceFile>> {
         self.given.iter()
     }
@@ -118,7 +131,7 @@ impl Sources {
     }
 }
 
-/// Largest source file that is read to be quoted.
+/// The largest source file that is read for quoting.
 const QUOTED_BYTES: u64 = 16 << 20;
 
 fn read(path: &Path) -> Option<Arc<SourceFile>> {
@@ -137,8 +150,8 @@ fn read(path: &Path) -> Option<Arc<SourceFile>> {
     }))
 }
 
-/// Byte columns (from 0) of the statement that begins at `column` (from 1; 0: at the line's
-/// first character): up to its semicolon, its comment, or the line's end.
+/// The byte columns (from 0) of the statement that starts at `column` (from 1; 0 means the first character of the line). It
+/// ends at its semicolon, its comment or the end of the line.
 pub fn statement(line: &str, column: u32) -> Range<u32> {
     let first = line.len() - line.trim_start().len();
     let mut start = (column as usize)
@@ -171,8 +184,8 @@ pub fn statement(line: &str, column: u32) -> Range<u32> {
     start as u32..end.max((start + 1).min(line.len())) as u32
 }
 
-/// Byte columns of `name[…]` (or `*name`) in the statement at `within`, if one stands out: for a
-/// write the one that is assigned to, for a read the only one that is not.
+/// The byte columns of `name[…]` (or `*name`) in the statement at `within`, if it is unambiguous: for a write the one that is
+/// assigned to, for a read the only one that is not.
 pub fn element(line: &str, within: &Range<u32>, name: &str, write: bool) -> Option<Range<u32>> {
     let text = line.get(within.start as usize..within.end as usize)?;
     let word = |c: char| c.is_alphanumeric() || c == '_';
@@ -212,7 +225,7 @@ pub fn element(line: &str, within: &Range<u32>, name: &str, write: bool) -> Opti
     (candidates.len() == 1).then(|| candidates.remove(0))
 }
 
-/// Length of the bracketed text that begins at the front.
+/// The length of the bracketed text at the start.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
@@ -278,6 +291,31 @@ mod tests {
         assert_eq!(sources.find("a.cu"), Some(a.clone()));
         assert_eq!(sources.find("/else/where/a.cu"), Some(a));
         assert_eq!(sources.find("/else/where/b.cu"), None);
+    }
+
+    /// PTX from a stranger names files; only those of the folders that the user named are shown.
+    #[test]
+    fn files_elsewhere_are_not_read() {
+        let root = std::env::temp_dir().join(format!("racetrap-sources-{}", std::process::id()));
+        let (inside, outside) = (root.join("inside"), root.join("outside"));
+        std::fs::create_dir_all(inside.join("sub")).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(inside.join("sub/a.cu"), "a").unwrap();
+        std::fs::write(outside.join("secret"), "s").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(outside.join("secret"), inside.join("link")).unwrap();
+        let mut sources = Sources::new();
+        let secret = outside.join("secret");
+        assert_eq!(sources.find(&secret.display().to_string()), None);
+        let mut sources = Sources::new();
+        sources.look_in(&inside);
+        assert_eq!(sources.find(&secret.display().to_string()), None);
+        assert_eq!(sources.find("../outside/secret"), None);
+        assert_eq!(sources.find("link"), None);
+        assert!(sources.find("sub/a.cu").is_some());
+        let whole = inside.join("sub/a.cu").display().to_string();
+        assert!(sources.find(&whole).is_some());
+        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The look of rustc: source lines with labels, notes, one `help:`.
+//! Renders diagnostics in the style of rustc: source lines with labels, notes and one `help:`.
 
 use super::{Check, Diagnostic, Label, Report, Verdict};
 use annotate_snippets as a;
@@ -7,7 +7,7 @@ use detect::rules::Level;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// All checks of a report, each with its verdict under its findings.
+/// Renders all checks of a report, each with its findings followed by its verdict.
 pub fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();
     for check in &report.checks {
@@ -20,7 +20,7 @@ pub fn render(report: &Report, color: bool) -> String {
     out
 }
 
-/// One diagnostic, ending in a line feed.
+/// Renders one diagnostic, ending in a line feed.
 pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
     let level = match diagnostic.level {
         Level::Error => a::Level::ERROR,
@@ -43,9 +43,9 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
     if let Some(help) = &diagnostic.help {
         group = group.element(a::Level::HELP.message(help.as_str()));
     }
-    let more = format!("`racetrap explain {}` tells more", diagnostic.rule);
+    let more = format!("for details run `racetrap explain {}`", diagnostic.rule);
     group = group.element(a::Level::NOTE.message(match &diagnostic.replay {
-        Some(replay) => format!("{more}; see it again: `{replay}`"),
+        Some(replay) => format!("{more}; reproduce with `{replay}`"),
         None => more,
     }));
     let renderer = if color {
@@ -56,7 +56,7 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
     renderer.render(&[group]) + "\n"
 }
 
-/// How often, and in which builds; nothing to say of one time in the only build.
+/// How often and in which builds a finding was seen; `None` for a single time in the only build.
 fn seen(diagnostic: &Diagnostic) -> Option<String> {
     let times =
         (diagnostic.count > 1).then(|| format!("seen {} times", thousands(diagnostic.count)));
@@ -121,8 +121,8 @@ pub fn snippets(labels: &[Label]) -> Vec<a::Snippet<'_, a::Annotation<'_>>> {
         .collect()
 }
 
-/// The part of a file that its labels need, its first line's number and its first byte, so that a
-/// long PTX file is not laid out whole.
+/// The part of a file that its labels need, with the number of its first line and the offset of its first byte. This avoids
+/// laying out a long PTX file as a whole.
 fn window<'a>(file: &'a Label, labels: &[Label]) -> (&'a str, usize, usize) {
     let same = || labels.iter().filter(|l| l.source.path == file.source.path);
     let first = same().map(|l| l.line).min().unwrap_or(1);
@@ -137,7 +137,7 @@ fn window<'a>(file: &'a Label, labels: &[Label]) -> (&'a str, usize, usize) {
     )
 }
 
-/// The verdict's line, ending in a line feed.
+/// Renders the verdict line, ending in a line feed.
 pub fn verdict(check: &Check, color: bool) -> String {
     let mut out = String::new();
     let style = if color {
@@ -160,7 +160,7 @@ pub fn verdict(check: &Check, color: bool) -> String {
     out
 }
 
-/// Green for what is as it should be, red for what is not, yellow for what nobody knows.
+/// Green for an expected verdict, red for an unexpected one, yellow if the verdict is unknown.
 pub fn verdict_style(verdict: Verdict, ok: bool) -> Style {
     let color = match verdict {
         Verdict::Inconclusive | Verdict::Unsupported => AnsiColor::Yellow,

@@ -1,4 +1,4 @@
-//! What a finding's ends refer to: launches, and what a host program does besides.
+//! What the ends of a finding refer to: launches and the other steps of a host program.
 
 use super::KernelView;
 use super::memory::MemoryNames;
@@ -8,33 +8,33 @@ use simt::Device;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One step of a host program, as a diagnostic needs it.
+/// What a diagnostic needs to know about one step of a host program.
 #[derive(Clone, Debug)]
 pub enum View<'a> {
-    /// A launch.
+    /// A kernel launch.
     Kernel(KernelView<'a>),
-    /// Anything else.
+    /// Any other step.
     Host(HostView),
 }
 
-/// Who does what no stream does.
+/// Names the host in messages about steps that run on no stream.
 pub const HOST: &str = "the host";
 
-/// A copy, or something that the host itself does.
+/// A copy, or a step of the host itself.
 #[derive(Clone, Debug)]
 pub struct HostView {
-    /// Who does it: `the copy from `a` to `b` on stream `s``, `the host`.
+    /// Who performs it: `the copy from `a` to `b` on stream `s``, `the host`.
     pub who: String,
     /// The text that describes the step.
     pub source: Arc<SourceFile>,
-    /// Its line there.
+    /// Its line in `source`.
     pub line: u32,
-    /// Names in memory.
+    /// The names of its buffers.
     pub memory: MemoryNames,
 }
 
 impl HostView {
-    /// The step of a line, after it.
+    /// The view of the completed step at `line` of `source`.
     pub fn new(who: &str, device: &Device, source: &Arc<SourceFile>, line: u32) -> HostView {
         let global = variables(device);
         HostView {
@@ -49,18 +49,18 @@ impl HostView {
         }
     }
 
-    /// Whether the host does it itself, while it issues the other steps.
+    /// Whether the host performs the step itself, between the steps that it issues.
     pub fn is_host_itself(&self) -> bool {
         self.who == HOST
     }
 
-    /// The step's bytes in its line: without the list's dash and a comment.
+    /// The columns of the step in its line, without the list dash and a comment.
     pub fn columns(&self) -> Range<u32> {
         step_columns(self.source.line(self.line).unwrap_or_default())
     }
 }
 
-/// The bytes of a step in its line of a case's file: without the list's dash and a comment.
+/// The columns of a step in its line of a case file, without the list dash and a comment.
 pub fn step_columns(text: &str) -> Range<u32> {
     let end = text.find(" #").unwrap_or(text.len());
     let end = text[..end].trim_end().len();
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Names in memory.
+    /// The names of its variables and buffers.
     pub fn memory(&self) -> &MemoryNames {
         match self {
             View::Kernel(view) => &view.memory,

@@ -1,4 +1,4 @@
-//! Operations of a host program that nothing orders: compares what each did to memory with what the others did.
+//! Finds conflicts between unordered operations of a host program, by comparing their memory accesses.
 
 use super::order::Order;
 use detect::finding::{Action, Detail, End, Finding, Place};
@@ -37,8 +37,7 @@ enum RaceEnd {
     Step(usize),
 }
 
-/// Two kernels that may synchronise with each other while both run, and conflict, or of which one waits: what orders them is not
-/// known.
+/// Two concurrent kernels that may synchronise with each other and conflict, or one of which waits. Their order is unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     /// The kernels' names in the PTX.

@@ -1,5 +1,5 @@
-//! What executes a plan of launches: the simulator here, a real GPU behind the
-//! same vocabulary of buffers and launches elsewhere.
+//! Executes a plan of launches on the simulator. The `device` crate does the same on a real GPU, with the same buffers and
+//! launches.
 
 pub mod buffer;
 pub mod concurrent;

@@ -1,19 +1,18 @@
-//! What a host program orders: streams, events, and the host's own waiting.
+//! The order of a host program's operations: streams, events, and waits of the host.
 //!
-//! A host program issues commands one after another. Those that do something (a launch, a copy, what the host does to
-//! memory itself) are *operations*. Operations on one stream follow each other; a stream that waits for an event
-//! follows what the event stands for; the host follows what it waits for, and everything that it issues follows what
-//! it did before (CUDA C++ Programming Guide, "Streams", "Events", "Explicit Synchronization"). A copy of page-locked memory returns
-//! before it is done.
+//! A host program issues commands one after another. Launches, copies and memory accesses of the host are *operations*.
+//! Operations on one stream follow each other. A stream that waits for an event follows the work that the event covers. The
+//! host follows what it waits for, and everything that it issues follows what it did before (CUDA C++ Programming Guide,
+//! "Streams", "Events", "Explicit Synchronization"). A copy of page-locked memory returns before it has completed.
 //!
-//! The legacy default stream orders more: what is issued to it follows all that was issued to blocking streams before, and all
-//! that is issued to blocking streams afterwards follows it (CUDA Driver API, "Stream synchronization behavior"; CUDA C++
-//! Programming Guide, "Default Stream", "Implicit Synchronization"). Non-blocking streams have no part in that. A host that waits for a stream waits for
-//! what was issued there, and for what that had to wait for, but not for what the default stream, or blocking ones, were
-//! given since: the manual promises no more.
+//! The legacy default stream orders more: work issued to it follows all earlier work on blocking streams, and later work on
+//! blocking streams follows it (CUDA Driver API, "Stream synchronization behavior"; CUDA C++ Programming Guide, "Default
+//! Stream", "Implicit Synchronization"). Non-blocking streams take no part in this. A host that waits for a stream waits for
+//! the work issued there and for what that work waited for, but not for later work on the default stream or on blocking
+//! streams, because the manual does not guarantee more.
 //!
-//! Each operation has a vector clock (Mattern 1989) over the host and the streams. [`Order::sequence`] gives one
-//! sequence that a machine could execute, chosen by a schedule: any linear extension of the order is one.
+//! Each operation has a vector clock (Mattern 1989) over the host and the streams. [`Order::sequence`] returns one sequence that
+//! a machine could execute, chosen by a schedule: any linear extension of the order is valid.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;

@@ -1,7 +1,8 @@
-//! A session on the simulator: one device, its detectors, and launches and copies one after another.
+//! A session on the simulator: one device with its detectors, and a sequence of launches and copies.
 //!
-//! A host program whose operations are not all ordered is executed in one of the sequences that its [`Order`] allows; what its operations
-//! did to memory is compared pair by pair ([`super::concurrent`]), so that a conflict is found whichever ran first.
+//! If some operations of a host program are unordered, the session executes one of the sequences that its [`Order`] allows. It
+//! compares the memory accesses of the operations pair by pair ([`super::concurrent`]), so that it finds a conflict whichever
+//! operation ran first.
 
 use super::concurrent::{Concurrent, Unknown};
 use super::order::Order;
@@ -56,7 +57,7 @@ pub enum Independence {
     /// Every schedule has this verdict, but values in memory may depend on the order
     /// (the old values that atomics return, sums of floats in any order).
     VerdictOnly,
-    /// Other schedules may do other things.
+    /// Other schedules may behave differently.
     Dependent,
 }
 

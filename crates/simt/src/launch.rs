@@ -199,7 +199,7 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     }
     if block.count() > BLOCK_THREADS {
         return no(format!(
-            "a block of {} threads{}: a block has at most {BLOCK_THREADS}",
+            "the block has {} threads{}, more than the maximum of {BLOCK_THREADS}",
             block.count(),
             match u64::from(block.x) == block.count() {
                 true => String::new(),
@@ -210,7 +210,7 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     for (size, limit) in [block.x, block.y, block.z].into_iter().zip(BLOCK_DIM) {
         if size > limit {
             return no(format!(
-                "block {block}: at most {},{},{} threads",
+                "block {block} exceeds the maximum of {},{},{} threads",
                 BLOCK_DIM[0], BLOCK_DIM[1], BLOCK_DIM[2]
             ));
         }
@@ -218,14 +218,14 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     for (size, limit) in [grid.x, grid.y, grid.z].into_iter().zip(GRID_DIM) {
         if u64::from(size) > limit {
             return no(format!(
-                "grid {grid}: at most {},{},{} blocks",
+                "grid {grid} exceeds the maximum of {},{},{} blocks",
                 GRID_DIM[0], GRID_DIM[1], GRID_DIM[2]
             ));
         }
     }
     if grid.count() > u64::from(u32::MAX) {
         return no(format!(
-            "grid {grid}: racetrap runs at most {} blocks",
+            "grid {grid} exceeds racetrap's maximum of {} blocks",
             u32::MAX
         ));
     }
@@ -233,7 +233,7 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
     let limit = shared_limit(program.target);
     if shared > u64::from(limit) {
         return no(format!(
-            "{shared} bytes of shared memory a block: sm_{} has at most {limit}",
+            "the block needs {shared} bytes of shared memory, but sm_{} has at most {limit}",
             program.target
         ));
     }
@@ -241,7 +241,7 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
         && [x, y, z] != [block.x, block.y, block.z]
     {
         return no(format!(
-            "block {block}: the kernel is compiled for blocks of {}",
+            "the block is {block}, but the kernel is compiled for blocks of {}",
             Dim3 { x, y, z }
         ));
     }
@@ -249,13 +249,13 @@ fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
         && block.count() > max
     {
         return no(format!(
-            "a block of {} threads: the kernel is compiled for at most {max}",
+            "the block has {} threads, but the kernel is compiled for at most {max}",
             block.count()
         ));
     }
     if launch.params.len() != program.param_bytes as usize {
         return no(format!(
-            "{} bytes of parameters, the kernel takes {}",
+            "the launch passes {} bytes of parameters, but the kernel takes {}",
             launch.params.len(),
             program.param_bytes
         ));

@@ -38,7 +38,7 @@ const HEAP: u64 = 8 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// The device is full.
-    #[error("`{name}` needs {bytes} bytes of global memory, {left} of {limit} are left")]
+    #[error("`{name}` needs {bytes} bytes of global memory, but only {left} of {limit} are left")]
     Full {
         /// What was to be allocated.
         name: String,
@@ -50,7 +50,7 @@ pub enum MemoryError {
         limit: u64,
     },
     /// No such allocation, or outside it.
-    #[error("{bytes} bytes at {address:#x} are not in one allocation")]
+    #[error("the {bytes} bytes at {address:#x} are not within one allocation")]
     NotAllocated {
         /// First byte.
         address: u64,

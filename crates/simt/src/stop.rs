@@ -1,4 +1,4 @@
-//! Budgets, and why a launch stopped before its end.
+//! Budgets, and the reasons why a launch stopped before its end.
 
 use super::ids::*;
 use super::observer::Party;
@@ -7,16 +7,16 @@ use std::time::Duration;
 /// Budgets of one launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Warp-instructions.
+    /// Maximum number of warp-instructions.
     pub steps: u64,
-    /// Bytes for the state of resident blocks (registers, shared and local memory).
+    /// Maximum size in bytes of the state of resident blocks (registers, shared and local memory).
     pub memory: u64,
-    /// Wall-clock time.
+    /// Maximum wall-clock time.
     pub wall: Option<Duration>,
 }
 
 impl Default for Limits {
-    /// A hundred million warp-instructions (about a second), 2 GiB, no clock.
+    /// A hundred million warp-instructions (about a second), 2 GiB, no time limit.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,
@@ -31,17 +31,17 @@ impl Default for Limits {
 pub struct Stats {
     /// Warp-instructions executed.
     pub steps: u64,
-    /// Blocks run.
+    /// Blocks executed.
     pub blocks: u64,
     /// Whether blocks ran on several cores.
     pub parallel: bool,
-    /// Decisions of a schedule that makes some ([`super::schedule`]).
+    /// The decisions of the schedule, if it makes any ([`super::schedule`]).
     pub trace: super::schedule::Trace,
     /// What the kernel printed.
     pub output: String,
 }
 
-/// Why a launch did not come to its end.
+/// Why a launch did not complete.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Stop {
     /// An instruction that racetrap does not implement.
@@ -51,44 +51,42 @@ pub enum Stop {
         site: Site,
         /// Its text.
         text: String,
-        /// Line in the PTX, from 1.
+        /// The line in the PTX, counted from 1.
         line: u32,
     },
-    /// Nothing can run any more.
-    #[error("deadlock: every thread that is left waits")]
+    /// No thread can run any more.
+    #[error("deadlock: all remaining threads are waiting")]
     Deadlock {
         /// The block.
         block: BlockId,
-        /// Who waits where.
+        /// The waiting threads, and where they wait.
         waiting: Vec<Party>,
     },
-    /// The step budget is spent, and no block has ended in the last half of it, or one block has taken more than
-    /// half of it.
-    #[error("no end after {steps} warp-instructions")]
+    /// The step budget is exhausted, and either no block ended in the second half of it or one block used more than half of
+    /// it.
+    #[error("the kernel did not end within {steps} warp-instructions")]
     NoProgress {
         /// Warp-instructions executed.
         steps: u64,
-        /// A block that still runs.
+        /// A block that is still running.
         block: BlockId,
-        /// Threads that still run, and where.
+        /// The running threads, and where they are.
         running: Vec<Party>,
-        /// Threads that wait, and where.
+        /// The waiting threads, and where they wait.
         waiting: Vec<Party>,
     },
-    /// The step budget is spent while blocks went on coming to their end: the launch is merely long.
-    #[error(
-        "{ended} of {blocks} blocks had ended when the budget of {steps} warp-instructions was spent"
-    )]
+    /// The step budget is exhausted while blocks kept ending: the launch is just long.
+    #[error("only {ended} of {blocks} blocks ended within the budget of {steps} warp-instructions")]
     Budget {
         /// Warp-instructions executed.
         steps: u64,
-        /// Blocks that had ended.
+        /// Blocks that ended.
         ended: u32,
         /// Blocks of the launch.
         blocks: u32,
     },
-    /// The wall-clock budget is spent.
-    #[error("no end within {0:?}")]
+    /// The time budget is exhausted.
+    #[error("the kernel did not end within {0:?}")]
     WallClock(Duration),
     /// A `trap` instruction.
     #[error("the kernel executed `trap`")]
@@ -118,12 +116,12 @@ pub enum Stop {
         /// Function.
         function: String,
     },
-    /// Kernels that run at the same time, with accesses that only their own synchronisation could order.
+    /// Concurrent kernels with accesses that only synchronisation between them could order.
     #[error(
-        "`{0}` and `{1}` may run at the same time and synchronise with each other, which racetrap does not follow"
+        "`{0}` and `{1}` may run concurrently and synchronise with each other; racetrap does not support this"
     )]
     KernelsSynchronise(String, String),
-    /// The launch configuration is impossible.
+    /// The launch configuration is invalid.
     #[error("{0}")]
     InvalidLaunch(String),
     /// The device or the state budget is too small.

@@ -1,28 +1,28 @@
-//! Looks for programs of the CUDA toolkit.
+//! Finds programs of the CUDA toolkit.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A program that was found, and how.
+/// A program and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Its path.
     pub path: PathBuf,
-    /// Where it was looked for: `PATH`, `CUDA_PATH`, …
+    /// The source of the path: `PATH`, `CUDA_PATH`, …
     pub through: String,
 }
 
-/// The places that were looked at, for the message that nothing was found.
+/// The places that were searched, for the error message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched(pub Vec<String>);
 
-/// Finds a program of the toolkit by its name, in this order: `PATH`, `CUDA_PATH`, `CUDA_HOME`, the
-/// project's own install (`.toolchain/cuda` in the current folder or one above it), the user's
-/// (`racetrap/cuda` in the user's data folder), `/usr/local/cuda`, `/opt/cuda`.
+/// Finds a toolkit program by name. Searches, in this order: `PATH`, `CUDA_PATH`, `CUDA_HOME`, the project's installation
+/// (`.toolchain/cuda` in the current folder or a parent), the user's installation (`racetrap/cuda` in the user's data
+/// folder), `/usr/local/cuda`, `/opt/cuda`.
 ///
 /// # Errors
 ///
-/// The places looked at, where none has it.
+/// The places that were searched, if none has the program.
 pub fn find_program(name: &str) -> Result<Program, Searched> {
     let mut searched = Vec::new();
     for (through, folder) in folders() {

@@ -1,12 +1,13 @@
-//! The CUDA compiler: where it is, and how it is called.
+//! Finds and calls the CUDA compiler.
 //!
-//! Nothing here needs a GPU. [`Nvcc::find`] looks where CUDA is usually found and
-//! where `ci/cuda-toolkit.sh` puts it; [`Nvcc::compile`] turns a `.cu` file into PTX.
+//! No GPU is needed. [`Nvcc::find`] searches the usual places for CUDA and the one that `ci/cuda-toolkit.sh` installs to.
+//! [`Nvcc::compile`] compiles a `.cu` file to PTX.
 
 pub mod cuda_text;
 mod find;
 mod nvcc;
 mod release;
+pub mod sandbox;
 mod sass;
 
 pub use find::{Program, Searched, find_program};

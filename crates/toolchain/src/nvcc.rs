@@ -1,22 +1,38 @@
-//! Calls nvcc.
+//! Calls nvcc, on input that may come from a stranger.
+//!
+//! nvcc hands names of files, folders and macros to a shell. So it never sees them: it compiles a copy in a scratch folder under a
+//! harmless name, whose first line gives the real one (`#line`); folders of headers are links there, macros a header. It runs in a
+//! [`Sandbox`] that reads the toolkit, the system's programs, the source's folder and those of headers, and writes the scratch folder.
 
 use super::find::{Program, Searched, find_program};
+use super::sandbox::{Confined, Ended, Job, Sandbox};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+/// Time for one compilation, where no less is given.
+const TIME: Duration = Duration::from_secs(120);
+/// Address space of each program of the compiler, bytes.
+const MEMORY: u64 = 8 << 30;
+/// Largest file that the compiler writes, bytes.
+const FILE: u64 = 512 << 20;
+/// Largest source that is compiled, bytes.
+const SOURCE: u64 = 64 << 20;
 
 /// How a file is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimisation {
-    /// `-O3 -lineinfo`: what a release build runs.
+    /// `-O3 -lineinfo`, as in a release build.
     Optimised,
-    /// `-G`: device code as written, every variable in memory.
+    /// `-G`: unoptimised device code with every variable in memory.
     Unoptimised,
-    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: levels between the two.
+    /// `-Xcicc -O1` or `-O2`, with `-lineinfo`: the levels in between.
     Level(u8),
 }
 
 impl Optimisation {
-    /// As findings name it.
+    /// The name shown in findings.
     pub fn name(self) -> &'static str {
         match self {
             Optimisation::Optimised => "optimised",
@@ -27,7 +43,7 @@ impl Optimisation {
     }
 }
 
-/// What the user passes through to the compiler.
+/// Options that the user passes through to the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     /// `-D`: `NAME` or `NAME=VALUE`.
@@ -38,34 +54,53 @@ pub struct CompileOptions {
     pub std: Option<String>,
     /// `-arch`: `sm_90`
     pub arch: Option<String>,
+    /// Headers that are included before the source.
+    pub before: Vec<PathBuf>,
+    /// Time limit for one compilation; two minutes by default.
+    pub time: Option<Duration>,
 }
 
-/// The architecture that PTX is made for where the user names none: the oldest one with independent
-/// thread scheduling that compilers since 12.0 all take.
+/// The default architecture for PTX: the oldest one with independent thread scheduling that all compilers since 12.0 support.
 pub const ARCH: &str = "sm_75";
 
-/// Why there is no PTX.
+/// Why compilation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// There is no compiler.
-    #[error("no CUDA compiler (nvcc) was found")]
+    /// No compiler was found.
+    #[error("the CUDA compiler (nvcc) was not found")]
     NoCompiler(Searched),
-    /// It could not be started, or its output not be read.
-    #[error("can't run {}: {error}", program.display())]
+    /// The compiler could not be started, or its output could not be read.
+    #[error("cannot run {}: {error}", program.display())]
     Start {
         /// The compiler.
         program: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It refused the file.
-    #[error("nvcc refuses {} ({build} build)", file.display())]
+    /// The compiler exceeded the time limit.
+    #[error("nvcc did not end within {} seconds on {}", seconds.as_secs_f64(), file.display())]
+    TookTooLong {
+        /// The file.
+        file: PathBuf,
+        /// The time limit.
+        seconds: Duration,
+    },
+    /// An option has an invalid value.
+    #[error("`{value}` is not a valid {what}")]
+    BadOption {
+        /// The expected kind of value.
+        what: &'static str,
+        /// The given value.
+        value: String,
+    },
+    /// The compiler rejected the file.
+    #[error("nvcc failed to compile {} ({build} build)", file.display())]
     Refused {
         /// The file.
         file: PathBuf,
-        /// Which build.
+        /// The build.
         build: &'static str,
-        /// What nvcc said, as it said it.
+        /// The messages of nvcc, unchanged.
         messages: String,
     },
 }
@@ -78,16 +113,16 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// Looks for one; see [`find_program`] for where.
+    /// Finds the compiler; [`find_program`] lists the places.
     ///
     /// # Errors
     ///
-    /// The places looked at.
+    /// The places that were searched.
     pub fn find() -> Result<Nvcc, Searched> {
         find_program("nvcc").map(|program| Nvcc { program })
     }
 
-    /// Its version as it tells it: `13.0.88`. `None` if it can't be run.
+    /// Its version, such as `13.0.88`; `None` if it cannot be run.
     pub fn version(&self) -> Option<String> {
         let output = Command::new(&self.program.path)
             .arg("--version")
@@ -102,7 +137,7 @@ impl Nvcc {
     ///
     /// # Errors
     ///
-    /// [`CompileError::Refused`] with nvcc's own messages, or that it could not be run.
+    /// [`CompileError::Refused`] with the messages of nvcc, or another variant if it could not be run.
     pub fn compile(
         &self,
         file: &Path,
@@ -113,43 +148,273 @@ impl Nvcc {
             program: self.program.path.clone(),
             error,
         };
-        let folder = tempfile::tempdir().map_err(start)?;
-        let ptx = folder.path().join("out.ptx");
-        let mut command = Command::new(&self.program.path);
-        command.args(["-ptx", "-Wno-deprecated-gpu-targets"]);
+        let scratch = tempfile::tempdir().map_err(start)?;
+        let room = Room::new(scratch.path(), file, options).map_err(start)?;
+        let mut arguments: Vec<OsString> =
+            vec!["-ptx".into(), "-Wno-deprecated-gpu-targets".into()];
         match optimisation {
-            Optimisation::Optimised => command.args(["-O3", "-lineinfo"]),
-            Optimisation::Unoptimised => command.arg("-G"),
-            Optimisation::Level(level) => command
-                .args(["-lineinfo", "-Xcicc"])
-                .arg(format!("-O{level}")),
-        };
-        command.arg(format!("-arch={}", options.arch.as_deref().unwrap_or(ARCH)));
+            Optimisation::Optimised => arguments.extend(["-O3".into(), "-lineinfo".into()]),
+            Optimisation::Unoptimised => arguments.push("-G".into()),
+            Optimisation::Level(level) => arguments.extend([
+                "-lineinfo".into(),
+                "-Xcicc".into(),
+                format!("-O{level}").into(),
+            ]),
+        }
+        let arch = word("architecture", options.arch.as_deref().unwrap_or(ARCH))?;
+        arguments.push(format!("-arch={arch}").into());
         if let Some(std) = &options.std {
-            command.arg(format!("-std={std}"));
+            arguments.push(format!("-std={}", word("C++ standard", std)?).into());
         }
-        for define in &options.defines {
-            command.arg(format!("-D{define}"));
-        }
-        for include in &options.includes {
-            command.arg("-I").arg(include);
-        }
-        command.arg("-o").arg(&ptx).arg(file);
-        let output = command.output().map_err(start)?;
-        if !output.status.success() {
-            let mut messages = String::from_utf8_lossy(&output.stderr).into_owned();
-            messages.push_str(&String::from_utf8_lossy(&output.stdout));
+        arguments.extend(room.arguments());
+        let ended = self.sandbox(&room, options).run(&Job {
+            program: self.program.path.clone(),
+            arguments,
+            folder: room.scratch.clone(),
+            environment: vec![("TMPDIR", room.scratch.clone().into())],
+        });
+        let Ended {
+            status,
+            stdout,
+            stderr,
+            ..
+        } = ended.map_err(start)?;
+        let Some(status) = status else {
+            return Err(CompileError::TookTooLong {
+                file: file.to_path_buf(),
+                seconds: options.time.unwrap_or(TIME),
+            });
+        };
+        if !status.success() {
+            // As a shell says that there is no such program.
+            if matches!(status.code(), Some(126 | 127)) && !self.program.path.is_file() {
+                return Err(start(std::io::ErrorKind::NotFound.into()));
+            }
+            let mut messages = String::from_utf8_lossy(&stderr).into_owned();
+            messages.push_str(&String::from_utf8_lossy(&stdout));
             if messages.trim().is_empty() {
-                messages = format!("nvcc ended with {} and said nothing", output.status);
+                messages = format!("nvcc ended with {status} and said nothing");
             }
             return Err(CompileError::Refused {
                 file: file.to_path_buf(),
                 build: optimisation.name(),
-                messages: messages.trim_end().to_string(),
+                messages: room.renamed(messages.trim_end()),
             });
         }
-        std::fs::read_to_string(&ptx).map_err(start)
+        let ptx = std::fs::read_to_string(room.scratch.join("out.ptx")).map_err(start)?;
+        Ok(room.with_real_files(&ptx))
     }
+
+    /// How far compilations are confined on this system.
+    pub fn confined() -> Confined {
+        Sandbox::available()
+    }
+
+    fn sandbox(&self, room: &Room, options: &CompileOptions) -> Sandbox {
+        const SYSTEM: [&str; 14] = [
+            "/usr",
+            "/bin",
+            "/sbin",
+            "/lib",
+            "/lib32",
+            "/lib64",
+            "/libx32",
+            "/opt",
+            "/nix",
+            "/etc/alternatives",
+            "/etc/ld.so.cache",
+            "/etc/ld.so.conf",
+            "/etc/ld.so.conf.d",
+            "/proc/self",
+        ];
+        let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        // The toolkit, wherever links lead to it, and the host compiler.
+        let real = self.program.path.canonicalize();
+        for program in [Some(self.program.path.clone()), real.ok()]
+            .into_iter()
+            .flatten()
+        {
+            read.extend(program.ancestors().skip(1).take(2).map(Path::to_path_buf));
+        }
+        for variable in ["PATH", "LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME"] {
+            let value = std::env::var_os(variable).unwrap_or_default();
+            read.extend(std::env::split_paths(&value).filter(|p| p.is_absolute()));
+        }
+        read.extend(room.links.iter().map(|(_, folder)| folder.clone()));
+        read.extend(room.headers.iter().cloned());
+        Sandbox {
+            read,
+            write: vec![room.scratch.clone()],
+            memory: MEMORY,
+            file: FILE,
+            time: options.time.unwrap_or(TIME),
+        }
+    }
+}
+
+/// A word that may stand on a command line that a shell reads.
+fn word<'a>(what: &'static str, value: &'a str) -> Result<&'a str, CompileError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_+-,".contains(c);
+    match !value.is_empty() && value.chars().all(plain) {
+        true => Ok(value),
+        false => Err(CompileError::BadOption {
+            what,
+            value: value.to_owned(),
+        }),
+    }
+}
+
+/// The scratch folder in which a source is compiled.
+struct Room {
+    scratch: PathBuf,
+    /// The copy's name.
+    copy: String,
+    /// The source as the user named it, and where it is.
+    file: PathBuf,
+    real: PathBuf,
+    /// Links in the scratch folder, and where they lead. The first one is the source's folder.
+    links: Vec<(String, PathBuf)>,
+    /// Headers to include before the source.
+    headers: Vec<PathBuf>,
+}
+
+/// The header that has the macros.
+const MACROS: &str = "racetrap-macros.h";
+
+impl Room {
+    fn new(scratch: &Path, file: &Path, options: &CompileOptions) -> std::io::Result<Room> {
+        let real = std::path::absolute(file)?;
+        let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let mut links = vec![("source".to_owned(), folder)];
+        for (number, folder) in options.includes.iter().enumerate() {
+            links.push((format!("include{number}"), std::path::absolute(folder)?));
+        }
+        let headers: Result<Vec<PathBuf>, _> =
+            options.before.iter().map(std::path::absolute).collect();
+        let room = Room {
+            scratch: scratch.canonicalize()?,
+            copy: copy_name(&real),
+            file: file.to_path_buf(),
+            real,
+            links,
+            headers: headers?,
+        };
+        for (link, folder) in &room.links {
+            link_to(folder, &room.scratch.join(link))?;
+        }
+        let size = std::fs::metadata(file)?.len();
+        if size > SOURCE {
+            return Err(std::io::Error::other(format!(
+                "the source has {} MiB, more than {} MiB",
+                size >> 20,
+                SOURCE >> 20
+            )));
+        }
+        let mut text = match line_name(&room.real) {
+            Some(name) => format!("#line 1 \"{name}\"\n").into_bytes(),
+            None => Vec::new(),
+        };
+        text.extend(std::fs::read(file)?);
+        std::fs::write(room.scratch.join(&room.copy), text)?;
+        let mut macros: String = options.defines.iter().map(|d| macro_line(d)).collect();
+        for header in &room.headers {
+            if let Some(name) = line_name(header) {
+                macros += &format!("#include \"{name}\"\n");
+            }
+        }
+        std::fs::write(room.scratch.join(MACROS), macros)?;
+        Ok(room)
+    }
+
+    fn arguments(&self) -> Vec<OsString> {
+        let mut all: Vec<OsString> = vec!["-include".into(), MACROS.into()];
+        for (index, (link, _)) in self.links.iter().enumerate() {
+            match index {
+                // For `#include "…"` alone, as if the copy lay there.
+                0 => all.extend(["-Xcompiler".into(), format!("-iquote{link}").into()]),
+                _ => all.extend(["-I".into(), link.into()]),
+            }
+        }
+        all.extend(["-o".into(), "out.ptx".into(), self.copy.clone().into()]);
+        all
+    }
+
+    /// A text in which the scratch folder's names are the real ones.
+    fn renamed(&self, text: &str) -> String {
+        let mut text = text.replace(&*self.real.to_string_lossy(), &self.file.to_string_lossy());
+        for (link, folder) in &self.links {
+            let folder = format!("{}/", folder.display());
+            let inside = format!("{}/{link}/", self.scratch.display());
+            text = text.replace(&inside, &folder);
+            text = text
+                .lines()
+                .map(|line| match line.strip_prefix(&format!("{link}/")) {
+                    Some(rest) => format!("{folder}{rest}"),
+                    None => line.to_owned(),
+                })
+                .collect::<Vec<_>>()
+                .join("\n");
+        }
+        text.replace(&format!("{}/", self.scratch.display()), "")
+    }
+
+    /// PTX whose `.file` directives name the files where they are. nvcc puts the folder that it runs in before all names.
+    fn with_real_files(&self, ptx: &str) -> String {
+        let mut out = String::with_capacity(ptx.len());
+        for line in ptx.split_inclusive('\n') {
+            if !line.trim_start().starts_with(".file") {
+                out.push_str(line);
+                continue;
+            }
+            let mut line = line.to_owned();
+            for (link, folder) in &self.links {
+                let inside = format!("{}/{link}/", self.scratch.display());
+                line = line.replace(&inside, &format!("{}/", folder.display()));
+            }
+            out.push_str(&line);
+        }
+        out
+    }
+}
+
+/// The source's name, of characters that no shell minds.
+fn copy_name(real: &Path) -> String {
+    let stem = real.file_stem().unwrap_or_default().to_string_lossy();
+    let plain: String = stem
+        .chars()
+        .take(64)
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    match plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => format!("{plain}.cu"),
+        false => format!("k{plain}.cu"),
+    }
+}
+
+/// A path in the quotes of a directive; `None` where it can't stand there.
+fn line_name(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    let fits = !text.contains(['\n', '\r', '\0']);
+    fits.then(|| text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// `-D NAME=VALUE` as a directive. A line feed in it would begin another one.
+fn macro_line(define: &str) -> String {
+    let define = define.replace(['\n', '\r'], " ");
+    match define.split_once('=') {
+        Some((name, value)) => format!("#define {name} {value}\n"),
+        None => format!("#define {define} 1\n"),
+    }
+}
+
+#[cfg(unix)]
+fn link_to(folder: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(folder, link)
+}
+
+#[cfg(not(unix))]
+fn link_to(folder: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::windows::fs::symlink_dir(folder, link)
 }
 
 #[cfg(test)]
@@ -169,8 +434,10 @@ mod tests {
     fn a_compiler_that_cannot_start_is_told() {
         let missing = nvcc("/nowhere/nvcc");
         assert_eq!(missing.version(), None);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.cu"), "").unwrap();
         let result = missing.compile(
-            Path::new("a.cu"),
+            &folder.path().join("a.cu"),
             Optimisation::Optimised,
             &CompileOptions::default(),
         );
@@ -179,8 +446,10 @@ mod tests {
 
     #[test]
     fn a_compiler_that_fails_silently_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.cu"), "").unwrap();
         let result = nvcc("/bin/false").compile(
-            Path::new("a.cu"),
+            &folder.path().join("a.cu"),
             Optimisation::Unoptimised,
             &CompileOptions::default(),
         );
@@ -188,5 +457,60 @@ mod tests {
             panic!("{result:?}");
         };
         assert!(messages.contains("said nothing"), "{messages}");
+    }
+
+    /// A program that does with its arguments what nvcc does: hands them to a shell.
+    #[cfg(unix)]
+    #[test]
+    fn names_are_no_code() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("shell-nvcc");
+        let script = "#!/bin/sh\neval \"cat $*\" 2>/dev/null\ncp racetrap-macros.h out.ptx\n";
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let evil = format!("$(touch {}/pwned)", folder.path().display()).replace('/', "");
+        let evil = folder.path().join(format!("-{evil}`touch pwned`;.cu"));
+        std::fs::write(&evil, "").unwrap();
+        let options = CompileOptions {
+            defines: vec![
+                "A=$(touch pwned)".into(),
+                "B".into(),
+                "C=1\n#include </etc/passwd>".into(),
+            ],
+            includes: vec![folder.path().join("$(touch pwned)")],
+            ..CompileOptions::default()
+        };
+        let ptx = nvcc(program.to_str().unwrap())
+            .compile(&evil, Optimisation::Optimised, &options)
+            .unwrap();
+        assert_eq!(
+            ptx,
+            "#define A $(touch pwned)\n#define B 1\n#define C 1 #include </etc/passwd>\n"
+        );
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        assert!(names.flatten().all(|e| e.file_name() != "pwned"));
+        for bad in ["sm_75;touch pwned", "$(touch pwned)", ""] {
+            let options = CompileOptions {
+                arch: Some(bad.into()),
+                ..CompileOptions::default()
+            };
+            let result = nvcc("/bin/false").compile(&evil, Optimisation::Optimised, &options);
+            assert!(
+                matches!(result, Err(CompileError::BadOption { .. })),
+                "{result:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn quotes_in_names_end_no_directive() {
+        assert_eq!(
+            line_name(Path::new("/a\"b\\c.cu")).unwrap(),
+            "/a\\\"b\\\\c.cu"
+        );
+        assert_eq!(line_name(Path::new("/a\nb.cu")), None);
+        assert_eq!(copy_name(Path::new("/x/-$(a) b.cu")), "k___a__b.cu");
+        assert_eq!(copy_name(Path::new("/x/scan_2.cu")), "scan_2.cu");
     }
 }

@@ -1,9 +1,9 @@
-//! Compilers of other CUDA releases, from PyPI into the user's cache.
+//! Installs compilers of other CUDA releases from PyPI into the user's cache.
 //!
-//! NVIDIA's wheels hold `nvcc` from release 13.0 on. Of the 12.x releases they hold NVRTC: the same front end and optimiser as a
-//! library, which compiles device code alone (NVRTC user guide, "Language"). It is called through `nvrtc.py`, in a process of
-//! its own. Nothing is installed outside of the cache: `$XDG_CACHE_HOME/racetrap/cuda/<release>` (XDG Base Directory Specification), which may be
-//! deleted at any time.
+//! NVIDIA's wheels contain `nvcc` since release 13.0. For the 12.x releases they contain NVRTC: the same front end and
+//! optimiser as a library, which compiles only device code (NVRTC user guide, "Language"). `nvrtc.py` calls it in a separate
+//! process. Nothing is installed outside the cache, `$XDG_CACHE_HOME/racetrap/cuda/<release>` (XDG Base Directory
+//! Specification). You may delete the cache at any time.
 
 use super::find::Program;
 use super::nvcc::{CompileError, CompileOptions, Nvcc, Optimisation};
@@ -21,7 +21,7 @@ pub struct Release {
     pub minor: u32,
 }
 
-/// The releases that were on PyPI when this was written, oldest first; later ones can be named all the same.
+/// The known releases on PyPI, oldest first. Later ones can be requested as well.
 pub const RELEASES: &[Release] = &[
     Release::new(12, 0),
     Release::new(12, 1),
@@ -41,12 +41,12 @@ pub const RELEASES: &[Release] = &[
 ];
 
 impl Release {
-    /// A release by its numbers.
+    /// The release with these version numbers.
     pub const fn new(major: u32, minor: u32) -> Release {
         Release { major, minor }
     }
 
-    /// Whether its compiler makes code for a target: those that were new in some release, by the release notes of CUDA and of PTX.
+    /// Whether its compiler supports a target, according to the release notes of CUDA and PTX.
     pub fn supports(self, target: &str) -> bool {
         let digits: String = target
             .chars()
@@ -54,7 +54,7 @@ impl Release {
             .take_while(char::is_ascii_digit)
             .collect();
         let (from, until) = match digits.parse::<u32>() {
-            // CUDA 13.0 dropped what is older than Turing.
+            // CUDA 13.0 dropped the targets before Turing.
             Ok(50..75) => (Release::new(12, 0), Release::new(12, 9)),
             Ok(75..100) => (Release::new(12, 0), Release::new(u32::MAX, 0)),
             Ok(100 | 101 | 120) => (Release::new(12, 8), Release::new(u32::MAX, 0)),
@@ -64,7 +64,7 @@ impl Release {
         from <= self && self <= until
     }
 
-    /// The packages, with the versions that belong together.
+    /// The packages, with matching versions.
     fn packages(self) -> Vec<String> {
         let Release { major, minor } = self;
         let same = format!("=={major}.{minor}.*");
@@ -86,7 +86,7 @@ impl Release {
         ]
         .map(package)
         .into();
-        // From 13.3 on the headers have their own version behind the 13.
+        // Since 13.3 the headers have their own minor version.
         packages.push(match (major, minor) {
             (13, 3..) => format!("nvidia-cuda-cccl==13.3.{minor}.*"),
             _ => package("nvidia-cuda-cccl"),
@@ -101,9 +101,9 @@ impl fmt::Display for Release {
     }
 }
 
-/// A text that is no release.
+/// The text does not name a release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no CUDA release that can be had from PyPI: 12.0 or later, such as 12.4 or 13.0")]
+#[error("`{0}` is not a CUDA release on PyPI; use 12.0 or later, such as 12.4 or 13.0")]
 pub struct NoRelease(String);
 
 impl FromStr for Release {
@@ -120,73 +120,75 @@ impl FromStr for Release {
     }
 }
 
-/// Why a release's compiler is not there.
+/// Why the compiler of a release is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// Neither `$XDG_CACHE_HOME` nor a home folder is known.
-    #[error("there is no folder to keep compilers in: set XDG_CACHE_HOME or HOME")]
+    #[error("no cache folder for compilers: set XDG_CACHE_HOME or HOME")]
     NoCache,
     /// `python3` is needed, for pip and for NVRTC.
-    #[error("python3 was not found; it fetches the compiler of another CUDA release from PyPI")]
+    #[error(
+        "python3 was not found; it is needed to install the compiler of another CUDA release from PyPI"
+    )]
     NoPython,
     /// Neither pip nor venv.
     #[error(
         "python3 has neither pip nor venv (on Debian and Ubuntu: apt-get install python3-venv)"
     )]
     NoPip,
-    /// No network, or an index that does not answer or has none of the packages.
-    #[error("the package index could not be reached, or has no {package}")]
+    /// There is no network, or the index does not answer or has none of the packages.
+    #[error("the package index is unreachable or has no {package}")]
     Unreachable {
-        /// The first package that was looked for.
+        /// The first package that was requested.
         package: String,
-        /// What pip said, without its repetitions.
+        /// The messages of pip, without repetitions.
         messages: String,
     },
-    /// The index has the package, and not this version.
+    /// The index has the package, but not this version.
     #[error("the package index has no {package}")]
     NoVersion {
         /// The package with its version.
         package: String,
-        /// The versions that there are.
+        /// The available versions.
         versions: String,
     },
-    /// pip could not install them for another reason.
+    /// pip failed for another reason.
     #[error("pip could not install {}", packages.join(", "))]
     Pip {
-        /// What was wanted.
+        /// The requested packages.
         packages: Vec<String>,
-        /// What pip said.
+        /// The messages of pip.
         messages: String,
     },
     /// The packages are not laid out as expected.
-    #[error("the packages of CUDA {release} hold no compiler where it was expected ({})", expected.display())]
+    #[error("the packages of CUDA {release} have no compiler at {}", expected.display())]
     Layout {
         /// The release.
         release: Release,
-        /// Where it should be.
+        /// The expected path.
         expected: PathBuf,
     },
-    /// A file of the cache can't be written.
+    /// A file in the cache cannot be written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
 }
 
-/// A compiler that makes PTX.
+/// A compiler that produces PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compiler {
     /// `nvcc`.
     Nvcc(Nvcc),
-    /// NVRTC below this folder.
+    /// NVRTC in this folder.
     Nvrtc(PathBuf),
 }
 
 impl Compiler {
-    /// The compiler of a release: from the cache, or fetched into it. `say` is told before something takes long.
+    /// The compiler of a release, from the cache or installed into it. Calls `say` before a slow step.
     ///
     /// # Errors
     ///
@@ -208,7 +210,7 @@ impl Compiler {
         compiler(release, &folder)
     }
 
-    /// What it is called: `nvcc`, `NVRTC`.
+    /// Its name: `nvcc`, `NVRTC`.
     pub fn name(&self) -> &'static str {
         match self {
             Compiler::Nvcc(_) => "nvcc",
@@ -234,7 +236,7 @@ impl Compiler {
     }
 }
 
-/// Says that an install came to its end.
+/// The name of the file that marks a complete installation.
 const STAMP: &str = ".racetrap";
 
 fn compiler(release: Release, folder: &Path) -> Result<Compiler, InstallError> {
@@ -263,8 +265,8 @@ pub fn cache_folder() -> Option<PathBuf> {
         .or_else(|| Some(std::env::home_dir()?.join(".cache")))
 }
 
-/// The folder of `ptxas` and `nvdisasm` of the newest release that is known, from the cache or fetched into it. Newer tools take what
-/// older compilers made.
+/// The folder of `ptxas` and `nvdisasm` of the newest known release, from the cache or installed into it. Newer tools accept
+/// the output of older compilers.
 pub(super) fn tools(say: &dyn Fn(&str)) -> Result<PathBuf, InstallError> {
     let newest = RELEASES[RELEASES.len() - 1];
     let cache = cache_folder()
@@ -295,7 +297,7 @@ pub(super) fn tools(say: &dyn Fn(&str)) -> Result<PathBuf, InstallError> {
     Ok(folder.join(programs))
 }
 
-/// Installs packages into `folder` of the cache; `sound` says whether they hold what they must.
+/// Installs packages into `folder` of the cache; `sound` checks that they contain what is needed.
 fn install(
     packages: &[String],
     cache: &Path,
@@ -307,7 +309,7 @@ fn install(
         error,
     };
     std::fs::create_dir_all(cache).map_err(|e| failed(cache, e))?;
-    // Beside its place, so that what was cut short is never taken for whole.
+    // Install beside the final place, so that an interrupted installation is never used.
     let scratch = tempfile::Builder::new()
         .prefix(".install-")
         .tempdir_in(cache)
@@ -341,7 +343,7 @@ fn install(
     }
     sound(&site)?;
     for root in ["nvidia/cu13", "nvidia/cu14"].map(|root| site.join(root)) {
-        // nvcc looks for lib64.
+        // nvcc searches lib64.
         #[cfg(unix)]
         if root.join("lib").exists() && !root.join("lib64").exists() {
             let link = root.join("lib64");
@@ -352,7 +354,7 @@ fn install(
     std::fs::write(&stamp, packages.join("\n")).map_err(|e| failed(&stamp, e))?;
     match std::fs::rename(&site, folder) {
         Ok(()) => Ok(()),
-        // Another process was faster, or an older install was cut short.
+        // Another process was faster, or an older installation was interrupted.
         Err(_) if folder.join(STAMP).is_file() => Ok(()),
         Err(_) => {
             let _ = std::fs::remove_dir_all(folder);
@@ -361,10 +363,10 @@ fn install(
     }
 }
 
-/// What pip's messages come to.
+/// Turns pip's messages into an error.
 fn why(packages: &[String], messages: &str) -> InstallError {
     const WANTED: &str = "that satisfies the requirement ";
-    // Each attempt to connect is a line of its own; the last one will do.
+    // Each connection attempt prints a line; keep the last one.
     let is_attempt = |line: &&str| line.contains("Retrying (");
     let attempts = messages.lines().filter(is_attempt).count();
     let mut seen = 0;
@@ -391,7 +393,7 @@ fn why(packages: &[String], messages: &str) -> InstallError {
     }
 }
 
-/// pip of the system where there is one, else one of our own.
+/// The system's pip if there is one, otherwise a private one.
 fn pip(scratch: &Path) -> Result<Command, InstallError> {
     let works = |command: &mut Command| command.output().is_ok_and(|o| o.status.success());
     if !works(Command::new("python3").arg("--version")) {
@@ -444,7 +446,7 @@ fn nvrtc(
         Optimisation::Unoptimised => &["-G"][..],
         Optimisation::Level(_) => {
             return Err(refused(
-                "NVRTC knows the levels 0 and 3 alone; nvcc (CUDA 13.0 and later) has 1 and 2"
+                "NVRTC supports only levels 0 and 3; levels 1 and 2 need nvcc (CUDA 13.0 or later)"
                     .into(),
             ));
         }
@@ -459,7 +461,7 @@ fn nvrtc(
         options.std.as_deref().unwrap_or("c++17")
     ));
     command.args(options.defines.iter().map(|define| format!("-D{define}")));
-    // What a `.cu` file finds beside itself without being told.
+    // A `.cu` file finds files in its own folder without an option.
     let beside = file.parent().map(Path::to_owned);
     let own =
         ["nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"].map(|folder| root.join(folder));

@@ -1,26 +1,26 @@
-//! Machine code of PTX, as text: `ptxas`, then `nvdisasm`.
+//! Assembles PTX with `ptxas` and disassembles the result with `nvdisasm`.
 
 use super::find::find_program;
 use super::release::{InstallError, tools};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why there is no machine code.
+/// Why there is no machine code listing.
 #[derive(Debug, thiserror::Error)]
 pub enum SassError {
-    /// The tools are not there and could not be fetched.
+    /// The tools are missing and could not be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// A tool could not be started, or its files not be written.
-    #[error("can't run {}: {error}", program.display())]
+    /// A tool could not be started, or its files could not be written.
+    #[error("cannot run {}: {error}", program.display())]
     Start {
         /// Which.
         program: PathBuf,
         /// What the system says.
         error: std::io::Error,
     },
-    /// A tool refused.
-    #[error("{} refuses the PTX of {what}", program.display())]
+    /// A tool failed.
+    #[error("{} failed on the PTX of {what}", program.display())]
     Refused {
         /// Which.
         program: PathBuf,
@@ -39,7 +39,8 @@ pub struct SassTools {
 }
 
 impl SassTools {
-    /// Those of the toolkit that is found; where one is missing, both from PyPI, kept in the cache. `say` is told before that.
+    /// Finds the tools in the installed toolkit; if one is missing, installs both from PyPI into the cache. Calls `say` before
+    /// an installation.
     ///
     /// # Errors
     ///
@@ -59,11 +60,11 @@ impl SassTools {
         })
     }
 
-    /// What `nvdisasm -g -c` prints of `ptx`, assembled for `target` with line numbers.
+    /// The output of `nvdisasm -g -c` for `ptx`, assembled for `target` with line numbers.
     ///
     /// # Errors
     ///
-    /// A tool that can't run, or refuses.
+    /// A tool cannot run or fails.
     pub fn disassemble(&self, ptx: &str, target: &str, what: &str) -> Result<String, SassError> {
         let start = |program: &Path| {
             let program = program.to_owned();

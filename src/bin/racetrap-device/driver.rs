@@ -1,9 +1,8 @@
-//! The calls of the CUDA driver API that jobs need, with results that are errors by name.
+//! The CUDA driver API calls that jobs need, with results that name the driver's errors.
 //!
-//! `cust` makes the context and has these calls too, but as functions whose result is a Rust enum of the codes of CUDA 11: a
-//! newer driver's code would be undefined behaviour, and many of them would lose their name. So they are
-//! declared here once more with an integer result. Parameters are those of the manual (CUDA Driver
-//! API, "Modules").
+//! `cust` creates the context. It has these calls too, but their result is a Rust enum with the error codes of CUDA 11: a code
+//! of a newer driver would be undefined behaviour, and many errors would lose their name. So this file declares the calls again
+//! with an integer result. Parameters are those of the manual (CUDA Driver API, "Modules").
 
 use cust::sys::{CUdeviceptr, CUevent, CUfunction, CUmodule, CUstream};
 use device::error::{At, DeviceError};

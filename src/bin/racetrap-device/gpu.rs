@@ -49,7 +49,7 @@ fn failed(call: &str) -> impl Fn(CudaError) -> DeviceError {
         name: driver::name(error as u32),
         call: call.to_owned(),
         at: At::Start,
-        // The next process may have more luck.
+        // The next process may succeed.
         sticky: true,
     }
 }

@@ -1,12 +1,12 @@
-//! Runs jobs on a GPU: lines of [`device::job::Job`] on the standard input, a line of
-//! [`device::job::Reply`] for each on the standard output.
+//! Runs jobs on a GPU: reads one [`device::job::Job`] a line from standard input, and writes one [`device::job::Reply`] a line
+//! to standard output.
 //!
-//! Kernels print to the standard output of their process, and so do tools that look into it. So the descriptor
-//! that replies go to is put aside first, and what is printed goes to a file from which each reply takes its
-//! part. After an error from which the GPU does not recover for this process, it ends; whoever wants more starts a new one.
+//! Kernels print to the standard output of their process, and so do tools that watch it. So the program first saves the
+//! descriptor for replies and redirects standard output to a file, from which each reply takes its part. After an error from
+//! which the GPU does not recover for this process, the program ends; the client then starts a new one.
 
-// The one place that calls the driver. Nothing of it is in a test build (`cargo test --all-targets` makes one), so that this
-// starts without a driver.
+// Only this module calls the driver. A test build (`cargo test --all-targets`) leaves it out, so that it starts without a
+// driver.
 #![allow(unsafe_code)]
 
 #[cfg(all(target_os = "linux", not(test)))]
@@ -28,6 +28,6 @@ fn main() -> std::process::ExitCode {
 /// As if the loader had not found the driver.
 #[cfg(any(not(target_os = "linux"), test))]
 fn main() -> std::process::ExitCode {
-    eprintln!("racetrap-device: runs on Linux alone");
+    eprintln!("racetrap-device: runs only on Linux");
     std::process::ExitCode::from(127)
 }

@@ -1,4 +1,4 @@
-//! The standard output, taken apart: replies on one descriptor, what kernels print in a file.
+//! Separates standard output: replies go to one descriptor, the output of kernels to a file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _};

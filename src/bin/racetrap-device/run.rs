@@ -1,4 +1,4 @@
-//! Does one job: memory, module, steps, results.
+//! Executes one job: memory, module, steps, results.
 
 use crate::driver::*;
 use crate::gpu::Gpu;
@@ -31,7 +31,7 @@ pub fn run(gpu: &Gpu, job: &Job) -> Result<Done, DeviceError> {
         .enumerate()
         .map(|(index, buffer)| DeviceMemory::new(buffer, module.as_ref(), At::Buffer(index)))
         .collect::<Result<Vec<_>, _>>()?;
-    // A copy of ordinary memory may still be under way when its call has returned.
+    // A copy of pageable memory may still be in progress when its call has returned.
     // SAFETY: takes nothing.
     check("cuCtxSynchronize", At::Start, unsafe { cuCtxSynchronize() })?;
     let mut runner = Runner {

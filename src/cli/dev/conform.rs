@@ -1,4 +1,4 @@
-//! `racetrap dev conform`: the simulator against hardware, value for value.
+//! `racetrap dev conform`: compares the simulator's results with hardware, bit for bit.
 
 use crate::cli::choice::choice;
 use crate::cli::progress::Progress;
@@ -17,29 +17,29 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Args, Debug)]
 pub struct ConformArgs {
-    /// How many programs: the first ones try every instruction, the others are random
+    /// Number of programs: the first ones try every instruction, the others are random
     #[arg(long, default_value_t = 2400, value_name = "N")]
     programs: u32,
-    /// Which programs and inputs
+    /// Seed of programs and inputs
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     seed: u64,
-    /// Only programs of this family
+    /// Run only programs of this family
     #[arg(long, value_parser = choice::<Family>(), value_name = "FAMILY")]
     family: Vec<Family>,
-    /// Only this program
+    /// Run only this program
     #[arg(long, value_name = "NUMBER")]
     only: Option<u32>,
-    /// Compare with the GPU of this machine, by way of racetrap-device
+    /// Compare with this machine's GPU through racetrap-device
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
     device: Option<PathBuf>,
-    /// Write what the GPU gave, now or in the recording that is compared with, to this folder
+    /// Record the results of the GPU, measured now or taken from the given recording, in this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
-    /// Record no program that could not be compared, no columns whole but those meant to be kept, and no more than so
-    /// many bytes of them
+    /// Shrink the recording: leave out programs that could not be compared, store only selected columns in full, and at
+    /// most this many bytes of them
     #[arg(long, value_name = "BYTES", requires = "record")]
     keep: Option<usize>,
-    /// Compare with what is recorded in this folder
+    /// Compare with the recording in this folder
     #[arg(
         long,
         value_name = "DIR",
@@ -47,19 +47,19 @@ pub struct ConformArgs {
         default_value = "tests/conformance/h200"
     )]
     recording: PathBuf,
-    /// Write the programs to this folder, and do nothing else
+    /// Only write the programs to this folder
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
-    /// Examples shown of each difference
+    /// Number of examples to show for each difference
     #[arg(long, default_value_t = 8, value_name = "N")]
     shown: usize,
-    /// Seconds that a program may take on the GPU, its compilation included
+    /// Time limit in seconds for a program on the GPU, including its compilation
     #[arg(long, default_value_t = 20, value_name = "SECONDS")]
     each: u64,
-    /// Begin no further program after so many seconds
+    /// Start no further program after this many seconds
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
-    /// Programs at a time
+    /// Number of programs to run in parallel
     #[arg(long, short, default_value_t = 1, value_name = "N")]
     jobs: usize,
 }
@@ -81,9 +81,8 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         ),
         None => {
             let known = Recording::load(&args.recording).map_err(|e| {
-                Failure::usage(e.to_string()).help(
-                    "a recording is a folder that `racetrap dev conform --device --record DIR` has written",
-                )
+                Failure::usage(e.to_string())
+                    .help("create a recording with `racetrap dev conform --device --record DIR`")
             })?;
             let with = format!("compared with recordings of {}", known.device);
             if known.seed != args.seed {
@@ -114,7 +113,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
             && args.device.is_some()
             && told.is_time_to_save()
         {
-            // What is there if this one is cut off; whether it can be written shows at the end.
+            // A saved state in case the run is interrupted. Whether it can be written shows at the end.
             let _ = recording(args.seed, ran).save(folder);
         }
     });
@@ -122,7 +121,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     let (mut text, mut code) = report(&generator, &ran, &with, args.shown);
     if ran.len() < numbers.len() {
         text += &format!(
-            "{} programs were not begun in {} s\n",
+            "{} programs were not started within {} s\n",
             numbers.len() - ran.len(),
             begun.elapsed().as_secs()
         );
@@ -133,7 +132,8 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         };
     }
     if let Some(folder) = &args.record {
-        let failed = |e: &dyn std::fmt::Display| Failure::usage(format!("can't record: {e}"));
+        let failed =
+            |e: &dyn std::fmt::Display| Failure::usage(format!("cannot write the recording: {e}"));
         let mut made = match against {
             Against::Recording(known) => known,
             _ => recording(args.seed, &ran),
@@ -149,7 +149,7 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     Ok((text, code))
 }
 
-/// What is said while it goes on: a live line on a terminal, a line now and then elsewhere.
+/// Reports progress: a live line on a terminal, otherwise an occasional line.
 struct Told {
     progress: Progress,
     terminal: bool,
@@ -219,7 +219,7 @@ fn emit(generator: &Generator, numbers: &[u32], folder: &Path) -> Result<(String
             std::fs::write(folder.join(format!("{n}.ptx")), generator.program(n).ptx)
         })
     };
-    write().map_err(|e| Failure::usage(format!("can't write to {}: {e}", folder.display())))?;
+    write().map_err(|e| Failure::usage(format!("cannot write to {}: {e}", folder.display())))?;
     let text = format!(
         "{} programs written to {}\n",
         numbers.len(),

@@ -1,4 +1,4 @@
-//! `racetrap dev counters`: the simulator's counts against hardware counters.
+//! `racetrap dev counters`: compares the simulator's counts with hardware counters.
 
 use crate::cli::run::Where;
 use catalog::load::{Catalog, Entry};
@@ -21,17 +21,17 @@ pub struct CountersArgs {
 
 #[derive(Subcommand, Clone, Debug)]
 enum CountersCommand {
-    /// Write a job for `racetrap-device` for each case that can be counted: what ci/gpu-counters.sh runs under `ncu`
+    /// Write a job for `racetrap-device` for each case that can be counted; ci/gpu-counters.sh runs the jobs under `ncu`
     Jobs(JobsArgs),
     /// Print the names of the hardware counters, separated by commas
     Metrics,
-    /// Compare what `ncu` measured with what the simulator counts
+    /// Compare the measurements of `ncu` with the simulator's counts
     Compare(CompareArgs),
 }
 
 #[derive(Args, Clone, Debug)]
 struct JobsArgs {
-    /// Where to write them
+    /// Folder to write the jobs to
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     /// Cases whose names contain one of these [default: all]
@@ -43,13 +43,13 @@ struct JobsArgs {
 
 #[derive(Args, Clone, Debug)]
 struct CompareArgs {
-    /// The folder that ci/gpu-counters.sh filled, or a recording
+    /// The results folder of ci/gpu-counters.sh, or a recording
     #[arg(
         value_name = "PATH",
         default_value = "sanitizer/counters/nvidia-h200.json"
     )]
     path: PathBuf,
-    /// Keep what was measured
+    /// Store the measurements in this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ struct CompareArgs {
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes; files that can't be read or written.
+/// The catalogue has errors, or files cannot be read or written.
 pub fn counters(args: &CountersArgs) -> Result<(String, u8), Failure> {
     match &args.command {
         CountersCommand::Metrics => Ok((METRICS.join(",") + "\n", exit::OK)),
@@ -69,7 +69,7 @@ pub fn counters(args: &CountersArgs) -> Result<(String, u8), Failure> {
     }
 }
 
-/// A case's name as a file's.
+/// A case's name as a file name.
 fn stem(id: &str) -> String {
     id.replace('/', ".")
 }
@@ -104,7 +104,7 @@ fn jobs(args: &JobsArgs) -> Result<(String, u8), Failure> {
 }
 
 fn failed(file: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::usage(format!("can't use `{}`: {error}", file.display()))
+    Failure::usage(format!("cannot use `{}`: {error}", file.display()))
 }
 
 fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
@@ -121,14 +121,14 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
     } else {
         Recording::read(&args.path).map_err(|e| {
             Failure::usage(e.to_string())
-                .help("ci/gpu-counters.sh measures, on a machine with a GPU")
+                .help("measure with ci/gpu-counters.sh on a machine with a GPU")
         })?
     };
     let (mut equal, mut different) = (0, 0);
     for (case, measured) in &recording.cases {
         let now = catalog
             .find(case)
-            .ok_or_else(|| "no such case any more".to_owned());
+            .ok_or_else(|| "the case no longer exists".to_owned());
         let now = now.and_then(|entry| counted(&catalog, entry));
         let (job, simulated) = match now {
             Ok(now) => now,
@@ -141,7 +141,7 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
         if job != measured.job {
             let _ = writeln!(
                 out,
-                "stale        {case}: its kernel or its run has changed since"
+                "stale        {case}: its kernel or its run has changed since the measurement"
             );
             unsure += 1;
             continue;
@@ -165,7 +165,7 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
             (true, None) => equal += 1,
             (true, Some(_)) => {
                 different += 1;
-                let _ = writeln!(out, "equal        {case}: and is listed as different");
+                let _ = writeln!(out, "equal        {case}: but it is listed as different");
             }
             (false, Some((_, why))) => {
                 let _ = writeln!(out, "explained    {case}: {} ({why})", off.join("; "));
@@ -178,7 +178,7 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
     }
     let _ = writeln!(
         out,
-        "{equal} cases equal, {different} different, {unsure} not told: {} against the simulator",
+        "{equal} cases equal, {different} different, {unsure} unknown: {} against the simulator",
         recording.gpu
     );
     if let Some(file) = &args.output {
@@ -192,14 +192,14 @@ fn compare(args: &CompareArgs) -> Result<(String, u8), Failure> {
     Ok((out, code))
 }
 
-/// The hash of a case's job, and what the simulator counts.
+/// The hash of a case's job, and the simulator's counts.
 fn counted(catalog: &Catalog, entry: &Entry) -> Result<(String, counters::Counts), String> {
     let job = counters::job(catalog, entry).map_err(|e| e.to_string())?;
     let counts = counters::simulated(catalog, entry).map_err(|e| e.to_string())?;
     Ok((stable_hash([text(&job).as_str()]), counts))
 }
 
-/// What `ncu` left in a folder, and the cases it failed on.
+/// The measurements of `ncu` in a folder, and the cases that it failed on.
 fn gather(folder: &Path, catalog: &Catalog) -> Result<(Recording, Vec<(String, String)>), Failure> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
     let line = |name: &str| read(name).map_err(|e| failed(&folder.join(name), &e));

@@ -1,4 +1,4 @@
-//! `racetrap dev evidence merge`: what a GPU run left behind, put together.
+//! `racetrap dev evidence merge`: merges the results of a GPU run.
 
 use crate::cli::run::Where;
 use clap::{Args, Subcommand};
@@ -18,16 +18,16 @@ pub struct EvidenceArgs {
 
 #[derive(Subcommand, Clone, Debug)]
 enum EvidenceCommand {
-    /// Judge the recordings and receipts of a GPU run and write the file that `racetrap dev matrix` reads
+    /// Judge the recordings and receipts of a GPU run, and write the evidence file for `racetrap dev matrix`
     Merge(MergeArgs),
 }
 
 #[derive(Args, Clone, Debug)]
 struct MergeArgs {
-    /// Folders with recordings of tools, or receipts of plain runs
+    /// Folders with recordings of tools or receipts of plain runs
     #[arg(value_name = "FOLDER", required = true)]
     folders: Vec<PathBuf>,
-    /// Where to write it; what an older file of the same GPU and versions knows besides is kept
+    /// Output file; other results in an existing file of the same GPU and versions are kept
     /// [default: sanitizer/evidence/GPU-cudaVERSION.json]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -39,7 +39,7 @@ struct MergeArgs {
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes; things that don't belong together; files that can't be read or written.
+/// The catalogue has errors, the results do not belong together, or files cannot be read or written.
 pub fn evidence(args: &EvidenceArgs) -> Result<(String, u8), Failure> {
     let EvidenceCommand::Merge(args) = &args.command;
     let catalog = args.place.load()?;
@@ -47,18 +47,18 @@ pub fn evidence(args: &EvidenceArgs) -> Result<(String, u8), Failure> {
         let failure = Failure::usage(error.to_string());
         match error {
             MergeError::Misplaced { .. } => {
-                failure.help("give the folder that RACETRAP_RECORDINGS named")
+                failure.help("give the folder that was set in RACETRAP_RECORDINGS")
             }
             MergeError::Twice { .. } => {
-                failure.help("merge the newer ones later: what is new replaces what is old")
+                failure.help("merge the newer results last: they replace the older ones")
             }
             MergeError::NoDevice | MergeError::Unreadable { .. } | MergeError::Stranger { .. } => {
                 failure.help(
-                    "give the folders `recordings` and `receipts` of what `ci/gpu-run.sh` left",
+                    "give the folders `recordings` and `receipts` from the results of `ci/gpu-run.sh`",
                 )
             }
             MergeError::UnknownCase { .. } => {
-                failure.help("`--catalog FOLDER` names the catalogue that was run")
+                failure.help("give the catalogue that was run with `--catalog FOLDER`")
             }
             MergeError::Mixed { .. } => failure,
         }
@@ -75,7 +75,7 @@ pub fn evidence(args: &EvidenceArgs) -> Result<(String, u8), Failure> {
         }
         false => 0,
     };
-    let unwritable = |error| Failure::usage(format!("can't write `{}`: {error}", path.display()));
+    let unwritable = |error| Failure::usage(format!("cannot write `{}`: {error}", path.display()));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(unwritable)?;
     }

@@ -1,4 +1,4 @@
-//! `racetrap dev judge`: what the wrappers of `sanitizer/` call when a tool has ended.
+//! `racetrap dev judge`: judges the output of a tool. The wrappers of `sanitizer/` call it when a tool has ended.
 
 use crate::cli::choice::choice;
 use crate::cli::run::Where;
@@ -27,31 +27,31 @@ pub struct JudgeArgs {
     /// The tool that ran
     #[arg(long, value_parser = choice::<Tool>(), value_name = "TOOL")]
     tool: Tool,
-    /// The case that it ran
+    /// The case that was run
     #[arg(long, value_name = "CASE")]
     case: String,
-    /// The tool's records, as `--xml --save FILE` wrote them
+    /// The tool's records, written with `--xml --save FILE`
     #[arg(long, value_name = "FILE")]
     records: PathBuf,
-    /// The tool's log, as `--log-file FILE` wrote it
+    /// The tool's log, written with `--log-file FILE`
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
     /// The receipt that the test wrote
     #[arg(long, value_name = "FILE")]
     receipt: PathBuf,
-    /// The tool's exit status, as a shell sees it: 124 for a time-out, 127 for a tool that was not found
+    /// The tool's exit status in the shell: 124 for a timeout, 127 if the tool was not found
     #[arg(long, value_name = "N")]
     status: i32,
-    /// The time limit that it ran under
+    /// The time limit in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     time_limit: u64,
-    /// How long it ran
+    /// The duration of the run
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
-    /// What `compute-sanitizer --version` printed
+    /// The output of `compute-sanitizer --version`
     #[arg(long, value_name = "TEXT", default_value = "")]
     tool_version: String,
-    /// Keep all of these files below this folder
+    /// Store all of these files below this folder
     #[arg(long, value_name = "FOLDER")]
     recordings: Option<PathBuf>,
     #[command(flatten)]
@@ -62,14 +62,14 @@ pub struct JudgeArgs {
 ///
 /// # Errors
 ///
-/// No such case; files that can't be read or kept; nothing can be said.
+/// The case does not exist, files cannot be read or stored, or there is no verdict.
 pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let entry = catalog.find(&args.case).ok_or_else(|| {
         let failure = Failure::usage(format!("there is no case `{}`", args.case));
         match report::suggest(&args.case, catalog.cases.iter().map(|e| e.id.as_str())) {
             Some(near) => failure.help(near),
-            None => failure.help("`racetrap list` shows them all"),
+            None => failure.help("`racetrap list` lists all cases"),
         }
     })?;
     let recording = read(args)?;
@@ -78,7 +78,7 @@ pub fn judge(args: &JudgeArgs, color: bool) -> Result<(String, u8), Failure> {
             .keep(folder, args.tool, &entry.id)
             .map_err(|error| {
                 Failure::inconclusive(format!(
-                    "can't keep the recording in `{}`: {error}",
+                    "cannot store the recording in `{}`: {error}",
                     folder.display()
                 ))
             })?;
@@ -115,7 +115,7 @@ fn inconclusive(case: &str, tool: Tool, trouble: &ToolError) -> Failure {
         .help(trouble.help())
 }
 
-/// What is printed, and the exit code.
+/// The text to print, and the exit code.
 fn answer(
     catalog: &Catalog,
     entry: &Entry,
@@ -154,24 +154,24 @@ fn answer(
     if judgement.left_out > 0 {
         let _ = writeln!(
             out,
-            "  {} more reports were left out by the tool",
+            "  the tool omitted {} more reports",
             judgement.left_out
         );
     }
     match (ok, expected) {
         (None, _) => out.push_str(&format!(
-            "note: the case expects nothing of {tool} yet; `expect: {{{tool}: {}}}` would record this\n",
+            "note: the case has no expectation for {tool}; `expect: {{{tool}: {}}}` would record this result\n",
             judgement.verdict.name()
         )),
         (Some(false), Some(expected)) if judgement.verdict == verdict(expected.verdict) => {
-            out.push_str("error: reports at lines that are not annotated\n");
+            out.push_str("error: reports at lines without annotations\n");
         }
         (Some(false), Some(expected)) => out.push_str(&format!(
-            "error: {} was expected{}\n",
+            "error: expected {}{}\n",
             verdict(expected.verdict).name(),
             expected.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
         )),
-        (Some(false), None) => out.push_str("error: clean was expected, as of every correct case\n"),
+        (Some(false), None) => out.push_str("error: expected clean, as for every correct case\n"),
         (Some(true), _) => {}
     }
     let code = if ok == Some(false) {
@@ -226,7 +226,7 @@ fn line(report: &Report, file: &str, source: &str) -> String {
                 let text = text.split("//~").next().unwrap_or_default().trim();
                 format!("at {file}:{line} `{text}`")
             }
-            None => format!("outside of {file}"),
+            None => format!("outside {file}"),
         };
         let _ = write!(
             out,

@@ -1,4 +1,4 @@
-//! `racetrap dev matrix`: which detector sees which bug.
+//! `racetrap dev matrix`: shows which detector finds which bug.
 
 use crate::cli::progress::Progress;
 use crate::cli::run::Where;
@@ -13,17 +13,18 @@ use report::exit;
 use std::path::{Path, PathBuf};
 
 const WORDS: &str = "\
-caught        the bug is reported, at its lines (native: results are wrong, the kernel faults or does not end)
-missed        nothing is reported about a buggy case
-clean         nothing is reported about a correct case
-false-alarm   something is reported about a correct case, or at lines of a buggy one that are not guilty
-unsupported   the detector can't judge the case: the kernel never ends, and the tool with it
-inconclusive  the detector crashed, or was not there, or contradicts itself
-stale         the GPU has seen an older version of the case
-–             the GPU has not run it
+caught        the detector reports the bug at its lines (native: wrong results, a fault, or the kernel does not end)
+missed        the detector reports nothing for a buggy case
+clean         the detector reports nothing for a correct case
+false-alarm   the detector reports something for a correct case, or at lines of a buggy case that are not guilty
+unsupported   the detector cannot judge the case, because neither the kernel nor the tool ends
+inconclusive  the detector crashed, is missing, or contradicts itself
+stale         the GPU ran an older version of the case
+–             the GPU has not run the case
 
-Left out are cases that are not wrong on these GPUs: those that are slow and nothing else, and those that count on
-a barrier not to wait for exited threads; and those that the compiler refuses. The simulator runs now; the others are the evidence of a GPU.";
+The matrix omits cases that are not wrong on these GPUs: those that are only slow, and those that rely on a barrier
+not waiting for exited threads. It also omits cases that the compiler refuses. The simulator runs now; the other
+columns come from the evidence of a GPU.";
 
 /// Options of `racetrap dev matrix`.
 #[derive(Args, Clone, Debug)]
@@ -34,13 +35,13 @@ pub struct MatrixArgs {
     patterns: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// What a GPU said [default: the newest that is inside racetrap]
+    /// Evidence of a GPU [default: the newest built into racetrap]
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// Show the correct cases too, not only those that a detector accuses
+    /// Also show correct cases that no detector reports
     #[arg(long)]
     all: bool,
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
     /// Cores to use [default: all]
@@ -48,22 +49,22 @@ pub struct MatrixArgs {
     jobs: Option<u32>,
 }
 
-/// How the matrix is printed.
+/// Output formats for the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for people.
     Terminal,
-    /// Tables for a document.
+    /// Markdown tables.
     Markdown,
-    /// For machines.
+    /// JSON for programs.
     Json,
 }
 
-/// Runs the simulator, looks up what GPUs said, prints both.
+/// Runs the simulator, looks up the evidence of GPUs and prints both.
 ///
 /// # Errors
 ///
-/// A catalogue with mistakes, a pattern that selects nothing, evidence that can't be read.
+/// The catalogue has errors, a pattern matches nothing, or the evidence cannot be read.
 pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let said = match &args.evidence {
@@ -87,19 +88,19 @@ pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
 pub fn evidence(path: &Path) -> Result<Evidence, Failure> {
     Evidence::read(path).map_err(|error| {
         Failure::usage(error.to_string()).help(
-            "`racetrap dev evidence merge` writes such a file from what `ci/gpu-run.sh` left; without `--evidence`, the newest that is \
+            "`racetrap dev evidence merge` creates such a file from the results of `ci/gpu-run.sh`; without `--evidence`, the newest file \
              inside racetrap counts",
         )
     })
 }
 
-/// The newest evidence inside this binary.
+/// The newest evidence built into this binary.
 pub fn newest() -> Result<Option<Evidence>, Failure> {
     let all = Evidence::embedded().map_err(|e| Failure::usage(e.to_string()))?;
     Ok(all.into_iter().next())
 }
 
-/// The matrix with the simulator run now.
+/// The matrix, with the simulator's verdicts computed now.
 pub fn live(
     catalog: &Catalog,
     patterns: &[String],
@@ -111,7 +112,7 @@ pub fn live(
     Ok(Matrix::new(catalog, &trials, evidence))
 }
 
-/// What the simulator says of cases now, with a bar while it runs.
+/// The simulator's verdicts on cases, with a progress bar.
 pub fn tried(catalog: &Catalog, cases: &[&Entry], jobs: Option<u32>) -> CaseResults {
     let bar = Progress::bar(cases.len(), true);
     let trials = runner::run(

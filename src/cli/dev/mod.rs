@@ -1,4 +1,4 @@
-//! `racetrap dev`: commands for those who work on racetrap itself, on a catalogue, or on what GPUs said of it.
+//! `racetrap dev`: commands for developing racetrap, a catalogue, or evidence from GPUs.
 
 pub mod conform;
 pub mod counters;
@@ -19,18 +19,18 @@ pub struct DevArgs {
 
 #[derive(Subcommand, Debug)]
 enum DevCommand {
-    /// Compile a catalogue's kernels and write everything else that is generated: JSON schemas and pinned PTX; in racetrap's
-    /// own folder also the command line's reference and the tables of what each detector sees
+    /// Renew the generated files of a catalogue: pinned PTX and JSON schemas; in racetrap's own folder also the command-line
+    /// reference and the tables of what each detector finds
     Renew(renew::RenewArgs),
-    /// Show which detector sees which bug: the simulator, compute-sanitizer's tools, a plain run on a GPU
+    /// Show which detector finds which bug: the simulator, the tools of compute-sanitizer, a plain run on a GPU
     Matrix(matrix::MatrixArgs),
-    /// Compare the simulator with hardware, value for value
+    /// Compare the simulator's results with hardware, bit for bit
     Conform(conform::ConformArgs),
-    /// Compare what the simulator counts with hardware counters: wavefronts and sectors
+    /// Compare the simulator's wavefronts and sectors with hardware counters
     Counters(counters::CountersArgs),
-    /// Merge what a GPU run left behind into one evidence file
+    /// Merge the results of a GPU run into an evidence file
     Evidence(evidence::EvidenceArgs),
-    /// Judge what a tool of compute-sanitizer wrote about a case: for the wrappers in sanitizer/
+    /// Judge the output of a compute-sanitizer tool for a case (called by the wrappers in sanitizer/)
     Judge(judge::JudgeArgs),
 }
 
@@ -38,7 +38,7 @@ enum DevCommand {
 ///
 /// # Errors
 ///
-/// Those of the command that was called.
+/// Those of the subcommand.
 pub fn dev(args: &DevArgs, color: bool) -> Result<(String, u8), Failure> {
     match &args.command {
         DevCommand::Renew(args) => renew::renew_all(args),

@@ -1,4 +1,4 @@
-//! `racetrap diff --across`: what cases say of their PTX, over compiler releases and targets.
+//! `racetrap diff --across`: checks the `ptx` keys of cases over compiler releases and targets.
 
 use super::super::progress::Progress;
 use super::operand::{not_installed, write_kernels};
@@ -10,17 +10,17 @@ use report::exit;
 use std::path::Path;
 use toolchain::{Compiler, RELEASES, Release, cache_folder};
 
-/// The targets that are compared where none is named: the oldest and the simulated one that are pinned, and two between and after.
+/// The default targets: the two that are pinned (the oldest and the simulated one), one between them and one after them.
 const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The files that `--write` renews, below its folder.
+/// The files that `--write` writes to its folder.
 pub const FILES: [&str; 2] = ["across.json", "across.md"];
 
-/// Compiles the cases that say something of their PTX with each release for each target, and says where it holds.
+/// Compiles the cases that have a `ptx` key with each release for each target, and reports where the key holds.
 ///
 /// # Errors
 ///
-/// A pattern that selects nothing, a compiler that can't be had, a file that can't be written.
+/// A pattern matches nothing, a compiler is not available, or a file cannot be written.
 pub fn across(args: &DiffArgs, catalog: &Catalog) -> Result<(String, u8), Failure> {
     let selected = catalog
         .select(&args.operands)
@@ -30,10 +30,8 @@ pub fn across(args: &DiffArgs, catalog: &Catalog) -> Result<(String, u8), Failur
         .filter(|entry| entry.case.ptx.is_some())
         .collect();
     if cases.is_empty() {
-        return Err(
-            Failure::usage("none of these cases says anything of its PTX")
-                .help("cases that do have a key `ptx`; without a pattern all of them are compared"),
-        );
+        return Err(Failure::usage("none of these cases has a key `ptx`")
+            .help("without a pattern, all cases with a key `ptx` are checked"));
     }
     let releases: Vec<Release> = match args.cuda.is_empty() {
         true => RELEASES.to_vec(),
@@ -51,7 +49,7 @@ pub fn across(args: &DiffArgs, catalog: &Catalog) -> Result<(String, u8), Failur
     }
     progress.end();
     let folder = tempfile::tempdir()
-        .map_err(|e| Failure::inconclusive(format!("can't make a temporary folder: {e}")))?;
+        .map_err(|e| Failure::inconclusive(format!("cannot create a temporary folder: {e}")))?;
     let root = folder
         .path()
         .canonicalize()
@@ -95,7 +93,7 @@ fn write(across: &Across, folder: &Path) -> Result<String, Failure> {
     for (name, text) in FILES.iter().zip(texts) {
         let path = folder.join(name);
         std::fs::write(&path, text)
-            .map_err(|e| Failure::usage(format!("can't write {}: {e}", path.display())))?;
+            .map_err(|e| Failure::usage(format!("cannot write {}: {e}", path.display())))?;
         out += &format!("wrote {}\n", path.display());
     }
     Ok(out + &across.terminal(false))
@@ -103,5 +101,5 @@ fn write(across: &Across, folder: &Path) -> Result<String, Failure> {
 
 fn json(across: &Across) -> Result<String, Failure> {
     let text = across.json();
-    text.map_err(|e| Failure::inconclusive(format!("can't write JSON: {e}")))
+    text.map_err(|e| Failure::inconclusive(format!("cannot write JSON: {e}")))
 }

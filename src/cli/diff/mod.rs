@@ -1,4 +1,4 @@
-//! `racetrap diff`: what differs between two kernels' PTX, and what the compiler did.
+//! `racetrap diff`: compares the PTX of two kernels and reports what the compiler did.
 
 mod across;
 mod operand;
@@ -20,14 +20,16 @@ use std::path::PathBuf;
 use toolchain::{Release, SassError, SassTools};
 
 const EXAMPLES: &str = "\
-An operand is a case of the catalogue (the start of its name is enough where no other starts so), a kernel with the
-macros that it is compiled with (`scan/warp.cu:BUG_PLAIN_POINTER`, `mine.cu:N=4,FAST`), a `.cu` file or a `.ptx` file.
-One operand alone is compared with itself, compiled in two ways: `--opt 0,3`, `--arch sm_75,sm_90` or `--cuda 12.0,13.0`; or two
-of its kernels are: `--entry first,second`.
+An operand is one of these:
+  - a case of the catalogue, by its name or an unambiguous start of it
+  - a kernel with its macros: `scan/warp.cu:BUG_PLAIN_POINTER`, `mine.cu:N=4,FAST`
+  - a `.cu` file or a `.ptx` file
+A single operand is compared with itself, compiled in two ways (`--opt 0,3`, `--arch sm_75,sm_90` or
+`--cuda 12.0,13.0`); or two of its kernels are compared (`--entry first,second`).
 
-Registers and labels have no names here, blocks no order, and addresses are sums of symbols, parameters and special
-registers. Cases use the PTX beside them, so they need no compiler; releases of `--cuda` are fetched from PyPI and kept
-in $XDG_CACHE_HOME/racetrap.
+The comparison ignores the names of registers and labels and the order of basic blocks. It resolves
+addresses to sums of symbols, parameters and special registers. Cases use their pinned PTX, so they need
+no compiler. `--cuda` installs compilers from PyPI into $XDG_CACHE_HOME/racetrap.
 
 Examples:
   racetrap diff scan/warp/plain scan/warp/volatile     which accesses does volatile keep?
@@ -38,10 +40,10 @@ Examples:
   racetrap diff scan/warp/plain scan/warp/volatile --sass --effects
   racetrap diff --across scan --cuda 12.0,13.0         do the cases' claims hold with both?
   racetrap diff both.ptx --entry plain,fixed           two kernels of one file
-  racetrap diff old.ptx new.ptx --format json          for programs (docs/diff.schema.json)
-  racetrap explain store-elided                        what an effect is and how it is recognised
+  racetrap diff old.ptx new.ptx --format json          JSON for programs (docs/diff.schema.json)
+  racetrap explain store-elided                        what does this effect mean?
 
-Exit status, as that of diff(1): 0 the same, 1 different, 2 bad input, 3 a compiler or tool could not be had.";
+Exit status, as for diff(1): 0 equal, 1 different, 2 invalid input, 3 a compiler or tool is not available.";
 
 /// Options of `racetrap diff`.
 #[derive(Args, Clone, Debug)]
@@ -52,11 +54,11 @@ pub struct DiffArgs {
     operands: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// Compare this kernel only; two names with a comma: A's and B's
+    /// Compare only this kernel; two names separated by a comma for A and B
     #[arg(long, value_name = "NAME[,NAME]")]
     entry: Option<String>,
 
-    /// Optimisation level, 0 (nvcc -G) to 3; two with a comma: A's and B's
+    /// Optimisation level, 0 (nvcc -G) to 3; two separated by a comma for A and B
     #[arg(
         long,
         value_name = "0..3",
@@ -64,7 +66,7 @@ pub struct DiffArgs {
         help_heading = "Compiler"
     )]
     opt: Vec<u8>,
-    /// GPU architecture; two with a comma: A's and B's
+    /// GPU architecture; two separated by a comma for A and B
     #[arg(
         long,
         value_name = "sm_NN",
@@ -72,7 +74,7 @@ pub struct DiffArgs {
         help_heading = "Compiler"
     )]
     arch: Vec<String>,
-    /// CUDA release, from PyPI on demand; two with a comma: A's and B's
+    /// CUDA release, installed from PyPI on demand; two separated by a comma for A and B
     #[arg(
         long,
         value_name = "12.0",
@@ -80,7 +82,7 @@ pub struct DiffArgs {
         help_heading = "Compiler"
     )]
     cuda: Vec<Release>,
-    /// Define a macro for both
+    /// Define a macro for both operands
     #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
     defines: Vec<String>,
     /// Add a folder of headers
@@ -90,13 +92,13 @@ pub struct DiffArgs {
     #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
     std: Option<String>,
 
-    /// Count machine code too: what ptxas did below PTX (ptxas and nvdisasm, from PyPI where there are none)
+    /// Also count machine instructions, to show what ptxas did (installs ptxas and nvdisasm from PyPI if missing)
     #[arg(long, help_heading = "Output")]
     sass: bool,
-    /// Say which cases' claims about their PTX hold, for every CUDA release (--cuda) and target (--arch)
+    /// Check the `ptx` keys of cases with each CUDA release (--cuda) and target (--arch)
     #[arg(long, help_heading = "Across compilers")]
     across: bool,
-    /// Write the table to across.json and across.md of this folder
+    /// Write the results to across.json and across.md in this folder
     #[arg(
         long,
         value_name = "FOLDER",
@@ -108,7 +110,7 @@ pub struct DiffArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Across compilers")]
     jobs: Option<u32>,
 
-    /// How to print it
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
     /// Show all instructions, not only those near a difference
@@ -117,20 +119,20 @@ pub struct DiffArgs {
     /// Instructions to show around a difference
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Output")]
     context: usize,
-    /// Show the effects alone, without the instructions
+    /// Show only the effects, without the instructions
     #[arg(long, help_heading = "Output", conflicts_with = "all")]
     effects: bool,
-    /// Columns to fill; from 100 on the sides stand beside each other [default: the terminal's, or 120]
+    /// Width in columns; from 100 on, the sides are shown side by side [default: the terminal's, or 120]
     #[arg(long, value_name = "COLUMNS", help_heading = "Output", value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: Option<u16>,
 }
 
-/// How a diff is printed.
+/// Output formats for a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON document (docs/diff.schema.json).
+    /// A JSON document (docs/diff.schema.json).
     Json,
 }
 
@@ -138,7 +140,7 @@ enum Format {
 ///
 /// # Errors
 ///
-/// An operand that means nothing, a file or compiler that can't be had, kernels that can't be matched.
+/// An operand is invalid, a file or compiler is not available, or the kernels cannot be matched.
 pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     if args.across {
@@ -152,13 +154,13 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
         [a, b] => (Operand::parse(a, &catalog)?, Operand::parse(b, &catalog)?),
         more => {
             return Err(Failure::usage(format!(
-                "{} operands: two are compared, or one with itself",
+                "expected one or two operands, got {}",
                 more.len()
             ))
-            .help("`racetrap diff --across` compares many cases with what they say of their PTX"));
+            .help("`racetrap diff --across` checks the `ptx` keys of many cases"));
         }
     };
-    // Two kernels of one file are two things to compare.
+    // Two kernels of one file are two operands.
     let kernels = args.entry.as_deref().and_then(two_names);
     let two = args.operands.len() == 2 || kernels.is_some_and(|(a, b)| a.trim() != b.trim());
     let variants = variants(args, two)?;
@@ -166,10 +168,10 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
         && (!two || variants[0] != variants[1])
     {
         return Err(Failure::usage(format!(
-            "`{}` is PTX: it has been compiled, and can't be compiled in two ways",
+            "`{}` is PTX, so it cannot be compiled in two ways",
             path.display()
         ))
-        .help("name a second operand, the CUDA source, or two of its kernels: `--entry A,B`"));
+        .help("give a second operand, the CUDA source, or two of its kernels: `--entry A,B`"));
     }
     let mut sources = Sources::new();
     let progress = Progress::spinner(true);
@@ -215,12 +217,12 @@ pub fn diff(args: &DiffArgs, color: bool) -> Result<(String, u8), Failure> {
     Ok((text, code))
 }
 
-/// The terminal's columns.
+/// The width of the terminal.
 fn width() -> usize {
     terminal_size::terminal_size().map_or(120, |(width, _)| usize::from(width.0).max(40))
 }
 
-/// The two names around a comma that is in no brackets: `a,b`, `scan<int, 2>,scan<int, 4>`.
+/// The two names around a comma outside brackets: `a,b`, `scan<int, 2>,scan<int, 4>`.
 fn two_names(names: &str) -> Option<(&str, &str)> {
     let mut depth = 0i32;
     let comma = names.char_indices().find(|(_, c)| {
@@ -243,15 +245,15 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
             [a, b] => Ok([Some(a.clone()), Some(b.clone())]),
             more => Err(
                 Failure::usage(format!("`{option}` has {} values", more.len())).help(
-                    "one for both sides, or A's and B's; `racetrap diff --across` compares many",
+                    "give one value for both sides, or one each for A and B; `racetrap diff --across` compares many",
                 ),
             ),
         }
     }
     if let Some(level) = args.opt.iter().find(|level| **level > 3) {
         return Err(
-            Failure::usage(format!("there is no optimisation level {level}"))
-                .help("levels are 0 to 3"),
+            Failure::usage(format!("unknown optimisation level {level}"))
+                .help("use a level from 0 to 3"),
         );
     }
     for arch in &args.arch {
@@ -259,8 +261,10 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
             .strip_prefix("sm_")
             .is_some_and(|d| d.starts_with(|c: char| c.is_ascii_digit()));
         if !digits {
-            return Err(Failure::usage(format!("`{arch}` is no GPU architecture"))
-                .help("for example `--arch sm_75,sm_90`"));
+            return Err(
+                Failure::usage(format!("`{arch}` is not a GPU architecture"))
+                    .help("use for example `--arch sm_75,sm_90`"),
+            );
         }
     }
     let [level_a, level_b] = pick(&args.opt, "--opt")?;
@@ -279,8 +283,8 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
         },
     ];
     if !two && variants[0] == variants[1] {
-        return Err(Failure::usage("there is nothing to compare with: one operand, compiled in one way")
-            .help("name a second operand, or two levels, targets, releases or kernels: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`, `--entry first,second`"));
+        return Err(Failure::usage("there is nothing to compare: one operand, compiled in one way")
+            .help("give a second operand, or two levels, targets, releases or kernels: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`, `--entry first,second`"));
     }
     Ok(variants)
 }
@@ -331,9 +335,9 @@ fn compare(
     if pairs.is_empty() {
         let list =
             |unit: &[&Function]| unit.iter().map(|f| plain(f)).collect::<Vec<_>>().join(", ");
-        return Err(Failure::usage("no kernel of A has the name of one of B")
+        return Err(Failure::usage("A and B have no kernel of the same name")
             .text(format!("A: {}\nB: {}", list(&mine), list(&theirs)))
-            .help("say which: `--entry NAME_IN_A,NAME_IN_B`"));
+            .help("select the kernels: `--entry NAME_IN_A,NAME_IN_B`"));
     }
     let machine = match tools {
         Some(tools) => Some((machine_code(tools, a)?, machine_code(tools, b)?)),
@@ -342,7 +346,7 @@ fn compare(
     for (x, y) in pairs {
         let diff = FunctionDiff::of((&a.unit, x), (&b.unit, y)).map_err(|error| {
             Failure::usage(error.to_string())
-                .help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
+                .help("check with `ptxas` of the CUDA toolkit whether the file is valid PTX")
         })?;
         let mut function = FunctionReport::of(&diff, &a.unit, &b.unit);
         if let Some((first, second)) = &machine {
@@ -385,17 +389,17 @@ fn no_machine_code(error: SassError) -> Failure {
         SassError::Install(error) => operand::not_installed(error),
         SassError::Refused { ref messages, .. } => Failure::inconclusive(error.to_string())
             .text(messages.clone())
-            .help("a newer `ptxas` on the PATH takes newer PTX"),
+            .help("newer PTX needs a newer `ptxas` on the PATH"),
         SassError::Start { .. } => Failure::inconclusive(error.to_string()),
     }
 }
 
 /// A kernel's name without its parameters.
 fn plain(function: &Function) -> String {
-    super::check::entry::plain(&function.name)
+    ::check::entry::plain(&function.name)
 }
 
-/// The kernels that are compared: the named one, those that a case launches, or all.
+/// The kernels to compare: the named one, those that a case launches, or all.
 fn kernels<'b>(built: &'b Built, wanted: Option<&str>) -> Result<Vec<&'b Function>, Failure> {
     let unit: &Unit = &built.unit;
     let named = |name: &str| -> Vec<&Function> {
@@ -433,7 +437,7 @@ fn kernels<'b>(built: &'b Built, wanted: Option<&str>) -> Result<Vec<&'b Functio
                 .collect();
             match found.is_empty() {
                 true => Err(Failure::usage(format!(
-                    "`{}` has none of the kernels that it launches",
+                    "`{}` defines none of the kernels that it launches",
                     built.operand.name
                 ))
                 .text(all())),

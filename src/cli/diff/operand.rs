@@ -1,6 +1,6 @@
-//! What is compared: cases, kernels of the catalogue, files; and how each is made into PTX.
+//! Operands of `racetrap diff` (cases, kernels of the catalogue, files) and how to compile each to PTX.
 
-use super::super::check::input::refused;
+use ::check::input::refused;
 use catalog::load::{Catalog, Entry, Unresolved};
 use catalog::pinned::{self, Pin, SIMULATED, STANDARD, TARGETS};
 use ptx::ParseErrorKind;
@@ -14,7 +14,7 @@ use toolchain::{
     CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, RELEASES, Release,
 };
 
-/// What one side was asked to be.
+/// An operand on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// A case of the catalogue, by name.
@@ -27,7 +27,7 @@ pub enum Operand {
     Ptx(PathBuf),
 }
 
-/// How it is compiled, where that is asked for.
+/// Compiler settings that the user asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variant {
     /// 0 to 3.
@@ -48,18 +48,18 @@ impl Variant {
     }
 }
 
-/// PTX of one side.
+/// The PTX of one side.
 #[derive(Debug)]
 pub struct Built {
-    /// What it is called.
+    /// Its name.
     pub operand: Operands,
     /// The module.
     pub unit: Unit,
-    /// The kernels that a case launches, by plain name; none: all of them.
+    /// The plain names of the kernels that a case launches; empty for all kernels.
     pub launched: Vec<String>,
 }
 
-/// Makes PTX.
+/// Compiles operands to PTX.
 pub struct Builder<'b> {
     /// The catalogue.
     pub catalog: &'b Catalog,
@@ -69,14 +69,14 @@ pub struct Builder<'b> {
     pub includes: &'b [PathBuf],
     /// `-std` for both sides.
     pub std: Option<&'b str>,
-    /// Told before something takes long.
+    /// Called before a slow step.
     pub say: &'b dyn Fn(&str),
-    /// Source texts for the listing.
+    /// The source files for the listing.
     pub sources: &'b mut Sources,
 }
 
 impl Operand {
-    /// What a word on the command line means.
+    /// Parses an operand.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Operand {
         match catalog.resolve(word) {
             Ok(entry) => Ok(Operand::Case(entry.id.clone())),
             Err(Unresolved::Several { name, cases }) => {
-                Err(Failure::usage(format!("`{name}` may be {} cases", cases.len())).text(cases.join("\n")).help("write more of the name"))
+                Err(Failure::usage(format!("`{name}` is ambiguous: it matches {} cases", cases.len())).text(cases.join("\n")).help("give more of the name"))
             }
             Err(error) => Err(Failure::usage(error.to_string()).help(
                 "an operand is a case (`racetrap list`), a kernel with defines (`scan/warp.cu:BUG_PLAIN_POINTER`), a `.cu` or a `.ptx` file",
@@ -115,11 +115,11 @@ impl Operand {
 }
 
 impl Builder<'_> {
-    /// Makes the PTX of one side.
+    /// Compiles one side to PTX.
     ///
     /// # Errors
     ///
-    /// A file that can't be read or compiled, a compiler that can't be had.
+    /// A file cannot be read or compiled, or a compiler is not available.
     pub fn build(&mut self, operand: &Operand, variant: &Variant) -> Result<Built, Failure> {
         match operand {
             Operand::Ptx(path) => self.ptx(path),
@@ -150,8 +150,8 @@ impl Builder<'_> {
 
     fn ptx(&mut self, path: &Path) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = super::super::check::input::read_bytes(path, &shown)?;
-        let text = super::super::check::input::text_of(&shown, &bytes)?;
+        let bytes = ::check::input::read_bytes(path, &shown)?;
+        let text = ::check::input::text_of(&shown, &bytes)?;
         if let Some(folder) = path.parent() {
             self.sources.look_in(folder);
         }
@@ -165,14 +165,14 @@ impl Builder<'_> {
         variant: &Variant,
     ) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = super::super::check::input::read_bytes(path, &shown)?;
+        let bytes = ::check::input::read_bytes(path, &shown)?;
         self.sources.add(&shown, &String::from_utf8_lossy(&bytes));
         let name = match defines.is_empty() {
             true => shown,
             false => format!("{shown}:{}", defines.join(",")),
         };
         let (text, how) = self.compile(path, defines, variant, None)?;
-        // The compiler writes whole paths; the user wrote one from here.
+        // The compiler writes absolute paths; show the relative path that the user gave.
         let here = std::env::current_dir().and_then(|here| here.canonicalize());
         let text = match here {
             Ok(here) if path.is_relative() => {
@@ -183,7 +183,7 @@ impl Builder<'_> {
         self.finish(name, text, Vec::new(), &how)
     }
 
-    /// A kernel of the catalogue: its pinned PTX where that is what is wanted, else compiled from the catalogue's files.
+    /// A kernel of the catalogue: its pinned PTX if it matches the settings, otherwise compiled from the catalogue's files.
     fn kernel(
         &mut self,
         name: String,
@@ -211,7 +211,7 @@ impl Builder<'_> {
             return self.finish(name, text.to_owned(), launched, "pinned");
         }
         let folder = tempfile::tempdir()
-            .map_err(|e| Failure::inconclusive(format!("can't make a temporary folder: {e}")))?;
+            .map_err(|e| Failure::inconclusive(format!("cannot create a temporary folder: {e}")))?;
         let root = folder
             .path()
             .canonicalize()
@@ -247,6 +247,7 @@ impl Builder<'_> {
             includes: self.includes.to_vec(),
             std: self.std.or(std).map(str::to_owned),
             arch: variant.target.clone(),
+            ..CompileOptions::default()
         };
         let optimisation = variant.optimisation();
         (self.say)(&format!(
@@ -309,7 +310,7 @@ pub fn launched(entry: &Entry) -> Vec<String> {
 ///
 /// # Errors
 ///
-/// A folder that can't be written.
+/// The folder cannot be written.
 pub fn write_kernels(catalog: &Catalog, root: &Path) -> Result<(), Failure> {
     for (name, text) in &catalog.tree.files {
         if !(name.ends_with(".cu") || name.ends_with(".cuh")) {
@@ -321,7 +322,7 @@ pub fn write_kernels(catalog: &Catalog, root: &Path) -> Result<(), Failure> {
             .map_or(Ok(()), std::fs::create_dir_all)
             .and_then(|()| std::fs::write(&path, text.as_bytes()));
         written
-            .map_err(|e| Failure::inconclusive(format!("can't write {}: {e}", path.display())))?;
+            .map_err(|e| Failure::inconclusive(format!("cannot write {}: {e}", path.display())))?;
     }
     Ok(())
 }
@@ -330,7 +331,7 @@ fn parse(name: &str, text: String) -> Result<Unit, Failure> {
     Unit::parse(text.clone()).map_err(|error| {
         if error.kind == ParseErrorKind::Empty {
             return Failure::usage(format!(
-                "`{name}` is no PTX: it is empty or has only comments"
+                "`{name}` contains no PTX: it is empty or has only comments"
             ));
         }
         let span = error.span.start as usize..error.span.end as usize;
@@ -338,31 +339,27 @@ fn parse(name: &str, text: String) -> Result<Unit, Failure> {
             path: name.to_owned(),
             text,
         });
-        Failure::usage(format!("`{name}` is no PTX that racetrap can read")).at(
-            file,
-            span,
-            error.kind.to_string(),
-        )
+        Failure::usage(format!("`{name}` is not valid PTX")).at(file, span, error.kind.to_string())
     })
 }
 
-/// What to tell of a compiler that can't be had.
+/// The error for a compiler that is not available.
 pub fn not_installed(error: InstallError) -> Failure {
     let failure = Failure::inconclusive(error.to_string());
     match error {
         InstallError::Unreachable { messages, .. } => failure.text(messages).help(
-            "is there a network, and does pip's index (PIP_INDEX_URL, pip.conf) have NVIDIA's packages? Without one, compare PTX files \
+            "check the network, and that pip's index (PIP_INDEX_URL, pip.conf) has NVIDIA's packages. Without a network, compare PTX files \
              that other machines made",
         ),
         InstallError::NoVersion { versions, .. } => {
             let known: Vec<String> = RELEASES.iter().map(Release::to_string).collect();
             failure
-                .text(format!("it has {versions}"))
-                .help(format!("releases that PyPI had: {}", known.join(", ")))
+                .text(format!("available versions: {versions}"))
+                .help(format!("known releases: {}", known.join(", ")))
         }
         InstallError::Pip { messages, .. } => failure.text(messages),
         InstallError::NoPython | InstallError::NoPip => {
-            failure.help("install python3 with pip, or compare PTX files that other machines made")
+            failure.help("install python3 with pip, or compare PTX files compiled on another machine")
         }
         _ => failure,
     }

@@ -1,4 +1,4 @@
-//! The runs of a case: each observed, judged, and made as small as it gets.
+//! Runs a case: observes, judges and shrinks each run.
 
 use super::figures::{counts, wrong_figures};
 use super::{CaseResult, RUNS, Settings};
@@ -192,7 +192,7 @@ impl<'a> CaseRunner<'a> {
         }
         let shows = match (&observation.mismatch, trial.diagnostics.len()) {
             (Some(mismatch), _) => mismatch.to_string(),
-            (None, 0) => "nothing wrong".to_owned(),
+            (None, 0) => "no error".to_owned(),
             (None, 1) => "1 finding".to_owned(),
             (None, n) => format!("{n} findings"),
         };
@@ -333,7 +333,7 @@ impl<'a> CaseRunner<'a> {
         let (verdict, summary, example) = if let Some((aim, example)) = unexpected {
             let tags = tags
                 .get(aim)
-                .map(|t| format!("; if that is its fault, tag it: {t}"));
+                .map(|t| format!("; if this is the bug, tag it: {t}"));
             (
                 Verdict::FalseAlarm,
                 format!("not annotated: {example}{}", tags.unwrap_or_default()),
@@ -346,7 +346,8 @@ impl<'a> CaseRunner<'a> {
                 Some(example),
             )
         } else if let (Some(example), Some(false)) = (wrong, case.wrong_results) {
-            let summary = format!("the case says that results are never wrong: {example}");
+            let summary =
+                format!("wrong result, but the case states `wrong-results: false`: {example}");
             (Verdict::FalseAlarm, summary, Some(example))
         } else if !missing.is_empty() {
             let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
@@ -361,7 +362,7 @@ impl<'a> CaseRunner<'a> {
             (Verdict::Caught, summary, example)
         } else {
             let promise = match self.dependent {
-                true => "on the schedules tried",
+                true => "under the schedules tried",
                 false => "under every schedule",
             };
             trial.schedule_independent = Some(!self.dependent);

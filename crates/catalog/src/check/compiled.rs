@@ -24,12 +24,12 @@ impl Check<'_> {
         let claimed =
             claims.counts.len() + claims.has.len() + claims.lacks.len() + claims.order.len();
         if claimed + claims.effects.values().map(|e| e.len()).sum::<usize>() == 0 {
-            self.inconsistent(&["ptx".into()], "nothing is claimed about the PTX");
+            self.inconsistent(&["ptx".into()], "the key `ptx` states nothing");
         }
         if claims.order.iter().any(|order| order.len() < 2) {
             self.inconsistent(
                 &["ptx".into(), "order".into()],
-                "an order has two patterns at least",
+                "an order needs at least two patterns",
             );
         }
         for name in claims.effects.keys() {
@@ -70,7 +70,7 @@ impl Check<'_> {
             self.inconsistent(
                 &["ptx".into()],
                 format!(
-                    "no PTX is pinned for `{target}`, but for {}",
+                    "no PTX is pinned for `{target}`, only for {}",
                     TARGETS.join(" and ")
                 ),
             );

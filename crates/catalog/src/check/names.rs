@@ -23,7 +23,9 @@ impl<'a> Check<'a> {
             if !is_name(name) || name == "i" {
                 self.inconsistent(
                     &[kind.into(), name.as_str().into()],
-                    format!("`{name}` can't be a name here: letters, digits and `_`, and not `i`"),
+                    format!(
+                        "`{name}` is not a valid name: use letters, digits and `_`, but not `i`"
+                    ),
                 );
             }
         }
@@ -90,7 +92,7 @@ impl<'a> Check<'a> {
                 let at = [path.as_slice(), &["stream".into()]].concat();
                 self.inconsistent(
                     &at,
-                    "`launches` are on one stream: write a `plan` for several",
+                    "`launches` use one stream; write a `plan` for several streams",
                 );
             }
         }
@@ -114,7 +116,7 @@ impl<'a> Check<'a> {
             }
         }
         if launch.repeat.len() > 1 {
-            self.inconsistent(&at("repeat"), "a launch repeats over one variable");
+            self.inconsistent(&at("repeat"), "a launch can repeat over only one variable");
         }
         let expressions = [("grid", &launch.grid.0), ("block", &launch.block.0)];
         for (key, all) in expressions {

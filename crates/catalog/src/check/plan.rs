@@ -11,13 +11,13 @@ impl<'a> Check<'a> {
     pub(super) fn plan(&mut self, sizes: &BTreeSet<&'a str>, buffers: &BTreeSet<&'a str>) {
         let case = self.case();
         if !case.plan.is_empty() && !case.launches.is_empty() {
-            let problem = "a case has `launches` or a `plan`, not both";
+            let problem = "give either `launches` or a `plan`, not both";
             self.inconsistent(&["plan".into()], problem);
         }
         for (name, buffer) in &case.buffers {
             if buffer.symbol.is_some() && buffer.memory.is_of_host() {
                 let at = ["buffers".into(), name.as_str().into(), "memory".into()];
-                self.inconsistent(&at, "a variable of the module is the device's memory");
+                self.inconsistent(&at, "a module variable is always device memory");
             }
         }
         let streams: BTreeSet<&str> = case.plan.iter().filter_map(host::Step::stream).collect();
@@ -28,7 +28,7 @@ impl<'a> Check<'a> {
             match name.as_str() {
                 host::DEFAULT => self.inconsistent(
                     &at,
-                    "the default stream is the legacy one: what is `blocking` or `non-blocking` is a stream of the program's own",
+                    "the `default` stream is the legacy one; only other streams can be `blocking` or `non-blocking`",
                 ),
                 name => self.name(&at, "stream", name, &streams),
             }
@@ -42,11 +42,11 @@ impl<'a> Check<'a> {
             match step.keys()[..] {
                 [_] => {}
                 [] => {
-                    let problem = "a step is one of `launch`, `copy`, `host`, `record`, `wait`, `synchronize`";
+                    let problem = "a step needs one of the keys `launch`, `copy`, `host`, `record`, `wait`, `synchronize`";
                     self.inconsistent(&path, problem);
                 }
                 [first, second, ..] => {
-                    let problem = format!("one step can't be a `{first}` and a `{second}`");
+                    let problem = format!("a step cannot have both `{first}` and `{second}`");
                     self.inconsistent(&path, problem);
                 }
             }
@@ -61,7 +61,7 @@ impl<'a> Check<'a> {
                     if key == "host" && buffer.is_some_and(|b| !b.memory.is_of_host()) {
                         self.inconsistent(
                             &at(&[key, end]),
-                            format!("the host can't touch `{name}`: give it `memory: pinned`, or `copy` it on a stream"),
+                            format!("the host cannot access `{name}`: give it `memory: pinned`, or `copy` it on a stream"),
                         );
                     }
                 }
@@ -70,12 +70,11 @@ impl<'a> Check<'a> {
                     self.expression(&at(&[key]), expression, sizes);
                 }
                 if key == "host" && copy.stream.is_some() {
-                    self.inconsistent(&at(&[key, "stream"]), "the host is on no stream");
+                    self.inconsistent(&at(&[key, "stream"]), "a `host` step has no stream");
                 }
             }
             if step.stream() == Some(host::ALL) {
-                let problem =
-                    "`all` is what `synchronize` calls all streams: name this one otherwise";
+                let problem = "`all` stands for all streams in `synchronize`; use another name for this stream";
                 self.inconsistent(&path, problem);
             }
             if let Some(mark) = &step.wait {
@@ -99,13 +98,13 @@ impl<'a> Check<'a> {
             };
             if !entry.case.is_meant_buggy() {
                 let problem =
-                    "this case is correct: tags stand in buggy ones, which name their `twin`";
+                    "this case is correct: only buggy cases, which have a `twin`, carry tags";
                 self.errors.push(CatalogError::Inconsistent {
                     place,
                     problem: problem.to_owned(),
                 });
             } else if !(0..entry.case.plan.len()).any(|step| entry.step_line(step) == tag.line) {
-                let problem = "no step of the `plan` begins on this line".to_owned();
+                let problem = "no step of the `plan` starts on this line".to_owned();
                 self.errors
                     .push(CatalogError::Inconsistent { place, problem });
             }

@@ -16,23 +16,20 @@ impl Check<'_> {
             if self.entry.tags.iter().any(|tag| is_error(tag.fault)) {
                 self.inconsistent(
                     &["expect".into()],
-                    "a line is tagged `compile-error`, which is the business of a case with `expect: {compiler: {errors: […]}}`",
+                    "a line is tagged `compile-error`, which needs `expect: {compiler: {errors: […]}}`",
                 );
             }
             return;
         };
         let errors: &[Step<'_>] = &["expect".into(), "compiler".into(), "errors".into()];
         if refusal.errors.is_empty() {
-            self.inconsistent(
-                errors,
-                "the compiler is to refuse the kernel, but for no error",
-            );
+            self.inconsistent(errors, "the list of expected compiler errors is empty");
         }
         let distinct: BTreeSet<&String> = refusal.errors.iter().collect();
         if distinct.len() < refusal.errors.len() {
             self.inconsistent(
                 errors,
-                "an error is named twice; once will do, however many lines have it",
+                "an error is listed twice; list it once, even if several lines have it",
             );
         }
         for (key, given) in [
@@ -49,14 +46,14 @@ impl Check<'_> {
             if given {
                 self.inconsistent(
                     &[key.into()],
-                    format!("what the compiler refuses never runs: leave `{key}` out"),
+                    format!("a kernel that the compiler rejects never runs: remove `{key}`"),
                 );
             }
         }
         if !untagged && self.entry.tags.iter().any(|tag| !is_error(tag.fault)) {
             self.inconsistent(
                 &["kernel".into()],
-                "what the compiler refuses never runs: its lines can be tagged `compile-error` and nothing else",
+                "a kernel that the compiler rejects never runs: its lines can only be tagged `compile-error`",
             );
         }
         let runs = |other: &&Entry| {
@@ -68,7 +65,7 @@ impl Check<'_> {
             self.inconsistent(
                 &["defines".into()],
                 format!(
-                    "`{}` runs the same kernel with the same defines, so that it compiles",
+                    "`{}` runs the same kernel with the same defines, so the kernel compiles",
                     other.id
                 ),
             );

@@ -1,4 +1,4 @@
-//! What memory holds at the start of a run.
+//! The initial contents of memory in a run.
 
 use super::{PlanError, PlannedBuffer, Planner, evaluate, natural};
 use crate::oracle::Elements;

@@ -1,4 +1,4 @@
-//! Runs that can't be planned.
+//! Errors of planning a run.
 
 use super::LAUNCHES;
 use crate::draw::SizeError;
@@ -30,7 +30,7 @@ pub enum PlanError {
     },
     /// A copy of a buffer that is shorter.
     #[error(
-        "buffer `{name}` has {length} elements, and `{from}`, of which it is a copy, has {available}"
+        "buffer `{name}` has {length} elements, but it is a copy of `{from}`, which has {available}"
     )]
     ShortCopy {
         /// The copy.
@@ -44,7 +44,7 @@ pub enum PlanError {
     },
     /// A copy beyond the end of a buffer.
     #[error(
-        "the copy from `{from}` to `{to}` is of {bytes} bytes, and `{name}` has {left} from there on"
+        "the copy from `{from}` to `{to}` has {bytes} bytes, but `{name}` has only {left} from its offset on"
     )]
     LongCopy {
         /// What it reads.
@@ -59,7 +59,7 @@ pub enum PlanError {
         left: u64,
     },
     /// A copy onto itself.
-    #[error("the copy inside of `{name}` overlaps itself")]
+    #[error("the copy within `{name}` overlaps itself")]
     Overlap {
         /// The buffer.
         name: String,
@@ -71,7 +71,7 @@ pub enum PlanError {
         entry: String,
     },
     /// A name that stands for nothing; [`crate::check`] refuses such cases first.
-    #[error("no buffer `{name}`")]
+    #[error("there is no buffer `{name}`")]
     NoBuffer {
         /// The name.
         name: String,

@@ -1,4 +1,4 @@
-//! What the host does in a run: launches and copies with their numbers, on streams that have some.
+//! The steps of the host in a run: launches and copies with concrete values, on numbered streams.
 
 use super::{
     Does, LAUNCHES, PlanError, PlannedCopy, PlannedLaunch, PlannedStep, Planner, evaluate, natural,
@@ -150,7 +150,7 @@ impl<'a> Planner<'a> {
                     .ok()
                     .filter(|v| *v > 0)
                     .ok_or_else(|| {
-                        let problem = "no number of blocks or threads";
+                        let problem = "not a valid number of blocks or threads";
                         PlanError::Unusable {
                             what: what.clone(),
                             value,
@@ -169,7 +169,7 @@ impl<'a> Planner<'a> {
             None => 0,
             Some(expression) => {
                 let value = evaluate(&what, expression, sizes)?;
-                let problem = "no number of bytes of shared memory";
+                let problem = "not a valid number of bytes of shared memory";
                 u32::try_from(value).map_err(|_| PlanError::Unusable {
                     what,
                     value,

@@ -1,4 +1,4 @@
-//! Why a case can't be made ready, or a run of it not be started.
+//! Errors of preparing a case or starting a run.
 
 use simt::memory::MemoryError;
 use simt::{LowerError, Stop};
@@ -7,13 +7,13 @@ use simt::{LowerError, Stop};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
     /// The catalogue was read without its PTX.
-    #[error("no PTX `{file}`")]
+    #[error("the PTX `{file}` is missing")]
     NoPtx {
         /// The file.
         file: String,
     },
     /// The compiler is to refuse it.
-    #[error("nothing to run: the compiler refuses this kernel")]
+    #[error("the case cannot run, because the compiler refuses its kernel")]
     Refused,
     /// Not PTX, or PTX that the parser does not know.
     #[error("{file}: {message}")]
@@ -24,7 +24,7 @@ pub enum PrepareError {
         message: String,
     },
     /// The kernel has no function of that name, or several.
-    #[error("{file}: {found} of the kernels is called `{entry}`; there are: {entries}")]
+    #[error("{file}: {found} of the kernels is named `{entry}`; available: {entries}")]
     Entry {
         /// The PTX file.
         file: String,
@@ -49,7 +49,7 @@ pub enum PrepareError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimulateError {
     /// Too few or too many arguments.
-    #[error("`{entry}` takes {wanted} argument(s), and gets {given}")]
+    #[error("`{entry}` takes {wanted} argument(s), but gets {given}")]
     ArgumentCount {
         /// The kernel.
         entry: String,
@@ -59,7 +59,7 @@ pub enum SimulateError {
         given: usize,
     },
     /// An argument that does not fit its parameter.
-    #[error("argument {index} of `{entry}` is {given}, and its parameter a `.{wanted}`")]
+    #[error("argument {index} of `{entry}` is {given}, but its parameter is a `.{wanted}`")]
     ArgumentType {
         /// The kernel.
         entry: String,
@@ -80,7 +80,7 @@ pub enum SimulateError {
         symbol: String,
     },
     /// A buffer that is longer than the variable that it is.
-    #[error("`{symbol}` has {held} bytes in the kernel's file, and the case says {bytes}")]
+    #[error("`{symbol}` has {held} bytes in the kernel's file, but {bytes} bytes in the case")]
     ShortSymbol {
         /// The symbol.
         symbol: String,

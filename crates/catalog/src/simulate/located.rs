@@ -1,4 +1,4 @@
-//! What a run found, in terms of the kernel's source and the case's steps.
+//! Locates findings in the kernel's source and in the steps of the case.
 
 use super::{Prepared, RunOutcome};
 use crate::annotation::Home;

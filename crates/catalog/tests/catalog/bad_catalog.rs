@@ -105,64 +105,64 @@ fn keys_and_shapes() {
     assert_snapshot!(right("random}", "random, zzz: 1}"), @"cases/scan/small/right.yaml:8:48: unknown key `zzz` (known: type, length, values, memory, symbol)");
     assert_snapshot!(right("inclusive_scan(data)", "{is: sum(data), fist: 1}"), @"cases/scan/small/right.yaml:16:24: unknown key `fist` (did you mean `first`?)");
     assert_snapshot!(right("title: A scan\n", ""), @"cases/scan/small/right.yaml:1:1: missing field `title`");
-    assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` can't stand here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
+    assert_snapshot!(right("type: i32", "type: int"), @"cases/scan/small/right.yaml:8:16: `int` is not allowed here (known: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64)");
     assert_snapshot!(right("[32, 64]", "[]"), @"cases/scan/small/right.yaml:5:12: sizes.threads: an empty list of choices");
     assert_snapshot!(right("[32, 64]", "[a, b]"), @r#"cases/scan/small/right.yaml:5:13: sizes.threads[0]: invalid type: string "a", expected i64"#);
     assert_snapshot!(right("[32, 64]", "{from: 32}"), @"cases/scan/small/right.yaml:5:12: sizes.threads: invalid type: map, expected a range `1..=1024`, a list of choices `[32, 64]`, a number, or an expression over other sizes");
-    assert_snapshot!(right("grid: blocks", "grid: [1, 2, 3, 4]"), @"cases/scan/small/right.yaml:12:11: launches[0].grid: 4 lengths, where one to three were expected");
-    assert_snapshot!(right("values: random", "values: rnadom"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: no way `rnadom` to fill a buffer (did you mean `random`?)");
-    assert_snapshot!(right("values: random", "values: random:5"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: `5` is no range `LOW..=HIGH`");
-    assert_snapshot!(right("values: random", "values: const"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: `const` is not a way to fill a buffer: `uninitialized`, `zeros`, `iota`, `const:VALUE`, `random`, `random:LOW..=HIGH`, `each:EXPRESSION`, `copy:BUFFER`, or a list of numbers");
-    assert_snapshot!(right("simulator: clean", "simulator: claen"), @"cases/scan/small/right.yaml:18:14: expect.simulator: no verdict `claen` (did you mean `clean`?)");
-    assert_snapshot!(right("simulator: clean", "simulator: missed"), @"cases/scan/small/right.yaml:18:14: expect.simulator: `missed` needs its reason: {verdict: missed, why: …}");
+    assert_snapshot!(right("grid: blocks", "grid: [1, 2, 3, 4]"), @"cases/scan/small/right.yaml:12:11: launches[0].grid: expected one to three lengths, got 4");
+    assert_snapshot!(right("values: random", "values: rnadom"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: unknown buffer fill `rnadom` (did you mean `random`?)");
+    assert_snapshot!(right("values: random", "values: random:5"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: `5` is not a range `LOW..=HIGH`");
+    assert_snapshot!(right("values: random", "values: const"), @"cases/scan/small/right.yaml:8:40: buffers.data.values: `const` is not a buffer fill: use `uninitialized`, `zeros`, `iota`, `const:VALUE`, `random`, `random:LOW..=HIGH`, `each:EXPRESSION`, `copy:BUFFER`, or a list of numbers");
+    assert_snapshot!(right("simulator: clean", "simulator: claen"), @"cases/scan/small/right.yaml:18:14: expect.simulator: unknown verdict `claen` (did you mean `clean`?)");
+    assert_snapshot!(right("simulator: clean", "simulator: missed"), @"cases/scan/small/right.yaml:18:14: expect.simulator: `missed` needs a reason: {verdict: missed, why: …}");
     assert_snapshot!(right("buffers:\n", "buffers: [\n"), @"cases/scan/small/right.yaml:7:10: buffers: invalid type: sequence, expected a map");
-    assert_snapshot!(right("inclusive_scan(data)", "{first: 1}"), @"cases/scan/small/right.yaml:16:8: oracle.out: an oracle has exactly one of `is`, `each`, `values` and `kernel`");
-    assert_snapshot!(right("inclusive_scan(data)", "{each: 1, args: [data]}"), @"cases/scan/small/right.yaml:16:8: oracle.out: `args` of an oracle belong to its `kernel`");
+    assert_snapshot!(right("inclusive_scan(data)", "{first: 1}"), @"cases/scan/small/right.yaml:16:8: oracle.out: an oracle needs exactly one of `is`, `each`, `values` and `kernel`");
+    assert_snapshot!(right("inclusive_scan(data)", "{each: 1, args: [data]}"), @"cases/scan/small/right.yaml:16:8: oracle.out: an oracle can have `args` only with `kernel`");
 }
 
 #[test]
 fn expressions() {
-    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, threads"), @"cases/scan/small/right.yaml:6:30: bad expression `ceil_div(n, threads`: `)` expected");
-    assert_snapshot!(right("ceil_div(n, threads)", "ceil_dvi(n, threads)"), @"cases/scan/small/right.yaml:6:11: bad expression `ceil_dvi(n, threads)`: no function `ceil_dvi` (did you mean `ceil_div`?)");
-    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, thread)"), @"cases/scan/small/right.yaml:6:11: no size `thread` in this case (did you mean `threads`?)");
-    assert_snapshot!(right("ceil_div(n, threads)", "\"n + * 2\""), @"cases/scan/small/right.yaml:6:16: bad expression `n + * 2`: `*` where a number, a name or `(` was expected");
-    assert_snapshot!(right("1..=64", "1..=64 +"), @"cases/scan/small/right.yaml:4:14: bad expression `1..=64 +`: the expression ends where an operand was expected");
-    assert_snapshot!(right("args: [out, data, n]", "args: [out, data, n + 1 2]"), @"cases/scan/small/right.yaml:14:29: bad expression `n + 1 2`: `2` where an operator or the end was expected");
-    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan"), @"cases/scan/small/right.yaml:16:8: bad expression `inclusive_scan`: an oracle is a call such as `inclusive_scan(data)`");
-    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(data, 2 +)"), @"cases/scan/small/right.yaml:16:32: bad expression `inclusive_scan(data, 2 +)`: the expression ends where an operand was expected");
+    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, threads"), @"cases/scan/small/right.yaml:6:30: invalid expression `ceil_div(n, threads`: `)` expected");
+    assert_snapshot!(right("ceil_div(n, threads)", "ceil_dvi(n, threads)"), @"cases/scan/small/right.yaml:6:11: invalid expression `ceil_dvi(n, threads)`: unknown function `ceil_dvi` (did you mean `ceil_div`?)");
+    assert_snapshot!(right("ceil_div(n, threads)", "ceil_div(n, thread)"), @"cases/scan/small/right.yaml:6:11: this case has no size `thread` (did you mean `threads`?)");
+    assert_snapshot!(right("ceil_div(n, threads)", "\"n + * 2\""), @"cases/scan/small/right.yaml:6:16: invalid expression `n + * 2`: expected a number, a name or `(`, found `*`");
+    assert_snapshot!(right("1..=64", "1..=64 +"), @"cases/scan/small/right.yaml:4:14: invalid expression `1..=64 +`: expected an operand at the end of the expression");
+    assert_snapshot!(right("args: [out, data, n]", "args: [out, data, n + 1 2]"), @"cases/scan/small/right.yaml:14:29: invalid expression `n + 1 2`: expected an operator or the end, found `2`");
+    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan"), @"cases/scan/small/right.yaml:16:8: invalid expression `inclusive_scan`: an oracle is a call such as `inclusive_scan(data)`");
+    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(data, 2 +)"), @"cases/scan/small/right.yaml:16:32: invalid expression `inclusive_scan(data, 2 +)`: expected an operand at the end of the expression");
 }
 
 #[test]
 #[rustfmt::skip]
 fn names() {
-    assert_snapshot!(right("args: [out, data, n]", "args: [out, dta, n]"), @"cases/scan/small/right.yaml:14:17: no size or buffer `dta` in this case (did you mean `data`?)");
-    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(daat)"), @"cases/scan/small/right.yaml:16:8: no buffer `daat` in this case (did you mean `data`?)");
-    assert_snapshot!(right("  out: inclusive", "  result: inclusive"), @"cases/scan/small/right.yaml:16:11: no buffer `result` in this case (known: data, out)");
-    assert_snapshot!(right("values: random", "values: copy:other"), @"cases/scan/small/right.yaml:8:40: no buffer `other` in this case (known: data, out)");
-    assert_snapshot!(right("values: uninitialized", "values: copy:out"), @"cases/scan/small/right.yaml:9:8: `out` is defined by itself (out → out)");
-    assert_snapshot!(right("  n: 1..=64", "  n: 1..=blocks"), @"cases/scan/small/right.yaml:6:11: `blocks` is defined by itself (blocks → n → blocks)");
+    assert_snapshot!(right("args: [out, data, n]", "args: [out, dta, n]"), @"cases/scan/small/right.yaml:14:17: this case has no size or buffer `dta` (did you mean `data`?)");
+    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(daat)"), @"cases/scan/small/right.yaml:16:8: this case has no buffer `daat` (did you mean `data`?)");
+    assert_snapshot!(right("  out: inclusive", "  result: inclusive"), @"cases/scan/small/right.yaml:16:11: this case has no buffer `result` (known: data, out)");
+    assert_snapshot!(right("values: random", "values: copy:other"), @"cases/scan/small/right.yaml:8:40: this case has no buffer `other` (known: data, out)");
+    assert_snapshot!(right("values: uninitialized", "values: copy:out"), @"cases/scan/small/right.yaml:9:8: the definition of `out` is circular (out → out)");
+    assert_snapshot!(right("  n: 1..=64", "  n: 1..=blocks"), @"cases/scan/small/right.yaml:6:11: the definition of `blocks` is circular (blocks → n → blocks)");
     assert_snapshot!(right("  data: {", "  n: {type: i32, length: 1, values: zeros}\n  data: {"), @"cases/scan/small/right.yaml:8:6: `n` is both a size and a buffer");
-    assert_snapshot!(right("  n: 1..=64", "  n: 1..=64\n  i: 3"), @"cases/scan/small/right.yaml:5:6: `i` can't be a name here: letters, digits and `_`, and not `i`");
+    assert_snapshot!(right("  n: 1..=64", "  n: 1..=64\n  i: 3"), @"cases/scan/small/right.yaml:5:6: `i` is not a valid name: use letters, digits and `_`, but not `i`");
     assert_snapshot!(right("length: n, values: random", "values: random"), @"cases/scan/small/right.yaml:8:9: the buffer `data` has no `length`");
-    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scam(data)"), @"cases/scan/small/right.yaml:16:8: no oracle `inclusive_scam` (did you mean `inclusive_scan`?)");
-    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(data, n, n)"), @"cases/scan/small/right.yaml:16:8: the oracle is `inclusive_scan(data[, segment])`, and gets 3 argument(s) here");
+    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scam(data)"), @"cases/scan/small/right.yaml:16:8: unknown oracle `inclusive_scam` (did you mean `inclusive_scan`?)");
+    assert_snapshot!(right("inclusive_scan(data)", "inclusive_scan(data, n, n)"), @"cases/scan/small/right.yaml:16:8: the oracle `inclusive_scan(data[, segment])` is called with 3 argument(s)");
     assert_snapshot!(
                                     right("args: [", "repeat: {d: {from: 1, while: d < n, next: 2 * e}}\n    swap: [out, dat]\n    args: ["),
                                     @r"
-cases/scan/small/right.yaml:14:17: no size `e` in this case (known: blocks, d, n, threads)
-cases/scan/small/right.yaml:15:17: no buffer `dat` in this case (did you mean `data`?)
+cases/scan/small/right.yaml:14:17: this case has no size `e` (known: blocks, d, n, threads)
+cases/scan/small/right.yaml:15:17: this case has no buffer `dat` (did you mean `data`?)
 "
                                 );
 }
 
 #[test]
 fn twins_and_verdicts() {
-    assert_snapshot!(wrong("twin: right", "twin: rihgt"), @"cases/scan/small/wrong.yaml:4:7: no case `rihgt` in this folder to be the twin (did you mean `right`?)");
-    assert_snapshot!(wrong("twin: right\n", ""), @"cases/scan/small/wrong.yaml:7:14: the simulator is expected to catch a bug here, but the case names no fixed `twin`");
-    assert_snapshot!(wrong("caught", "clean"), @"cases/scan/small/wrong.yaml:8:14: a case with a `twin` is buggy: the simulator is to say `caught`, or `missed` with its reason");
-    assert_snapshot!(wrong("expect:", "wrong-results: true\nexpect:"), @"cases/scan/small/wrong.yaml:1:1: a wrong result needs an `oracle` to be told");
-    assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` belongs to a buggy case, one with a `twin`");
-    assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: nothing can be missed in a case without a `twin`");
+    assert_snapshot!(wrong("twin: right", "twin: rihgt"), @"cases/scan/small/wrong.yaml:4:7: the twin `rihgt` is not a case in this folder (did you mean `right`?)");
+    assert_snapshot!(wrong("twin: right\n", ""), @"cases/scan/small/wrong.yaml:7:14: the case expects the simulator to catch a bug, but names no fixed `twin`");
+    assert_snapshot!(wrong("caught", "clean"), @"cases/scan/small/wrong.yaml:8:14: a case with a `twin` is buggy: expect `caught` from the simulator, or `missed` with a reason");
+    assert_snapshot!(wrong("expect:", "wrong-results: true\nexpect:"), @"cases/scan/small/wrong.yaml:1:1: `wrong-results` needs an `oracle`");
+    assert_snapshot!(right("expect:", "wrong-results: false\nexpect:"), @"cases/scan/small/right.yaml:17:16: `wrong-results` is only for buggy cases, which have a `twin`");
+    assert_snapshot!(right("simulator: clean", "simulator: {verdict: missed, why: blind}"), @"cases/scan/small/right.yaml:18:14: a case without a `twin` is correct, so nothing can be missed");
     assert_snapshot!(right("oracle:\n  out: inclusive_scan(data)\n", ""), @"cases/scan/small/right.yaml:1:1: a correct case needs an `oracle` (or `prints`)");
     assert_snapshot!(right("launches:", "launches: []\nunused:"), @"cases/scan/small/right.yaml:11:1: unknown key `unused` (known: title, documents, kernel, defines, twin, why, sizes, buffers, launches, plan, streams, oracle, prints, wrong-results, perf, ptx, equivalent, limits, expect)");
     let mut files = Files::new();
@@ -171,8 +171,8 @@ fn twins_and_verdicts() {
         &WRONG.replace("twin: right", "twin: wrong"),
     );
     assert_snapshot!(files.load(), @r"
-cases/scan/small/other.yaml:4:7: the twin `wrong` is itself buggy: its own twin is `right`
-cases/scan/small/other.yaml: a buggy case needs its guilty lines annotated in `kernels/scan/small.cu` (`//~[other] data-race#1 write`), or `wrong-results: true`
+cases/scan/small/other.yaml:4:7: the twin `wrong` is itself a buggy case, with the twin `right`
+cases/scan/small/other.yaml: a buggy case needs tags on its guilty lines in `kernels/scan/small.cu` (`//~[other] data-race#1 write`), or `wrong-results: true`
 ");
 }
 
@@ -180,37 +180,37 @@ cases/scan/small/other.yaml: a buggy case needs its guilty lines annotated in `k
 fn explanations_of_mutants() {
     let one = |body: &str| format!("equivalent:\n  - {{mutation: {body}}}\nexpect:");
     let nowhere = one("remove-barrier, line: sync(), why: x");
-    assert_snapshot!(right("expect:", &nowhere), @"cases/scan/small/right.yaml:18:38: `sync()` stands nowhere in `scan/small.cu`");
+    assert_snapshot!(right("expect:", &nowhere), @"cases/scan/small/right.yaml:18:38: `sync()` does not occur in `scan/small.cu`");
     let silent = one("remove-barrier, line: out, why: ' '");
-    assert_snapshot!(right("expect:", &silent), @"cases/scan/small/right.yaml:18:48: an explanation that says nothing");
+    assert_snapshot!(right("expect:", &silent), @"cases/scan/small/right.yaml:18:48: the explanation is empty");
     let misspelt = one("remove-barier, line: out, why: x");
-    assert_snapshot!(right("expect:", &misspelt), @"cases/scan/small/right.yaml:18:16: `remove-barier` can't stand here (did you mean `remove-barrier`?)");
+    assert_snapshot!(right("expect:", &misspelt), @"cases/scan/small/right.yaml:18:16: `remove-barier` is not allowed here (did you mean `remove-barrier`?)");
     let of_bug = one("remove-barrier, line: out, why: x");
-    assert_snapshot!(wrong("expect:", &of_bug), @"cases/scan/small/wrong.yaml:8:3: only correct cases have mutants to explain, those without a `twin`");
+    assert_snapshot!(wrong("expect:", &of_bug), @"cases/scan/small/wrong.yaml:8:3: only correct cases, which have no `twin`, have mutants to explain");
 }
 
 #[test]
 fn kernels() {
-    assert_snapshot!(right("scan/small.cu", "scan/smal.cu"), @"cases/scan/small/right.yaml:2:9: no kernel `kernels/scan/smal.cu` (did you mean `scan/small.cu`?)");
+    assert_snapshot!(right("scan/small.cu", "scan/smal.cu"), @"cases/scan/small/right.yaml:2:9: the kernel `kernels/scan/smal.cu` does not exist (did you mean `scan/small.cu`?)");
     let mut files = Files::new();
     files.set("kernels/scan/lonely.cu", "");
-    assert_snapshot!(files.load(), @"kernels/scan/lonely.cu: no case runs this kernel; add `cases/…/<case>.yaml` with `kernel: scan/lonely.cu`");
+    assert_snapshot!(files.load(), @"kernels/scan/lonely.cu: no case runs this kernel; add a `cases/…/<case>.yaml` with `kernel: scan/lonely.cu`");
     let empty = Catalog::without_ptx(Tree::default(), Path::new("somewhere")).unwrap_err();
-    assert_snapshot!(empty, @"somewhere: no case here (`cases/<family>/<case>.yaml` below this folder)");
+    assert_snapshot!(empty, @"somewhere: found no case (expected `cases/<family>/<case>.yaml` below this folder)");
 }
 
 #[test]
 fn annotations() {
-    assert_snapshot!(kernel("data-race", "data-rase"), @"kernels/scan/small.cu:4:32: no rule `data-rase` (did you mean `data-race`?)");
-    assert_snapshot!(kernel("write", "wrote"), @"kernels/scan/small.cu:4:44: no action `wrote` (did you mean `write`?)");
-    assert_snapshot!(kernel("[wrong]", "[worng]"), @"kernels/scan/small.cu:4:32: no case `worng` runs this kernel (did you mean `wrong`?)");
-    assert_snapshot!(kernel("[wrong] data", "[wrong data"), @"kernels/scan/small.cu:4:31: bad annotation: `,` or `]` expected after the name of a case");
-    assert_snapshot!(kernel("#ifdef BUG", "#ifdef OTHER\n//~ deadlock\n#endif\n#ifdef BUG"), @"kernels/scan/small.cu:4:5: this annotation applies to no case: none keeps its line");
-    assert_snapshot!(kernel("//~[wrong] data-race#1 write", ""), @"cases/scan/small/wrong.yaml: a buggy case needs its guilty lines annotated in `kernels/scan/small.cu` (`//~[wrong] data-race#1 write`), or `wrong-results: true`");
-    assert_snapshot!(kernel("{\n#ifdef", "{ //~ deadlock\n#ifdef"), @"kernels/scan/small.cu:2:7: this tag applies to `scan/small/right`, which is correct; tie it to the buggy case: `//~[case] …`");
-    assert_snapshot!(kernel("#ifdef BUG", "#if BUG ? 1 : 0"), @"kernels/scan/small.cu:3: can't follow this condition around annotated lines: `? 1 : 0` is not understood");
-    assert_snapshot!(kernel("#endif\n", ""), @"kernels/scan/small.cu:5: can't follow this condition around annotated lines: an `#if` has no `#endif`");
-    assert_snapshot!(kernel("data-race#1 write", "bank-conflict"), @"cases/scan/small/wrong.yaml:1:1: a line is tagged `bank-conflict`, which is looked for under `perf: {bank-conflict: {}}` alone");
+    assert_snapshot!(kernel("data-race", "data-rase"), @"kernels/scan/small.cu:4:32: unknown rule `data-rase` (did you mean `data-race`?)");
+    assert_snapshot!(kernel("write", "wrote"), @"kernels/scan/small.cu:4:44: unknown action `wrote` (did you mean `write`?)");
+    assert_snapshot!(kernel("[wrong]", "[worng]"), @"kernels/scan/small.cu:4:32: no case named `worng` runs this kernel (did you mean `wrong`?)");
+    assert_snapshot!(kernel("[wrong] data", "[wrong data"), @"kernels/scan/small.cu:4:31: invalid annotation: expected `,` or `]` after the name of a case");
+    assert_snapshot!(kernel("#ifdef BUG", "#ifdef OTHER\n//~ deadlock\n#endif\n#ifdef BUG"), @"kernels/scan/small.cu:4:5: this annotation applies to no case: no case compiles its line");
+    assert_snapshot!(kernel("//~[wrong] data-race#1 write", ""), @"cases/scan/small/wrong.yaml: a buggy case needs tags on its guilty lines in `kernels/scan/small.cu` (`//~[wrong] data-race#1 write`), or `wrong-results: true`");
+    assert_snapshot!(kernel("{\n#ifdef", "{ //~ deadlock\n#ifdef"), @"kernels/scan/small.cu:2:7: this tag applies to `scan/small/right`, which is correct; name the buggy case in it: `//~[case] …`");
+    assert_snapshot!(kernel("#ifdef BUG", "#if BUG ? 1 : 0"), @"kernels/scan/small.cu:3: cannot evaluate this preprocessor condition around annotated lines: `? 1 : 0` is not understood");
+    assert_snapshot!(kernel("#endif\n", ""), @"kernels/scan/small.cu:5: cannot evaluate this preprocessor condition around annotated lines: an `#if` has no `#endif`");
+    assert_snapshot!(kernel("data-race#1 write", "bank-conflict"), @"cases/scan/small/wrong.yaml:1:1: a line is tagged `bank-conflict`, which needs the key `perf: {bank-conflict: {}}`");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn pinned_ptx() {
 
     let mut missing = tree.clone();
     missing.files.remove("kernels/scan/small.BUG-1.sm_90.ptx");
-    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: its PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; make it with `cargo run -- dev renew`");
+    assert_snapshot!(load(&missing), @"cases/scan/small/wrong.yaml:2:9: the pinned PTX `kernels/scan/small.BUG-1.sm_90.ptx` is missing; create it with `cargo run -- dev renew`");
 
     let mut edited = tree.clone();
     edited.files.insert(
@@ -241,10 +241,10 @@ fn pinned_ptx() {
         KERNEL.replace("in[0]", "in[1]").into(),
     );
     assert_snapshot!(load(&edited), @r"
-kernels/scan/small.BUG-1.sm_75.ptx: stale: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.BUG-1.sm_90.ptx: stale: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.sm_75.ptx: stale: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
-kernels/scan/small.sm_90.ptx: stale: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
+kernels/scan/small.BUG-1.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
+kernels/scan/small.BUG-1.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
+kernels/scan/small.sm_75.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
+kernels/scan/small.sm_90.ptx: out of date: `kernels/scan/small.cu` has changed since it was compiled; renew it with `cargo run -- dev renew`
 ");
 
     let mut by_hand = tree.clone();
@@ -252,20 +252,20 @@ kernels/scan/small.sm_90.ptx: stale: `kernels/scan/small.cu` has changed since i
     by_hand
         .files
         .insert("kernels/scan/small.sm_75.ptx".to_owned(), ptx.into());
-    assert_snapshot!(load(&by_hand), @"kernels/scan/small.sm_75.ptx: stale: it was edited by hand; renew it with `cargo run -- dev renew`");
+    assert_snapshot!(load(&by_hand), @"kernels/scan/small.sm_75.ptx: out of date: it was edited by hand; renew it with `cargo run -- dev renew`");
 
     let mut left_over = tree.clone();
     left_over.files.insert(
         "kernels/scan/old.sm_90.ptx".to_owned(),
         ".version 9.0".into(),
     );
-    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case needs this file any more; remove it, or run `cargo run -- dev renew`");
+    assert_snapshot!(load(&left_over), @"kernels/scan/old.sm_90.ptx: no case uses this file; remove it or run `cargo run -- dev renew`");
 }
 
 #[test]
 fn folders() {
     let nowhere = Catalog::read(Path::new("no/such/folder")).unwrap_err();
-    assert_snapshot!(nowhere, @"no/such/folder/kernels: no such folder (a catalogue has `kernels/` and `cases/`)");
+    assert_snapshot!(nowhere, @"no/such/folder/kernels: the folder does not exist (a catalogue has `kernels/` and `cases/`)");
     let folder = tempfile::tempdir().unwrap();
     for name in ["kernels", "cases"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -286,6 +286,6 @@ fn patterns_that_select_nothing() {
     };
     assert_eq!(chosen("scan"), Ok(2));
     assert_eq!(chosen("scan/small/right"), Ok(1));
-    assert_snapshot!(chosen("wrogn").unwrap_err(), @"no case's name contains `wrogn` (did you mean `wrong`?); `racetrap list` shows them all");
-    assert_snapshot!(chosen("zzzzzz").unwrap_err(), @"no case's name contains `zzzzzz`; `racetrap list` shows them all");
+    assert_snapshot!(chosen("wrogn").unwrap_err(), @"no case matches `wrogn` (did you mean `wrong`?); `racetrap list` lists all cases");
+    assert_snapshot!(chosen("zzzzzz").unwrap_err(), @"no case matches `zzzzzz`; `racetrap list` lists all cases");
 }

@@ -306,11 +306,11 @@ fn what_says_nothing_about_the_case_is_inconclusive() {
         assert!(!native.ok() && native.receipt.runs == 0);
         assert_eq!(
             native.receipt.error.as_deref(),
-            Some("the device process was ended by signal 11")
+            Some("the device process was killed by signal 11")
         );
     }
     let error = probe(&mut Broken, Duration::from_secs(1)).unwrap_err();
-    assert_eq!(error, "the device process was ended by signal 11");
+    assert_eq!(error, "the device process was killed by signal 11");
 }
 
 #[test]

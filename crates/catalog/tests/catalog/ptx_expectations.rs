@@ -72,7 +72,7 @@ fn other_ptx_can_be_given() {
 fn mistakes_in_expectations_are_found_when_the_catalogue_is_read() {
     let root = &testing::root();
     for (ptx, message) in [
-        ("ptx: {}", "nothing is claimed about the PTX"),
+        ("ptx: {}", "the key `ptx` states nothing"),
         (
             "ptx: {entry: scan_wraps, has: [st]}",
             "the case launches no `scan_wraps`",
@@ -87,19 +87,19 @@ fn mistakes_in_expectations_are_found_when_the_catalogue_is_read() {
         ),
         (
             "ptx: {counts: {st.shared: {sm_70: 1}}}",
-            "no PTX is pinned for `sm_70`, but for sm_75 and sm_90",
+            "no PTX is pinned for `sm_70`, only for sm_75 and sm_90",
         ),
         (
             "ptx: {counts: {st.shared: several}}",
-            "`several` is no number of instructions",
+            "`several` is not a number of instructions",
         ),
         (
             "ptx: {has: [st shared]}",
-            "`st shared` is no pattern of instructions",
+            "`st shared` is not an instruction pattern",
         ),
         (
             "ptx: {order: [[st.shared]]}",
-            "an order has two patterns at least",
+            "an order needs at least two patterns",
         ),
         ("ptx: {count: {st: 1}}", "did you mean `counts`?"),
     ] {

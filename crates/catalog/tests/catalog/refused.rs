@@ -103,38 +103,38 @@ fn the_unchanged_files_are_good() {
 
 #[test]
 fn what_is_refused_never_runs() {
-    assert_snapshot!(refused("expect:", "launches:\n  - {entry: fill}\nexpect:"), @"cases/fill/refused.yaml:6:3: what the compiler refuses never runs: leave `launches` out");
+    assert_snapshot!(refused("expect:", "launches:\n  - {entry: fill}\nexpect:"), @"cases/fill/refused.yaml:6:3: a kernel that the compiler rejects never runs: remove `launches`");
     assert_snapshot!(refused("expect:", "limits: {runs: 1}\nwrong-results: true\nexpect:"), @r"
-cases/fill/refused.yaml:6:16: what the compiler refuses never runs: leave `wrong-results` out
-cases/fill/refused.yaml:5:9: what the compiler refuses never runs: leave `limits` out
+cases/fill/refused.yaml:6:16: a kernel that the compiler rejects never runs: remove `wrong-results`
+cases/fill/refused.yaml:5:9: a kernel that the compiler rejects never runs: remove `limits`
 ");
-    assert_snapshot!(refused("expect:", "expect:\n  simulator: caught"), @"cases/fill/refused.yaml:6:3: what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both");
-    assert_snapshot!(refused("expect:", "expect:\n  native: caught"), @"cases/fill/refused.yaml:6:3: what the compiler refuses never runs: `expect` has `compiler` or the detectors, not both");
+    assert_snapshot!(refused("expect:", "expect:\n  simulator: caught"), @"cases/fill/refused.yaml:1:1: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
+    assert_snapshot!(refused("expect:", "expect:\n  native: caught"), @"cases/fill/refused.yaml:1:1: a kernel that the compiler rejects never runs: give either `compiler` or the detectors in `expect`, not both");
     assert_snapshot!(refused("{BUG: }", "{}"), @r"
-kernels/fill/small.cu:4:33: this annotation applies to no case: none keeps its line
-cases/fill/refused.yaml:3:10: `fill/right` runs the same kernel with the same defines, so that it compiles
+kernels/fill/small.cu:4:33: this annotation applies to no case: no case compiles its line
+cases/fill/refused.yaml:3:10: `fill/right` runs the same kernel with the same defines, so the kernel compiles
 ");
 }
 
 #[test]
 fn its_errors_are_named() {
-    assert_snapshot!(refused("'identifier \"one\" is undefined'", ""), @"cases/fill/refused.yaml:6:22: the compiler is to refuse the kernel, but for no error");
-    assert_snapshot!(refused("['", "['x', 'x', '"), @"cases/fill/refused.yaml:6:22: an error is named twice; once will do, however many lines have it");
+    assert_snapshot!(refused("'identifier \"one\" is undefined'", ""), @"cases/fill/refused.yaml:6:22: the list of expected compiler errors is empty");
+    assert_snapshot!(refused("['", "['x', 'x', '"), @"cases/fill/refused.yaml:6:22: an error is listed twice; list it once, even if several lines have it");
     assert_snapshot!(refused("errors:", "error:"), @"cases/fill/refused.yaml:6:14: unknown key `error` (did you mean `errors`?)");
-    assert_snapshot!(refused("compiler: {errors: ['identifier \"one\" is undefined']}", "{}"), @"cases/fill/refused.yaml:6:3: `expect` names no verdict: `simulator: caught` or `simulator: clean`");
-    assert_snapshot!(refused("twin: right\n", ""), @"cases/fill/refused.yaml:5:3: the simulator is expected to catch a bug here, but the case names no fixed `twin`");
+    assert_snapshot!(refused("compiler: {errors: ['identifier \"one\" is undefined']}", "{}"), @"cases/fill/refused.yaml:6:3: `expect` needs a verdict: `simulator: caught` or `simulator: clean`");
+    assert_snapshot!(refused("twin: right\n", ""), @"cases/fill/refused.yaml:5:3: the case expects the simulator to catch a bug, but names no fixed `twin`");
 }
 
 #[test]
 fn its_lines_are_tagged() {
     // An error at the end of the source has no line: whether a tag is missing shows when the case is judged.
     assert_snapshot!(kernel(" //~ compile-error", ""), @"2 good cases");
-    assert_snapshot!(kernel("//~ compile-error", "//~ compile-error, data-race"), @"cases/fill/refused.yaml:2:9: what the compiler refuses never runs: its lines can be tagged `compile-error` and nothing else");
+    assert_snapshot!(kernel("//~ compile-error", "//~ compile-error, data-race"), @"cases/fill/refused.yaml:2:9: a kernel that the compiler rejects never runs: its lines can only be tagged `compile-error`");
     assert_snapshot!(kernel("= 1;", "= 1; //~[right] compile-error"), @r"
-kernels/fill/small.cu:6:38: this tag applies to `fill/right`, which is correct; tie it to the buggy case: `//~[case] …`
-cases/fill/right.yaml:10:3: a line is tagged `compile-error`, which is the business of a case with `expect: {compiler: {errors: […]}}`
+kernels/fill/small.cu:6:38: this tag applies to `fill/right`, which is correct; name the buggy case in it: `//~[case] …`
+cases/fill/right.yaml:10:3: a line is tagged `compile-error`, which needs `expect: {compiler: {errors: […]}}`
 ");
-    assert_snapshot!(kernel("compile-error", "compile-eror"), @"kernels/fill/small.cu:4:33: no rule `compile-eror` (did you mean `compile-error`?)");
+    assert_snapshot!(kernel("compile-error", "compile-eror"), @"kernels/fill/small.cu:4:33: unknown rule `compile-eror` (did you mean `compile-error`?)");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn what_the_compiler_said_is_pinned() {
             .filter(|e| e.contains("diagnostics"))
             .collect::<String>()
     };
-    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: what the compiler says of it, `kernels/fill/small.BUG.sm_90.diagnostics`, is missing; make it with `cargo run -- dev renew`");
+    assert_snapshot!(errors(&tree), @"cases/fill/refused.yaml:2:9: the pinned compiler messages `kernels/fill/small.BUG.sm_90.diagnostics` are missing; create them with `cargo run -- dev renew`");
 
     let mut pinned = tree.clone();
     let text = of.text(&tree, "13.0.88", SAID, "/");
@@ -160,12 +160,12 @@ fn what_the_compiler_said_is_pinned() {
     let mut edited = pinned.clone();
     let by_hand = text.replace("is undefined", "is unknown");
     edited.files.insert(of.file.clone(), by_hand.into());
-    assert_snapshot!(errors(&edited), @"kernels/fill/small.BUG.sm_90.diagnostics: stale: it was edited by hand; renew it with `cargo run -- dev renew`");
+    assert_snapshot!(errors(&edited), @"kernels/fill/small.BUG.sm_90.diagnostics: out of date: it was edited by hand; renew it with `cargo run -- dev renew`");
 
     let mut left_over = pinned.clone();
     let old = "kernels/fill/old.sm_90.diagnostics".to_owned();
     left_over.files.insert(old, text.clone().into());
-    assert_snapshot!(errors(&left_over), @"kernels/fill/old.sm_90.diagnostics: no case needs this file any more; remove it, or run `cargo run -- dev renew`");
+    assert_snapshot!(errors(&left_over), @"kernels/fill/old.sm_90.diagnostics: no case uses this file; remove it or run `cargo run -- dev renew`");
 
     let judged = |said: &str| {
         let mut tree = tree.clone();
@@ -182,7 +182,7 @@ fn what_the_compiler_said_is_pinned() {
         )
     };
     assert_snapshot!(judged(SAID), @r#"caught (true): refused by the compiler: kernels/fill/small.cu:4: identifier "one" is undefined"#);
-    assert_snapshot!(judged(&SAID.replace("one", "two")), @r#"false-alarm (false): not expected of the compiler: kernels/fill/small.cu:4: identifier "two" is undefined"#);
-    assert_snapshot!(judged(&SAID.replace("(4)", "(6)")), @r#"false-alarm (false): not expected of the compiler: kernels/fill/small.cu:6: identifier "one" is undefined, on a line without the tag `compile-error`"#);
-    assert_snapshot!(judged("nvcc fatal: out of memory"), @"inconclusive (false): `kernels/fill/small.BUG.sm_90.diagnostics` is not what a compiler says that has refused something");
+    assert_snapshot!(judged(&SAID.replace("one", "two")), @r#"false-alarm (false): unexpected compiler error: kernels/fill/small.cu:4: identifier "two" is undefined"#);
+    assert_snapshot!(judged(&SAID.replace("(4)", "(6)")), @r#"false-alarm (false): unexpected compiler error: kernels/fill/small.cu:6: identifier "one" is undefined, on a line without the tag `compile-error`"#);
+    assert_snapshot!(judged("nvcc fatal: out of memory"), @"inconclusive (false): `kernels/fill/small.BUG.sm_90.diagnostics` does not contain compiler errors");
 }

@@ -1,7 +1,7 @@
 //! # bank-conflict
 //!
-//! Lanes of a warp address different words in the same bank of shared memory, so that the request takes several passes. It costs time, not correctness;
-//! shown with `--perf`.
+//! Several lanes of a warp address different words in the same bank of shared memory. The hardware serves such a
+//! request in several passes. The result is right; it only takes longer. Shown with `--perf`.
 //!
 //! ## Example
 //!
@@ -10,19 +10,32 @@
 //! float x = tile[threadIdx.x][0];         // all 32 lanes in bank 0: 32 passes
 //! ```
 //!
+//! Pad the rows, so that the elements of a column lie in different banks:
+//!
 //! ```cpp
 //! __shared__ float tile[32][33];          // one more column: 32 banks, one pass
 //! ```
 //!
-//! ## The figures
+//! ## Why it costs time
 //!
-//! There are 32 banks of 4 bytes. *Requests* are the passes needed without conflicts (one for a warp's access of up to 4 bytes a lane, two for 8
-//! bytes, four for 16), *wavefronts* the passes taken, as the hardware counters for shared loads and stores have them. *Degree* is the worst single
-//! request. Lanes that read the same word do not conflict. Atomics are not counted.
+//! Shared memory has 32 banks of 4 bytes. Each bank delivers one word a pass. Lanes that read the same word do not
+//! conflict: the word is broadcast.
 //!
-//! The wavefronts were compared with an H200's counters (`racetrap dev counters compare`): they are equal, except where ptxas joins loads of adjacent words into one
-//! of 16 bytes. That happens below PTX, and saves wavefronts that are counted here.
+//! ## What is reported
+//!
+//! - *Requests*: the passes that the access needs without conflicts: one for up to 4 bytes a lane, two for 8 bytes,
+//!   four for 16.
+//! - *Wavefronts*: the passes that it takes, as the hardware counters for shared loads and stores count them.
+//! - *Degree*: the passes of the worst single request.
+//!
+//! The wavefronts equal the counters of an NVIDIA H200 (`racetrap dev counters compare`), with one exception: `ptxas` may
+//! join loads of adjacent words into one 16-byte load. That happens below PTX, so the count here is higher.
+//!
+//! ## Limitations
+//!
+//! Atomic operations are not counted.
 //!
 //! ## Reference
 //!
-//! CUDA C++ Programming Guide, "Compute Capabilities", "Shared Memory"; CUDA C++ Best Practices Guide, "Shared Memory and Memory Banks".
+//! CUDA C++ Programming Guide, "Compute Capabilities", "Shared Memory"; CUDA C++ Best Practices Guide, "Shared Memory
+//! and Memory Banks".

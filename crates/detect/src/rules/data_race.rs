@@ -1,8 +1,7 @@
 //! # data-race
 //!
-//! Two threads touch the same byte of memory, at least one of them writes, and nothing orders the two accesses.
-//! At least one of them is an ordinary (*weak*) access, or they overlap only in part. What is read, or what is
-//! left in memory, then depends on timing, and the compiler may assume that it does not happen at all.
+//! Two threads access the same byte of memory, at least one of them writes it, and nothing orders the two accesses. At
+//! least one of the two is an ordinary (*weak*) access, or the accesses overlap only in part.
 //!
 //! ## Example
 //!
@@ -20,31 +19,56 @@
 //! out[i] = s[255 - threadIdx.x];
 //! ```
 //!
-//! In a loop, two barriers are needed where one thread reads what another overwrites in the next step: one after the
-//! writes, one after the reads.
+//! ## Why it goes wrong
 //!
-//! Other ways to order two accesses: `__syncwarp()` between lanes of one warp (they do not run in lockstep); a second
-//! kernel launch on the same stream between blocks; a flag or counter that one side releases (`__threadfence()` before an atomic
-//! operation, or `cuda::atomic_ref` with `memory_order_release`) and the other acquires.
+//! The value that is read, or left in memory, depends on timing. The compiler may also assume that no race exists, and
+//! keep the value in a register or reorder the accesses. A race that gives the right result today may fail with another
+//! compiler, device or input.
 //!
-//! ## What counts as order
+//! ## How to fix it
 //!
-//! Program order; barriers of the block in all forms, for those who take part; `__syncwarp` for the lanes in its mask; release and
-//! acquire patterns of sufficient scope, and what follows from them; a read-modify-write after the one whose value it read; the
-//! boundaries of a launch. `__shfl_sync`, `__ballot_sync` and their like order no memory. A thread that has exited takes no part in later
-//! barriers: what it wrote since the last one stays unordered. Two lanes of one instruction that write the same byte race, even
-//! with equal values.
+//! Order the two accesses:
 //!
-//! Between launches, copies and the host: streams, events that a stream or the host waits for, and `cudaStreamSynchronize`. Streams are
-//! not ordered with each other, and an asynchronous copy has only begun when its call returns: a host that reads the
-//! destination, or overwrites the source, before it has waited races with the copy. Copies and the host count as ordinary accesses.
+//! - Within a block: `__syncthreads()`. A loop needs two barriers if a thread overwrites what another thread reads in
+//!   the same step: one after the writes and one after the reads.
+//! - Within a warp: `__syncwarp()`. The lanes of a warp do not run in lockstep.
+//! - Between blocks: end the kernel and launch a second one on the same stream, or synchronise the grid.
+//! - With a flag or counter: one thread releases it (`__threadfence()` before an atomic operation, or
+//!   `cuda::atomic_ref` with `memory_order_release`) and the other acquires it.
+//! - Or make both accesses atomic.
 //!
-//! ## What is seen, and what is not
+//! ## What orders two accesses
 //!
-//! The order is judged by the memory model, not by what happened in this run: a race is reported although the values came out right.
-//! One run shows the races on the paths that it takes, for the input given. After the first race on a location, further ones there may be
-//! missed or be named by another of their accesses. The compiler may load in all threads what the source reads in some of them, as in
-//! `t < 32 ? s[0] : 0`, and drop the value in the others: that is a read by those who use it. Textures, surfaces and asynchronous copies are not watched.
+//! - Program order, for two accesses of one thread.
+//! - A block barrier in any of its forms, for the threads that take part in it. A thread that has exited takes part in
+//!   no later barrier: its last writes stay unordered.
+//! - `__syncwarp`, for the lanes in its mask.
+//! - Release and acquire patterns of sufficient scope, and what follows from them by causality.
+//! - A read-modify-write operation comes after the one whose value it read.
+//! - The start and the end of a launch.
+//! - Between launches, copies and the host: streams, events that a stream or the host waits for, and
+//!   `cudaStreamSynchronize`.
+//!
+//! The following order nothing:
+//!
+//! - `__shfl_sync`, `__ballot_sync` and the other warp operations that exchange values do not order memory.
+//! - Two lanes that write the same byte in one instruction race, even if they write equal values.
+//! - Different streams are not ordered with each other.
+//! - An asynchronous copy has only started when its call returns. If the host reads the destination or overwrites the
+//!   source before it has waited, it races with the copy. Copies and the host count as ordinary accesses.
+//!
+//! ## Limitations
+//!
+//! The memory model decides, not the outcome of the run: a race is reported even if all values came out right. But a run
+//! shows only the races on the paths that it takes with its input.
+//!
+//! After the first race on a location, further races on the same location may be missed, or be reported with another of
+//! their accesses.
+//!
+//! The compiler may load in all threads what the source reads only in some, as in `t < 32 ? s[0] : 0`, and discard the
+//! value in the others. Such a load counts as a read only by the threads that use the value.
+//!
+//! Textures, surfaces and asynchronous copies are not watched.
 //!
 //! ## Reference
 //!

@@ -1,7 +1,7 @@
 //! # deadlock
 //!
-//! Every thread that is left waits for something that cannot happen any more: a barrier that the others will never reach, an operation that
-//! names lanes which wait elsewhere.
+//! Every remaining thread waits for something that can no longer happen: a barrier that other threads will never reach,
+//! or a warp operation whose mask names lanes that wait elsewhere.
 //!
 //! ## Example
 //!
@@ -12,11 +12,15 @@
 //!     barrier_b.sync();       // bar.sync 2: each half waits for all threads
 //! ```
 //!
-//! Let all threads come to the same barrier, or give each barrier the number of threads that really come to it.
+//! ## How to fix it
+//!
+//! Let all threads reach the same barrier, or give each barrier the number of threads that reach it.
 //!
 //! ## What is reported
 //!
-//! All who wait, and where. A thread that spins on a memory location still runs: that is `no-progress`.
+//! Every waiting group of threads and the line where it waits.
+//!
+//! A thread that spins on a memory location is still running. That is `no-progress`.
 //!
 //! ## Reference
 //!

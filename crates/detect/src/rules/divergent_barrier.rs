@@ -1,15 +1,16 @@
 //! # divergent-barrier
 //!
-//! Threads of a block do not all come to the same barrier: some wait at one `__syncthreads()` while others wait at another, or have gone
-//! past it, or an aligned barrier is reached by part of a warp. On current devices this may hang, or pair up barriers that were never meant to
-//! meet and so order nothing where order was needed.
+//! The threads of a block do not all reach the same barrier. Some wait at one `__syncthreads()` while others wait at
+//! another one or have passed it; or only part of a warp reaches an aligned barrier.
 //!
 //! ## Example
 //!
 //! ```cpp
 //! if (threadIdx.x < 128)
-//!     __syncthreads();        // the others don't come
+//!     __syncthreads();        // the other threads do not reach it
 //! ```
+//!
+//! Move the barrier out of the condition:
 //!
 //! ```cpp
 //! if (threadIdx.x < 128) {
@@ -18,21 +19,33 @@
 //! __syncthreads();
 //! ```
 //!
-//! A loop whose number of rounds depends on the thread has the same problem when there is a barrier inside: let all threads run all rounds, and put
-//! the work, not the barrier, under the condition.
+//! ## Why it goes wrong
+//!
+//! The behaviour is undefined. On current devices the kernel may hang. Or the hardware may pair up barriers that do not
+//! belong together, and accesses that the barrier should order stay unordered.
+//!
+//! ## How to fix it
+//!
+//! Put the work under the condition, not the barrier. If a loop contains a barrier, let all threads run the same number
+//! of iterations.
 //!
 //! ## What is reported
 //!
-//! Who waits, and where the others are: at another barrier, or past this one (at a point that every path from it leads through). Named
-//! barriers with a thread count are meant for part of a block; of them only warps that come in pieces are reported.
+//! Which threads wait, at which line, and where the others are: at another barrier, or past this one (at a point that
+//! every path from the barrier leads through).
 //!
-//! ## What is not seen
+//! Named barriers with a thread count are meant for a part of the block. For these, racetrap reports only warps that
+//! arrive in parts.
 //!
-//! The optimiser may give `if (t >= n) { o[t] = 0; return; }` and the kernel's last lines one common end, behind a barrier that the threads which
-//! leave never came to. Compiled both ways, `check` sees that the source has them leave before it, and warns of
-//! `barrier-after-exit` alone; in PTX by itself that can't be told.
+//! ## Limitations
 //!
-//! A barrier that is divergent only for other inputs. If nothing can run any more the finding is `deadlock`.
+//! Only barriers that diverge with the given input are seen. If no thread can run any more, the finding is `deadlock`
+//! instead.
+//!
+//! The optimiser may merge the end of `if (t >= n) { o[t] = 0; return; }` with the last lines of the kernel. The threads
+//! that leave early then pass a point behind a barrier that they never reached, and look divergent. `check` compiles CUDA
+//! source both optimised and unoptimised; it recognises this case and downgrades it to a `barrier-after-exit` warning.
+//! With PTX alone it cannot tell.
 //!
 //! ## Reference
 //!

@@ -1,23 +1,30 @@
 //! # divergent-branch
 //!
-//! A branch sends lanes of one warp both ways, which are then executed one after the other. It costs time, not correctness; shown with `--perf`.
+//! A branch sends the lanes of one warp both ways. The hardware executes the two paths one after the other. The result
+//! is right; it only takes longer. Shown with `--perf`.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! if (threadIdx.x % (2 * d) == 0)         // every other lane, then every fourth …
+//! if (threadIdx.x % (2 * d) == 0)         // every second lane, then every fourth …
 //!     s[threadIdx.x] += s[threadIdx.x + d];
 //! ```
+//!
+//! Let whole warps take the same path:
 //!
 //! ```cpp
 //! if (threadIdx.x < blockDim.x / 2 / d)   // whole warps, down to the last one
 //!     s[threadIdx.x] += s[threadIdx.x + blockDim.x / 2 / d];
 //! ```
 //!
-//! ## The figures
+//! ## What is reported
 //!
-//! Executions of the branch by a warp (or by what is left of it after earlier divergence), and how many of them split it. Short bodies that the
-//! compiler turned into predicated instructions are no branches and are not counted.
+//! How many times warps executed the branch, and how many of these executions split the warp. A warp that has already
+//! diverged counts once for each part.
+//!
+//! ## Limitations
+//!
+//! The compiler turns short bodies into predicated instructions. These are not branches and are not counted.
 //!
 //! ## Reference
 //!

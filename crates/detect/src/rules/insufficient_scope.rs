@@ -1,8 +1,8 @@
 //! # insufficient-scope
 //!
-//! Threads synchronise with atomic operations, locks or fences, but a scope leaves one of the two out: a block-scope atomic on a
-//! counter that other blocks use, a `__threadfence_block()` before a flag that another block reads. The operation is atomic, or the fence
-//! orders, only for the threads inside its scope; for the others it is as if it were not there.
+//! Threads synchronise with atomic operations, locks or fences, but the scope of one of them does not include the other
+//! thread. Examples are a block-scope atomic on a counter that other blocks use, and a `__threadfence_block()` before a
+//! flag that another block reads.
 //!
 //! ## Example
 //!
@@ -16,7 +16,7 @@
 //!     atomicAdd(&total, sum);             // device scope
 //! ```
 //!
-//! The same with a fence, in code that hands data from block to block:
+//! The same with a fence, in code that passes data from block to block:
 //!
 //! ```cpp
 //! data[blockIdx.x] = sum;
@@ -24,18 +24,29 @@
 //! atomicAdd(&ready, 1);
 //! ```
 //!
+//! ## Why it goes wrong
+//!
+//! An operation is atomic, and a fence orders, only for the threads inside its scope. For all other threads it has no
+//! such effect: updates get lost, and data may arrive after the flag.
+//!
+//! ## How to fix it
+//!
+//! Widen the scope until it includes both threads: `.cta` includes the own block, `.gpu` all blocks of the device, `.sys`
+//! also the host and other devices. `volatile` has system scope.
+//!
 //! ## What is reported
 //!
-//! Either two strong operations (atomic, `volatile`, `cuda::atomic_ref`) on the same location that are not ordered and of which one's scope
-//! does not include the other's thread; or two accesses to data that would be ordered if every scope on the way were wide enough. The second
-//! names the data accesses: look for the lock, flag or fence that is meant to stand between them.
+//! One of two things:
 //!
-//! `.cta` includes the own block, `.gpu` all blocks of the device, `.sys` the host and other devices too. `volatile` has
-//! system scope.
+//! - Two strong operations (atomic, `volatile`, `cuda::atomic_ref`) on the same location that are not ordered, where the
+//!   scope of one does not include the other's thread.
+//! - Two data accesses that would be ordered if every scope between them were wide enough. The finding names the data
+//!   accesses; look for the lock, flag or fence between them.
 //!
-//! ## What is not seen
+//! ## Limitations
 //!
-//! A scope that is wider than needed; scopes that only matter between devices, or between device and host.
+//! The rule does not report scopes that are wider than needed. It does not check scopes between devices, or between
+//! device and host.
 //!
 //! ## Reference
 //!

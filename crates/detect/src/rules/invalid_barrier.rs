@@ -1,8 +1,7 @@
 //! # invalid-barrier
 //!
-//! A named barrier (`bar.sync a, b`, `barrier.arrive`, cooperative groups of several warps) is given a number or a count of threads that there is not. A block
-//! has the barriers 0 to 15. The count is in whole warps: a multiple of 32, at most as many as the block has warps. To arrive without waiting needs a count above
-//! zero.
+//! A named barrier (`bar.sync a, b`, `barrier.arrive`, cooperative groups of several warps) gets a barrier number or a
+//! thread count that PTX does not allow.
 //!
 //! ## Example
 //!
@@ -10,19 +9,29 @@
 //! asm volatile("bar.sync 1, %0;" :: "r"(n) : "memory");    // n = 48
 //! ```
 //!
+//! Round the count up to whole warps:
+//!
 //! ```cpp
 //! asm volatile("bar.sync 1, %0;" :: "r"((n + 31) / 32 * 32) : "memory");
 //! ```
 //!
-//! Where the number is known when it compiles, `ptxas` refuses the program; in a register, nobody looks.
+//! ## Why it goes wrong
+//!
+//! - A block has 16 barriers, numbered 0 to 15.
+//! - The thread count must be a multiple of the warp size (32), and no more than the warps of the block hold.
+//! - `barrier.arrive` needs a count above zero.
+//!
+//! `ptxas` rejects a constant that breaks these rules. Nothing checks a value in a register.
 //!
 //! ## What is reported
 //!
-//! The first thread that comes to the barrier with such a number. A count of zero at `bar.sync` and `bar.red` is taken as none:
-//! all threads of the block, as `ptxas` accepts it; a count that is no multiple of the warp size is rounded up, and the kernel goes
-//! on, to show what else is wrong. A count above the block's can't be reached: a [deadlock] follows.
+//! The first thread that executes the barrier with such a value. Execution continues, to show what else is wrong: a count
+//! that is not a multiple of 32 is rounded up. A count above the size of the block can never be reached, so a `deadlock`
+//! follows.
 //!
-//! Threads that meet at one barrier with different counts are [divergent-barrier].
+//! A count of zero is allowed for `bar.sync` and `bar.red`, as `ptxas` allows it: it stands for all threads of the block.
+//!
+//! If threads reach one barrier with different counts, the finding is `divergent-barrier`.
 //!
 //! ## Reference
 //!

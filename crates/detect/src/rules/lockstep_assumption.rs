@@ -1,16 +1,17 @@
 //! # lockstep-assumption
 //!
-//! Lanes of one warp hand data to each other through `volatile` or relaxed memory with no warp-level synchronisation between the
-//! write and the read. No single access is torn, so this is not a data race; but which value is read is right only if the lanes happen
-//! to run in lockstep. Since Volta they need not.
+//! Lanes of one warp exchange data through `volatile` or relaxed memory without a warp-level synchronisation between the
+//! write and the read.
 //!
 //! ## Example
 //!
 //! ```cpp
 //! volatile int *v = s;
-//! v[t] += v[t + 16];      // lane t + 16 may already have gone on, or not have come here
+//! v[t] += v[t + 16];      // lane t + 16 may be ahead or behind
 //! v[t] += v[t + 8];
 //! ```
+//!
+//! Synchronise the warp after each read and each write:
 //!
 //! ```cpp
 //! int sum = s[t];
@@ -18,14 +19,24 @@
 //! sum += s[t + 8];  __syncwarp(); s[t] = sum; __syncwarp();
 //! ```
 //!
-//! or, without memory, `sum += __shfl_down_sync(0xffffffff, sum, 16)`.
+//! Or exchange the values in registers: `sum += __shfl_down_sync(0xffffffff, sum, 16)`.
+//!
+//! ## Why it goes wrong
+//!
+//! The accesses are strong, so this is not a data race. But which value a lane reads is right only if the lanes run in
+//! lockstep. Since Volta each lane has its own program counter, and lockstep is not guaranteed.
+//!
+//! It is a warning because today's compilers and devices often give the expected result. Try `--schedule lane-by-lane`
+//! to see it fail.
 //!
 //! ## What is reported
 //!
-//! A strong load and a strong store to one location by different lanes of one warp, neither an atomic read-modify-write, with nothing between
-//! them that orders them. Loads whose value only decides a branch are left out: waiting for a flag is what they are for.
+//! A strong load and a strong store to the same location by different lanes of one warp, neither of them an atomic
+//! read-modify-write, with nothing that orders them.
 //!
-//! A warning, since today's compilers and devices often give the expected result. It still is a mistake: try `--schedule lane-by-lane`.
+//! ## Limitations
+//!
+//! Loads whose value only decides a branch are not reported: this is how a thread waits for a flag.
 //!
 //! ## Reference
 //!

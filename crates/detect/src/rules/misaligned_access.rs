@@ -1,19 +1,27 @@
 //! # misaligned-access
 //!
-//! The address of an access is not a multiple of its size. The hardware stops the kernel.
+//! The address of an access is not a multiple of the access size.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! float4 v = *(float4 *)(data + 1);       // 4 bytes in, needs a multiple of 16
+//! float4 v = *(float4 *)(data + 1);       // at byte 4; needs a multiple of 16
 //! ```
 //!
 //! ```cpp
 //! float4 v = *(float4 *)(data + 4);
 //! ```
 //!
-//! Often a dynamic shared buffer that was cut in pieces of different types: put the type with the largest alignment first, or round up.
+//! ## Why it goes wrong
+//!
+//! The hardware stops the kernel with an error. A frequent cause is a dynamic shared buffer that is divided into arrays
+//! of different types.
+//!
+//! ## How to fix it
+//!
+//! Put the array with the largest alignment first, or round each offset up to the alignment of its type.
 //!
 //! ## Reference
 //!
-//! PTX ISA, "ld", "st": addresses must be aligned to a multiple of the access size; CUDA C++ Programming Guide, "Device Memory Accesses".
+//! PTX ISA, "ld", "st": addresses must be aligned to a multiple of the access size; CUDA C++ Programming Guide, "Device
+//! Memory Accesses".

@@ -1,5 +1,4 @@
-//! The rules: one file each, whose module comment is the manual page that
-//! `racetrap explain RULE` prints.
+//! The rules. Each rule has one file; its module comment is the page that `racetrap explain RULE` prints.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,11 +20,11 @@ macro_rules! rules {
             pub fn name(self) -> &'static str {
                 match self { $(Rule::$variant => $name,)* }
             }
-            /// How bad it is by default.
+            /// The default severity.
             pub fn level(self) -> Level {
                 match self { $(Rule::$variant => Level::$level,)* }
             }
-            /// One line.
+            /// A one-line summary.
             pub fn summary(self) -> &'static str {
                 match self { $(Rule::$variant => $summary,)* }
             }
@@ -39,7 +38,7 @@ macro_rules! rules {
     };
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(
     Clone,
     Copy,
@@ -57,25 +56,25 @@ macro_rules! rules {
 pub enum Level {
     /// Costs time, not correctness.
     Note,
-    /// Right only by luck or on some hardware.
+    /// Right only by chance, or only on some hardware.
     Warning,
-    /// Wrong.
+    /// Incorrect by the memory model or the manual.
     Error,
 }
 
 rules! {
-    DataRace, data_race, "data-race", Error, "two threads touch the same memory, one writes, and nothing orders them";
-    InsufficientScope, insufficient_scope, "insufficient-scope", Error, "an atomic, lock or fence whose scope leaves the other thread out";
+    DataRace, data_race, "data-race", Error, "two threads access the same memory, at least one writes, and nothing orders them";
+    InsufficientScope, insufficient_scope, "insufficient-scope", Error, "the scope of an atomic, lock or fence does not include the other thread";
     NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
-    LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp communicate without synchronising";
-    DivergentBarrier, divergent_barrier, "divergent-barrier", Error, "threads of a block do not all come to the same barrier";
+    LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";
+    DivergentBarrier, divergent_barrier, "divergent-barrier", Error, "threads of a block do not all reach the same barrier";
     BarrierAfterExit, barrier_after_exit, "barrier-after-exit", Warning, "a barrier completed only because threads had exited";
     WarpSyncMask, warp_sync_mask, "warp-sync-mask", Error, "the mask of a warp operation does not match the lanes that execute it";
-    UndefinedShuffle, undefined_shuffle, "undefined-shuffle", Error, "a shuffle reads from a lane that gives it nothing, and the value is used";
-    InvalidBarrier, invalid_barrier, "invalid-barrier", Error, "a barrier's number or thread count is none that PTX allows";
-    Deadlock, deadlock, "deadlock", Error, "every thread waits for something that can't happen";
+    UndefinedShuffle, undefined_shuffle, "undefined-shuffle", Error, "a shuffle reads from a lane that does not take part, and the value is used";
+    InvalidBarrier, invalid_barrier, "invalid-barrier", Error, "PTX does not allow the number or the thread count of a barrier";
+    Deadlock, deadlock, "deadlock", Error, "every remaining thread waits for something that cannot happen";
     NoProgress, no_progress, "no-progress", Error, "the kernel does not end within its step budget";
-    OutOfBounds, out_of_bounds, "out-of-bounds", Error, "an access outside every allocation";
+    OutOfBounds, out_of_bounds, "out-of-bounds", Error, "an access outside all allocations";
     MisalignedAccess, misaligned_access, "misaligned-access", Error, "an address that is not a multiple of the access size";
     UninitializedRead, uninitialized_read, "uninitialized-read", Error, "a read of bytes that nothing has written";
     UseAfterFree, use_after_free, "use-after-free", Error, "an access to memory that was freed";

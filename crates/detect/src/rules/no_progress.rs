@@ -1,7 +1,7 @@
 //! # no-progress
 //!
-//! The kernel did not end within its budget of steps, and either no block of it has ended in the last half of them or one block has taken more than
-//! half of them: it loops for ever, or waits in a loop for a value that nobody will write, or that block is simply long.
+//! The kernel did not end within its budget of steps. Either no block ended during the second half of the budget, or one
+//! block alone used more than half of it.
 //!
 //! ## Example
 //!
@@ -11,16 +11,25 @@
 //! ```
 //!
 //! ```cpp
-//! while (flag == 0) { }               // a plain load: the compiler may read it once
+//! while (flag == 0) { }               // a plain load: the compiler may read it only once
 //! ```
 //!
-//! Use an atomic load (`cuda::atomic_ref`, or `volatile`) for a flag, and make sure that whoever sets it can run: a block that waits for
-//! another needs a cooperative launch, for blocks that do not fit on the device do not start until others have ended.
+//! ## Why it happens
+//!
+//! The kernel loops forever, waits in a loop for a value that no thread writes, or is simply too long for the budget.
+//!
+//! ## How to fix it
+//!
+//! Use an atomic load (`cuda::atomic_ref`, or `volatile`) for a flag, and make sure that the thread that sets it can run.
+//! If a block waits for another block, use a cooperative launch: blocks that do not fit on the device start only after
+//! others have ended.
 //!
 //! ## What is reported
 //!
-//! Where the threads are that still run, and those that wait for them, when the budget is spent. A launch of many blocks that
-//! went on coming to their end is no finding: the run is inconclusive, and says how many of them had ended.
+//! Where the running threads are when the budget is spent, and which threads wait for them.
+//!
+//! If the blocks of a large launch kept ending, there is no finding. The run is inconclusive and states how many blocks
+//! had ended.
 //!
 //! ## Reference
 //!

@@ -1,8 +1,7 @@
 //! # non-coherent-read
 //!
-//! `__ldg(p)`, or what the compiler makes of a pointer that is `const` and `__restrict__`, reads through a cache that is not kept coherent
-//! (`ld.global.nc`). Of memory that the same launch has written, it may return the old value, whoever wrote it, the reading thread
-//! included. No barrier and no fence helps: they order ordinary accesses only.
+//! A thread reads memory through the non-coherent read-only cache (`ld.global.nc`) after the same launch has written that
+//! memory. The compiler emits such a load for `__ldg(p)`, and for a pointer that is `const` and `__restrict__`.
 //!
 //! ## Example
 //!
@@ -11,7 +10,7 @@
 //! {
 //!     data[threadIdx.x] = threadIdx.x;
 //!     __syncthreads();
-//!     int left = __ldg(&data[threadIdx.x ^ 1]);    // what was there before the launch, or what was just written
+//!     int left = __ldg(&data[threadIdx.x ^ 1]);    // the value before the launch, or the one just written
 //! ```
 //!
 //! An ordinary read is coherent:
@@ -20,18 +19,26 @@
 //!     int left = data[threadIdx.x ^ 1];
 //! ```
 //!
-//! Or let one launch write and the next one read.
+//! ## Why it goes wrong
+//!
+//! The cache is not kept coherent within a launch. The load may return the old value, even if the reading thread itself
+//! wrote the new one. Barriers and fences do not help, because they order only ordinary accesses.
+//!
+//! ## How to fix it
+//!
+//! Read with an ordinary load, or write in one launch and read in the next. If two `__restrict__` parameters point to the
+//! same buffer, the compiler makes such loads without being told: pass two buffers, or remove `__restrict__`.
 //!
 //! ## What is reported
 //!
-//! A non-coherent read of bytes that this launch has stored to or updated atomically before, in whichever block. Memory that the host or an
-//! earlier launch has written is fine. So is a read before the write, if something orders the two; if nothing does, it is a
-//! [data-race], and either may come first. A compiler that believes `__restrict__` where two parameters point to one
-//! buffer makes such reads, too: pass two buffers, or leave the word out.
+//! A non-coherent read of bytes that any block of this launch has stored to or updated atomically before.
 //!
-//! ## What is not seen
+//! Reading what the host or an earlier launch wrote is fine. So is a read before the write, if something orders the two.
+//! If nothing does, the finding is a `data-race`.
 //!
-//! Textures and surfaces, which are read through the same kind of cache.
+//! ## Limitations
+//!
+//! Textures and surfaces, which use the same kind of cache, are not watched.
 //!
 //! ## Reference
 //!

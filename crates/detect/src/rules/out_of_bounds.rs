@@ -1,6 +1,7 @@
 //! # out-of-bounds
 //!
-//! An access to an address where no allocation is: before or behind a buffer, behind the block's shared memory, or nowhere at all.
+//! An access goes to an address that belongs to no allocation: before or after a buffer, past the shared memory of the
+//! block, or an arbitrary address.
 //!
 //! ## Example
 //!
@@ -9,17 +10,24 @@
 //! out[i] = in[i];             // the last block may have more threads than elements
 //! ```
 //!
+//! Guard the access:
+//!
 //! ```cpp
 //! if (i < n)
 //!     out[i] = in[i];
 //! ```
 //!
-//! Mind code with a barrier after such a guard: do not `return`, put only the access under the condition.
+//! If a barrier follows, put only the access under the condition; do not `return` before the barrier.
 //!
-//! ## What is seen, and what is not
+//! ## What is reported
 //!
-//! Each byte is checked against the allocations. An access that goes astray into another live buffer is not noticed; neither is one that
-//! stays inside an allocation but leaves the row or member it was meant for. What was out of bounds is not performed: loads give zero.
+//! Every byte of an access is checked against the allocations. An access out of bounds is not performed: a store is
+//! dropped and a load returns zero.
+//!
+//! ## Limitations
+//!
+//! The rule does not see an access that lands in another live buffer, or one that stays inside its allocation but leaves
+//! the row or member that it was meant for.
 //!
 //! ## Reference
 //!

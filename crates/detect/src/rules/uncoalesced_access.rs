@@ -1,25 +1,36 @@
 //! # uncoalesced-access
 //!
-//! A warp's access to global memory moves more 32-byte sectors than its data fills. It costs bandwidth, not correctness; shown with `--perf`.
+//! A warp's access to global memory moves more 32-byte sectors than its data fills. The result is right; the access
+//! wastes bandwidth. Shown with `--perf`.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! float x = in[threadIdx.x * 32];         // a sector for each lane, 28 of its 32 bytes unused
+//! float x = in[threadIdx.x * 32];         // one sector for each lane, 28 of its 32 bytes unused
 //! ```
 //!
 //! ```cpp
 //! float x = in[blockIdx.x * blockDim.x + threadIdx.x];
 //! ```
 //!
-//! Let neighbouring lanes access neighbouring elements: structure of arrays, row-major traversal, or a detour over shared memory for a transpose.
+//! ## How to fix it
 //!
-//! ## The figures
+//! Let neighbouring lanes access neighbouring elements: use a structure of arrays, traverse arrays row by row, or
+//! transpose through shared memory.
 //!
-//! *Sectors* are those touched by the requests of the line, *ideal* those that its distinct bytes would fill if they lay together. An access that is merely
-//! not aligned to a sector moves one more. Caches are not modelled: a sector that another request brings again counts again. Atomics are
-//! not counted. The sectors were compared with an H200's counters (`racetrap dev counters compare`): they are equal, except that a call of `printf` moves some that
-//! PTX does not show.
+//! ## What is reported
+//!
+//! - *Sectors*: the sectors that the requests of the line touch.
+//! - *Ideal*: the sectors that the distinct bytes would fill if they were contiguous.
+//!
+//! An access that is contiguous but not aligned to a sector moves one sector more than the ideal.
+//!
+//! The sectors equal the counters of an NVIDIA H200 (`racetrap dev counters compare`), with one exception: a call of `printf`
+//! moves sectors that PTX does not show.
+//!
+//! ## Limitations
+//!
+//! Caches are not modelled: a sector counts again for each request that touches it. Atomic operations are not counted.
 //!
 //! ## Reference
 //!

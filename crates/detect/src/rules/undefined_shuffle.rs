@@ -1,7 +1,7 @@
 //! # undefined-shuffle
 //!
-//! A shuffle (`__shfl_sync`, `__shfl_down_sync`, …) reads from a lane that gives it nothing: one that the mask leaves out, or that
-//! the block does not have. What it gets is undefined, and the kernel makes something of it.
+//! A shuffle (`__shfl_sync`, `__shfl_down_sync`, …) reads from a lane that the mask leaves out or that the block does not
+//! have. The result is undefined, and the kernel uses it.
 //!
 //! ## Example
 //!
@@ -21,20 +21,28 @@
 //!
 //! ## What is reported
 //!
-//! An undefined value that matters: it is stored to global memory or handed to an atomic operation or to `printf`, is an
-//! address, or decides a branch, a barrier or whether an access is made. In the second example the lanes 8 to 15 read outside of their mask as
-//! well, and nobody looks at their sums: that is correct, common, and not reported. A source outside of the segment
-//! (`width`) is defined: the lane keeps its own value.
+//! An undefined value that has an effect: it is stored to global memory, passed to an atomic operation or to `printf`,
+//! used as an address, or decides a branch, a barrier or whether an access is made.
 //!
-//! Undefined values are followed through registers, lane by lane, through local and shared memory, calls and further warp operations. What is computed
-//! from one is undefined, except where the other operand decides alone: `x & 0`, `x * 0`, the other side of a selection.
+//! An undefined value without an effect is not reported. In the corrected example, lanes 8 to 15 still read outside their
+//! mask, but nothing uses their sums. This is correct and common.
 //!
-//! ## What is not seen
+//! A source lane outside the segment (`width`) is defined: the lane keeps its own value.
 //!
-//! Lanes that their mask names and that never come are [warp-sync-mask], and reported as that alone. Nothing is followed once it is in global
-//! memory: the store is reported. A recursive function loses track of the values that it puts aside.
+//! ## How it works
+//!
+//! Undefined values are tracked lane by lane through registers, local and shared memory, calls and further warp
+//! operations. A result computed from an undefined value is undefined, unless the other operand alone decides it, as in
+//! `x & 0`, `x * 0`, or the other side of a selection.
+//!
+//! ## Limitations
+//!
+//! Tracking ends at global memory: the store is reported, later loads are not. Values that a recursive function saves
+//! across a call are no longer tracked.
+//!
+//! Lanes that the mask names but that never execute the operation are reported as `warp-sync-mask` only.
 //!
 //! ## Reference
 //!
-//! PTX ISA, "shfl.sync": undefined, if a thread sources a register from an inactive thread or from one that is not in the member mask. CUDA C++
-//! Programming Guide, "Warp Shuffle Functions".
+//! PTX ISA, "shfl.sync": undefined, if a thread sources a register from an inactive thread or from one that is not in the member
+//! mask. CUDA C++ Programming Guide, "Warp Shuffle Functions".

@@ -1,13 +1,13 @@
 //! # uninitialized-read
 //!
-//! A read of bytes that nothing has written: shared memory at the start of a block, fresh device memory, a local variable or array. The value is
-//! whatever was there, and differs from run to run.
+//! A thread reads bytes that nothing has written: shared memory at the start of a block, newly allocated device memory,
+//! or a local variable or array.
 //!
 //! ## Example
 //!
 //! ```cpp
 //! __shared__ int bins[256];
-//! atomicAdd(&bins[data[i]], 1);           // counts on top of rubbish
+//! atomicAdd(&bins[data[i]], 1);           // adds to whatever was there
 //! ```
 //!
 //! ```cpp
@@ -17,17 +17,28 @@
 //! atomicAdd(&bins[data[i]], 1);
 //! ```
 //!
-//! Fewer threads than elements is a frequent cause: `if (t < 256) bins[t] = 0` leaves the rest alone in a block of 128.
+//! ## Why it goes wrong
 //!
-//! ## What is seen, and what is not
+//! The value is whatever was in memory before, and differs from run to run. A frequent cause is a block with fewer
+//! threads than elements: in a block of 128, `if (t < 256) bins[t] = 0` leaves half of the bins uninitialised.
 //!
-//! Validity is kept for each byte. A byte that was written with a value computed from an uninitialised one counts as written: the report is at the first
-//! read. Nor is it a read where the compiler loads in all threads what only some of them ask for, and drops the value in the
-//! others: `n > 0 ? s[0] : 0`. Memory that the host filled, and module variables, are initialised.
+//! ## What is reported
 //!
-//! A value that is only copied is not a use of it. Structures are copied with their padding, and unoptimised code copies whole local variables (into a
-//! parameter, say, that only some lanes look at). So an element of which some bytes are written, or a single byte behind written ones, may be copied; a local
-//! variable always. What that hides: a forgotten byte or a forgotten local variable that is only stored somewhere else.
+//! The first read of an uninitialised byte. Validity is tracked for each byte. Memory that the host filled and module
+//! variables are initialised.
+//!
+//! ## Limitations
+//!
+//! A byte written with a value that was computed from an uninitialised one counts as initialised: only the first read is
+//! reported.
+//!
+//! The compiler may load in all threads what the source reads only in some, as in `n > 0 ? s[0] : 0`, and discard the
+//! value in the others. Such a load is not reported.
+//!
+//! Copying a value is not reported. Structures are copied with their padding, and unoptimised code copies whole local
+//! variables. So a thread may copy an element that is partly written, a single byte that follows written ones, and any
+//! local variable. The rule therefore misses a forgotten byte or a forgotten local variable that is only copied
+//! elsewhere.
 //!
 //! ## Reference
 //!

@@ -1,6 +1,6 @@
 //! # use-after-free
 //!
-//! An access to memory that was freed, by the host or by the device's `free`.
+//! A thread accesses memory that the host or the device's `free` has freed.
 //!
 //! ## Example
 //!
@@ -10,11 +10,14 @@
 //! *p = 1;
 //! ```
 //!
-//! Free last, and once all threads that use the memory are known to be done: a barrier before the `free` where one thread frees for the block.
+//! ## How to fix it
 //!
-//! ## What is not seen
+//! Free memory after the last use by any thread. If one thread frees for the whole block, put a barrier before the
+//! `free`.
 //!
-//! An access through an old pointer to memory that has been allocated again.
+//! ## Limitations
+//!
+//! The rule does not see an access through an old pointer if the memory has been allocated again.
 //!
 //! ## Reference
 //!

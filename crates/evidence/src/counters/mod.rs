@@ -1,9 +1,8 @@
-//! What the simulator counts against what hardware counters count: wavefronts of shared memory, sectors of global memory.
+//! Compares the simulator's counts with hardware counters: wavefronts of shared memory, sectors of global memory.
 //!
-//! A case runs once, with the largest sizes that it may have, on the simulator and, as a job for `racetrap-device`, under NVIDIA's
-//! Nsight Compute (`ncu`). Both run the same PTX, and both count whole warps; so the sums over all launches must be
-//! equal. Where ptxas changes how often memory is accessed (it may join or drop accesses), they can't be; such cases
-//! are told by name, with the reason, in [`EXPLAINED`].
+//! Each case runs once, with its largest sizes, on the simulator and, as a job for `racetrap-device`, under NVIDIA's Nsight
+//! Compute (`ncu`). Both run the same PTX and count by warp, so the sums over all launches must be equal. If `ptxas` merges or
+//! drops accesses they differ; [`EXPLAINED`] lists such cases with the reason.
 
 mod measured;
 mod recording;
@@ -30,12 +29,11 @@ pub const EXPLAINED: &[(&str, &str)] = &[
     ("scan/blocked/correct", JOINED),
     (
         "warp/votes-printed",
-        "the driver makes loads and stores of a call of `vprintf`",
+        "the driver turns a call of `vprintf` into loads and stores",
     ),
 ];
 
-const JOINED: &str =
-    "ptxas joins loads of adjacent words into one of 16 bytes (`LDS.128`), with fewer wavefronts";
+const JOINED: &str = "ptxas merges loads of adjacent words into one of 16 bytes (`LDS.128`), which takes fewer wavefronts";
 
 /// A case that can't be counted, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,10 @@
-//! Which detector sees which bug: the simulator as it is now, the others by the evidence of a GPU.
+//! Which detector finds which bug: the current simulator, and the other detectors by the evidence of a GPU.
 //!
-//! A verdict counts if it is about the present kernel, PTX and case; older ones are stale, shown as such and counted for
-//! nothing. Cases that no detector can see anything in are left out, so that nobody misses a bug there: those that the compiler
-//! refuses, and those that are not wrong on the GPUs of the evidence, which are those that are slow and nothing else (all their
-//! annotations are notes about performance), and those whose barriers only count on exited threads not being waited for
-//! (`barrier-after-exit`), which is so since Volta. So are cases that are run on the simulator alone.
+//! A verdict counts if it applies to the current kernel, PTX and case. Older verdicts are shown as stale and not counted.
+//!
+//! The matrix omits cases in which no detector can find a bug: those that the compiler rejects; those that are only slow (all
+//! their annotations are performance notes); those that only rely on a barrier not waiting for exited threads
+//! (`barrier-after-exit`), which is defined since Volta; and those that run only on the simulator.
 
 mod markdown;
 mod terminal;

@@ -1,4 +1,4 @@
-//! The matrix for a terminal: aligned, coloured by what a reader should look at.
+//! Renders the matrix for a terminal, aligned and with the notable cells in colour.
 
 use super::{Cell, Matrix, telling_sums};
 use anstyle::{AnsiColor, Style};
@@ -67,18 +67,20 @@ pub fn terminal(matrix: &Matrix, all: bool, color: bool) -> String {
 /// Where the verdicts come from, and what to bear in mind when comparing them: a sentence each.
 pub(super) fn source(matrix: &Matrix) -> Vec<String> {
     let Some(source) = &matrix.evidence else {
-        return vec!["The simulator as it is now; there is no evidence of a GPU.".to_owned()];
+        return vec![
+            "The simulator's verdicts are current; there is no evidence from a GPU.".to_owned(),
+        ];
     };
     let buggy = matrix.rows.len() - matrix.correct();
     let mut out = vec![
-        format!("The simulator as it is now; the others on {source}."),
+        format!("The simulator's verdicts are current; the others come from {source}."),
         format!(
-            "Each tool of compute-sanitizer looks for one kind of bug; together they catch {} of the {buggy}.",
+            "Each tool of compute-sanitizer looks for one kind of bug; together they catch {} of the {buggy} bugs.",
             matrix.by_any_tool()
         ),
     ];
     if matrix.totals.iter().any(|totals| totals.unsupported > 0) {
-        out.push("Unsupported: the kernel never ends, and the tool with it.".to_owned());
+        out.push("Unsupported: the kernel never ends, so the tool does not end either.".to_owned());
     }
     out
 }

@@ -1,8 +1,8 @@
-//! From what a tool left behind to a verdict.
+//! Judges the output of a tool.
 //!
-//! First everything that must hold where a tool came to its end ([`ToolError`] if not), then the records against the kernel's
-//! annotations: a report counts as found where it names annotated lines, both of them for a race (or lines with an annotated barrier
-//! between them). A report that names other lines is shown beside them and is never counted.
+//! First checks that the tool ran to its end ([`ToolError`] otherwise), then compares its records with the kernel's
+//! annotations. A report counts as found if it names annotated lines: for a race both lines, or lines with an annotated barrier
+//! between them. A report that names other lines is shown but never counted.
 
 use super::log;
 use super::record::{End, Kind, Record, Severity};
@@ -159,7 +159,7 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
             tool,
             reason: receipt
                 .error
-                .unwrap_or_else(|| "the receipt tells of no runs".to_owned()),
+                .unwrap_or_else(|| "the receipt records no runs".to_owned()),
         });
     }
     let (api, records): (Vec<_>, Vec<_>) = records.into_iter().partition(|r| r.kind == Kind::Api);

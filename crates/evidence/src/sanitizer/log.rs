@@ -1,8 +1,8 @@
-//! The log: the lines that start with `=========`.
+//! Parses the log of a tool: the lines that start with `=========`.
 //!
-//! What counts is the summary at its end, which tells that the tool came to its end and how much it found. A line that
-//! neither belongs to a report nor sums up is taken for a complaint, whatever it says: with such lines the tool tells that it was
-//! refused the GPU, could not start the program, or lost it.
+//! The summary at the end proves that the tool ran to its end, and states how much it found. Any line that belongs neither to a
+//! report nor to the summary counts as a complaint. The tool prints such lines if it cannot use the GPU, cannot start the
+//! program, or loses it.
 
 use super::{Severity, Tool};
 

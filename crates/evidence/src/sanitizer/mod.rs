@@ -1,9 +1,8 @@
-//! NVIDIA's compute-sanitizer: what it wrote, and what that says about a case.
+//! Reads the output of NVIDIA's compute-sanitizer and judges a case by it.
 //!
-//! The wrappers of `sanitizer/` run one case under one tool and keep three files: the tool's records ([`xml`]), its
-//! log ([`log`]) and the receipt of the run ([`device::receipt`]). [`judge()`] compares them with the kernel's annotations. Whatever is not
-//! as it must be where a tool ran to its end is a [`ToolError`]: nothing can be said then, and
-//! nothing is ever taken for clean.
+//! The wrappers of `sanitizer/` run one case under one tool and keep three files: the tool's records ([`xml`]), its log
+//! ([`log`]) and the receipt of the run ([`device::receipt`]). [`judge()`] compares them with the kernel's annotations. Any
+//! deviation from a complete run is a [`ToolError`]: there is no verdict then, and it is never taken for clean.
 //!
 //! The tools are documented in NVIDIA's "Compute Sanitizer" manual, sections 2 (options) to 6 (one for each tool).
 

@@ -1,4 +1,4 @@
-//! One thing that a tool reports.
+//! A report of a tool.
 
 use detect::finding::Action;
 use detect::rules::Rule;
@@ -139,10 +139,10 @@ impl fmt::Display for Kind {
             Kind::Hazard(order) => return write!(f, "{order} hazard"),
             Kind::DivergentBarrier => "divergent barrier",
             Kind::InvalidBarrier => "barrier with invalid arguments",
-            Kind::OutOfBounds => "access out of bounds",
+            Kind::OutOfBounds => "out-of-bounds access",
             Kind::Misaligned => "misaligned access",
             Kind::Uninitialized => "uninitialized read",
-            Kind::UnwrittenResult => "result that nobody has written",
+            Kind::UnwrittenResult => "unwritten result",
             Kind::Api => "failed driver call",
             Kind::Stopped => "end of the kernel",
             Kind::Unknown(kind) => return write!(f, "`{kind}`"),

@@ -1,7 +1,7 @@
-//! What one run of a tool left behind, and keeping it.
+//! Recordings: the stored files of one run of a tool.
 //!
-//! A recording is a folder `VERSION/TOOL/CASE` with `records.xml`, `log.txt`, `receipt.json` and `run.json`, each as
-//! it was written, but for the names of folders of the machine. Only what a tool really wrote is ever kept there.
+//! A recording is a folder `VERSION/TOOL/CASE` with `records.xml`, `log.txt`, `receipt.json` and `run.json`, unchanged except
+//! for folder names of the machine. It contains only what a tool really wrote.
 
 use super::Tool;
 use serde::{Deserialize, Serialize};

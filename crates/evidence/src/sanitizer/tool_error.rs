@@ -1,38 +1,38 @@
-//! Why nothing can be said: one variant for each way in which a tool does not come to its end.
+//! Why a tool run yields no verdict: one variant for each failure mode.
 
 use super::Tool;
 use super::xml::XmlError;
 use device::receipt::ReceiptError;
 
-/// A run of a tool that says nothing about its case.
+/// Why a tool run says nothing about its case.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// There is no compute-sanitizer.
+    /// compute-sanitizer is not installed.
     #[error("compute-sanitizer was not found")]
     ToolMissing,
-    /// It is there and can't be started.
+    /// compute-sanitizer cannot be started.
     #[error("compute-sanitizer could not be started (exit status {status})")]
     ToolNotStarted {
         /// The exit status: 126.
         status: i32,
     },
-    /// It did not come to its end in time.
-    #[error("{tool} did not come to its end in {seconds} s")]
+    /// The tool exceeded the time limit.
+    #[error("{tool} did not end within {seconds} s")]
     TimedOut {
         /// The tool.
         tool: Tool,
-        /// The limit.
+        /// The time limit.
         seconds: u64,
     },
-    /// It was ended by a signal.
-    #[error("{tool} was ended by signal {signal}")]
+    /// A signal ended the tool.
+    #[error("{tool} was killed by signal {signal}")]
     Killed {
         /// The tool.
         tool: Tool,
         /// The signal's number.
         signal: i32,
     },
-    /// There is no log.
+    /// The log is missing.
     #[error("{tool} wrote no log (exit status {status})")]
     NoLog {
         /// The tool.
@@ -40,28 +40,28 @@ pub enum ToolError {
         /// The exit status.
         status: i32,
     },
-    /// There is a log that is none of the tool's.
-    #[error("{tool} did not begin: its log does not start with its name (exit status {status})")]
+    /// The log is not the tool's.
+    #[error("{tool} did not start: its log does not begin with its name (exit status {status})")]
     NotBegun {
         /// The tool.
         tool: Tool,
         /// The exit status.
         status: i32,
     },
-    /// The tool can't work with this GPU.
-    #[error("{tool} was refused the GPU: {line}")]
+    /// The tool cannot use this GPU.
+    #[error("{tool} cannot use the GPU: {line}")]
     DeviceRefused {
         /// The tool.
         tool: Tool,
-        /// Its own words.
+        /// The message of the tool.
         line: String,
     },
-    /// The tool says that something went wrong with itself or with the program.
+    /// The tool reports a failure of its own or of the program.
     #[error("{tool} complains: {line}")]
     Complaint {
         /// The tool.
         tool: Tool,
-        /// Its own words.
+        /// The message of the tool.
         line: String,
     },
     /// The log has no summary.
@@ -72,48 +72,48 @@ pub enum ToolError {
         /// The exit status.
         status: i32,
     },
-    /// The summary is not of the form it always has.
-    #[error("{tool} printed a summary that can't be read: {line}")]
+    /// The summary has an unknown form.
+    #[error("{tool} printed a summary in an unknown form: {line}")]
     MalformedSummary {
         /// The tool.
         tool: Tool,
         /// The line.
         line: String,
     },
-    /// The test left no receipt.
-    #[error("the test did not run under {tool}: it left no receipt")]
+    /// The test wrote no receipt.
+    #[error("the test did not run under {tool}: it wrote no receipt")]
     NeverStarted {
         /// The tool.
         tool: Tool,
     },
-    /// The receipt can't be read.
+    /// The receipt cannot be read.
     #[error(transparent)]
     BadReceipt(ReceiptError),
-    /// The receipt is of another case.
-    #[error("the receipt is of `{found}`, not of `{case}`")]
+    /// The receipt belongs to another case.
+    #[error("the receipt belongs to `{found}`, not to `{case}`")]
     OtherCase {
-        /// The case that was to run.
+        /// The expected case.
         case: String,
-        /// The one that did.
+        /// The case in the receipt.
         found: String,
     },
-    /// The receipt is of a run under another tool.
-    #[error("the receipt is of a run under {found}, not under {tool}")]
+    /// The receipt belongs to a run under another tool.
+    #[error("the receipt belongs to a run under {found}, not under {tool}")]
     OtherTool {
         /// The tool.
         tool: Tool,
-        /// The one in the receipt, or `no tool`.
+        /// The tool in the receipt, or `no tool`.
         found: String,
     },
-    /// Nothing ran.
+    /// The kernel did not run.
     #[error("the kernel did not run under {tool}: {reason}")]
     NoRuns {
         /// The tool.
         tool: Tool,
-        /// Why, from the receipt.
+        /// The reason, from the receipt.
         reason: String,
     },
-    /// A run ended with an error that the tool says nothing about.
+    /// A run ended with an error that the tool does not explain.
     #[error("a run ended with an error that {tool} does not explain: {error}")]
     DeviceError {
         /// The tool.
@@ -121,68 +121,68 @@ pub enum ToolError {
         /// The error.
         error: String,
     },
-    /// The kernel did not come to its end.
-    #[error("the kernel did not come to its end under {tool}, and was killed")]
+    /// The kernel did not end.
+    #[error("the kernel did not end under {tool} and was killed")]
     Hung {
         /// The tool.
         tool: Tool,
     },
-    /// There are no records.
+    /// The records are missing.
     #[error("{tool} wrote no records")]
     NoRecords {
         /// The tool.
         tool: Tool,
     },
-    /// The records can't be read.
-    #[error("the records of {tool} can't be read: {error}")]
+    /// The records cannot be read.
+    #[error("cannot read the records of {tool}: {error}")]
     BadRecords {
         /// The tool.
         tool: Tool,
-        /// Why.
+        /// The cause.
         error: XmlError,
     },
-    /// A record of a kind that is not known.
-    #[error("{tool} reports something that is not known: {kind}")]
+    /// A record has an unknown kind.
+    #[error("{tool} wrote a record of an unknown kind: {kind}")]
     UnknownRecord {
         /// The tool.
         tool: Tool,
-        /// Its kind, and what it says.
+        /// The kind and the text of the record.
         kind: String,
     },
-    /// The kernel was stopped, and so did not do all that it was to be watched doing.
+    /// The kernel was stopped, so the tool has not seen all of it.
     #[error("the kernel was stopped under {tool}: {text}")]
     Stopped {
         /// The tool.
         tool: Tool,
-        /// What stopped it, in the tool's words.
+        /// What stopped it, as the tool reports it.
         text: String,
     },
     /// Records and summary contradict each other.
-    #[error("{tool} says that it made {summary} reports, and the file has {records} of them")]
+    #[error("{tool} counts {summary} reports, but its file has {records}")]
     CountDiffers {
         /// The tool.
         tool: Tool,
-        /// By the summary.
+        /// The number in the summary.
         summary: u64,
-        /// In the file.
+        /// The number in the file.
         records: u64,
     },
-    /// A record with no source line.
-    #[error("{tool} reports a {kind} and names no source line")]
+    /// A record has no source line.
+    #[error("{tool} reports a {kind} without a source line")]
     NoLine {
         /// The tool.
         tool: Tool,
         /// What it reports.
         kind: String,
     },
-    /// The test failed, and the tool has nothing to say about it.
-    #[error("the test failed under {tool}, which found nothing")]
+    /// The test failed, but the tool found nothing.
+    #[error("the test failed under {tool}, but {tool} found nothing")]
     TestFailed {
         /// The tool.
         tool: Tool,
     },
-    /// The status contradicts the records.
-    #[error("{tool} found {found}, and its exit status is {status}")]
+    /// The exit status contradicts the records.
+    #[error("{tool} found {found}, but its exit status is {status}")]
     StatusDiffers {
         /// The tool.
         tool: Tool,
@@ -191,12 +191,12 @@ pub enum ToolError {
         /// The exit status.
         status: i32,
     },
-    /// A file can't be read.
-    #[error("can't read `{path}`: {error}")]
+    /// A file cannot be read.
+    #[error("cannot read `{path}`: {error}")]
     Unreadable {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
 }
@@ -206,55 +206,55 @@ impl ToolError {
     pub fn help(&self) -> &'static str {
         match self {
             ToolError::ToolMissing => {
-                "it comes with the CUDA toolkit (package cuda-sanitizer); put it in PATH or set CUDA_PATH"
+                "compute-sanitizer is part of the CUDA toolkit (package cuda-sanitizer); add it to PATH or set CUDA_PATH"
             }
-            ToolError::ToolNotStarted { .. } => "is it executable, and for this machine?",
+            ToolError::ToolNotStarted { .. } => {
+                "check that it is executable and built for this machine"
+            }
             ToolError::TimedOut { .. } => {
-                "give it more time with RACETRAP_TIME_LIMIT=SECONDS; a kernel that hangs does so under the tools too"
+                "raise the limit with RACETRAP_TIME_LIMIT=SECONDS; a kernel that hangs also hangs under the tools"
             }
             ToolError::Killed { signal: 9, .. } => {
-                "was the machine short of memory? run the case alone"
+                "the machine may have run out of memory; run the case alone"
             }
             ToolError::Killed { .. }
             | ToolError::NoLog { .. }
             | ToolError::NotBegun { .. }
-            | ToolError::NoSummary { .. } => {
-                "the tool has crashed or was stopped; what it printed is below"
-            }
+            | ToolError::NoSummary { .. } => "the tool crashed or was stopped; its output follows",
             ToolError::DeviceRefused { .. } => {
-                "the tool does not support this GPU or driver, or another debugger or profiler holds the GPU"
+                "the tool does not support this GPU or driver, or another debugger or profiler is using the GPU"
             }
-            ToolError::Complaint { .. } => "what the tool and the test printed is below",
+            ToolError::Complaint { .. } => "the output of the tool and the test follows",
             ToolError::MalformedSummary { .. }
             | ToolError::BadRecords { .. }
             | ToolError::UnknownRecord { .. } => {
-                "is this a new version of the tool? crates/evidence/src/sanitizer reads what the versions in crates/evidence/tests/recordings/ write"
+                "this may be a new version of the tool; supported are the versions in crates/evidence/tests/recordings/"
             }
             ToolError::Stopped { .. } => {
-                "an assertion, `trap`, a stack too small or a wrong `free`; what it printed is below"
+                "possible causes are an assertion, `trap`, a stack overflow or an invalid `free`; the output follows"
             }
             ToolError::NeverStarted { .. } | ToolError::TestFailed { .. } => {
-                "what the test printed is below"
+                "the output of the test follows"
             }
-            ToolError::BadReceipt(_) => "were the test and racetrap built from the same sources?",
+            ToolError::BadReceipt(_) => "build the test and racetrap from the same sources",
             ToolError::OtherCase { .. } | ToolError::OtherTool { .. } => {
-                "a receipt of an earlier run lies in the way: remove it"
+                "the receipt is left over from an earlier run; remove it"
             }
             ToolError::NoRuns { .. } | ToolError::DeviceError { .. } => {
-                "`racetrap doctor` tells about the driver; run the test without the tool"
+                "check the driver with `racetrap doctor`, and run the test without the tool"
             }
             ToolError::Hung { .. } => {
-                "a tool reports nothing about a kernel that does not end; a case that always hangs expects `unsupported`"
+                "a tool cannot report on a kernel that does not end; a case that always hangs expects `unsupported`"
             }
-            ToolError::NoRecords { .. } => "is there room in the temporary folder?",
-            ToolError::CountDiffers { .. } => "the tool has left records out; raise --print-limit",
+            ToolError::NoRecords { .. } => "check that the temporary folder has free space",
+            ToolError::CountDiffers { .. } => "the tool omitted records; raise --print-limit",
             ToolError::NoLine { .. } => {
                 "load the PTX with line information (CU_JIT_GENERATE_LINE_INFO)"
             }
             ToolError::StatusDiffers { .. } => {
-                "a wrapper must set --error-exitcode, whose default is 0"
+                "the wrapper must pass --error-exitcode, because its default is 0"
             }
-            ToolError::Unreadable { .. } => "may racetrap read it?",
+            ToolError::Unreadable { .. } => "check that racetrap may read it",
         }
     }
 }

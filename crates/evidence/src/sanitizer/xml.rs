@@ -1,6 +1,6 @@
-//! The records: what `--xml --save FILE` wrote.
+//! Parses the records of a tool, written with `--xml --save FILE`.
 //!
-//! NVIDIA's manual does not document the format; this reader knows what the recordings in `crates/evidence/tests/recordings/` show and no more.
+//! NVIDIA's manual does not document the format; this reader knows only what occurs in the recordings that test it.
 //! A document is `<ComputeSanitizerOutput>` with one `<record>` for each report. A record has a `<kind>`, for some kinds a
 //! `<level>`, and then, by kind:
 //!
@@ -17,8 +17,8 @@
 //! | `Initcheck` | initcheck | `<where>`, `<who>`, `<deviceStack>` | `<what><address>` |
 //! | `InitcheckApiError` | initcheck | none | `<level>`; `<what><errorAddress>`, in decimal |
 //!
-//! A record of another kind or level, or with another `<type>`, `<error>` or `<exception>`, is a [`Kind::Unknown`]: nothing can be concluded from it,
-//! and it is never left out.
+//! A record of another kind or level, or with another `<type>`, `<error>` or `<exception>`, is a [`Kind::Unknown`]: it allows no
+//! conclusion, and is never omitted.
 
 use super::record::{End, Hazard, Kind, Record, Severity};
 use detect::finding::Action;
@@ -34,7 +34,7 @@ pub enum XmlError {
     #[error("its root is `<{0}>`, not `<ComputeSanitizerOutput>`")]
     Root(String),
     /// An element beside the records.
-    #[error("it has an element `<{0}>` that is not known")]
+    #[error("it has an unknown element `<{0}>`")]
     Element(String),
 }
 

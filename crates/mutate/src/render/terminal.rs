@@ -1,4 +1,4 @@
-//! For people: a line for each case, and on demand each mutant with the lines of the source that it is about.
+//! Renders text for people: one line for each case, and on request each mutant with its source lines.
 
 use crate::judged::{Judged, Outcome, Subject, Sums, sums};
 use annotate_snippets as a;
@@ -7,7 +7,7 @@ use report::terminal::snippets;
 use report::{Diagnostic, Label};
 use std::fmt::Write as _;
 
-/// A line for one kernel, with its name padded to `width`, and what is not as it should be below it.
+/// Renders one line for a kernel, with its name padded to `width`, followed by its problems.
 pub fn line(subject: &Subject, width: usize, color: bool) -> String {
     let sums = subject.sums();
     let problems = subject.problems();
@@ -47,12 +47,12 @@ fn counted(sums: Sums, strict: bool) -> String {
         parts.push(format!("{} redundant{explained}", sums.redundant));
     }
     if sums.unknown > 0 {
-        parts.push(format!("{} not told", sums.unknown));
+        parts.push(format!("{} unknown", sums.unknown));
     }
     parts.join(", ")
 }
 
-/// Each mutant of a kernel, ending in a line feed each.
+/// Renders the mutants of a kernel, each ending in a line feed.
 pub fn mutants(subject: &Subject, color: bool) -> String {
     let mut out = String::new();
     for one in &subject.mutants {
@@ -62,7 +62,7 @@ pub fn mutants(subject: &Subject, color: bool) -> String {
     out
 }
 
-/// One mutant: the changed line, and the lines of what goes wrong.
+/// Renders one mutant: the changed line and the lines of the finding.
 fn mutant(one: &Judged, color: bool) -> String {
     let condition = one.change.condition();
     let mut notes: Vec<String> = Vec::new();
@@ -94,18 +94,18 @@ fn mutant(one: &Judged, color: bool) -> String {
         } => {
             notes.push(tried(*runs, *every_schedule));
             notes.extend(one.change.caveat().map(str::to_owned));
-            let title = format!("nothing goes wrong {condition}");
+            let title = format!("no error found {condition}");
             (a::Level::WARNING.with_name("redundant"), title)
         }
         Outcome::Unknown(verdict, why) => {
             notes.push(format!("{}: {why}", verdict.name()));
-            let title = format!("{condition}: can't be told");
-            (a::Level::ERROR.with_name("not told"), title)
+            let title = format!("{condition}: no verdict");
+            (a::Level::ERROR.with_name("unknown"), title)
         }
     };
     if one.ptx_lines.len() > 1 {
         notes.push(format!(
-            "{} instructions of the PTX come from here (lines {}), all changed together; `--each` changes one at a time",
+            "this line has {} PTX instructions (lines {}), which were changed together; `--each` changes one at a time",
             one.ptx_lines.len(),
             listed(&one.ptx_lines)
         ));
@@ -132,15 +132,15 @@ fn mutant(one: &Judged, color: bool) -> String {
 
 fn found(finding: &Diagnostic) -> String {
     let rule = finding.rule;
-    format!("found as {rule}: `racetrap explain {rule}` tells more")
+    format!("found as {rule}; for details run `racetrap explain {rule}`")
 }
 
-/// What was tried, and what it promises.
+/// What was tried and what the result guarantees.
 fn tried(runs: u32, every_schedule: bool) -> String {
     let plural = if runs == 1 { "" } else { "s" };
     match every_schedule {
         true => format!(
-            "{runs} run{plural}: every schedule gives the right results on these inputs and launches; no others were tried"
+            "{runs} run{plural}: every schedule gives the right results for these inputs and launches; no others were tried"
         ),
         false => format!("{runs} run{plural}; other inputs, launches and schedules were not tried"),
     }
@@ -155,7 +155,7 @@ fn listed(lines: &[u32]) -> String {
     words.join(", ")
 }
 
-/// The last line: sums over all kernels.
+/// The last line: totals over all kernels.
 pub fn total(subjects: &[Subject], seconds: f64, color: bool) -> String {
     let sums = sums(subjects);
     let strict = subjects.iter().all(|s| s.strict);

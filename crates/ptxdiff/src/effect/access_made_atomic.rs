@@ -1,25 +1,28 @@
 //! # access-made-atomic
 //!
-//! One side makes an atomic operation (`atom`, `red`) where the other loads, stores, or does both with plain instructions. Between a plain load and
-//! a plain store another thread may write the place, and its write is lost; an atomic operation leaves no room for that. The side that is
-//! named has the atomic operation; on the other it is *a plain access*.
+//! One side uses an atomic operation (`atom`, `red`) where the other side uses plain loads, stores, or both. The report
+//! names the side with the atomic operation; the other side has *a plain access*.
+//!
+//! Between a plain load and a plain store, another thread may write the location, and its update is lost. An atomic
+//! operation excludes this.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! atomicAdd(&bins[value], 1);             // red.global.add.u32, or atom where the old value is used
+//! atomicAdd(&bins[value], 1);             // red.global.add.u32, or atom if the old value is used
 //! bins[value]++;                          // ld.global.u32, add.s32, st.global.u32
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! An `atom` or `red` and, on the other side, a `ld` or `st` that touch common bytes between the same barriers and fences; or, of what
-//! neither side has otherwise, the same variable or parameter.
+//! An `atom` or `red` on one side and a `ld` or `st` on the other touch common bytes between the same barriers and
+//! fences. Accesses that have no other match are compared by variable or parameter.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether both compute the same. Loads and stores with an order (`ld.acquire`, `st.relaxed`) are single operations too, and count as plain here: the
-//! page `synchronisation-weakened` is about orders.
+//! The comparison does not check that both sides compute the same value. Loads and stores with an ordering
+//! (`ld.acquire`, `st.relaxed`) are single operations too, but count as plain here; `synchronisation-weakened` compares
+//! orderings.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

@@ -1,7 +1,7 @@
 //! # accesses-merged
 //!
-//! One side loads or stores a wider word where the other accesses its parts: one `st.u32` for two `st.u16`. The side that is named has
-//! the wider one; the other side's accesses are *split*.
+//! One side loads or stores a wide word where the other side accesses its parts, for example one `st.u32` for two
+//! `st.u16`. The report names the side with the wide access; on the other side the accesses are *split*.
 //!
 //! ## Example
 //!
@@ -12,11 +12,12 @@
 //!
 //! ## How it is recognised
 //!
-//! As `accesses-vectorised`, for an access that has no more lanes than those of the other side.
+//! As `accesses-vectorised`, for an access with no more vector elements than those of the other side.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether the address is aligned to the wider word. Another thread may see the parts one by one on one side, and only together on the other.
+//! The comparison does not check that the address is aligned to the wide word. Another thread may see the parts one by
+//! one on one side, and only together on the other.
 
 use super::{Occurrence, View};
 

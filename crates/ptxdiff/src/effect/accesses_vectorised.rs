@@ -1,24 +1,25 @@
 //! # accesses-vectorised
 //!
-//! One side loads or stores several words at once (`ld.v4`, `st.v2`), the other the same words one after the other: fewer instructions for the
-//! same bytes. The side that is named has the vector; the other side's accesses are *split*.
+//! One side loads or stores several words with one instruction (`ld.v4`, `st.v2`); the other side accesses the same words
+//! one by one. The report names the side with the vector access; on the other side the accesses are *split*.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! float4 v = in[t];                       // ld.global.v4.f32, where in is aligned to 16 bytes
+//! float4 v = in[t];                       // ld.global.v4.f32, if `in` is aligned to 16 bytes
 //! float x = p[4 * t], y = p[4 * t + 1];   // two ld.global.f32
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A `ld` or `st` with a vector qualifier whose bytes two or more narrower accesses of the other side touch, in the same direction, between the
-//! same barriers and fences.
+//! A `ld` or `st` has a vector qualifier, and two or more narrower accesses of the other side touch its bytes, in the
+//! same direction, between the same barriers and fences.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether the address is aligned, which a vector access needs (`racetrap explain misaligned-access`). A vector is no single
-//! memory operation: its elements are ordered and torn like separate accesses (PTX ISA, "Vector Data-types").
+//! The comparison does not check the alignment that a vector access needs (`racetrap explain misaligned-access`). A
+//! vector access is not one memory operation: its elements are ordered and may tear like separate accesses (PTX ISA,
+//! "Vector Data-types").
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

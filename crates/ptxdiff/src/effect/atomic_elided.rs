@@ -1,6 +1,6 @@
 //! # atomic-elided
 //!
-//! One side makes an atomic operation (`atom`, `red`) where the other touches the place in no way.
+//! One side has an atomic operation (`atom`, `red`) on a location that the other side does not access at all.
 //!
 //! ## Example
 //!
@@ -12,9 +12,9 @@
 //!
 //! As `store-elided`, for `atom` and `red`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Operations that a loop makes again and again count once, as in the text.
+//! An operation in a loop counts once, because it appears once in the PTX.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

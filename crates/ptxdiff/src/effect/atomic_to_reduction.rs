@@ -1,7 +1,7 @@
 //! # atomic-to-reduction
 //!
-//! One side makes an atomic operation that gives the old value back (`atom`), the other the same operation without it (`red`). A reduction
-//! needs no answer, so nobody waits for it.
+//! One side uses an atomic operation that returns the old value (`atom`); the other side uses the same operation without
+//! a result (`red`). No thread has to wait for a reduction.
 //!
 //! ## Example
 //!
@@ -11,11 +11,13 @@
 //!
 //! ## How it is recognised
 //!
-//! Partners, one `atom` and one `red`, with the same operation on the same place or source position.
+//! An `atom` is matched with a `red` that performs the same operation on the same location or at the same source
+//! position.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Atomics that were joined over the lanes of a warp before; a `red` that `ptxas` makes of an `atom` below PTX (`--sass` shows that).
+//! The comparison does not see atomic operations that were combined over the lanes of a warp first, or a `red` that
+//! `ptxas` makes of an `atom` below PTX (`--sass` shows that).
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

@@ -1,15 +1,16 @@
 //! # barrier-kept
 //!
-//! A barrier is on both sides. This is no difference; it says that what the barrier orders, it still orders.
+//! A barrier is on both sides. This is not a difference: the barrier still orders what it ordered.
 //!
 //! ## How it is recognised
 //!
-//! Two `bar`, `barrier` or `bar.warp.sync` that are partners, of which none is weaker (`synchronisation-weakened`). By the PTX ISA `bar.sync` is
-//! `barrier.sync.aligned`.
+//! Two `bar`, `barrier` or `bar.warp.sync` instructions match, and neither is weaker (`synchronisation-weakened`). By the
+//! PTX ISA, `bar.sync` is `barrier.sync.aligned`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether the same accesses stand in front of it and behind it: `load-moved-across-barrier` says where loads do not.
+//! The comparison does not check that the same accesses stand before and after the barrier;
+//! `load-moved-across-barrier` reports loads that moved.
 
 use super::{Occurrence, View};
 

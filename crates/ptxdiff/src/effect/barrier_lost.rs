@@ -1,23 +1,25 @@
 //! # barrier-lost
 //!
-//! One side has a barrier (of a warp, a block or a cluster) that the other does not have.
+//! One side has a barrier (of a warp, a block or a cluster) that the other side does not have. The side without the
+//! barrier may have a race.
 //!
 //! ## Example
 //!
 //! ```cpp
 //! tile[t] = value;
-//! __syncthreads();                        // left out behind a define: what lost a barrier may race
+//! __syncthreads();                        // behind a define that leaves it out
 //! value = tile[t ^ 1];
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A `bar`, `barrier` or `bar.warp.sync` without a partner; barriers of the same kind without a partner on the other side
-//! count for one each, and so do copies in unrolled loops.
+//! A `bar`, `barrier` or `bar.warp.sync` has no match. Each unmatched barrier of the same kind on the other side cancels
+//! one of these. Copies in unrolled loops count once.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Barriers made of atomics. Whether the barrier was needed: `racetrap run` and `racetrap check` answer that.
+//! Barriers built from atomic operations are not recognised. Whether the barrier was needed is for `racetrap run` and
+//! `racetrap check` to decide.
 
 use super::{Instr, Occurrence, View};
 use crate::class::InstructionClass;

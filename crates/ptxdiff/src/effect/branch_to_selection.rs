@@ -1,7 +1,7 @@
 //! # branch-to-selection
 //!
-//! One side branches around instructions; the other executes them always and selects the result (`selp`), or gives each a
-//! predicate. The lanes of a warp then stay together: there is no divergence, and no barrier can be left out by a part of them.
+//! One side branches around instructions. The other side always executes them and selects the result (`selp`), or
+//! predicates each of them. The lanes of the warp then stay together: they do not diverge, and no lane can skip a barrier.
 //!
 //! ## Example
 //!
@@ -11,13 +11,15 @@
 //!
 //! ## How it is recognised
 //!
-//! A conditional branch without a partner, that does not lead back to a loop or out of it; and on the other side a `selp`, `slct` or
-//! predicated instruction that is new there (no partner, or a partner without predicate) and hangs on the same comparison, the
-//! same up to its negation and the order of its operands. Where the comparison itself can't be traced, both must come from one source position.
+//! A conditional branch has no match, and it neither closes nor leaves a loop. The other side has a new `selp`, `slct` or
+//! predicated instruction (one without a match, or matched with an unpredicated one) that depends on the same comparison.
+//! Negation and operand order do not matter. If the comparison cannot be traced, both must come from the same source
+//! position.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Selections that need no predicate, such as `min`, `max` or masks made of sign bits; and what `ptxas` does below PTX (`--sass` shows that).
+//! The comparison does not see selections without a predicate, such as `min`, `max` or masks made of sign bits, or what
+//! `ptxas` does below PTX (`--sass` shows that).
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

@@ -1,6 +1,6 @@
 //! # call-inlined
 //!
-//! One side calls a function, the other has the function's body where the call was.
+//! One side calls a function; the other side has the body of the function in place of the call.
 //!
 //! ## Example
 //!
@@ -10,12 +10,14 @@
 //!
 //! ## How it is recognised
 //!
-//! A `call` without a partner, and on the other side instructions that are inlined from that function: their source locations say so, or, where
-//! there are none, at least half of the function's instructions (moves and parameters apart) stand among those without a partner.
+//! A `call` has no match, and the other side has instructions inlined from that function. Their source locations show
+//! this. Without source locations, at least half of the function's instructions (not counting moves and parameters) must
+//! be among the unmatched ones.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Indirect calls: they name no function. A function that was inlined and left nothing behind shows as a call that is gone.
+//! Indirect calls name no function and are not recognised. A function that was inlined and left no instruction shows as a
+//! call that disappeared.
 
 use super::{Occurrence, View};
 use ptx::ast::{Function, Instruction, Item, Operand, Stmt};

@@ -1,7 +1,9 @@
 //! # copy-made-asynchronous
 //!
-//! One side copies from memory to memory with `cp.async`, the other loads into a register and stores from it. An asynchronous copy goes on while
-//! the thread does: what it writes may be read only after it was waited for, and by other threads only after a barrier behind the wait.
+//! One side copies from memory to memory with `cp.async`; the other side loads into a register and stores from it.
+//!
+//! An asynchronous copy continues while the thread executes other instructions. The thread may read the destination only
+//! after it has waited for the copy. Other threads also need a barrier after the wait.
 //!
 //! ## Example
 //!
@@ -12,12 +14,14 @@
 //!
 //! ## How it is recognised
 //!
-//! A `cp.async` or `cp.async.bulk` and, on the other side, `ld` of the bytes that it reads or `st` of the bytes that it writes, between the
-//! same barriers and fences. Of a copy whose size is known only when it runs: loads and stores of the same variable or parameter.
+//! One side has a `cp.async` or `cp.async.bulk`. The other side has a `ld` of the bytes that it reads or a `st` of the
+//! bytes that it writes, between the same barriers and fences. For a copy whose size is known only at run time, loads and
+//! stores of the same variable or parameter count.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Copies of tensors (`cp.async.bulk.tensor`), whose source is no address. Whether the copy is waited for (`racetrap explain async-copy-hazard`).
+//! Tensor copies (`cp.async.bulk.tensor`) are not recognised, because their source is not an address. The comparison does
+//! not check that the kernel waits for the copy.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

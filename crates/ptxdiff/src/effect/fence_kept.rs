@@ -1,14 +1,15 @@
 //! # fence-kept
 //!
-//! A memory fence is on both sides. This is no difference.
+//! A memory fence is on both sides. This is not a difference.
 //!
 //! ## How it is recognised
 //!
-//! Two `fence` or `membar` that are partners, of which none is weaker (`synchronisation-weakened`). By the PTX ISA `membar.gl` is `fence.sc.gpu`.
+//! Two `fence` or `membar` instructions match, and neither is weaker (`synchronisation-weakened`). By the PTX ISA,
+//! `membar.gl` is `fence.sc.gpu`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether the same accesses stand in front of it and behind it.
+//! The comparison does not check that the same accesses stand before and after the fence.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

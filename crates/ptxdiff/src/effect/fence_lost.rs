@@ -1,23 +1,24 @@
 //! # fence-lost
 //!
-//! One side has a memory fence (`__threadfence()`, `fence.acq_rel`) that the other does not have. Without it, what a thread writes may be
-//! seen by others in another order.
+//! One side has a memory fence (`__threadfence()`, `fence.acq_rel`) that the other side does not have. Without the fence,
+//! other threads may see a thread's writes in another order.
 //!
 //! ## Example
 //!
 //! ```cpp
 //! *value = 42;
-//! __threadfence();                        // without it the flag may be seen before the value
+//! __threadfence();                        // without it another thread may see the flag before the value
 //! *flag = 1;
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A `fence` or `membar` without a partner; those without a partner on the other side count for one each.
+//! A `fence` or `membar` has no match. Each unmatched fence on the other side cancels one of these.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Orderings that moved from a fence into an access (`st.release`), and whether the fence was needed: `racetrap run` and `racetrap check` answer that.
+//! The comparison does not see an ordering that moved from a fence into an access (`st.release`). Whether the fence was
+//! needed is for `racetrap run` and `racetrap check` to decide.
 
 use super::{Instr, Occurrence, View};
 use crate::class::InstructionClass;

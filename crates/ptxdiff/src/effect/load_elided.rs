@@ -1,7 +1,7 @@
 //! # load-elided
 //!
-//! One side loads from memory where the other does not: the value is in a register already, or nobody needs it. Where another thread
-//! writes the place in between, the two sides compute different things.
+//! One side loads from memory where the other side does not: the value is already in a register, or it is not needed. If
+//! another thread writes the location in between, the two sides compute different results.
 //!
 //! ## Example
 //!
@@ -12,11 +12,12 @@
 //!
 //! ## How it is recognised
 //!
-//! As `store-elided`, for `ld`. Those loads that read again what the thread itself has accessed are `value-kept-in-register` as well.
+//! As `store-elided`, for `ld`. A load that reads again what its own thread has accessed is also
+//! `value-kept-in-register`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! A load that moved out of a loop is still there: that is `load-hoisted`. Loads of parameters are not counted.
+//! A load that moved out of a loop is still present: that is `load-hoisted`. Loads of parameters are not counted.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

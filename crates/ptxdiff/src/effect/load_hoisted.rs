@@ -1,22 +1,23 @@
 //! # load-hoisted
 //!
-//! One side loads once what the other loads in each round of a loop: the load was moved in front of the loop or behind it. That is right for
-//! a thread alone; a loop that waits for another thread's store never sees it.
+//! One side loads once what the other side loads in each iteration of a loop: the load was moved before or after the
+//! loop. This is right for a single thread. But a loop that waits for another thread's store never sees it.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! while (*flag == 0) { }                  // a plain flag is loaded once; then the loop is endless
+//! while (*flag == 0) { }                  // a plain flag is loaded once; then the loop never ends
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A load has a partner that is in a loop. On its own side it is outside of the loop that this one became: the one that a branch of
-//! the other's loop has its partner in, or a loop behind the load that holds no instruction any more.
+//! A load has a match inside a loop, while the load itself is outside the corresponding loop of its own side. That loop
+//! is found by the match of one of its branches, or is a loop behind the load that no longer holds any instruction.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether another thread writes the place while the loop runs. A loop that was unrolled to its end is none any more.
+//! The comparison does not check whether another thread writes the location while the loop runs. A fully unrolled loop no
+//! longer counts as a loop.
 
 use super::{Occurrence, View};
 use ptx::graph::dominates;

@@ -1,7 +1,8 @@
 //! # load-moved-across-barrier
 //!
-//! A load stands in front of a barrier on one side and behind it on the other. In front of the barrier it may read what
-//! other threads have yet to write. The side that is named has it in front: there it was hoisted, or it was sunk on the other.
+//! A load stands before a barrier on one side and after it on the other. Before the barrier it may read a location that
+//! other threads have not written yet. The report names the side with the load before the barrier: the load was hoisted
+//! on that side or sunk on the other.
 //!
 //! ## Example
 //!
@@ -12,13 +13,12 @@
 //!
 //! ## How it is recognised
 //!
-//! The load has a partner, the barrier has a partner, and their order differs. Barriers are those of a warp, a block or
-//! a cluster.
+//! The load and the barrier both have a match, and their order differs. Barriers of a warp, a block and a cluster count.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Whether the place is one that other threads write, and so whether the move is harmless: a compiler may move loads of memory that is read-only.
-//! In a loop, where everything is in front of and behind everything, the order in the text decides.
+//! The comparison does not check whether other threads write the location. A compiler may move loads of read-only memory.
+//! In a loop every instruction is both before and after every other one; there the order in the text decides.
 
 use super::{Occurrence, View};
 use crate::Side;

@@ -1,6 +1,7 @@
 //! # loop-unrolled
 //!
-//! One side has a loop where the other has its body several times in a row, inside a loop of fewer rounds or with no loop at all.
+//! One side has a loop where the other side repeats the loop's body several times, in a loop with fewer iterations or
+//! without a loop.
 //!
 //! ## Example
 //!
@@ -12,16 +13,16 @@
 //!
 //! ## How it is recognised
 //!
-//! The work of a loop's body (accesses, barriers, arithmetic; not moves, nor what counts and branches) is known by its opcodes
-//! and source lines, or by its opcodes and kinds of operands where there are no lines. If most of it stands at least twice as
-//! often in one loop of the other side, or outside of its loops, the other side is unrolled; the factor is the middle one of the
-//! quotients.
+//! The work of a loop body is its accesses, barriers and arithmetic, without moves, the counter and the branch. Its
+//! instructions are identified by opcode and source line, or by opcode and operand kinds if there are no lines. If most
+//! of them appear at least twice as often in one loop of the other side, or outside its loops, the other side is
+//! unrolled. The factor is the median of the ratios.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Cycles with several entries are no loops here. Peeling one round off, or a loop that is run
-//! through once, is no unrolling. What unrolling then made possible (values kept from one round to the next) it can't count: the loop makes the accesses
-//! again and again, but they stand in the text once.
+//! A cycle with several entries does not count as a loop. Peeling one iteration, or a loop that runs once, does not count
+//! as unrolling. Optimisations that unrolling made possible (values kept from one iteration to the next) are not counted:
+//! a loop repeats its accesses, but they appear once in the PTX.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

@@ -1,9 +1,9 @@
-//! What the compiler did: effects, one file each, whose module comment is the page that `racetrap explain EFFECT` prints and whose
-//! code finds it.
+//! Effects: what the compiler did. Each effect has one file. Its module comment is the page that `racetrap explain EFFECT`
+//! prints, and its code finds the effect.
 //!
-//! An effect shows in one side, beside the other: "store elided in A" says that B makes a store that A doesn't. Which of
-//! the two is the original is for the reader to say. The detectors see canonical instructions, their partners and
-//! their values ([`super::code`], [`super::compare`]) of both sides, and say what is so in the PTX, never why.
+//! An effect is attributed to one side, relative to the other: "store elided in A" means that B makes a store that A does
+//! not. The reader decides which side is the original. The detectors work on canonical instructions, their matches and
+//! their values ([`super::code`], [`super::compare`]) of both sides. They state what the PTX shows, never why.
 
 use super::Side;
 use super::class::InstructionClass;
@@ -22,7 +22,7 @@ macro_rules! effects {
     ($($variant:ident, $module:ident, $name:literal, $kept:literal, $one:literal, $many:literal, $summary:literal;)*) => {
         $(#[doc = $summary] pub mod $module;)*
 
-        /// Something that one side has undergone, beside the other.
+        /// A transformation of one side, relative to the other.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
         pub enum Effect { $(#[doc = $summary] #[serde(rename = $name)] $variant,)* }
 
@@ -34,15 +34,15 @@ macro_rules! effects {
             pub fn name(self) -> &'static str {
                 match self { $(Effect::$variant => $name,)* }
             }
-            /// What it is called in a sentence, for so many of it.
+            /// The title for `count` occurrences, as used in a sentence.
             pub fn title(self, count: usize) -> &'static str {
                 match self { $(Effect::$variant => if count == 1 { $one } else { $many },)* }
             }
-            /// Whether it says that both sides are alike in something: no difference.
+            /// Whether the effect states an agreement of both sides instead of a difference.
             pub fn is_kept(self) -> bool {
                 match self { $(Effect::$variant => $kept,)* }
             }
-            /// One line.
+            /// A one-line summary.
             pub fn summary(self) -> &'static str {
                 match self { $(Effect::$variant => $summary,)* }
             }
@@ -58,41 +58,41 @@ macro_rules! effects {
 
 effects! {
     StoreElided, store_elided, "store-elided", false, "store elided", "stores elided",
-        "One side makes a store that the other does not make.";
+        "One side has a store that the other side does not have.";
     LoadElided, load_elided, "load-elided", false, "load elided", "loads elided",
-        "One side makes a load that the other does not make.";
+        "One side has a load that the other side does not have.";
     AtomicElided, atomic_elided, "atomic-elided", false, "atomic operation elided", "atomic operations elided",
-        "One side makes an atomic operation that the other does not make.";
+        "One side has an atomic operation that the other side does not have.";
     ValueKept, value_kept, "value-kept-in-register", false, "value kept in a register", "values kept in a register",
-        "One side reads again a word that its thread has accessed before; the other still has the value.";
+        "One side reads a word again; the other side still has its value in a register.";
     AccessesVectorised, accesses_vectorised, "accesses-vectorised", false, "group of accesses vectorised", "groups of accesses vectorised",
-        "One side accesses several words at once, the other one after the other.";
+        "One side accesses several words with one instruction, the other side one by one.";
     AccessesMerged, accesses_merged, "accesses-merged", false, "group of accesses merged", "groups of accesses merged",
-        "One side accesses a wider word where the other accesses its parts.";
+        "One side accesses a wide word, the other side its parts.";
     AccessMadeAtomic, access_made_atomic, "access-made-atomic", false, "access made atomic", "accesses made atomic",
-        "One side makes an atomic operation where the other makes plain accesses.";
+        "One side uses an atomic operation, the other side plain accesses.";
     CopyMadeAsynchronous, copy_made_asynchronous, "copy-made-asynchronous", false, "copy made asynchronous", "copies made asynchronous",
-        "One side copies with cp.async where the other loads and stores.";
+        "One side copies with cp.async, the other side loads and stores.";
     LoadMoved, load_moved, "load-moved-across-barrier", false, "load moved across a barrier", "loads moved across a barrier",
-        "A load stands in front of a barrier on one side and behind it on the other.";
+        "A load is before a barrier on one side and after it on the other.";
     LoadHoisted, load_hoisted, "load-hoisted", false, "load hoisted out of a loop", "loads hoisted out of loops",
-        "One side loads once what the other loads in each round of a loop.";
+        "One side loads once what the other side loads in each iteration of a loop.";
     LoopUnrolled, loop_unrolled, "loop-unrolled", false, "loop unrolled", "loops unrolled",
-        "One side repeats in the text what the other repeats in a loop.";
+        "One side repeats the body of a loop that the other side has.";
     BranchToSelection, branch_to_selection, "branch-to-selection", false, "branch turned into a selection", "branches turned into selections",
-        "One side branches where the other selects a value or skips single instructions.";
+        "One side branches, the other side selects a value or predicates instructions.";
     StrengthReduced, strength_reduced, "strength-reduced", false, "operation turned into a cheaper one", "operations turned into cheaper ones",
-        "One side divides or multiplies where the other shifts, masks or adds.";
+        "One side divides or multiplies, the other side shifts, masks or adds.";
     AtomicToReduction, atomic_to_reduction, "atomic-to-reduction", false, "atomic turned into a reduction", "atomics turned into reductions",
-        "One side asks for the old value of an atomic operation, the other does not.";
+        "One side uses the old value of an atomic operation, the other side does not.";
     CallInlined, call_inlined, "call-inlined", false, "call inlined", "calls inlined",
-        "One side calls a function whose body stands in the other.";
+        "One side calls a function, the other side has its body in place of the call.";
     BarrierLost, barrier_lost, "barrier-lost", false, "barrier lost", "barriers lost",
-        "One side has a barrier that the other does not have.";
+        "One side has a barrier that the other side does not have.";
     BarrierKept, barrier_kept, "barrier-kept", true, "barrier kept", "barriers kept",
         "A barrier is on both sides.";
     FenceLost, fence_lost, "fence-lost", false, "fence lost", "fences lost",
-        "One side has a memory fence that the other does not have.";
+        "One side has a memory fence that the other side does not have.";
     FenceKept, fence_kept, "fence-kept", true, "fence kept", "fences kept",
         "A memory fence is on both sides.";
     SynchronisationWeakened, synchronisation_weakened, "synchronisation-weakened", false, "synchronisation weakened", "synchronisations weakened",
@@ -109,33 +109,33 @@ impl fmt::Display for Effect {
     }
 }
 
-/// One place where an effect shows.
+/// One occurrence of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Occurrence {
-    /// A's instructions.
+    /// Indices of A's instructions.
     pub a: Vec<usize>,
-    /// B's instructions.
+    /// Indices of B's instructions.
     pub b: Vec<usize>,
-    /// How often the body of an unrolled loop stands in the text.
+    /// How many copies of an unrolled loop's body there are.
     pub factor: Option<u32>,
-    /// What differs, in words.
+    /// The difference, in words.
     pub note: Option<String>,
 }
 
-/// An effect, wherever it shows.
+/// An effect with all its occurrences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// Which.
+    /// The effect.
     pub effect: Effect,
-    /// The side that shows it; `None` where both are alike.
+    /// The side that has the effect; `None` if both sides agree.
     pub side: Option<Side>,
-    /// Where; one or more.
+    /// The occurrences, at least one.
     pub occurrences: Vec<Occurrence>,
 }
 
-/// Two functions, seen from one of them.
+/// Two functions, seen from one of the sides.
 pub(super) struct View<'v> {
-    /// The side that may show an effect.
+    /// The side that may have the effect.
     pub side: Side,
     pub mine: &'v Code<'v>,
     pub other: &'v Code<'v>,

@@ -1,28 +1,34 @@
 //! # strength-reduced
 //!
-//! One side divides, takes a remainder or multiplies; the other gets the same by shifts, masks and additions.
+//! One side divides, takes a remainder or multiplies; the other side gets the same result from shifts, masks and
+//! additions.
 //!
 //! ## Example
 //!
 //! ```cpp
-//! if (t % (2 * d) == 0)                   // rem.u32: some 20 instructions of machine code
+//! if (t % (2 * d) == 0)                   // rem.u32: some 20 machine instructions
 //! if ((t & (2 * d - 1)) == 0)             // and.b32: one
 //! ```
 //!
 //! ## How it is recognised
 //!
-//! A costly operation of one side has no partner, and on the other side stands, without a partner too, a cheaper one that computes the same
-//! value from the same operand: a shift or a sum that is the product by that constant; for `rem` by y a mask of y - 1, or the operand
-//! less y times a quotient made of it; for `div` by a constant a shift by its logarithm, or shifts of a high product of the operand and constants; for
-//! a division of floating-point numbers the product by the reciprocal, or `rsqrt` for one by a square root. Costs are those of
-//! the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on division, in steps: division and
-//! remainder, square root and reciprocal, multiplication, the rest. An operation that stands on both sides was only moved or cut up.
+//! A costly operation of one side has no match. The other side has a cheaper operation, also without a match, that
+//! computes the same value from the same operand:
 //!
-//! ## What it cannot see
+//! - for a product with a constant, a shift or a sum;
+//! - for `rem` by y, a mask of y - 1, or the operand minus y times a quotient;
+//! - for `div` by a constant, a shift by its logarithm, or shifts of a high product of the operand and constants;
+//! - for a floating-point division, the product with the reciprocal, or `rsqrt` for a division by a square root.
 //!
-//! Whether the results are equal: `%` and `&` are so for powers of two only, a high product for the right constant only, a reciprocal up to its rounding.
-//! Products of a loop's counter that became sums from round to round. Operands that went through memory in between, as
-//! without optimisation.
+//! Costs follow the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on
+//! division, in four steps: division and remainder; square root and reciprocal; multiplication; everything else. An
+//! operation that is on both sides was only moved or split.
+//!
+//! ## Limitations
+//!
+//! The comparison does not prove that the results are equal: `%` equals `&` only for powers of two, a high product only
+//! for the right constant, and a reciprocal only up to rounding. It does not recognise a product of a loop counter that
+//! became a sum from iteration to iteration, or operands that pass through memory, as in unoptimised code.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

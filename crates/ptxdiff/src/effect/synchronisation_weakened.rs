@@ -1,8 +1,8 @@
 //! # synchronisation-weakened
 //!
-//! A fence, a barrier, an atomic operation or another access is on both sides, and orders less, or for fewer threads, on one. The side that is
-//! named has the weaker form; on the other it is *strengthened*. Where each is weaker in something (`.acquire.cta` and `.release.gpu`), both sides
-//! are named.
+//! A fence, a barrier, an atomic operation or another access is on both sides, but one side orders less, or for fewer
+//! threads. The report names the side with the weaker form; on the other side it is *strengthened*. If each side is
+//! weaker in one respect (`.acquire.cta` and `.release.gpu`), the report names both.
 //!
 //! ## Example
 //!
@@ -13,16 +13,20 @@
 //!
 //! ## How it is recognised
 //!
-//! Partners (of accesses: with common bytes or from one source position) whose orders or scopes differ, by the PTX ISA: `.weak`, `.relaxed`, then
-//! `.acquire` and `.release`, `.acq_rel`, `.sc`; `.cta`, `.cluster`, `.gpu`, `.sys`. `membar` is `fence.sc`, an atomic without qualifiers
-//! is `.relaxed.gpu`, `.volatile` orders as `.relaxed.sys`. Of barriers: one for a warp instead of a block, for fewer threads or
-//! lanes, or one at which a thread arrives without waiting. Spellings that mean the same, `bar.sync` and `barrier.sync.aligned`, are no
-//! difference. What is volatile on one side and weak on the other is `volatile-dropped`.
+//! Two instructions match (accesses: by common bytes or by source position), and their order or scope differs by the PTX
+//! ISA. Orders from weak to strong: `.weak`, `.relaxed`, then `.acquire` and `.release`, `.acq_rel`, `.sc`. Scopes:
+//! `.cta`, `.cluster`, `.gpu`, `.sys`. `membar` is `fence.sc`; an atomic without qualifiers is `.relaxed.gpu`;
+//! `.volatile` orders like `.relaxed.sys`.
 //!
-//! ## What it cannot see
+//! A barrier is weaker if it is for a warp instead of a block, for fewer threads or lanes, or if a thread arrives without
+//! waiting. Equivalent spellings, such as `bar.sync` and `barrier.sync.aligned`, are not a difference. An access that is
+//! volatile on one side and weak on the other is `volatile-dropped`.
 //!
-//! Whether the stronger form is needed, orders that moved from a fence into an access, and what stands between two fences. Shared memory of the
-//! block's own is seen by the block alone, so no scope is too narrow there.
+//! ## Limitations
+//!
+//! The comparison does not check whether the stronger form is needed. It does not see orderings that moved from a fence
+//! into an access, or what stands between two fences. For the block's own shared memory every scope is wide enough,
+//! because only the block can access it.
 
 use super::{Occurrence, View};
 use crate::strength::weaker;

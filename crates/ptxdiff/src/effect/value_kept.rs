@@ -1,8 +1,8 @@
 //! # value-kept-in-register
 //!
-//! One side reads a word of memory again that its thread has read or written before; the other takes the value from the register that still
-//! has it. Between the two accesses another thread may have written the word: that is what `volatile`, an atomic
-//! load or a barrier is for.
+//! One side reads a word of memory again that its thread has already read or written; the other side takes the value from
+//! the register that still holds it. Another thread may write the word between the two accesses. `volatile`, an atomic
+//! load or a barrier makes the thread read it again.
 //!
 //! ## Example
 //!
@@ -13,12 +13,13 @@
 //!
 //! ## How it is recognised
 //!
-//! A load that is elided (`load-elided`), and in front of it, on every way that leads to it, an access of the same thread to the same
-//! place: same space, same address in terms of parameters, variables and special registers, same width.
+//! A load is elided (`load-elided`), and on every path to it the same thread has accessed the same location: same state
+//! space, same address in terms of parameters, variables and special registers, same width.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Addresses that are the same for a reason that is not in their form, and which register keeps the value.
+//! The comparison does not recognise addresses that are equal but written differently. It does not tell which register
+//! keeps the value.
 
 use super::{Occurrence, View};
 use crate::Side;

@@ -1,16 +1,16 @@
 //! # volatile-dropped
 //!
-//! An access is there on both sides, volatile on one and not on the other. What is not volatile may be joined with others, moved or
-//! left out by `ptxas`, and races where a volatile access would have been strong.
+//! An access is on both sides, but volatile on only one. A non-volatile access may be merged, moved or removed by
+//! `ptxas`, and it is part of a data race where a volatile access would be strong.
 //!
 //! ## How it is recognised
 //!
-//! Partners, of which one has the qualifier `.volatile` and the other has not.
+//! Two accesses match, and only one has the qualifier `.volatile`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! Accesses that are gone: those are `store-elided` and `load-elided`. `ld.relaxed.sys` is as strong as `ld.volatile` (PTX ISA, "Volatile
-//! Operation") but may be left out by a compiler; it counts as not volatile.
+//! Accesses that disappeared are `store-elided` and `load-elided`. `ld.relaxed.sys` is as strong as `ld.volatile` (PTX
+//! ISA, "Volatile Operation"), but a compiler may remove it; it counts as not volatile.
 
 use super::{Occurrence, View};
 use crate::class::is_volatile;

@@ -1,15 +1,15 @@
 //! # volatile-kept
 //!
-//! An access is volatile on both sides. This is no difference.
+//! An access is volatile on both sides. This is not a difference.
 //!
 //! ## How it is recognised
 //!
-//! Partners that both have the qualifier `.volatile`.
+//! Two accesses match, and both have the qualifier `.volatile`.
 //!
-//! ## What it cannot see
+//! ## Limitations
 //!
-//! What `volatile` promises is that the access happens, not when: it does not make the lanes of a warp take turns (`racetrap explain
-//! lockstep-assumption`).
+//! `volatile` guarantees that the access happens, not when. It does not make the lanes of a warp run in lockstep
+//! (`racetrap explain lockstep-assumption`).
 
 use super::{Occurrence, View};
 use crate::class::is_volatile;

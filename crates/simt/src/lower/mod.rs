@@ -36,7 +36,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LowerError {
     /// No such kernel.
-    #[error("there is no kernel `{entry}` in this PTX")]
+    #[error("this PTX has no kernel `{entry}`")]
     NoSuchEntry {
         /// The name asked for.
         entry: String,
@@ -52,7 +52,9 @@ pub enum LowerError {
         what: String,
     },
     /// `.address_size 32`.
-    #[error("this PTX is for 32-bit addresses; racetrap runs 64-bit PTX (compile with -m64)")]
+    #[error(
+        "this PTX uses 32-bit addresses; racetrap supports only 64-bit PTX (compile with -m64)"
+    )]
     AddressSize,
 }
 

@@ -1,10 +1,11 @@
 //! The sentence under the findings: what was tried and what it promises.
 
-use super::CheckArgs;
+use super::Checked;
 use super::explore::Explored;
 use super::geometry::Geometry;
 use super::input::Input;
 use super::plan::Plan;
+use super::request::{Request, Schedules, Source};
 use anstyle::Style;
 use detect::rules::Level;
 use ptx::demangle;
@@ -18,7 +19,7 @@ use std::time::Duration;
 
 /// How the kernel was run, for the report.
 pub fn setting(
-    args: &CheckArgs,
+    request: &Request,
     input: &Input,
     entry: &str,
     geometry: &Geometry,
@@ -37,7 +38,7 @@ pub fn setting(
         grid: three(geometry.grid),
         block: three(geometry.block),
         dynamic_shared: geometry.shared,
-        cooperative: args.kernel.cooperative,
+        cooperative: request.cooperative,
         arguments: plan
             .values
             .iter()
@@ -55,7 +56,7 @@ pub fn setting(
             .map(str::to_string)
             .collect(),
         schedules,
-        seed: args.kernel.seed,
+        seed: request.seed,
     }
 }
 
@@ -81,11 +82,18 @@ pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String
     words
 }
 
-/// The command that shows one finding again.
-pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str) -> String {
-    let mut words = vec!["racetrap".to_string(), "check".into(), quote(&input.path)];
+/// The command that shows one finding again, where the kernel is in a file.
+pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<String> {
+    let Source::File(path) = &request.source else {
+        return None;
+    };
+    let mut words = vec![
+        "racetrap".to_string(),
+        "check".into(),
+        quote(&path.display().to_string()),
+    ];
     let mut flag = |name: &str, value: String| words.push(format!("{name} {}", quote(&value)));
-    if let Some(entry) = &args.kernel.entry {
+    if let Some(entry) = &request.entry {
         flag("--entry", entry.clone());
     }
     flag("--grid", dims(setting.grid));
@@ -100,27 +108,30 @@ pub fn replay(args: &CheckArgs, input: &Input, setting: &Setting, schedule: &str
         flag("--seed", setting.seed.to_string());
     }
     flag("--schedule", schedule.to_string());
-    if args.kernel.max_steps != Limits::default().steps {
-        flag("--max-steps", args.kernel.max_steps.to_string());
+    if request.budgets.steps != Limits::default().steps {
+        flag("--max-steps", request.budgets.steps.to_string());
     }
-    for define in &args.kernel.defines {
+    for define in &request.compiler.defines {
         flag("-D", define.clone());
     }
-    for include in &args.kernel.includes {
+    for include in &request.compiler.includes {
         flag("-I", include.display().to_string());
     }
-    for (name, value) in [("--std", &args.kernel.std), ("--arch", &args.kernel.arch)] {
+    for (name, value) in [
+        ("--std", &request.compiler.std),
+        ("--arch", &request.compiler.arch),
+    ] {
         if let Some(value) = value {
             flag(name, value.clone());
         }
     }
-    if args.kernel.cooperative {
+    if request.cooperative {
         words.push("--cooperative".into());
     }
-    if args.perf {
+    if request.perf {
         words.push("--perf".into());
     }
-    words.join(" ")
+    Some(words.join(" "))
 }
 
 fn dims([x, y, z]: [u32; 3]) -> String {
@@ -138,12 +149,12 @@ fn quote(word: &str) -> String {
 
 /// The check with its verdict.
 pub fn judge(
-    args: &CheckArgs,
+    request: &Request,
     input: &Input,
     setting: Setting,
     diagnostics: Vec<Diagnostic>,
     explored: &[Explored],
-    time: Duration,
+    told: &Told,
 ) -> Check {
     let count = |level| diagnostics.iter().filter(|d| d.level == level).count();
     let (errors, warnings, notes) = (
@@ -155,7 +166,7 @@ pub fn judge(
         .iter()
         .zip(&input.builds)
         .find_map(|(e, b)| Some((e.stopped.as_ref()?, e.stopped_at.as_ref(), b.name)));
-    let independence = independence(explored);
+    let independence = told.independence;
     let (verdict, mut summary) = match stop {
         Some((stop, at, build)) => {
             let at = at.map(|line| format!(" at {line}")).unwrap_or_default();
@@ -169,17 +180,17 @@ pub fn judge(
             let what = match stop {
                 Stop::WallClock(_) => format!(
                     "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
-                    args.kernel.timeout
+                    request.budgets.time.unwrap_or_default().as_secs_f64()
                 ),
                 Stop::Budget { ended, blocks, .. } => format!(
                     "{} of {} blocks had ended when the budget of {} warp-instructions was spent: it is not stuck, so give it more (`--max-steps`), or a smaller launch (`--grid`)",
                     thousands(u64::from(*ended)),
                     thousands(u64::from(*blocks)),
-                    thousands(args.kernel.max_steps)
+                    thousands(request.budgets.steps)
                 ),
                 other => other.to_string(),
             };
-            let grid = explored.iter().any(|e| e.cooperates) && !args.kernel.cooperative;
+            let grid = explored.iter().any(|e| e.cooperates) && !request.cooperative;
             let hint = match stop {
                 Stop::Trap { .. } if grid => {
                     ": `grid.sync()` needs a cooperative launch, give `--cooperative`"
@@ -202,10 +213,7 @@ pub fn judge(
         };
     }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
-        summary = format!(
-            "{summary}; {}",
-            tried(verdict, independence, &setting, args)
-        );
+        summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
     let stopped = matches!(stop, Some((Stop::Trap { .. } | Stop::Assert { .. }, ..)));
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0 && !stopped;
@@ -221,18 +229,29 @@ pub fn judge(
             .unwrap_or_default(),
         setting: Some(setting),
         diagnostics,
-        time,
+        time: told.time,
     }
 }
 
-/// The weakest promise of all builds; `None` if one of them makes none.
-fn independence(explored: &[Explored]) -> Option<Independence> {
+/// What is known beside the findings.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What a clean verdict promises.
+    pub independence: Option<Independence>,
+    /// The settings of guessed integers that were tried beside the first.
+    pub inputs: Vec<String>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// The weakest promise of several; `None` if one of them makes none.
+pub fn weakest(all: impl IntoIterator<Item = Option<Independence>>) -> Option<Independence> {
     let rank = |i: &Independence| match i {
         Independence::Independent => 0,
         Independence::VerdictOnly => 1,
         Independence::Dependent => 2,
     };
-    let all: Option<Vec<Independence>> = explored.iter().map(|e| e.independence).collect();
+    let all: Option<Vec<Independence>> = all.into_iter().collect();
     all?.into_iter().max_by_key(rank)
 }
 
@@ -250,29 +269,34 @@ fn counted(errors: usize, warnings: usize, notes: usize) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn tried(
-    verdict: Verdict,
-    independence: Option<Independence>,
-    setting: &Setting,
-    args: &CheckArgs,
-) -> String {
+fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) -> String {
     let schedules = match setting.schedules.as_slice() {
         [one] => format!("schedule {one}"),
         several => format!("{} schedules", several.len()),
     };
-    match (verdict, independence) {
+    let inputs = match told.inputs.len() {
+        0 => "this input".to_owned(),
+        more => format!("each of {} inputs", more + 1),
+    };
+    match (verdict, told.independence) {
         (Verdict::Clean, Some(Independence::Independent)) => {
-            "schedule-independent: every schedule gives this result for this input".into()
+            format!("schedule-independent: every schedule gives this result for {inputs}")
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
-            "schedule-independent: every schedule has this verdict for this input, though what it leaves in memory may depend on the order of threads".into()
+            format!(
+                "schedule-independent: every schedule has this verdict for {inputs}, though what it leaves in memory may depend on the order of threads"
+            )
         }
         (Verdict::Clean, _) => {
-            let cut = match args.kernel.schedule.is_none() && setting.schedules.len() < args.kernel.schedules as usize {
+            let cut = match matches!(request.schedules, Schedules::UpTo(most) if setting.schedules.len() < most as usize)
+            {
                 true => " within the budgets",
                 false => "",
             };
-            format!("{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order", setting.seed)
+            format!(
+                "{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order",
+                setting.seed
+            )
         }
         _ => format!("{schedules} tried"),
     }
@@ -294,13 +318,14 @@ pub fn code(check: &Check, deny: Option<Level>) -> u8 {
 
 /// What was run, before the findings: launch and arguments with the flags that set them, and what
 /// the kernel printed.
-pub fn preamble(
-    check: &Check,
-    geometry: &Geometry,
-    plan: &Plan,
-    explored: &[Explored],
-    color: bool,
-) -> String {
+pub fn preamble(checked: &Checked, color: bool) -> String {
+    let Checked {
+        check,
+        geometry,
+        plan,
+        explored,
+        ..
+    } = checked;
     let Some(setting) = &check.setting else {
         return String::new();
     };

@@ -4,23 +4,21 @@
 //! mutant that leaves something else in memory does something else. A guessed buffer that has to grow for a mutant says the
 //! same.
 
-use super::explore::{Exploration, Explored};
-use super::input::Build;
-use super::plan::Plan;
-use super::{KernelArgs, affordable, entry, geometry, input, jobs, parameters, plan, schedules};
+use super::case::{place, ptx_lines};
+use super::judged::{Judged, Outcome, Subject};
+use super::{Kind, Mutant, Unit, mutants as all_mutants, mutated};
 use catalog::probe::Sign;
+use check::explore::{Exploration, Explored};
+use check::input::Build;
+use check::plan::Plan;
+use check::{Error, Prepared, Request, Watch};
 use detect::rules::Level;
-use mutate::case::{place, ptx_lines};
-use mutate::judged::{Judged, Outcome, Subject};
-use mutate::{Kind, Mutant, Unit, mutants as all_mutants, mutated};
 use ptx::demangle;
-use report::Failure;
 use report::exit;
 use report::{Diagnostic, Sources, Verdict};
 use session::Independence;
-use simt::{Limits, Program, Stop};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use simt::{Program, Stop};
+use std::time::Instant;
 
 /// A mutant that takes so many times the steps of the kernel, and so many more, does not end.
 const ENDLESS: (u64, u64) = (8, 200_000);
@@ -39,44 +37,28 @@ pub struct KernelMutants {
 ///
 /// What stops it before anything runs.
 pub fn mutants(
-    args: &KernelArgs,
-    file: &Path,
+    request: &Request,
     unit: Unit,
     only: &[Kind],
+    watch: &dyn Watch,
     mut progress: impl FnMut(&str),
-) -> Result<KernelMutants, Failure> {
-    let until = Instant::now() + Duration::from_secs_f64(args.timeout);
+) -> Result<KernelMutants, Error> {
     let mut sources = Sources::new();
-    let input = input::read(file, &args.compiler(), &mut sources, &mut progress)?;
     // The optimised build is the one that people run.
-    let build = &input.builds[0];
-    let name = entry::choose(&build.module, args.entry.as_deref(), &input.path)?.to_string();
-    let program = super::program(build, &name)?;
-    let geometry = geometry::complete(args.given(), &input, &name)?;
-    affordable(&geometry, args.max_steps)?;
-    let threads = geometry.grid.count() * geometry.block.count();
-    let parameters = parameters::Parameters::of(&build.module, &name, input.source.as_ref());
-    let mut plan = plan::Plan::new(parameters, &args.arguments, threads, args.seed)?;
-    let schedules = schedules(args, std::slice::from_ref(&program));
+    let prepared = Prepared::new(request, 1, &mut sources, watch)?;
+    let build = &prepared.input.builds[0];
+    let (name, program) = (&prepared.entry, &prepared.programs[0]);
+    let mut plan = prepared.plan.clone();
     let mut exploration = Exploration {
-        geometry: &geometry,
-        cooperative: args.cooperative,
-        schedules: &schedules,
-        limits: Limits {
-            steps: args.max_steps,
-            ..Limits::default()
-        },
-        until: Some(until),
-        jobs: jobs(args.jobs),
-        perf: false,
-        defines: &args.defines,
         remember: true,
+        perf: false,
+        ..prepared.exploration(request, watch)
     };
-    let own = exploration.explore(build, &program, &mut plan, &mut sources, &mut progress)?;
-    let shown = demangle(&name);
+    let own = exploration.explore(build, program, &mut plan, &mut sources)?;
+    let shown = demangle(name);
     let shown = shown.split('(').next().unwrap_or_default();
     let mut subject = Subject {
-        name: format!("{}: {shown}", input.path),
+        name: format!("{}: {shown}", prepared.input.path),
         refused: refusal(&own),
         mutants: Vec::new(),
         unused: Vec::new(),
@@ -85,7 +67,7 @@ pub fn mutants(
     if subject.refused.is_none() {
         let (times, more) = ENDLESS;
         let steps = own.steps.saturating_mul(times).saturating_add(more);
-        exploration.limits.steps = steps.min(args.max_steps);
+        exploration.limits.steps = steps.min(request.budgets.steps);
         let functions = program.functions.iter().map(|f| f.name.as_str()).collect();
         let all = all_mutants(&build.module, &functions, unit, only);
         for (number, mutant) in all.iter().enumerate() {
@@ -103,8 +85,9 @@ pub fn mutants(
                 own: &own,
                 plan: &plan,
             };
-            let outcome = match Instant::now() < until {
-                true => one.outcome(mutant, &name, &mut sources)?,
+            let in_time = prepared.until.is_none_or(|end| Instant::now() < end);
+            let outcome = match in_time {
+                true => one.outcome(mutant, name, &mut sources)?,
                 false => Outcome::Unknown(
                     Verdict::Inconclusive,
                     "the time was up (`--timeout`)".into(),
@@ -119,7 +102,7 @@ pub fn mutants(
             });
         }
     }
-    let launch = super::verdict::launch(&geometry, args.cooperative, &plan);
+    let launch = check::verdict::launch(&prepared.geometry, request.cooperative, &plan);
     Ok(KernelMutants { subject, launch })
 }
 
@@ -168,7 +151,7 @@ impl One<'_> {
         mutant: &Mutant,
         entry: &str,
         sources: &mut Sources,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, Error> {
         let module = mutated(&self.build.module, mutant);
         let program = match Program::lower(&module, &self.build.ptx.text, entry) {
             Ok(program) => program,
@@ -181,7 +164,7 @@ impl One<'_> {
                 schedules: std::slice::from_ref(schedule),
                 ..self.exploration.clone()
             };
-            let ran = under.explore(self.build, &program, &mut plan, sources, |_| {})?;
+            let ran = under.explore(self.build, &program, &mut plan, sources)?;
             runs += 1;
             if let Some(sign) = self.sign(&ran, &plan) {
                 return Ok(Outcome::Needed(Box::new(sign)));

@@ -4,14 +4,19 @@
 //! n=1024                  an integer; 0x400 too
 //! alpha=1.5               a floating-point number
 //! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
+//! rows=f32[8][64]:zeros   8 pointers to buffers of 64 elements each
+//! data=i32[9]:{1, 2, 3}   the first elements; the others are uninitialised
 //! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
 //! p=0x0100000000002040    a struct, byte by byte
 //! ```
 
-use catalog::values::ElementType;
-use report::{Failure, suggest};
+use super::error::{Error, ErrorKind};
+use super::request::Argument;
+use report::suggest;
+use session::buffer::ElementType;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What an argument is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +25,8 @@ pub enum Value {
     Scalar(String, Option<ElementType>),
     /// Global memory; the parameter gets its address.
     Buffer(BufferSpec),
+    /// So many addresses of buffers in global memory; the parameter gets the address of the first.
+    Rows(u64, BufferSpec),
     /// A struct's fields.
     Fields(Vec<Value>),
     /// A struct's bytes.
@@ -51,40 +58,17 @@ pub enum FillSpec {
     Constant(String),
     /// A file's bytes.
     File(PathBuf),
+    /// The first elements; nothing is written to the others.
+    First(Vec<String>),
+    /// These bytes; there is no notation for them.
+    Bytes(Arc<[u8]>),
     /// Nothing: reading it is a finding.
     Uninitialized,
 }
 
-/// The types by name.
-pub const TYPES: [(&str, ElementType); 10] = [
-    ("i8", ElementType::I8),
-    ("u8", ElementType::U8),
-    ("i16", ElementType::I16),
-    ("u16", ElementType::U16),
-    ("i32", ElementType::I32),
-    ("u32", ElementType::U32),
-    ("i64", ElementType::I64),
-    ("u64", ElementType::U64),
-    ("f32", ElementType::F32),
-    ("f64", ElementType::F64),
-];
-
-/// A type's name: `i32`.
-pub fn type_name(element: ElementType) -> &'static str {
-    TYPES
-        .iter()
-        .find(|(_, t)| *t == element)
-        .map_or("u8", |(name, _)| name)
-}
-
-fn type_of(name: &str) -> Option<ElementType> {
-    let same = match name {
-        "int" => "i32",
-        "float" => "f32",
-        "double" => "f64",
-        other => other,
-    };
-    TYPES.iter().find(|(n, _)| *n == same).map(|(_, t)| *t)
+/// The types by name, for messages.
+fn type_names() -> impl Iterator<Item = &'static str> + Clone {
+    ElementType::ALL.into_iter().map(ElementType::name)
 }
 
 /// Splits `NAME=VALUE` and reads the value.
@@ -92,18 +76,29 @@ fn type_of(name: &str) -> Option<ElementType> {
 /// # Errors
 ///
 /// What is wrong with it, and what it should look like.
-pub fn parse(argument: &str) -> Result<(String, Value), Failure> {
+pub fn parse(argument: &str) -> Result<Argument, Error> {
     let Some((name, value)) = argument.split_once('=') else {
-        return Err(Failure::usage(format!("`--arg {argument}` has no `=`"))
-            .help("write `--arg NAME=VALUE`, for example `--arg n=1024` or `--arg data=i32[1024]:random`"));
+        return Err(Error::new(
+            ErrorKind::Argument,
+            format!("`--arg {argument}` has no `=`"),
+        )
+        .help(
+            "write `--arg NAME=VALUE`, for example `--arg n=1024` or `--arg data=i32[1024]:random`",
+        ));
     };
     let (name, value) = (name.trim(), value.trim());
     let value = parse_value(value, 0).map_err(|problem| {
-        let mut failure = Failure::usage(format!("`--arg {argument}`: {}", problem.0));
-        failure.help = problem.1;
+        let mut failure = Error::new(
+            ErrorKind::Argument,
+            format!("`--arg {argument}`: {}", problem.0),
+        );
+        failure.failure.help = problem.1;
         failure
     })?;
-    Ok((name.to_string(), value))
+    Ok(Argument {
+        parameter: name.to_string(),
+        value,
+    })
 }
 
 /// What is wrong, and the remedy.
@@ -141,10 +136,16 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
         return Ok(Value::Fields(fields));
     }
     if let Some(open) = text.find('[') {
-        return buffer(text, open).map(Value::Buffer);
+        return match rows(text, open)? {
+            Some((count, row)) => {
+                let open = row.find('[').unwrap_or(0);
+                Ok(Value::Rows(count, buffer(&row, open)?))
+            }
+            None => buffer(text, open).map(Value::Buffer),
+        };
     }
     if let Some((number, ty)) = text.split_once(':') {
-        let element = type_of(ty).ok_or_else(|| unknown_type(ty))?;
+        let element = ElementType::named(ty).ok_or_else(|| unknown_type(ty))?;
         number_bytes(number, element).map_err(|what| (what, None))?;
         return Ok(Value::Scalar(number.to_string(), Some(element)));
     }
@@ -159,17 +160,35 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
 }
 
 fn unknown_type(name: &str) -> Problem {
-    let near = suggest(name, TYPES.iter().map(|(n, _)| *n));
-    let all: Vec<&str> = TYPES.iter().map(|(n, _)| *n).collect();
+    let near = suggest(name, type_names());
+    let all: Vec<&str> = type_names().collect();
     problem(
         format!("`{name}` is no element type"),
         near.unwrap_or_else(|| format!("the types are {}", all.join(", "))),
     )
 }
 
+/// `TYPE[COUNT][ELEMENTS]…`: the count, and the text of one row.
+fn rows(text: &str, open: usize) -> Result<Option<(u64, String)>, Problem> {
+    let Some(close) = text.find(']').filter(|c| text[c + 1..].starts_with('[')) else {
+        return Ok(None);
+    };
+    let digits = text.get(open + 1..close).unwrap_or_default().trim();
+    match integer(digits).and_then(|v| u64::try_from(v).ok()) {
+        Some(count) if (1..=65_536).contains(&count) => Ok(Some((
+            count,
+            format!("{}{}", &text[..open], &text[close + 1..]),
+        ))),
+        _ => Err(problem(
+            format!("`{digits}` is no number of rows"),
+            EXAMPLES,
+        )),
+    }
+}
+
 fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
     let name = &text[..open];
-    let element = type_of(name).ok_or_else(|| unknown_type(name))?;
+    let element = ElementType::named(name).ok_or_else(|| unknown_type(name))?;
     let Some(close) = text.find(']').filter(|c| *c > open) else {
         return Err(problem("`]` is missing", EXAMPLES));
     };
@@ -209,6 +228,19 @@ fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
     const NAMES: [&str; 5] = ["random", "iota", "zeros", "const", "uninitialized"];
     if let Some(path) = text.strip_prefix('@') {
         return Ok(FillSpec::File(path.into()));
+    }
+    if let Some(inside) = text.strip_prefix('{') {
+        let Some(inside) = inside.strip_suffix('}') else {
+            return Err(problem(
+                "`}` is missing at the end of the elements",
+                EXAMPLES,
+            ));
+        };
+        let numbers: Vec<String> = split(inside).iter().map(|n| n.trim().to_owned()).collect();
+        for number in &numbers {
+            number_bytes(number, element).map_err(|what| (what, None))?;
+        }
+        return Ok(FillSpec::First(numbers));
     }
     let (name, rest) = text
         .split_once(':')
@@ -283,7 +315,7 @@ fn integer(text: &str) -> Option<i128> {
 ///
 /// A sentence: it is no number, or does not fit.
 pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String> {
-    let name = type_name(element);
+    let name = element.name();
     if element.is_float() {
         let digits = text.trim_end_matches(['f', 'F']);
         let value = match (text, integer(text)) {
@@ -303,15 +335,9 @@ pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String>
         _ => integer(text),
     };
     let value = value.ok_or_else(|| format!("`{text}` is no integer, and the type is {name}"))?;
-    let bits = element.bytes() as u32 * 8;
-    let signed = name.starts_with('i');
-    let low = if signed { -(1i128 << (bits - 1)) } else { 0 };
-    // A bit pattern such as 0xffffffff is accepted for signed types too.
-    let high = (1i128 << bits) - 1;
-    if value < low || value > high {
-        return Err(format!("{text} does not fit in {name}"));
-    }
-    Ok(value.to_le_bytes()[..element.bytes()].to_vec())
+    element
+        .integer_bytes(value)
+        .ok_or_else(|| format!("{text} does not fit in {name}"))
 }
 
 /// Splits at commas that are in no brackets.
@@ -336,8 +362,9 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Scalar(text, None) => f.write_str(text),
-            Value::Scalar(text, Some(ty)) => write!(f, "{text}:{}", type_name(*ty)),
+            Value::Scalar(text, Some(ty)) => write!(f, "{text}:{}", ty.name()),
             Value::Buffer(buffer) => buffer.fmt(f),
+            Value::Rows(count, row) => row.write(f, Some(*count)),
             Value::Fields(fields) => {
                 let parts: Vec<String> = fields.iter().map(Value::to_string).collect();
                 write!(f, "{{{}}}", parts.join(","))
@@ -350,10 +377,12 @@ impl fmt::Display for Value {
     }
 }
 
-impl fmt::Display for BufferSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl BufferSpec {
+    /// As it is written, behind so many rows.
+    fn write(&self, f: &mut fmt::Formatter<'_>, rows: Option<u64>) -> fmt::Result {
+        let rows = rows.map(|r| format!("[{r}]")).unwrap_or_default();
         let length = self.length.map(|l| l.to_string()).unwrap_or_default();
-        write!(f, "{}[{length}]:", type_name(self.element))?;
+        write!(f, "{}{rows}[{length}]:", self.element.name())?;
         match &self.fill {
             FillSpec::Random(None) => f.write_str("random"),
             FillSpec::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
@@ -361,8 +390,16 @@ impl fmt::Display for BufferSpec {
             FillSpec::Zeros => f.write_str("zeros"),
             FillSpec::Constant(number) => write!(f, "const:{number}"),
             FillSpec::File(path) => write!(f, "@{}", path.display()),
+            FillSpec::First(numbers) => write!(f, "{{{}}}", numbers.join(",")),
+            FillSpec::Bytes(_) => f.write_str("data"),
             FillSpec::Uninitialized => f.write_str("uninitialized"),
         }
+    }
+}
+
+impl fmt::Display for BufferSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
     }
 }
 
@@ -383,13 +420,15 @@ mod tests {
     #[case("d=i16[3]:random:-2..=2", "i16[3]:random:-2..=2")]
     #[case("d=i32[]:@in.bin", "i32[]:@in.bin")]
     #[case("d=@in.bin", "u8[]:@in.bin")]
+    #[case("d=f32[8][64]:zeros", "f32[8][64]:zeros")]
+    #[case("d=i32[9]:{1, -2,3}", "i32[9]:{1,-2,3}")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
     #[case("p=0x000102030405060708090a0b", "0x000102030405060708090a0b")]
     fn values_are_read_and_written(#[case] argument: &str, #[case] written: &str) {
-        let (name, value) = parse(argument).unwrap();
-        assert_eq!(value.to_string(), written);
-        let again = parse(&format!("{name}={value}")).unwrap();
-        assert_eq!(again, (name, value));
+        let parsed = parse(argument).unwrap();
+        assert_eq!(parsed.value.to_string(), written);
+        let again = parse(&format!("{}={}", parsed.parameter, parsed.value)).unwrap();
+        assert_eq!(again, parsed);
     }
 
     #[rstest]
@@ -406,13 +445,16 @@ mod tests {
     #[case("d=u8[4]:const:256", "256 does not fit in u8")]
     #[case("d=i32[4]:random:5..=2", "no range")]
     #[case("d=i32[4]x", "behind the `]`")]
+    #[case("d=i32[x][4]", "`x` is no number of rows")]
+    #[case("d=i32[4]:{1,a}", "`a` is no integer")]
+    #[case("d=i32[4]:{1,2", "`}` is missing")]
     #[case("p={1,2", "`}` is missing")]
     #[case("p=0x01020304050607080", "odd number")]
     #[case("n=1:i31", "no element type")]
     #[case("n=300:u8", "does not fit")]
     fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
         let failure = parse(argument).unwrap_err();
-        assert!(failure.message.contains(message), "{failure}");
+        assert!(failure.failure.message.contains(message), "{failure}");
     }
 
     #[test]

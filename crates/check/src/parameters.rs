@@ -4,11 +4,12 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
-use catalog::values::ElementType;
-use ptx::ast::{Function, Instruction, Item, Module, Operand, ScalarType, Stmt};
+use super::error::{Error, ErrorKind};
+use super::usage::{Usage, Use};
+use ptx::ast::{Item, Module, ScalarType};
 use ptx::demangle;
-use report::{Failure, suggest};
-use std::collections::{HashMap, HashSet};
+use report::suggest;
+use session::buffer::ElementType;
 use toolchain::cuda_text::{CudaText, scalar_bytes};
 
 /// What a parameter takes.
@@ -16,6 +17,10 @@ use toolchain::cuda_text::{CudaText, scalar_bytes};
 pub enum Kind {
     /// An address, of elements of this type where that is known.
     Pointer(Option<ElementType>),
+    /// The address of addresses, each of elements of this type where that is known.
+    Rows(Option<ElementType>),
+    /// The address of a function.
+    Function,
     /// A number.
     Scalar(ElementType),
     /// Bytes, by value.
@@ -37,6 +42,10 @@ pub struct Parameter {
     pub offset: u32,
     /// Whether `bytes` of it are an array in PTX (passed by value).
     pub by_value: bool,
+    /// How the kernel uses it, as a whole and part by part.
+    pub usage: Use,
+    /// The parts that the kernel reads by themselves, by the byte at which they begin.
+    pub parts: Vec<(u32, Use)>,
 }
 
 /// Parameters of one kernel, in order.
@@ -65,7 +74,7 @@ impl Parameters {
             })
             .filter(|all| all.len() == count);
         let mangled = mangled_types(entry).filter(|all| all.len() == count);
-        let addresses = addresses(function);
+        let usage = Usage::of(function);
         let mut offset = 0u32;
         let mut all = Vec::new();
         for (index, param) in function.params.iter().enumerate() {
@@ -76,18 +85,24 @@ impl Parameters {
             offset = offset.next_multiple_of(align);
             let written = match (&mangled, &declared) {
                 (Some(types), _) => Some(types[index].clone()),
-                (None, Some(all)) => Some(all[index].ty.clone()),
+                (None, Some(all)) if all[index].dims.is_empty() => Some(all[index].ty.clone()),
+                // An array as a parameter is a pointer.
+                (None, Some(all)) => Some(format!("{}*", all[index].ty)),
                 (None, None) => None,
             };
             let by_value = !param.dims.is_empty();
-            let pointer = param.pointer.is_some() || addresses.contains(&param.name);
+            let used = usage.parameter(index);
+            let pointer = param.pointer.is_some() || used.address;
             let kind = match &written {
                 _ if by_value && !written.as_ref().is_some_and(|t| t.ends_with('*')) => {
                     Kind::Struct
                 }
-                Some(ty) if ty.ends_with(['*', '&']) => Kind::Pointer(pointee(ty)),
-                Some(ty) => Kind::Scalar(scalar(ty, param.ty, bytes)),
-                None if pointer && bytes == 8 => Kind::Pointer(None),
+                Some(ty) => written_kind(ty, &used)
+                    .unwrap_or_else(|| Kind::Scalar(scalar(ty, param.ty, bytes))),
+                None if used.points_at.is_some() && bytes == 8 => Kind::Rows(used.points_at),
+                None if pointer && bytes == 8 => Kind::Pointer(used.element),
+                None if used.float && bytes == 4 => Kind::Scalar(ElementType::F32),
+                None if used.float && bytes == 8 => Kind::Scalar(ElementType::F64),
                 None => Kind::Scalar(scalar("", param.ty, bytes)),
             };
             all.push(Parameter {
@@ -97,6 +112,8 @@ impl Parameters {
                 bytes,
                 offset,
                 by_value,
+                usage: used,
+                parts: usage.fields(index).map(|(at, u)| (at, u.clone())).collect(),
             });
             offset = offset.saturating_add(bytes);
         }
@@ -116,7 +133,7 @@ impl Parameters {
     /// # Errors
     ///
     /// None has this name or index; the message lists those that are there.
-    pub fn find(&self, name: &str) -> Result<usize, Failure> {
+    pub fn find(&self, name: &str) -> Result<usize, Error> {
         if let Some(index) = self.0.iter().position(|p| p.name.as_deref() == Some(name)) {
             return Ok(index);
         }
@@ -124,16 +141,22 @@ impl Parameters {
             if index < self.0.len() {
                 return Ok(index);
             }
-            return Err(Failure::usage(format!(
-                "`--arg {name}=…`: the kernel has {} parameter{}, counted from 0",
-                self.0.len(),
-                if self.0.len() == 1 { "" } else { "s" }
-            ))
+            return Err(Error::new(
+                ErrorKind::Argument,
+                format!(
+                    "`--arg {name}=…`: the kernel has {} parameter{}, counted from 0",
+                    self.0.len(),
+                    if self.0.len() == 1 { "" } else { "s" }
+                ),
+            )
             .text(self.list()));
         }
         let names: Vec<&str> = self.0.iter().filter_map(|p| p.name.as_deref()).collect();
-        let failure =
-            Failure::usage(format!("the kernel has no parameter `{name}`")).text(self.list());
+        let failure = Error::new(
+            ErrorKind::Argument,
+            format!("the kernel has no parameter `{name}`"),
+        )
+        .text(self.list());
         Err(match suggest(name, names.iter().copied()) {
             Some(near) => failure.help(near),
             None if names.is_empty() => {
@@ -209,11 +232,31 @@ fn bare(ty: &str) -> String {
         .join(" ")
 }
 
+/// What a parameter of a pointer's type takes; `None` for other types.
+fn written_kind(ty: &str, used: &Use) -> Option<Kind> {
+    let ty = ty.trim();
+    // `float (*)[256]`, `void (*)(int)`, `int (&)[4]`
+    if let Some(at) = ty.find("(*").or_else(|| ty.find("(&")) {
+        let behind = ty[at..].split_once(')').map_or("", |(_, rest)| rest);
+        if behind.trim_start().starts_with('(') {
+            return Some(Kind::Function);
+        }
+        return Some(Kind::Pointer(named(&bare(&ty[..at])).or(used.element)));
+    }
+    let inner = ty.strip_suffix("const").map_or(ty, str::trim_end);
+    let inner = inner
+        .strip_suffix("__restrict__")
+        .map_or(inner, str::trim_end);
+    let pointed = inner.strip_suffix(['*', '&'])?.trim_end();
+    let pointed = pointed.strip_suffix("const").map_or(pointed, str::trim_end);
+    if pointed.ends_with('*') {
+        return Some(Kind::Rows(pointee(pointed).or(used.points_at)));
+    }
+    Some(Kind::Pointer(pointee(inner).or(used.element)))
+}
+
 fn pointee(ty: &str) -> Option<ElementType> {
     let ty = ty.strip_suffix(['*', '&'])?.trim_end();
-    if ty.ends_with('*') {
-        return Some(ElementType::U64);
-    }
     let bare = bare(ty);
     named(&bare).or_else(|| {
         Some(match scalar_bytes(&bare)? {
@@ -266,99 +309,6 @@ pub fn scalar_type_bytes(ty: ScalarType) -> u32 {
         S32 | U32 | B32 | F32 | F16x2 | Bf16x2 => 4,
         S64 | U64 | B64 | F64 | Texref | Samplerref | Surfref => 8,
         B128 => 16,
-    }
-}
-
-/// Names of the parameters whose value becomes part of an address, or is passed to a function.
-fn addresses(function: &Function) -> HashSet<String> {
-    let mut instructions = Vec::new();
-    collect(
-        function.body.as_deref().unwrap_or_default(),
-        &mut instructions,
-    );
-    let params: HashSet<&str> = function.params.iter().map(|p| p.name.as_str()).collect();
-    let mut from: HashMap<&str, HashSet<&str>> = HashMap::new();
-    let mut found = HashSet::new();
-    loop {
-        let before: usize = from.values().map(HashSet::len).sum::<usize>() + found.len();
-        for one in &instructions {
-            step(one, &params, &mut from, &mut found);
-        }
-        if before == from.values().map(HashSet::len).sum::<usize>() + found.len() {
-            return found;
-        }
-    }
-}
-
-fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
-    for stmt in body {
-        match stmt {
-            Stmt::Instruction(i) => out.push(i),
-            Stmt::Block(inner) => collect(inner, out),
-            _ => {}
-        }
-    }
-}
-
-fn step<'a>(
-    one: &'a Instruction,
-    params: &HashSet<&'a str>,
-    from: &mut HashMap<&'a str, HashSet<&'a str>>,
-    found: &mut HashSet<String>,
-) {
-    let register = |operand: &'a Operand| match operand {
-        Operand::Name(name, _) => Some(name.as_str()),
-        _ => None,
-    };
-    let base = |operand: &'a Operand| match operand {
-        Operand::Address(address) => match address.base.as_ref() {
-            Operand::Name(name, _) | Operand::Offset(name, _) => Some(name.as_str()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let destination = one.operands.first().and_then(register);
-    match one.opcode.as_str() {
-        "ld" if one.has("param") => {
-            if let (Some(to), Some(param)) = (destination, one.operands.get(1).and_then(base))
-                && params.contains(param)
-            {
-                from.entry(to).or_default().insert(param);
-            }
-        }
-        "mov" | "cvta" | "add" | "sub" | "mad" | "selp" | "or" => {
-            let sources: HashSet<&str> = one.operands[1..]
-                .iter()
-                .filter_map(register)
-                .filter_map(|r| from.get(r))
-                .flatten()
-                .copied()
-                .collect();
-            if one.opcode == "cvta" {
-                found.extend(sources.iter().map(|s| s.to_string()));
-            }
-            if let Some(to) = destination
-                && !sources.is_empty()
-            {
-                from.entry(to).or_default().extend(sources);
-            }
-        }
-        "ld" | "st" | "atom" | "red" => {
-            for address in one.operands.iter().filter_map(base) {
-                found.extend(
-                    from.get(address)
-                        .into_iter()
-                        .flatten()
-                        .map(|s| s.to_string()),
-                );
-            }
-            if one.opcode == "st" && one.has("param") {
-                let value = one.operands.get(1).and_then(register);
-                let passed = value.and_then(|v| from.get(v));
-                found.extend(passed.into_iter().flatten().map(|s| s.to_string()));
-            }
-        }
-        _ => {}
     }
 }
 
@@ -430,8 +380,29 @@ mod tests {
     #[test]
     fn without_either_the_use_decides() {
         let seen = parameters("k", None);
-        assert_eq!(seen[0].1, Kind::Pointer(None));
+        assert_eq!(seen[0].1, Kind::Pointer(Some(ElementType::I32)));
         assert_eq!(seen[2].1, Kind::Scalar(ElementType::I32));
+    }
+
+    #[test]
+    fn pointers_are_written_in_many_ways() {
+        let kind = |ty: &str| written_kind(ty, &Use::default());
+        assert_eq!(
+            kind("float (*) [256]"),
+            Some(Kind::Pointer(Some(ElementType::F32)))
+        );
+        assert_eq!(
+            kind("double const (*)[4]"),
+            Some(Kind::Pointer(Some(ElementType::F64)))
+        );
+        assert_eq!(kind("float**"), Some(Kind::Rows(Some(ElementType::F32))));
+        assert_eq!(
+            kind("int const* const*"),
+            Some(Kind::Rows(Some(ElementType::I32)))
+        );
+        assert_eq!(kind("void (*)(int)"), Some(Kind::Function));
+        assert_eq!(kind("Node*"), Some(Kind::Pointer(None)));
+        assert_eq!(kind("int"), None);
     }
 
     #[test]

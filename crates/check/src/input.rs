@@ -1,17 +1,19 @@
 //! Reads the file to check and makes PTX of it.
 
+use super::error::{Error, ErrorKind};
+use super::request::{Progress, Request, Source, Watch};
 use ptx::ast::{Item, Module};
 use ptx::{self, ParseErrorKind};
-use report::Failure;
 use report::{SourceFile, Sources};
-use std::io::ErrorKind;
-use std::path::Path;
+use session::explore::parallel;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
 use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 
-/// Largest file that is read: larger PTX than compilers write, smaller than memory.
-const FILE_BYTES: u64 = 256 << 20;
+/// Largest file that is read: larger PTX than compilers write; its tree takes some fifty times as much memory.
+const FILE_BYTES: u64 = 32 << 20;
 
 /// One PTX module to run.
 #[derive(Debug)]
@@ -35,54 +37,56 @@ pub struct Input {
     pub builds: Vec<Build>,
 }
 
-/// Reads `path`; `sources` gets the texts that diagnostics may quote.
+/// Reads the request's source; `sources` gets the texts that diagnostics may quote.
 ///
 /// # Errors
 ///
 /// Whatever is wrong with the file, with its place.
-pub fn read(
-    path: &Path,
-    options: &CompileOptions,
-    sources: &mut Sources,
-    mut progress: impl FnMut(&str),
-) -> Result<Input, Failure> {
+pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Result<Input, Error> {
+    let options = &request.compiler;
+    let path = match &request.source {
+        Source::Ptx { name, text } => {
+            return ptx_input(name, text.clone(), options, sources);
+        }
+        Source::File(path) => path,
+    };
     let shown = path.display().to_string();
     let bytes = read_bytes(path, &shown)?;
+    // What is shown lies beside the file, or in a folder that was named.
+    let folders = path.parent().into_iter();
+    for folder in folders.chain(options.includes.iter().map(PathBuf::as_path)) {
+        sources.look_in(folder);
+    }
     if !is_cuda(path) {
-        let ptx = text_of(&shown, &bytes)?;
-        let build = build(None, &shown, ptx)?;
-        // The source is where the compiler saw it, or lies beside the PTX.
-        if let Some(folder) = path.parent() {
-            sources.look_in(folder);
-        }
-        let files = build.module.items.iter().filter_map(|item| match item {
-            Item::File(file) => Some(file.name.as_str()),
-            _ => None,
-        });
-        let source = files.filter_map(|name| sources.find(name)).next();
-        return Ok(Input {
-            path: shown,
-            source: source.map(|file| CudaText::new(&file.text, &options.defines)),
-            builds: vec![build],
-        });
+        return ptx_input(&shown, text_of(&shown, &bytes)?, options, sources);
     }
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    if bytes.contains(&0) {
-        return Err(Failure::usage(format!(
-            "`{shown}` is not a text file, so it is no CUDA source"
-        ))
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(Error::new(
+            ErrorKind::Input,
+            format!("`{shown}` is not a text file, so it is no CUDA source"),
+        )
         .help("give it a `.cu` file with CUDA source, or a `.ptx` file"));
-    }
+    };
     sources.add(&shown, &text);
     let nvcc = Nvcc::find().map_err(no_compiler)?;
+    // The two builds take as long as all else together: side by side.
+    let limited = CompileOptions {
+        time: request.budgets.time,
+        ..options.clone()
+    };
+    let both = [Optimisation::Optimised, Optimisation::Unoptimised];
+    let compiled = parallel(both.len(), request.budgets.jobs, &|index| {
+        watch.progress(Progress::Compiling {
+            file: &shown,
+            build: both[index].name(),
+        });
+        nvcc.compile(path, both[index], &limited)
+    });
     let mut builds = Vec::new();
-    for optimisation in [Optimisation::Optimised, Optimisation::Unoptimised] {
-        progress(&format!("compiling {shown} ({})", optimisation.name()));
-        let ptx = nvcc.compile(path, optimisation, options).map_err(|error| {
-            match (newer_gpu(&error, options), refused(error)) {
-                (Some(help), failure) => failure.help(help),
-                (None, failure) => failure,
-            }
+    for (optimisation, ptx) in both.into_iter().zip(compiled) {
+        let ptx = ptx.map_err(|error| match (newer_gpu(&error, options), refused(error)) {
+            (Some(help), failure) => failure.help(help),
+            (None, failure) => failure,
         })?;
         let name = format!("{shown} ({} PTX)", optimisation.name());
         builds.push(build(Some(optimisation.name()), &name, ptx)?);
@@ -91,6 +95,26 @@ pub fn read(
         path: shown,
         source: Some(CudaText::new(&text, &options.defines)),
         builds,
+    })
+}
+
+/// PTX, with the source that it names where that is to be had.
+fn ptx_input(
+    shown: &str,
+    ptx: String,
+    options: &CompileOptions,
+    sources: &mut Sources,
+) -> Result<Input, Error> {
+    let build = build(None, shown, ptx)?;
+    let files = build.module.items.iter().filter_map(|item| match item {
+        Item::File(file) => Some(file.name.as_str()),
+        _ => None,
+    });
+    let source = files.filter_map(|name| sources.find(name)).next();
+    Ok(Input {
+        path: shown.to_owned(),
+        source: source.map(|file| CudaText::new(&file.text, &options.defines)),
+        builds: vec![build],
     })
 }
 
@@ -107,11 +131,14 @@ fn is_cuda(path: &Path) -> bool {
 /// # Errors
 ///
 /// It is not there, no regular file, or too large.
-pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
+pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Error> {
     let fail = |error: std::io::Error| {
-        let failure = Failure::usage(format!("can't read `{shown}`: {}", reason(&error)));
+        let failure = Error::new(
+            ErrorKind::Input,
+            format!("can't read `{shown}`: {}", reason(&error)),
+        );
         match error.kind() {
-            ErrorKind::NotFound => match neighbour(path) {
+            io::ErrorKind::NotFound => match neighbour(path) {
                 Some(near) => failure.help(format!("did you mean `{near}`?")),
                 None => failure.help("give the path of a `.cu` or `.ptx` file"),
             },
@@ -120,19 +147,26 @@ pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
     };
     let data = std::fs::metadata(path).map_err(fail)?;
     if data.is_dir() {
-        return Err(Failure::usage(format!("`{shown}` is a folder"))
-            .help("name one `.cu` or `.ptx` file in it"));
+        return Err(
+            Error::new(ErrorKind::Input, format!("`{shown}` is a folder"))
+                .help("name one `.cu` or `.ptx` file in it"),
+        );
     }
     if !data.is_file() {
-        return Err(Failure::usage(format!("`{shown}` is not a regular file"))
-            .help("name a `.cu` or `.ptx` file"));
+        return Err(
+            Error::new(ErrorKind::Input, format!("`{shown}` is not a regular file"))
+                .help("name a `.cu` or `.ptx` file"),
+        );
     }
     if data.len() > FILE_BYTES {
-        return Err(Failure::usage(format!(
-            "`{shown}` has {} MiB; racetrap reads files of up to {} MiB",
-            data.len() >> 20,
-            FILE_BYTES >> 20
-        ))
+        return Err(Error::new(
+            ErrorKind::Input,
+            format!(
+                "`{shown}` has {} MiB; racetrap reads files of up to {} MiB",
+                data.len() >> 20,
+                FILE_BYTES >> 20
+            ),
+        )
         .help("check one kernel at a time: compile it alone with `nvcc -ptx`"));
     }
     std::fs::read(path).map_err(fail)
@@ -164,24 +198,26 @@ fn neighbour(path: &Path) -> Option<String> {
 /// # Errors
 ///
 /// It is no text.
-pub fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Failure> {
+pub fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.contains(&0) => Ok(text.to_string()),
         _ => Err(match ptx::parse_bytes(bytes).map_err(|error| error.kind) {
             // These say themselves what to do.
-            Err(kind @ ParseErrorKind::Binary(_)) => Failure::usage(format!("`{shown}`: {kind}")),
+            Err(kind @ ParseErrorKind::Binary(_)) => {
+                Error::new(ErrorKind::Input, format!("`{shown}`: {kind}"))
+            }
             Err(kind) => no_ptx(shown, &kind.to_string()),
             Ok(_) => no_ptx(shown, "it is not UTF-8 text"),
         }),
     }
 }
 
-fn no_ptx(shown: &str, why: &str) -> Failure {
-    Failure::usage(format!("`{shown}` is no PTX: {why}"))
+fn no_ptx(shown: &str, why: &str) -> Error {
+    Error::new(ErrorKind::Input, format!("`{shown}` is no PTX: {why}"))
         .help("give it a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` itself")
 }
 
-fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Failure> {
+fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Error> {
     let file = Arc::new(SourceFile {
         path: path.to_string(),
         text,
@@ -197,11 +233,11 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
         }
         Err(error) => {
             let span = error.span.start as usize..error.span.end as usize;
-            let failure = Failure::usage(format!("`{path}` is no PTX that racetrap can read")).at(
-                file,
-                span,
-                error.kind.to_string(),
-            );
+            let failure = Error::new(
+                ErrorKind::Input,
+                format!("`{path}` is no PTX that racetrap can read"),
+            )
+            .at(file, span, error.kind.to_string());
             Err(match name {
                 Some(_) => failure.help("this is what nvcc wrote: please report it"),
                 None => {
@@ -212,8 +248,8 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
     }
 }
 
-fn no_compiler(searched: Searched) -> Failure {
-    Failure::usage("no CUDA compiler (nvcc) was found, and a `.cu` file needs one")
+fn no_compiler(searched: Searched) -> Error {
+    Error::new(ErrorKind::NoCompiler, "no CUDA compiler (nvcc) was found, and a `.cu` file needs one")
         .text(format!("looked in: {}", searched.0.join(", ")))
         .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or check the PTX that another machine made")
 }
@@ -267,13 +303,18 @@ fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
 }
 
 /// What to tell of a compiler that did not compile.
-pub fn refused(error: CompileError) -> Failure {
+pub fn refused(error: CompileError) -> Error {
     match error {
         CompileError::NoCompiler(searched) => no_compiler(searched),
         CompileError::Refused { ref messages, .. } => {
-            Failure::usage(error.to_string()).text(messages.clone())
+            Error::new(ErrorKind::Refused, error.to_string()).text(messages.clone())
         }
-        CompileError::Start { .. } => Failure::usage(error.to_string())
+        CompileError::TookTooLong { .. } => {
+            Error::new(ErrorKind::Time, error.to_string()).help("give it more time: `--timeout`")
+        }
+        CompileError::BadOption { .. } => Error::new(ErrorKind::Input, error.to_string())
+            .help("an architecture looks like `sm_90`, a C++ standard like `c++17`"),
+        CompileError::Start { .. } => Error::new(ErrorKind::NoCompiler, error.to_string())
             .help("`racetrap doctor` shows which compiler is used and why"),
     }
 }

@@ -1,29 +1,16 @@
 //! `racetrap check`: somebody's own kernel, from its file to a verdict.
 
-mod argument;
-pub(super) mod entry;
-mod explore;
-mod geometry;
-pub(super) mod input;
-mod mutants;
-mod parameters;
-mod plan;
-mod tail_merge;
-mod verdict;
-
 use super::choice::choice;
 use super::progress::Progress;
+use check::geometry;
+use check::{Argument, Budgets, Checked, Request, Schedules, Source, verdict};
 use clap::Args;
 use detect::rules::Level;
-pub use explore::Found;
-use explore::{Exploration, Explored};
-pub(super) use input::refused;
-pub(super) use mutants::mutants;
 use report::Failure;
-use report::{Format, Report, Sources, merge};
-use simt::{Dim3, Limits, LowerError, Program, ScheduleSpec};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use report::{Format, Report, Verdict};
+use simt::{Dim3, Limits, ScheduleSpec};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use toolchain::CompileOptions;
 
 const EXAMPLES: &str = "\
@@ -53,6 +40,9 @@ pub struct CheckArgs {
     #[arg(value_name = "FILE.{cu,ptx}")]
     file: PathBuf,
 
+    /// How many settings of guessed integers to try: the number of threads, one less, a prime, one more, 1, 0
+    #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
+    inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
 
@@ -140,16 +130,43 @@ impl KernelArgs {
             includes: self.includes.clone(),
             std: self.std.clone(),
             arch: self.arch.clone(),
+            ..CompileOptions::default()
         }
     }
 
-    /// What the user gave of the launch's shape.
-    fn given(&self) -> geometry::Given {
-        geometry::Given {
-            grid: self.grid,
-            block: self.block,
-            shared: self.shared,
-        }
+    /// The check that these options ask for.
+    ///
+    /// # Errors
+    ///
+    /// An `--arg` that can't be read.
+    pub(super) fn request(&self, file: &Path) -> Result<Request, Failure> {
+        let arguments: Result<Vec<Argument>, check::Error> = self
+            .arguments
+            .iter()
+            .map(|text| check::argument::parse(text))
+            .collect();
+        Ok(Request {
+            entry: self.entry.clone(),
+            launch: geometry::Given {
+                grid: self.grid,
+                block: self.block,
+                shared: self.shared,
+            },
+            cooperative: self.cooperative,
+            arguments: arguments?,
+            schedules: match &self.schedule {
+                Some(one) => Schedules::Only(one.clone()),
+                None => Schedules::UpTo(self.schedules),
+            },
+            seed: self.seed,
+            budgets: Budgets {
+                steps: self.max_steps,
+                time: Some(Duration::from_secs_f64(self.timeout)),
+                jobs: jobs(self.jobs),
+            },
+            compiler: self.compiler(),
+            ..Request::new(Source::File(file.to_path_buf()))
+        })
     }
 
     /// The first option that says how a kernel is launched or compiled, which a case of the catalogue says itself.
@@ -186,178 +203,77 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What `check` prints and how it exits.
-pub struct Checked {
-    /// On stdout.
-    pub output: String,
-    /// One of [`report::exit`].
-    pub code: u8,
-    /// What every schedule and build found, before it was merged and worded.
-    pub findings: Vec<Found>,
-}
-
-/// Runs the command.
+/// Runs the command: what it prints, and how it exits.
 ///
 /// # Errors
 ///
 /// What stops it before there is a verdict.
-pub fn check(args: &CheckArgs, color: bool) -> Result<Checked, Failure> {
-    let started = Instant::now();
-    let progress = Progress::spinner(true);
-    let options = args.kernel.compiler();
-    let mut sources = Sources::new();
-    let input = input::read(&args.file, &options, &mut sources, |text| {
-        progress.say(text)
-    })?;
-    let entry = entry::choose(
-        &input.builds[0].module,
-        args.kernel.entry.as_deref(),
-        &input.path,
-    )?
-    .to_string();
-    let programs = programs(&input, &entry)?;
-
-    let geometry = geometry::complete(args.kernel.given(), &input, &entry)?;
-    affordable(&geometry, args.kernel.max_steps)?;
-    let threads = geometry.grid.count() * geometry.block.count();
-    let parameters =
-        parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-    let mut plan = plan::Plan::new(
-        parameters,
-        &args.kernel.arguments,
-        threads,
-        args.kernel.seed,
-    )?;
-
-    let schedules = schedules(&args.kernel, &programs);
-    let exploration = Exploration {
-        geometry: &geometry,
-        cooperative: args.kernel.cooperative,
-        schedules: &schedules,
-        limits: Limits {
-            steps: args.kernel.max_steps,
-            ..Limits::default()
-        },
-        until: Some(started + Duration::from_secs_f64(args.kernel.timeout)),
-        jobs: jobs(args.kernel.jobs),
-        perf: args.perf,
-        defines: &args.kernel.defines,
-        remember: false,
-    };
-    let mut explored: Vec<Explored> = Vec::new();
-    for (build, program) in input.builds.iter().zip(&programs) {
-        let mut one = exploration.explore(build, program, &mut plan, &mut sources, |text| {
-            progress.say(text)
-        })?;
-        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
-            // Nobody ships this build: its speed is of no interest.
-            one.diagnostics.retain(|d| d.level != Level::Note);
+pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
+    let (checked, code) = match checked(args) {
+        Err(failure) if args.format != Format::Text => {
+            // Whoever reads a format is told there, too.
+            eprint!("{}", failure.render(false));
+            return Ok((
+                report::render(&failed(args, &failure), args.format),
+                failure.code,
+            ));
         }
-        explored.push(one);
-    }
-    progress.end();
-    tail_merge::downgrade(&mut explored, &input.builds);
+        other => other?,
+    };
+    let head = match args.format {
+        Format::Text => verdict::preamble(&checked, color),
+        _ => String::new(),
+    };
+    let report = Report {
+        checks: vec![checked.check],
+    };
+    let output = match args.format {
+        Format::Text => head + &report::terminal::render(&report, color),
+        format => report::render(&report, format),
+    };
+    Ok((output, code))
+}
 
-    let mut diagnostics = Vec::new();
-    let mut findings = Vec::new();
-    for one in &mut explored {
-        findings.append(&mut one.findings);
-        merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
+/// The report of a check that failed before there was a verdict.
+fn failed(args: &CheckArgs, failure: &Failure) -> Report {
+    let message = failure.render(false);
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    Report {
+        checks: vec![report::Check {
+            name: args.file.display().to_string(),
+            verdict: Verdict::Inconclusive,
+            ok: false,
+            summary: message.trim_end().to_owned(),
+            schedule_independent: None,
+            setting: None,
+            diagnostics: Vec::new(),
+            output: String::new(),
+            time: Duration::ZERO,
+        }],
     }
-    let setting = verdict::setting(args, &input, &entry, &geometry, &plan, &explored);
-    for diagnostic in &mut diagnostics {
-        let schedule = diagnostic.replay.take().unwrap_or_default();
-        diagnostic.replay = Some(verdict::replay(args, &input, &setting, &schedule));
-    }
-    diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
-    let check = verdict::judge(
-        args,
-        &input,
-        setting,
-        diagnostics,
-        &explored,
-        started.elapsed(),
-    );
-    let code = verdict::code(
-        &check,
-        args.deny.map(|d| match d {
+}
+
+/// Checks the kernel; with the exit code that follows.
+fn checked(args: &CheckArgs) -> Result<(Checked, u8), Failure> {
+    let mut request = args.kernel.request(&args.file)?;
+    request.perf = args.perf;
+    request.inputs = args.inputs;
+    let progress = Progress::spinner(true);
+    let checked = check::check(&request, &|what: check::Progress<'_>| {
+        progress.say(&what.to_string());
+    })?;
+    progress.end();
+    let code = verdict::code(&checked.check, args.deny.map(Level::from));
+    Ok((checked, code))
+}
+
+impl From<Deny> for Level {
+    fn from(deny: Deny) -> Level {
+        match deny {
             Deny::Warning => Level::Warning,
             Deny::Note => Level::Note,
-        }),
-    );
-    let output = match args.format {
-        Format::Text => {
-            let mut text = verdict::preamble(&check, &geometry, &plan, &explored, color);
-            text += &report::terminal::render(
-                &Report {
-                    checks: vec![check],
-                },
-                color,
-            );
-            text
         }
-        format => report::render(
-            &Report {
-                checks: vec![check],
-            },
-            format,
-        ),
-    };
-    Ok(Checked {
-        output,
-        code,
-        findings,
-    })
-}
-
-fn programs(input: &input::Input, entry: &str) -> Result<Vec<Program>, Failure> {
-    input.builds.iter().map(|b| program(b, entry)).collect()
-}
-
-fn program(build: &input::Build, entry: &str) -> Result<Program, Failure> {
-    Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
-        let failure = Failure::usage(format!("`{}` can't be run: {error}", build.ptx.path));
-        match error {
-            LowerError::NoSuchEntry { .. } => {
-                failure.help("the two builds have different kernels: name one with `--entry`")
-            }
-            LowerError::AddressSize => failure,
-            LowerError::Declaration { line, .. } => {
-                let span = build.ptx.range(line, &(0..u32::MAX));
-                failure.at(build.ptx.clone(), span, "here")
-            }
-        }
-    })
-}
-
-/// Refuses launches that can't end within the step budget: every warp takes some steps.
-fn affordable(geometry: &geometry::Geometry, steps: u64) -> Result<(), Failure> {
-    const LEAST: u64 = 4;
-    let warps = geometry
-        .grid
-        .count()
-        .saturating_mul(geometry.block.count().div_ceil(32));
-    if warps.saturating_mul(LEAST) <= steps {
-        return Ok(());
     }
-    let shown = report::terminal::thousands;
-    Err(Failure::usage(format!(
-        "this launch has {} threads in {} warps: it can't end within {} warp-instructions",
-        shown(geometry.grid.count().saturating_mul(geometry.block.count())),
-        shown(warps),
-        shown(steps)
-    ))
-    .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
-}
-
-fn schedules(args: &KernelArgs, programs: &[Program]) -> Vec<ScheduleSpec> {
-    if let Some(one) = &args.schedule {
-        return vec![one.clone()];
-    }
-    let weak = programs.iter().any(|p| p.facts.stale_values);
-    ScheduleSpec::all(args.seed, weak)
-        .take(args.schedules as usize)
-        .collect()
 }
 
 /// Cores to use: as many as asked for, or all.

@@ -1,8 +1,9 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
+use super::error::{Error, ErrorKind};
 use super::input::Input;
-use ptx::ast::{Function, Item, Module, Operand, Stmt};
-use report::Failure;
+use super::plan::Sizes;
+use ptx::ast::{Function, FunctionKind, Item, Module, Operand, Stmt};
 use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
@@ -56,11 +57,11 @@ pub struct Geometry {
 /// What the user gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// `--grid`
+    /// Blocks.
     pub grid: Option<Dim3>,
-    /// `--block`
+    /// Threads of a block.
     pub block: Option<Dim3>,
-    /// `--shared`
+    /// Bytes of dynamic shared memory of a block.
     pub shared: Option<u32>,
 }
 
@@ -71,7 +72,7 @@ pub struct Given {
 /// # Errors
 ///
 /// Sizes that no GPU can launch.
-pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Failure> {
+pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Error> {
     let module = &input.builds[0].module;
     let function = function(module, entry);
     let name = super::entry::plain(entry);
@@ -99,7 +100,7 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Fa
         (None, Some(launch)) if given.block.is_none() => three(launch.grid),
         _ => {
             from.get_or_insert_with(|| "guessed".to_string());
-            guess_grid(function)
+            guess_grid(module, function)
         }
     };
     let shared = match (given.shared, &launch) {
@@ -121,14 +122,15 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Fa
     })
 }
 
-fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
+fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
     let threads = block.count();
     if threads > BLOCK_THREADS {
         let shown = report::terminal::thousands(threads);
         let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
-        return Err(Failure::usage(format!(
-            "a block of {shown} threads: no GPU has more than 1,024"
-        ))
+        return Err(Error::new(
+            ErrorKind::Launch,
+            format!("a block of {shown} threads: no GPU has more than 1,024"),
+        )
         .help(format!(
             "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"
         )));
@@ -139,7 +141,7 @@ fn check(grid: Dim3, block: Dim3) -> Result<(), Failure> {
             .zip([size.x, size.y, size.z].into_iter().zip(limits))
         {
             if length > limit {
-                return Err(Failure::usage(format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
+                return Err(Error::new(ErrorKind::Launch, format!("--{what} {size}: {length} in {axis} is more than the {limit} that a GPU can launch"))
                     .help(format!("put the larger length in x: `--{what} X,Y,Z`")));
             }
         }
@@ -198,12 +200,38 @@ fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
     Dim3::linear(fitting.map_or(64.min(most), |w| w as u32))
 }
 
-fn guess_grid(function: Option<&Function>) -> Dim3 {
-    let plane = function.is_some_and(|f| reads(f, "%ctaid", "y"));
+/// Two blocks in each direction in which the kernel, or a function that it may call, tells them apart; one in the others: blocks
+/// that do the same are launched one at a time.
+fn guess_grid(module: &Module, function: Option<&Function>) -> Dim3 {
+    let others = module.items.iter().filter_map(|item| match item {
+        Item::Function(f) if f.kind == FunctionKind::Func => Some(f),
+        _ => None,
+    });
+    let all: Vec<&Function> = function.into_iter().chain(others).collect();
+    let length = |axis: &str| match all.iter().any(|f| reads(f, "%ctaid", axis)) {
+        true => 2,
+        false => 1,
+    };
     Dim3 {
-        x: 2,
-        y: if plane { 2 } else { 1 },
-        z: 1,
+        x: length("x"),
+        y: length("y"),
+        z: length("z"),
+    }
+}
+
+/// How large a launch is, for guesses of what depends on it.
+pub fn sizes(geometry: &Geometry, module: &Module, entry: &str) -> Sizes {
+    let threads = geometry.grid.count() * geometry.block.count();
+    let plane =
+        function(module, entry).is_some_and(|f| reads(f, "%tid", "y") || reads(f, "%ctaid", "y"));
+    let along = |grid: u32, block: u32| u64::from(grid) * u64::from(block);
+    match plane {
+        true => Sizes {
+            threads,
+            count: along(geometry.grid.x, geometry.block.x),
+            rows: Some(along(geometry.grid.y, geometry.block.y)),
+        },
+        false => Sizes::linear(threads),
     }
 }
 
@@ -255,7 +283,7 @@ fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
 
 /// Whether the kernel, or any device function, names dynamic shared memory.
 fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
-    use ptx::ast::{FunctionKind, Linkage, StateSpace};
+    use ptx::ast::{Linkage, StateSpace};
     let mut names = Vec::new();
     let mut functions = vec![kernel];
     for item in &module.items {
@@ -308,7 +336,7 @@ mod tests {
 
     #[test]
     fn impossible_launches_are_refused() {
-        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|f| f.message);
+        let block = |x, y, z| check(Dim3::ONE, Dim3 { x, y, z }).map_err(|e| e.to_string());
         assert!(block(32, 32, 1).is_ok());
         assert!(block(2000, 1, 1).unwrap_err().contains("2,000 threads"));
         assert!(block(1, 1, 65).unwrap_err().contains("65 in z"));
@@ -329,13 +357,15 @@ mod tests {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
         let module = ptx::parse(&text).unwrap();
         let f = function(&module, "k");
-        (guess_grid(f), guess_block(&module, f))
+        (guess_grid(&module, f), guess_block(&module, f))
     }
 
     #[test]
     fn guesses_follow_the_kernel() {
         let plain = guess(".visible .entry k()\n{\n\tret;\n}\n");
-        assert_eq!(plain, (Dim3::linear(2), Dim3::linear(64)));
+        assert_eq!(plain, (Dim3::ONE, Dim3::linear(64)));
+        let blocks = guess(".visible .entry k()\n{\n\tmov.u32 %r0, %ctaid.x;\n\tret;\n}\n");
+        assert_eq!(blocks.0, Dim3::linear(2));
         let declared = guess(".visible .entry k()\n.reqntid 96, 2, 1\n{\n\tret;\n}\n");
         assert_eq!(declared.1, Dim3 { x: 96, y: 2, z: 1 });
         let array = guess(".visible .entry k()\n{\n\t.shared .align 4 .b8 s[1024];\n\tret;\n}\n");
@@ -345,7 +375,7 @@ mod tests {
         );
         assert_eq!(
             tile,
-            (Dim3 { x: 2, y: 2, z: 1 }, Dim3 { x: 32, y: 32, z: 1 })
+            (Dim3 { x: 1, y: 2, z: 1 }, Dim3 { x: 32, y: 32, z: 1 })
         );
     }
 }

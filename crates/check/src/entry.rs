@@ -1,8 +1,9 @@
 //! Finds the kernel that is meant.
 
+use super::error::{Error, ErrorKind};
 use ptx::ast::{FunctionKind, Item, Module};
 use ptx::{demangle, matches_entry};
-use report::{Failure, suggest};
+use report::suggest;
 
 /// The kernels that a module defines, mangled.
 pub fn entries(module: &Module) -> Vec<&str> {
@@ -23,24 +24,21 @@ pub fn entries(module: &Module) -> Vec<&str> {
 /// # Errors
 ///
 /// None, or more than one: the message lists them.
-pub fn choose<'a>(
-    module: &'a Module,
-    wanted: Option<&str>,
-    file: &str,
-) -> Result<&'a str, Failure> {
+pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Result<&'a str, Error> {
     let all = entries(module);
     if all.is_empty() {
-        return Err(Failure::usage(format!("`{file}` has no kernel"))
+        return Err(Error::new(ErrorKind::Kernel, format!("`{file}` has no kernel"))
             .help("a kernel is a `__global__` function (`.entry` in PTX); a template needs an explicit instantiation"));
     }
     let Some(wanted) = wanted else {
         return match all.as_slice() {
             [only] => Ok(only),
-            _ => Err(
-                Failure::usage(format!("`{file}` has {} kernels", all.len()))
-                    .text(list(&all))
-                    .help(format!("choose one: `--entry {}`", unique(&all))),
-            ),
+            _ => Err(Error::new(
+                ErrorKind::Kernel,
+                format!("`{file}` has {} kernels", all.len()),
+            )
+            .text(list(&all))
+            .help(format!("choose one: `--entry {}`", unique(&all)))),
         };
     };
     let found: Vec<&str> = all
@@ -52,17 +50,20 @@ pub fn choose<'a>(
         [one] => Ok(one),
         [] => {
             let names: Vec<String> = all.iter().map(|n| plain(n)).collect();
-            let failure = Failure::usage(format!("`{file}` has no kernel `{wanted}`"))
-                .text(format!("its kernels are:\n{}", list(&all)));
+            let failure = Error::new(
+                ErrorKind::Kernel,
+                format!("`{file}` has no kernel `{wanted}`"),
+            )
+            .text(format!("its kernels are:\n{}", list(&all)));
             Err(match suggest(wanted, names.iter().map(String::as_str)) {
                 Some(near) => failure.help(near),
                 None => failure.help(format!("for example `--entry {}`", names[0])),
             })
         }
-        several => Err(Failure::usage(format!(
-            "`{wanted}` names {} kernels of `{file}`",
-            several.len()
-        ))
+        several => Err(Error::new(
+            ErrorKind::Kernel,
+            format!("`{wanted}` names {} kernels of `{file}`", several.len()),
+        )
         .text(list(several))
         .help(format!(
             "give the whole name: `--entry '{}'`",

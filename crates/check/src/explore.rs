@@ -1,0 +1,617 @@
+//! Runs one build under several schedules and words what comes out.
+
+use super::error::{Error, ErrorKind};
+use super::geometry::Geometry;
+use super::input::Build;
+use super::plan::{Plan, PlannedBuffer};
+use super::request::{Progress, Watch};
+use detect::finding::{Action, Detail, End, Finding};
+use detect::rules::{Level, Rule};
+use ptx::source::SourceLine;
+use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
+use session::buffer::{ElementType, Placement};
+use session::explore::in_order;
+use session::{Independence, Options, Outcome, Session};
+use simt::memory::{GLOBAL_BASE, MemoryError};
+use simt::observer::Space;
+use simt::op::{Op, Special};
+use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// Global memory of the simulated device, bytes.
+const DEVICE_BYTES: u64 = 2 << 30;
+/// A guessed buffer does not grow beyond this, bytes.
+const GROWN: u64 = 256 << 20;
+/// Bytes before a buffer that a negative index is likelier to reach than a large index of the
+/// buffer before.
+const BEFORE: u64 = 64 << 10;
+
+/// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
+/// what races all the time takes long.
+const AFTER_ERRORS: u64 = 2_000_000;
+
+/// How a build is explored.
+#[derive(Clone)]
+pub struct Exploration<'a> {
+    /// The launch's shape.
+    pub geometry: &'a Geometry,
+    /// Whether all blocks are resident.
+    pub cooperative: bool,
+    /// The schedules, in order.
+    pub schedules: &'a [ScheduleSpec],
+    /// Budgets of a launch.
+    pub limits: Limits,
+    /// When to stop, on the clock.
+    pub until: Option<Instant>,
+    /// Cores.
+    pub jobs: usize,
+    /// Whether performance is judged.
+    pub perf: bool,
+    /// `-D`, for reading declarations.
+    pub defines: &'a [String],
+    /// Whether to remember what each schedule leaves in memory.
+    pub remember: bool,
+    /// Who watches.
+    pub watch: &'a dyn Watch,
+}
+
+/// A finding before it is worded: its rule and its guilty places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The rule it breaks.
+    pub rule: Rule,
+    /// What was done at each place, and the source lines that it was inlined through, innermost
+    /// first.
+    pub ends: Vec<(Action, Vec<SourceLine>)>,
+}
+
+impl Found {
+    fn of(finding: &Finding, program: &Program) -> Found {
+        let end = |end: &End| (end.action, program.site(end.site).lines.clone());
+        Found {
+            rule: finding.rule,
+            ends: finding.ends.iter().map(end).collect(),
+        }
+    }
+}
+
+/// What groups diagnostics.
+pub type Key = (Rule, Vec<(String, u32)>);
+
+/// What came out of a build.
+#[derive(Debug, Default)]
+pub struct Explored {
+    /// The findings; `replay` holds the schedule.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The same, one by one and schedule by schedule.
+    pub findings: Vec<Found>,
+    /// Schedules that ran to their end.
+    pub schedules: Vec<String>,
+    /// What a clean result says about other schedules; `None` if a run had findings or did not end.
+    pub independence: Option<Independence>,
+    /// Why it could not be told.
+    pub stopped: Option<Stop>,
+    /// The source line at which it stopped, where there is one: `scan.cu:12`.
+    pub stopped_at: Option<String>,
+    /// Whether the kernel asks for what a cooperative launch alone provides.
+    pub cooperates: bool,
+    /// What the first run printed.
+    pub output: String,
+    /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
+    pub past_and_exited: HashSet<Key>,
+    /// Buffers that had to grow.
+    pub grown: Vec<usize>,
+    /// What each schedule left in global memory, as a hash; where it was to be remembered.
+    pub left: Vec<u64>,
+    /// Warp-instructions of the longest schedule.
+    pub steps: u64,
+    /// What the first schedule left in memory.
+    pub memory: Option<Memory>,
+}
+
+/// The buffers of a launch, as a run left them.
+#[derive(Debug, Default)]
+pub struct Memory {
+    device: Option<Device>,
+    buffers: Vec<Buffer>,
+}
+
+/// A buffer on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its name: the parameter's in the source, or its index.
+    pub name: String,
+    /// The parameter that it belongs to.
+    pub parameter: usize,
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Its address.
+    pub address: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Memory {
+    /// The buffers, in the order of the parameters.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// A buffer's bytes, and which of them have been written.
+    pub fn read(&self, buffer: &Buffer) -> Option<(Vec<u8>, Vec<bool>)> {
+        let device = self.device.as_ref()?;
+        let bytes = device.read(buffer.address, buffer.bytes).ok()?;
+        let written = device.written(buffer.address, buffer.bytes).ok()?;
+        Some((bytes, written))
+    }
+}
+
+/// One run of a build.
+struct Run {
+    outcome: Outcome,
+    device: Device,
+    buffers: Vec<Buffer>,
+    /// How many bytes each guessed buffer has to have for this run.
+    needs: Vec<Need>,
+}
+
+/// A guessed buffer that is too small.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Need {
+    parameter: usize,
+    buffer: String,
+    /// How many bytes it has to have.
+    bytes: u64,
+}
+
+/// What `explore` has learnt so far.
+#[derive(Default)]
+struct Progressed {
+    /// Warp-instructions of all schedules.
+    spent: u64,
+    stayed: HashSet<Key>,
+    dirty: bool,
+}
+
+impl Exploration<'_> {
+    /// Runs the program under each schedule, until one result holds for all of them.
+    ///
+    /// # Errors
+    ///
+    /// A launch that is impossible, inputs that don't fit in memory, or that the check was cancelled.
+    pub fn explore(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &mut Plan,
+        sources: &mut Sources,
+    ) -> Result<Explored, Error> {
+        let mut out = Explored {
+            cooperates: cooperates(program),
+            ..Explored::default()
+        };
+        let mut state = Progressed::default();
+        let mut failed = None;
+        let first = plan.clone();
+        let numbered: Vec<(usize, &ScheduleSpec)> = self.schedules.iter().enumerate().collect();
+        in_order(
+            &numbered,
+            self.jobs,
+            |(index, schedule), jobs| match self.left() {
+                Some(Duration::ZERO) if *index > 0 => Ok(None),
+                left => {
+                    self.watch.progress(Progress::Running {
+                        build: build.name,
+                        schedule,
+                        number: index + 1,
+                        of: self.schedules.len(),
+                    });
+                    self.once(program, &first, schedule, left, jobs).map(Some)
+                }
+            },
+            |(index, schedule), run| {
+                let taken = run.and_then(|run| {
+                    let Some(run) = run else {
+                        return Ok(ControlFlow::Break(()));
+                    };
+                    // Guessed buffers may have grown since: then this run counts for nothing.
+                    let run = match run.needs.is_empty() && *plan == first {
+                        true => run,
+                        false => {
+                            enlarge(plan, &run.needs, &mut out.grown);
+                            self.run(program, plan, schedule, &mut out.grown)?
+                        }
+                    };
+                    let (run, device) = (run.outcome, (run.device, run.buffers));
+                    Ok(self.take(
+                        *index, schedule, run, device, build, program, sources, &mut state,
+                        &mut out,
+                    ))
+                });
+                taken.unwrap_or_else(|error| {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                })
+            },
+        );
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if state.dirty || out.stopped.is_some() {
+            out.independence = None;
+        }
+        Ok(out)
+    }
+
+    /// Time that is left.
+    fn left(&self) -> Option<Duration> {
+        self.until
+            .map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether no time is left.
+    pub fn out_of_time(&self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+
+    /// The buffers among `candidates` of which the kernel touches one element more than `count`, and no further one; with the
+    /// finding that they make if they have `count`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn one_past(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &Plan,
+        count: u64,
+        candidates: &[usize],
+        sources: &mut Sources,
+    ) -> Result<Vec<(usize, Diagnostic)>, Error> {
+        let run = |length: u64, of: &[usize]| {
+            let mut tight = plan.clone();
+            of.iter().for_each(|index| tight.set_length(*index, length));
+            let run = self.once(
+                program,
+                &tight,
+                &ScheduleSpec::Lockstep,
+                self.left(),
+                self.jobs,
+            )?;
+            Ok((run, tight))
+        };
+        let (first, tight) = run(count, candidates)?;
+        let mut short: Vec<usize> = candidates.to_vec();
+        short.retain(|index| first.needs.iter().any(|n| n.parameter == *index));
+        if short.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (second, _) = run(count + 1, &short)?;
+        short.retain(|index| !second.needs.iter().any(|n| n.parameter == *index));
+        let view = KernelView::new(
+            program,
+            &first.device,
+            (self.geometry.grid, self.geometry.block),
+            &build.ptx,
+            sources,
+            self.defines,
+        );
+        let mut scene = Scene {
+            steps: vec![View::Kernel(view)],
+            sources,
+        };
+        let findings = first.outcome.findings.iter();
+        Ok(findings
+            .filter_map(|finding| {
+                let need = too_small(finding, &first.device, &tight)?;
+                let diagnostic = diagnose(finding, &mut scene);
+                short
+                    .contains(&need.parameter)
+                    .then_some((need.parameter, diagnostic))
+            })
+            .collect())
+    }
+
+    /// Adds what a schedule showed; breaks where no other schedule can tell more.
+    #[allow(clippy::too_many_arguments, reason = "the body of a loop")]
+    fn take(
+        &self,
+        index: usize,
+        schedule: &ScheduleSpec,
+        outcome: Outcome,
+        (device, buffers): (Device, Vec<Buffer>),
+        build: &Build,
+        program: &Program,
+        sources: &mut Sources,
+        state: &mut Progressed,
+        out: &mut Explored,
+    ) -> ControlFlow<()> {
+        if index == 0 {
+            out.output = outcome.output.clone();
+        }
+        out.steps = out.steps.max(outcome.steps);
+        if self.remember {
+            out.left.push(left_in(&device));
+        }
+        let found = outcome.findings.iter().map(|f| Found::of(f, program));
+        out.findings.extend(found);
+        let view = KernelView::new(
+            program,
+            &device,
+            (self.geometry.grid, self.geometry.block),
+            &build.ptx,
+            sources,
+            self.defines,
+        );
+        let mut scene = Scene {
+            steps: vec![View::Kernel(view)],
+            sources,
+        };
+        let worded: Vec<Diagnostic> = outcome
+            .findings
+            .iter()
+            .map(|finding| Diagnostic {
+                replay: Some(schedule.to_string()),
+                builds: build.name.map(str::to_string).into_iter().collect(),
+                ..diagnose(finding, &mut scene)
+            })
+            .collect();
+        drop(scene);
+        if index == 0 {
+            out.memory = Some(Memory {
+                device: Some(device),
+                buffers,
+            });
+        }
+        state.dirty |= worded.iter().any(|d| d.level != Level::Note);
+        let exited = outcome.findings.iter().zip(&worded);
+        for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
+            let key = diagnostic.key();
+            if finding.detail == Detail::Exited && !state.stayed.contains(&key) {
+                out.past_and_exited.insert(key);
+            } else {
+                out.past_and_exited.remove(&key);
+                state.stayed.insert(key);
+            }
+        }
+        merge(&mut out.diagnostics, worded);
+        match outcome.stopped {
+            // Without an end there is nothing more to learn from other schedules: each would
+            // spend the whole budget.
+            Some(Stop::NoProgress { .. }) => {
+                state.dirty = true;
+                out.schedules.push(schedule.to_string());
+                return ControlFlow::Break(());
+            }
+            Some(Stop::Deadlock { .. }) => state.dirty = true,
+            Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
+                return ControlFlow::Break(());
+            }
+            Some(stop) => {
+                out.stopped_at = line_of(&stop, program);
+                out.stopped = Some(stop);
+                return ControlFlow::Break(());
+            }
+            None => {}
+        }
+        out.schedules.push(schedule.to_string());
+        state.spent += outcome.steps;
+        let errors = out.diagnostics.iter().any(|d| d.level == Level::Error);
+        if errors && state.spent > AFTER_ERRORS {
+            return ControlFlow::Break(());
+        }
+        if !state.dirty {
+            out.independence = Some(outcome.independence);
+            if outcome.independence != Independence::Dependent {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// One schedule; again with larger buffers, for as long as a guessed one is too small.
+    fn run(
+        &self,
+        program: &Program,
+        plan: &mut Plan,
+        schedule: &ScheduleSpec,
+        grown: &mut Vec<usize>,
+    ) -> Result<Run, Error> {
+        loop {
+            let run = self.once(program, plan, schedule, self.left(), self.jobs)?;
+            if !enlarge(plan, &run.needs, grown) {
+                return Ok(run);
+            }
+        }
+    }
+
+    /// One schedule with the plan as it is.
+    fn once(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        schedule: &ScheduleSpec,
+        left: Option<Duration>,
+        jobs: usize,
+    ) -> Result<Run, Error> {
+        if self.watch.cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
+        }
+        let mut session = Session::new(Options {
+            schedule: schedule.clone(),
+            limits: Limits {
+                wall: left,
+                ..self.limits
+            },
+            jobs,
+            perf: self.perf,
+            device_bytes: DEVICE_BYTES,
+        });
+        let mut buffers = Vec::new();
+        let params = plan.encode(&mut |planned| place(session.device(), planned, &mut buffers))?;
+        let launch = Launch {
+            grid: self.geometry.grid,
+            block: self.geometry.block,
+            dynamic_shared: self.geometry.shared,
+            params,
+            cooperative: self.cooperative,
+            number: 0,
+        };
+        match session.launch(program, &launch) {
+            Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
+            Err(Stop::OutOfMemory(what)) => {
+                return Err(Error::new(ErrorKind::Memory, format!("out of memory: {what}"))
+                    .help("use a smaller launch: races show on small ones (`--grid`, `--block`), or smaller buffers (`--arg`)"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let (outcome, device) = session.finish();
+        let mut needs: Vec<Need> = Vec::new();
+        for finding in &outcome.findings {
+            if let Some(need) = too_small(finding, &device, plan) {
+                match needs.iter_mut().find(|n| n.buffer == need.buffer) {
+                    Some(known) => known.bytes = known.bytes.max(need.bytes),
+                    None => needs.push(need),
+                }
+            }
+        }
+        Ok(Run {
+            outcome,
+            device,
+            buffers,
+            needs,
+        })
+    }
+}
+
+/// Lets guessed buffers be as large as a run needs them; false where there is nothing to do.
+fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -> bool {
+    let mut any = false;
+    for need in needs {
+        if plan.grow(need.parameter, &need.buffer, need.bytes) {
+            any = true;
+            if !grown.contains(&need.parameter) {
+                grown.push(need.parameter);
+            }
+        }
+    }
+    any
+}
+
+/// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
+/// `grid.sync()` does).
+fn cooperates(program: &Program) -> bool {
+    let reads = |op: &Op| {
+        matches!(
+            op,
+            Op::Special {
+                which: Special::EnvReg(1 | 2),
+                ..
+            }
+        )
+    };
+    program.code.iter().any(|i| reads(&i.op))
+}
+
+/// A hash of what lies in global memory.
+fn left_in(device: &Device) -> u64 {
+    let mut hash = DefaultHasher::new();
+    for allocation in device.allocations().iter().filter(|a| !a.freed) {
+        let at = GLOBAL_BASE + allocation.offset;
+        if let Ok(bytes) = device.read(at, allocation.bytes) {
+            (allocation.offset, bytes).hash(&mut hash);
+        }
+    }
+    hash.finish()
+}
+
+/// The source line of the instruction that a stop names.
+fn line_of(stop: &Stop, program: &Program) -> Option<String> {
+    let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. }) = stop else {
+        return None;
+    };
+    let line = program.sites.get(site.0 as usize)?.lines.first()?;
+    (line.line > 0).then(|| format!("{}:{}", line.file, line.line))
+}
+
+fn invalid(what: &str) -> Error {
+    let help = if what.contains("shared") {
+        "give it less: `--shared BYTES`, fewer threads, or smaller arrays"
+    } else if what.contains("cooperative") || what.contains("resident") {
+        "a cooperative launch needs all blocks resident: use fewer (`--grid`)"
+    } else {
+        "change `--grid`, `--block` or `--shared`"
+    };
+    Error::new(
+        ErrorKind::Launch,
+        format!("this launch is impossible: {what}"),
+    )
+    .help(help)
+}
+
+/// The guessed buffer that an access outside was probably meant for, and the size it would need.
+fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
+    if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
+        return None;
+    }
+    let place = finding.place.filter(|p| p.space == Space::Global)?;
+    let offset = match place.mapped {
+        true => place.address,
+        false => place.address.checked_sub(GLOBAL_BASE)?,
+    };
+    let all = device.allocations();
+    let after = all.partition_point(|a| a.offset <= offset);
+    let owner = all[..after].iter().rev().find(|a| !a.name.is_empty())?;
+    let next = all[after..].iter().find(|a| !a.name.is_empty());
+    let behind = offset.checked_sub(owner.offset + owner.bytes)?;
+    if next.is_some_and(|n| n.offset - offset <= BEFORE && behind > BEFORE) {
+        return None;
+    }
+    let bytes = offset - owner.offset + u64::from(place.bytes);
+    let index = plan
+        .named(&owner.name)
+        .filter(|i| plan.values[*i].guessed)?;
+    (bytes * 2 <= GROWN).then(|| Need {
+        parameter: index,
+        buffer: owner.name.clone(),
+        bytes,
+    })
+}
+
+/// Puts a buffer into a device's memory, with room behind it: what reaches far outside must not land in another one.
+fn place(
+    device: &mut Device,
+    planned: PlannedBuffer,
+    buffers: &mut Vec<Buffer>,
+) -> Result<u64, Error> {
+    let placement = Placement {
+        name: &planned.name,
+        bytes: planned.bytes,
+        initial: planned.initial.as_deref(),
+        gap: planned.gap,
+        of_host: false,
+    };
+    let full = |error: MemoryError| {
+        Error::new(
+            ErrorKind::Argument,
+            format!("the arguments do not fit in the device: {error}"),
+        )
+        .help(format!(
+            "give it fewer elements: `--arg {}=TYPE[ELEMENTS]`",
+            planned.name
+        ))
+    };
+    let address = placement.place(device).map_err(full)?;
+    buffers.push(Buffer {
+        name: planned.name.clone(),
+        parameter: planned.parameter,
+        element: planned.element,
+        address,
+        bytes: planned.bytes,
+    });
+    Ok(address)
+}

@@ -1,0 +1,294 @@
+//! Further settings of integers that were guessed.
+//!
+//! A guessed number of elements equals the number of threads, and that hides what goes wrong at its ends: `i <= n`, `x[i + 1]`, a
+//! barrier in a loop that some threads leave earlier. So a kernel that is clean with the first guess is run with others: one less, a
+//! prime, one more, one, none. All guessed integers change together.
+//!
+//! What only these settings show is a warning, not an error: nobody said that the kernel is called so.
+//!
+//! Buffers keep the size that the first setting needed, and grow where a setting needs more. Whether a kernel reaches one element
+//! past the end is asked by itself ([`Exploration::one_past`]): a guessed buffer of `n` elements of which element `n` is touched,
+//! for several `n`, is a warning and no error, since it may well have one more (the row offsets of a sparse matrix do).
+
+use super::explore::{Exploration, Explored, Key};
+use super::plan::Plan;
+use super::verdict;
+use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
+use detect::rules::Level;
+use report::{Diagnostic, Sources, merge};
+use session::Independence;
+use std::collections::HashSet;
+
+/// Schedules under which each further setting is run.
+const SCHEDULES: usize = 2;
+/// Warp-instructions of the longest schedule of the first setting beyond which no other one is tried: too long to be run again.
+const STEPS: u64 = 4_000_000;
+/// Number of settings where the user gives none.
+pub const DEFAULT: u32 = 6;
+
+/// How a guessed integer is changed, the most telling way first.
+const CHANGES: [fn(u64) -> u64; 5] = [
+    |n| n.saturating_sub(1),
+    |n| prime_up_to(n / 4 * 3),
+    |n| n + 1,
+    |_| 1,
+    |_| 0,
+];
+
+/// What further settings showed.
+#[derive(Debug, Default)]
+pub struct Further {
+    /// Findings that the first setting does not have, each with the setting that shows it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The same, one by one.
+    pub findings: Vec<Found>,
+    /// The settings that were tried, beside the first: `n = 127`.
+    pub inputs: Vec<String>,
+    /// What each of them says about other schedules.
+    pub independence: Vec<Option<Independence>>,
+}
+
+/// Runs a kernel with other guesses, where the first one found no error.
+///
+/// # Errors
+///
+/// The check was cancelled.
+pub fn explore(
+    prepared: &Prepared,
+    request: &Request,
+    watch: &dyn Watch,
+    plan: &Plan,
+    first: &[Explored],
+    sources: &mut Sources,
+) -> Result<Further, Error> {
+    let mut further = Further::default();
+    let over = first.iter().any(|e| {
+        e.stopped.is_some()
+            || e.steps > STEPS
+            || e.diagnostics.iter().any(|d| d.level == Level::Error)
+    });
+    if request.inputs <= 1 || over || plan.integers().is_empty() {
+        return Ok(further);
+    }
+    let mut known: HashSet<Key> = first
+        .iter()
+        .flat_map(|e| e.diagnostics.iter().map(Diagnostic::key))
+        .collect();
+    let schedules = &prepared.schedules[..prepared.schedules.len().min(SCHEDULES)];
+    let exploration = Exploration {
+        schedules,
+        ..prepared.exploration(request, watch)
+    };
+    let changes = &CHANGES[..CHANGES.len().min(request.inputs as usize - 1)];
+    further.diagnostics = one_past(prepared, request, &exploration, plan, first, sources)?;
+    known.extend(further.diagnostics.iter().map(Diagnostic::key));
+    let mut tried: Vec<Plan> = vec![plan.clone()];
+    for change in changes {
+        let mut changed = plan.with_integers(*change);
+        if tried.contains(&changed) || exploration.out_of_time() {
+            continue;
+        }
+        tried.push(changed.clone());
+        let setting = changed.integers().join(", ");
+        let Some(mut explored) = each_build(prepared, &exploration, &mut changed, sources)? else {
+            continue;
+        };
+        tail_merge::downgrade(&mut explored, &prepared.input.builds);
+        let how = verdict::setting(
+            request,
+            &prepared.input,
+            &prepared.entry,
+            &prepared.geometry,
+            &changed,
+            &explored,
+        );
+        let mut new = Vec::new();
+        for one in &mut explored {
+            further.independence.push(one.independence);
+            further.findings.append(&mut one.findings);
+            let fresh = std::mem::take(&mut one.diagnostics).into_iter();
+            merge(
+                &mut new,
+                fresh.filter(|d| d.level > Level::Note && !known.contains(&d.key())),
+            );
+        }
+        for mut diagnostic in new {
+            known.insert(diagnostic.key());
+            let schedule = diagnostic.replay.take().unwrap_or_default();
+            diagnostic.replay = verdict::replay(request, &how, &schedule);
+            diagnostic.notes.insert(
+                0,
+                format!(
+                    "seen with {setting}, not with {}",
+                    plan.integers().join(", ")
+                ),
+            );
+            // Callers may well see to it that this never happens; nobody asked for these numbers.
+            diagnostic.level = diagnostic.level.min(Level::Warning);
+            further.diagnostics.push(diagnostic);
+        }
+        further.inputs.push(setting);
+    }
+    Ok(further)
+}
+
+/// Runs all builds with a setting; `None` where it says nothing: the kernel refuses it, or it takes too long.
+fn each_build(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &mut Plan,
+    sources: &mut Sources,
+) -> Result<Option<Vec<Explored>>, Error> {
+    let mut all = Vec::new();
+    for (build, program) in prepared.input.builds.iter().zip(&prepared.programs) {
+        match exploration.explore(build, program, plan, sources) {
+            Ok(one) if one.stopped.is_some() => return Ok(None),
+            Ok(one) => all.push(one),
+            Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Guessed buffers of `n` elements of which element `n` is touched, whatever `n` is.
+fn one_past(
+    prepared: &Prepared,
+    request: &Request,
+    exploration: &Exploration<'_>,
+    plan: &Plan,
+    first: &[Explored],
+    sources: &mut Sources,
+) -> Result<Vec<Diagnostic>, Error> {
+    let threads = prepared.geometry.grid.count() * prepared.geometry.block.count();
+    let Some(count) = plan.common_integer().filter(|n| *n >= 16 && *n == threads) else {
+        return Ok(Vec::new());
+    };
+    let mut candidates = plan.guessed_buffers();
+    let mut found = Vec::new();
+    for change in &CHANGES[..2] {
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fewer = change(count);
+        let tight = plan.with_integers(*change);
+        let (build, program) = (&prepared.input.builds[0], &prepared.programs[0]);
+        let past = exploration.one_past(build, program, &tight, fewer, &candidates, sources);
+        let past = match past {
+            Ok(past) => past,
+            Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+            Err(_) => return Ok(Vec::new()),
+        };
+        candidates.retain(|index| past.iter().any(|(i, _)| i == index));
+        found = past;
+        found.retain(|(index, _)| candidates.contains(index));
+        for (index, diagnostic) in &mut found {
+            let name = plan.parameters.label(*index);
+            let element = plan.element_of(*index);
+            diagnostic.level = Level::Warning;
+            diagnostic.notes.insert(0, format!(
+                "with {} the kernel touches element {fewer} of `{name}`, which is taken to have {fewer} elements; if it has one more, say so: `--arg {name}={element}[{}]`",
+                tight.integers().join(", "),
+                count + 1,
+            ));
+            let mut exact = tight.clone();
+            exact.set_length(*index, fewer);
+            let how = verdict::setting(
+                request,
+                &prepared.input,
+                &prepared.entry,
+                &prepared.geometry,
+                &exact,
+                first,
+            );
+            diagnostic.replay = verdict::replay(request, &how, "lockstep");
+        }
+    }
+    let mut merged = Vec::new();
+    merge(&mut merged, found.into_iter().map(|(_, d)| d));
+    Ok(merged)
+}
+
+/// The largest prime up to `n`, or `n` where there is none.
+fn prime_up_to(n: u64) -> u64 {
+    let is_prime = |n: &u64| *n > 1 && (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    (2..=n).rev().find(is_prime).unwrap_or(n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Source, Unwatched, check};
+
+    #[test]
+    fn primes() {
+        let all: Vec<u64> = [0, 1, 2, 96, 97, 98].map(prime_up_to).into();
+        assert_eq!(all, [0, 1, 2, 89, 97, 97]);
+    }
+
+    /// What is found in a kernel of `x` and `n` with that body, under so many settings.
+    fn found(body: &str, inputs: u32) -> Vec<(String, Level, String)> {
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .u32 n)\n{{
+             .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %a<5>;
+             ld.param.u64 %a0, [x]; ld.param.u32 %r0, [n];
+             mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
+             mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.s32 %a1, %r4, 4; add.s64 %a2, %a0, %a1;
+             {body}\nDONE: ret;\n}}\n"
+        );
+        let mut request = Request::new(Source::Ptx {
+            name: "k.ptx".into(),
+            text,
+        });
+        request.inputs = inputs;
+        request.budgets.jobs = 1;
+        let checked = check(&request, &Unwatched).unwrap();
+        let all = checked.check.diagnostics.into_iter();
+        all.map(|d| (d.rule.name().to_owned(), d.level, d.notes.join("; ")))
+            .collect()
+    }
+
+    const GUARDED: &str =
+        "setp.COMPARE.s32 %p0, %r4, %r0; @%p0 bra DONE; st.global.u32 [%a2OFFSET], %r4;";
+
+    #[test]
+    fn one_past_the_end_is_a_warning() {
+        let right = GUARDED.replace("COMPARE", "ge").replace("OFFSET", "");
+        assert_eq!(found(&right, 6), []);
+        for (compare, offset) in [("gt", ""), ("ge", "+4")] {
+            let wrong = GUARDED
+                .replace("COMPARE", compare)
+                .replace("OFFSET", offset);
+            assert_eq!(found(&wrong, 1), []);
+            let said = found(&wrong, 6);
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert_eq!(
+                (said[0].0.as_str(), said[0].1),
+                ("out-of-bounds", Level::Warning)
+            );
+            assert!(said[0].2.contains("element 89 of `0`"), "{said:?}");
+        }
+        // Two further elements are what a stencil reads.
+        let stencil = GUARDED.replace("COMPARE", "ge").replace("OFFSET", "+8");
+        assert_eq!(found(&stencil, 6), []);
+    }
+
+    #[test]
+    fn a_kernel_without_a_guard_is_not_one_past() {
+        assert_eq!(found("st.global.u32 [%a2], %r4;", 6), []);
+    }
+
+    #[test]
+    fn a_barrier_behind_the_guard_is_found() {
+        let body = "setp.ge.s32 %p0, %r4, %r0; @%p0 bra SKIP; bar.sync 0; SKIP: @%p0 bra DONE; st.global.u32 [%a2], %r4;";
+        assert_eq!(found(body, 1), []);
+        let said = found(body, 2);
+        assert!(!said.is_empty());
+        assert!(
+            said[0]
+                .2
+                .contains("seen with `1` = 127, not with `1` = 128"),
+            "{said:?}"
+        );
+    }
+}

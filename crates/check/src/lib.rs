@@ -1,0 +1,269 @@
+//! One kernel, from its file to a verdict.
+//!
+//! ```text
+//! Request ─ input ──► PTX modules (compiled where they have to be)
+//!         ─ entry, geometry, parameters ─ plan ──► a launch: what was given, and guesses for the rest
+//!         ─ explore ──► what each build did under each schedule
+//!         ─ tail_merge, verdict ──► Checked: a worded report, findings, memory
+//! ```
+//!
+//! Data goes in as a [`Request`] and comes out as [`Checked`]; a [`Watch`] hears what is being done and may end it. Nothing here
+//! reads a command line or prints: `racetrap check`, the public API and the mutants of a kernel are built on it.
+
+pub mod argument;
+pub mod entry;
+pub mod error;
+pub mod explore;
+pub mod geometry;
+pub mod input;
+pub mod inputs;
+pub mod limits;
+pub mod parameters;
+pub mod plan;
+mod request;
+mod tail_merge;
+pub mod usage;
+pub mod verdict;
+
+pub use error::{Error, ErrorKind};
+pub use explore::Found;
+pub use request::{
+    Argument, Budgets, Cancel, Progress, Request, Schedules, Source, Unwatched, Watch,
+};
+
+use detect::rules::Level;
+use explore::{Exploration, Explored, Memory};
+use geometry::Geometry;
+use input::{Build, Input};
+use plan::Plan;
+use report::{Diagnostic, Sources, merge};
+use session::Independence;
+use simt::{Limits, LowerError, Program, ScheduleSpec};
+use std::time::Instant;
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct Checked {
+    /// The verdict and the findings, worded.
+    pub check: report::Check,
+    /// What every schedule and build found, before it was merged and worded.
+    pub findings: Vec<Found>,
+    /// How the kernel was launched.
+    pub geometry: Geometry,
+    /// With which arguments.
+    pub plan: Plan,
+    /// What came out of each build.
+    pub explored: Vec<Explored>,
+    /// What the first build's first schedule left in memory.
+    pub memory: Memory,
+    /// What a clean verdict promises; `None` where there are findings.
+    pub independence: Option<Independence>,
+}
+
+/// A kernel that is ready to run: compiled, lowered, with a launch and arguments.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The builds.
+    pub input: Input,
+    /// The kernel's mangled name.
+    pub entry: String,
+    /// Its code in each build.
+    pub programs: Vec<Program>,
+    /// The launch.
+    pub geometry: Geometry,
+    /// The arguments.
+    pub plan: Plan,
+    /// The schedules to try.
+    pub schedules: Vec<ScheduleSpec>,
+    /// When the time is up.
+    pub until: Option<Instant>,
+}
+
+impl Prepared {
+    /// Compiles and lowers the kernel, and completes launch and arguments. Only the first `builds` builds are made ready.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the request.
+    pub fn new(
+        request: &Request,
+        builds: usize,
+        sources: &mut Sources,
+        watch: &dyn Watch,
+    ) -> Result<Prepared, Error> {
+        let until = request.budgets.time.map(|time| Instant::now() + time);
+        let mut input = input::read(request, sources, watch)?;
+        input.builds.truncate(builds);
+        input.builds.iter().try_for_each(limits::check)?;
+        let entry = entry::choose(
+            &input.builds[0].module,
+            request.entry.as_deref(),
+            &input.path,
+        )?
+        .to_string();
+        let programs: Vec<Program> = input
+            .builds
+            .iter()
+            .map(|b| program(b, &entry))
+            .collect::<Result<_, _>>()?;
+        let geometry = geometry::complete(request.launch, &input, &entry)?;
+        affordable(&geometry, request.budgets.steps)?;
+        let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
+        let parameters =
+            parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
+        let plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        Ok(Prepared {
+            schedules: schedules(request, &programs),
+            input,
+            entry,
+            programs,
+            geometry,
+            plan,
+            until,
+        })
+    }
+
+    /// How its builds are explored.
+    pub fn exploration<'a>(
+        &'a self,
+        request: &'a Request,
+        watch: &'a dyn Watch,
+    ) -> Exploration<'a> {
+        Exploration {
+            geometry: &self.geometry,
+            cooperative: request.cooperative,
+            schedules: &self.schedules,
+            limits: Limits {
+                steps: request.budgets.steps,
+                ..Limits::default()
+            },
+            until: self.until,
+            jobs: request.budgets.jobs,
+            perf: request.perf,
+            defines: &request.compiler.defines,
+            remember: false,
+            watch,
+        }
+    }
+}
+
+/// Checks a kernel.
+///
+/// # Errors
+///
+/// What stops it before there is a verdict.
+pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
+    let started = Instant::now();
+    let mut sources = Sources::new();
+    let prepared = Prepared::new(request, usize::MAX, &mut sources, watch)?;
+    let mut plan = prepared.plan.clone();
+    let exploration = prepared.exploration(request, watch);
+    let input = &prepared.input;
+    let mut explored: Vec<Explored> = Vec::new();
+    for (build, program) in input.builds.iter().zip(&prepared.programs) {
+        let mut one = exploration.explore(build, program, &mut plan, &mut sources)?;
+        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
+            // Nobody ships this build: its speed is of no interest.
+            one.diagnostics.retain(|d| d.level != Level::Note);
+        }
+        explored.push(one);
+    }
+    tail_merge::downgrade(&mut explored, &input.builds);
+
+    let further = inputs::explore(&prepared, request, watch, &plan, &explored, &mut sources)?;
+
+    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+    let mut findings = Vec::new();
+    for one in &mut explored {
+        findings.append(&mut one.findings);
+        merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
+    }
+    let geometry = prepared.geometry.clone();
+    let setting = verdict::setting(request, input, &prepared.entry, &geometry, &plan, &explored);
+    for diagnostic in &mut diagnostics {
+        let schedule = diagnostic.replay.take().unwrap_or_default();
+        diagnostic.replay = verdict::replay(request, &setting, &schedule);
+    }
+    diagnostics.extend(further.diagnostics);
+    findings.extend(further.findings);
+    diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
+    let first = explored.iter().map(|e| e.independence);
+    let told = verdict::Told {
+        independence: verdict::weakest(first.chain(further.independence)),
+        inputs: further.inputs,
+        time: started.elapsed(),
+    };
+    let check = verdict::judge(request, input, setting, diagnostics, &explored, &told);
+    let memory = explored
+        .iter_mut()
+        .find_map(|one| one.memory.take())
+        .unwrap_or_default();
+    Ok(Checked {
+        check,
+        findings,
+        geometry,
+        plan,
+        explored,
+        memory,
+        independence: told.independence,
+    })
+}
+
+/// Makes a build's kernel ready to run.
+///
+/// # Errors
+///
+/// It is not there, or its declarations are beyond what can be run.
+pub fn program(build: &Build, entry: &str) -> Result<Program, Error> {
+    Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
+        let wrong = Error::new(
+            ErrorKind::Input,
+            format!("`{}` can't be run: {error}", build.ptx.path),
+        );
+        match error {
+            LowerError::NoSuchEntry { .. } => {
+                wrong.help("the two builds have different kernels: name one with `--entry`")
+            }
+            LowerError::AddressSize => wrong,
+            LowerError::Declaration { line, .. } => {
+                let span = build.ptx.range(line, &(0..u32::MAX));
+                wrong.at(build.ptx.clone(), span, "here")
+            }
+        }
+    })
+}
+
+/// Refuses launches that can't end within the step budget: every warp takes some steps.
+fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
+    const LEAST: u64 = 4;
+    let warps = geometry
+        .grid
+        .count()
+        .saturating_mul(geometry.block.count().div_ceil(32));
+    if warps.saturating_mul(LEAST) <= steps {
+        return Ok(());
+    }
+    let shown = report::terminal::thousands;
+    Err(Error::new(
+        ErrorKind::Launch,
+        format!(
+            "this launch has {} threads in {} warps: it can't end within {} warp-instructions",
+            shown(geometry.grid.count().saturating_mul(geometry.block.count())),
+            shown(warps),
+            shown(steps)
+        ),
+    )
+    .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
+}
+
+fn schedules(request: &Request, programs: &[Program]) -> Vec<ScheduleSpec> {
+    match &request.schedules {
+        Schedules::Only(one) => vec![one.clone()],
+        Schedules::UpTo(count) => {
+            let weak = programs.iter().any(|p| p.facts.stale_values);
+            ScheduleSpec::all(request.seed, weak)
+                .take(*count as usize)
+                .collect()
+        }
+    }
+}

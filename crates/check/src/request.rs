@@ -1,0 +1,196 @@
+//! What is to be checked, and within which budgets: plain data.
+
+use super::argument::Value;
+use super::geometry::Given;
+use simt::{Limits, ScheduleSpec};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use toolchain::CompileOptions;
+
+/// Where the kernel comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file: PTX, or CUDA source by its extension.
+    File(PathBuf),
+    /// PTX, and the name by which it is shown.
+    Ptx {
+        /// The name.
+        name: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// Which of a kernel's parameters an argument is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The parameter's name in the source, or its index.
+    pub parameter: String,
+    /// What it is set to.
+    pub value: Value,
+}
+
+/// Which schedules are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// So many, where the result may depend on them.
+    UpTo(u32),
+    /// This one alone.
+    Only(ScheduleSpec),
+}
+
+/// What a check may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budgets {
+    /// Warp-instructions of a launch.
+    pub steps: u64,
+    /// Time for everything.
+    pub time: Option<Duration>,
+    /// Cores.
+    pub jobs: usize,
+}
+
+impl Default for Budgets {
+    /// The simulator's own number of warp-instructions, two minutes, all cores.
+    fn default() -> Budgets {
+        Budgets {
+            steps: Limits::default().steps,
+            time: Some(Duration::from_secs(120)),
+            jobs: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// A kernel to check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Where it is.
+    pub source: Source,
+    /// Its name, plain or mangled; needless where there is one kernel.
+    pub entry: Option<String>,
+    /// What is known of the launch's shape.
+    pub launch: Given,
+    /// Whether the launch is cooperative.
+    pub cooperative: bool,
+    /// Arguments; the others are guessed.
+    pub arguments: Vec<Argument>,
+    /// Schedules.
+    pub schedules: Schedules,
+    /// How many settings of guessed integers are tried, at most.
+    pub inputs: u32,
+    /// Seed of random inputs and schedules.
+    pub seed: u64,
+    /// Budgets.
+    pub budgets: Budgets,
+    /// What the compiler is told.
+    pub compiler: CompileOptions,
+    /// Whether performance is judged, too.
+    pub perf: bool,
+}
+
+impl Request {
+    /// A check of this source in which nothing else is said.
+    pub fn new(source: Source) -> Request {
+        Request {
+            source,
+            entry: None,
+            launch: Given::default(),
+            cooperative: false,
+            arguments: Vec::new(),
+            schedules: Schedules::UpTo(8),
+            inputs: super::inputs::DEFAULT,
+            seed: 1,
+            budgets: Budgets::default(),
+            compiler: CompileOptions::default(),
+            perf: false,
+        }
+    }
+}
+
+/// What is being done.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Progress<'a> {
+    /// A build is compiled.
+    Compiling {
+        /// The file.
+        file: &'a str,
+        /// Which build.
+        build: &'a str,
+    },
+    /// A schedule is run.
+    Running {
+        /// Which build; `None` where the input is PTX.
+        build: Option<&'a str>,
+        /// The schedule.
+        schedule: &'a ScheduleSpec,
+        /// Its number, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+    },
+}
+
+impl std::fmt::Display for Progress<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Progress::Compiling { file, build } => write!(f, "compiling {file} ({build})"),
+            Progress::Running {
+                build,
+                schedule,
+                number,
+                of,
+            } => {
+                if let Some(build) = build {
+                    write!(f, "{build}, ")?;
+                }
+                write!(f, "{schedule} ({number} of {of} schedules)")
+            }
+        }
+    }
+}
+
+/// Who watches a check, and may end it.
+pub trait Watch: Sync {
+    /// Something begins.
+    fn progress(&self, progress: Progress<'_>) {
+        let _ = progress;
+    }
+
+    /// Whether the check is to end; asked before each run.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
+
+/// A switch that ends a check from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Ends the check before its next run.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Watch for Cancel {
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells a function of what begins.
+impl<F: Fn(Progress<'_>) + Sync> Watch for F {
+    fn progress(&self, progress: Progress<'_>) {
+        self(progress);
+    }
+}

@@ -1,0 +1,325 @@
+//! Runs another program where it can do no harm: it reads and writes in given folders alone, reaches no network, and has limits of
+//! time, memory and output.
+//!
+//! Files and network are the kernel's Landlock (Linux 5.13 and later; the network since 6.7). It applies to the thread that asks for it
+//! and to what that thread starts, so a thread of its own starts the program. Where there is no Landlock the program runs with the
+//! limits alone, and [`Ended::confined`] says so. Limits of memory and file sizes are the shell's `ulimit`; the program's words are
+//! the shell's positional parameters, which it never reads as code.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How much of what a program writes to stdout, and to stderr, is kept.
+const KEPT_BYTES: u64 = 1 << 20;
+/// How often a running program is looked at.
+const POLL: Duration = Duration::from_millis(2);
+
+/// What a program may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Folders and files that it may read, and run programs from.
+    pub read: Vec<PathBuf>,
+    /// Folders that it may change.
+    pub write: Vec<PathBuf>,
+    /// Address space of each of its processes, bytes.
+    pub memory: u64,
+    /// Size of each file that it writes, bytes.
+    pub file: u64,
+    /// Time for all of it.
+    pub time: Duration,
+}
+
+/// How far the system keeps to a [`Sandbox`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confined {
+    /// Files and network.
+    Fully,
+    /// As far as this kernel's Landlock goes.
+    Partly,
+    /// Limits of time, memory and output alone.
+    LimitsOnly,
+}
+
+impl Confined {
+    /// What can be said of it to a reader.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Confined::Fully => "files and network are confined by Landlock",
+            Confined::Partly => "files are confined by Landlock, the network is not",
+            Confined::LimitsOnly => {
+                "only limits of time and memory hold: this system has no Landlock"
+            }
+        }
+    }
+}
+
+/// A program to run.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder in which it runs.
+    pub folder: PathBuf,
+    /// Variables of its environment that are set.
+    pub environment: Vec<(&'static str, OsString)>,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its status; `None` where it was killed because its time was up.
+    pub status: Option<ExitStatus>,
+    /// What it wrote to stdout; cut where it is too long.
+    pub stdout: Vec<u8>,
+    /// The same of stderr.
+    pub stderr: Vec<u8>,
+    /// How far it was confined.
+    pub confined: Confined,
+}
+
+impl Sandbox {
+    /// Runs a program to its end, or until its time is up.
+    ///
+    /// # Errors
+    ///
+    /// It could not be started.
+    pub fn run(&self, job: &Job) -> io::Result<Ended> {
+        // A thread of its own: what it is denied stays denied.
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let confined = self.confine();
+                self.run_here(job, confined)
+            });
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread that starts programs failed")))
+        })
+    }
+
+    /// How far programs are confined on this system.
+    pub fn available() -> Confined {
+        let nothing = Sandbox {
+            read: Vec::new(),
+            write: Vec::new(),
+            memory: u64::MAX,
+            file: u64::MAX,
+            time: Duration::MAX,
+        };
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| nothing.confine());
+            thread.join().unwrap_or(Confined::LimitsOnly)
+        })
+    }
+
+    fn run_here(&self, job: &Job, confined: Confined) -> io::Result<Ended> {
+        let mut command = self.command(job);
+        command
+            .current_dir(&job.folder)
+            .envs(job.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            let out = scope.spawn(|| stdout.map(kept).unwrap_or_default());
+            let err = scope.spawn(|| stderr.map(kept).unwrap_or_default());
+            let status = self.wait(&mut child)?;
+            Ok(Ended {
+                status,
+                stdout: out.join().unwrap_or_default(),
+                stderr: err.join().unwrap_or_default(),
+                confined,
+            })
+        })
+    }
+
+    /// The program behind a shell that sets its limits.
+    #[cfg(unix)]
+    fn command(&self, job: &Job) -> Command {
+        use std::os::unix::process::CommandExt;
+        // Kibibytes, and blocks of 512 bytes (POSIX, "ulimit").
+        let limits = format!(
+            "ulimit -c 0; ulimit -v {}; ulimit -f {}; exec \"$@\"",
+            self.memory / 1024,
+            self.file / 512
+        );
+        let mut command = Command::new("/bin/sh");
+        command
+            .arg("-c")
+            .arg(limits)
+            .arg("sh")
+            .arg(&job.program)
+            .args(&job.arguments)
+            // So that all that it starts can be killed with it.
+            .process_group(0);
+        command
+    }
+
+    #[cfg(not(unix))]
+    fn command(&self, job: &Job) -> Command {
+        let mut command = Command::new(&job.program);
+        command.args(&job.arguments);
+        command
+    }
+
+    fn wait(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if started.elapsed() >= self.time {
+                kill_all(child);
+                let _ = child.wait();
+                return Ok(None);
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn confine(&self) -> Confined {
+        use landlock::{
+            ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr,
+            RulesetError, RulesetStatus, path_beneath_rules,
+        };
+        let abi = ABI::V4;
+        let restrict = || -> Result<RulesetStatus, RulesetError> {
+            let status = Ruleset::default()
+                .handle_access(AccessFs::from_all(abi))?
+                .handle_access(AccessNet::from_all(abi))?
+                .create()?
+                .add_rules(path_beneath_rules(&self.read, AccessFs::from_read(abi)))?
+                .add_rules(path_beneath_rules(&self.write, AccessFs::from_all(abi)))?
+                .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
+                .restrict_self()?;
+            Ok(status.ruleset)
+        };
+        match restrict() {
+            Ok(RulesetStatus::FullyEnforced) => Confined::Fully,
+            Ok(RulesetStatus::PartiallyEnforced) => Confined::Partly,
+            Ok(RulesetStatus::NotEnforced) | Err(_) => Confined::LimitsOnly,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn confine(&self) -> Confined {
+        Confined::LimitsOnly
+    }
+}
+
+/// Kills a child and all that it has started.
+fn kill_all(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
+    let _ = child.kill();
+}
+
+/// The beginning of what comes out of a pipe; the rest is read and dropped, so that nobody waits for us.
+fn kept(mut pipe: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = pipe.by_ref().take(KEPT_BYTES).read_to_end(&mut bytes);
+    let _ = io::copy(&mut pipe, &mut io::sink());
+    bytes
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn sandbox(folder: &Path) -> Sandbox {
+        Sandbox {
+            read: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"]
+                .map(PathBuf::from)
+                .into(),
+            write: vec![folder.to_path_buf()],
+            memory: 1 << 30,
+            file: 1 << 20,
+            time: Duration::from_secs(10),
+        }
+    }
+
+    fn shell(folder: &Path, script: &str) -> Job {
+        Job {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            folder: folder.to_path_buf(),
+            environment: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_program_writes_in_its_folder_alone() {
+        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = outside.path().join("secret");
+        std::fs::write(&secret, "hidden").unwrap();
+        let script = format!(
+            "echo seen; echo a > a; cat '{0}'; echo b > '{0}'",
+            secret.display()
+        );
+        let sandbox = sandbox(inside.path());
+        let ended = sandbox.run(&shell(inside.path(), &script)).unwrap();
+        assert_eq!(std::fs::read(inside.path().join("a")).unwrap(), b"a\n");
+        assert!(ended.stdout.starts_with(b"seen\n"));
+        if ended.confined == Confined::LimitsOnly {
+            println!("not checked: this system has no Landlock");
+            return;
+        }
+        assert_eq!(ended.stdout, b"seen\n");
+        assert_eq!(std::fs::read(&secret).unwrap(), b"hidden");
+        // The thread that asked is free to.
+        std::fs::write(&secret, "mine").unwrap();
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_killed_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox {
+            time: Duration::from_millis(200),
+            ..sandbox(folder.path())
+        };
+        let started = Instant::now();
+        let job = shell(folder.path(), "sleep 60 & sleep 60");
+        let ended = sandbox.run(&job).unwrap();
+        assert_eq!(ended.status, None);
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn memory_and_files_have_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = sandbox(folder.path());
+        let script = "ulimit -v; head -c 5000000 /dev/zero > big; ls -l big | cut -d' ' -f5";
+        let mut wide = sandbox.clone();
+        wide.read.push("/dev/zero".into());
+        let ended = wide.run(&shell(folder.path(), script)).unwrap();
+        let said = String::from_utf8(ended.stdout).unwrap();
+        assert_eq!(said.lines().next(), Some("1048576"));
+        let written = std::fs::metadata(folder.path().join("big")).map_or(0, |m| m.len());
+        assert!(written <= 1 << 20, "{written}");
+    }
+
+    #[test]
+    fn words_are_no_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = Job {
+            program: "/bin/echo".into(),
+            arguments: vec!["$(touch pwned); touch pwned `touch pwned`".into()],
+            folder: folder.path().to_path_buf(),
+            environment: Vec::new(),
+        };
+        let ended = sandbox(folder.path()).run(&job).unwrap();
+        assert!(ended.stdout.starts_with(b"$(touch pwned)"));
+        assert!(!folder.path().join("pwned").exists());
+    }
+}
