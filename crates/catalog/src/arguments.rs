@@ -1,7 +1,7 @@
 //! The arguments of a launch as the kernel's parameters take them: the same for every backend.
 
 use super::plan::{PlannedLaunch, Value};
-use super::simulate::SimulateError;
+use super::simulate::error::SimulateError;
 use ptx::ast::ScalarType;
 use simt::program::ParamInfo;
 

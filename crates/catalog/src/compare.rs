@@ -1,5 +1,7 @@
 //! Compares the buffers and the output of a run with the oracle.
 
+pub use super::left::Left;
+
 use super::case::{Case, Oracle, Tolerance};
 use super::oracle::{self, Elements, Given};
 use super::plan::{Plan, PlanError, evaluate, values};
@@ -117,16 +119,6 @@ pub enum OracleError {
         /// What is compared.
         wanted: usize,
     },
-}
-
-/// What a run left behind, whatever it ran on.
-pub trait Left {
-    /// What a buffer holds at the end, at least as far as it is compared, and for each element whether it was ever
-    /// written; `true` where that is not known.
-    fn result(&self, plan: &Plan, buffer: usize) -> Result<(Elements, Vec<bool>), SimulateError>;
-
-    /// What was printed.
-    fn printed(&self) -> &str;
 }
 
 /// The buffers that are compared, by their names in the oracle, with their indices and the number of elements from

@@ -21,6 +21,7 @@ pub mod expect;
 pub mod expression;
 pub mod gpu;
 pub mod host;
+pub mod left;
 pub mod load;
 pub mod locate;
 pub mod native;

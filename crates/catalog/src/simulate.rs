@@ -1,13 +1,13 @@
 //! Runs a plan on the simulator. Only this file of the catalogue knows this backend.
 
-mod error;
+pub mod error;
 mod located;
 
 pub use error::{PrepareError, SimulateError};
 pub use located::{LocatedEnd, LocatedFinding};
 
 use super::arguments::{self, Encoded};
-use super::compare::Left;
+use super::left::Left;
 use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};

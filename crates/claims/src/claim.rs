@@ -2,10 +2,11 @@
 
 use catalog::case::ExpectedVerdict;
 use catalog::compiled::PtxExpectations;
-use catalog::draw::{Inputs, Sizes};
+use catalog::draw::{Inputs, Sizes, given_sizes};
 use catalog::error::CatalogError;
 use catalog::expression::Expression;
-use catalog::load::{CLAIMS, Catalog, parsed};
+use catalog::load::{CLAIMS, Catalog, Entry, parsed};
+use catalog::plan::{Plan, plan};
 use evidence::Detector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,6 +159,17 @@ pub struct Run {
     /// The contents of `random` buffers.
     #[serde(default)]
     pub inputs: Values,
+}
+
+impl Run {
+    /// The plan of the case, with these sizes and inputs.
+    ///
+    /// # Errors
+    /// What the case does not allow, in words.
+    pub fn plan(&self, entry: &Entry) -> Result<Plan, String> {
+        let sizes = given_sizes(&entry.case, &self.with).map_err(|e| e.to_string())?;
+        plan(&entry.case, sizes, self.inputs.into()).map_err(|e| e.to_string())
+    }
 }
 
 /// What `random` buffers hold.

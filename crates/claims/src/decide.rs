@@ -8,11 +8,10 @@ use super::time::{Times, seconds};
 use catalog::case::ExpectedVerdict;
 use catalog::case_result::CaseResult;
 use catalog::compiled::{PtxCheck, checks};
-use catalog::draw::given_sizes;
 use catalog::expression::Expression;
 use catalog::load::{Catalog, Entry};
 use catalog::pinned::TARGETS;
-use catalog::plan::{Plan, plan};
+use catalog::plan::Plan;
 use catalog::simulate::Prepared;
 use evidence::{Detector, Evidence, Fingerprint};
 use report;
@@ -177,7 +176,7 @@ impl Facts<'_> {
 
     fn plan(&self, run: &Run) -> Result<(&Entry, Plan), Unseen> {
         let entry = self.entry(&run.case)?;
-        let plan = planned(entry, run)?;
+        let plan = run.plan(entry)?;
         Ok((entry, plan))
     }
 
@@ -293,12 +292,6 @@ fn counted(check: &PtxCheck) -> String {
         (None, Some(pattern)) => format!("{} {pattern}", check.counted),
         (None, None) => format!("{}: {}", check.claim, check.counted),
     }
-}
-
-/// A run with sizes of one's own.
-pub fn planned(entry: &Entry, run: &Run) -> Result<Plan, Unseen> {
-    let sizes = given_sizes(&entry.case, &run.with).map_err(text)?;
-    plan(&entry.case, sizes, run.inputs.into()).map_err(text)
 }
 
 fn text(error: impl Display) -> Unseen {

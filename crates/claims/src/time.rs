@@ -8,7 +8,6 @@
 //! The times are stored in `sanitizer/times/<gpu>-cuda<version>.json`, with the fingerprints of what ran.
 
 use super::claim::{Claim, Run, Time, Values};
-use super::decide::planned;
 use catalog::draw::Sizes;
 use catalog::gpu;
 use catalog::load::{Catalog, Entry};
@@ -278,7 +277,7 @@ fn job(catalog: &Catalog, run: &Run, capability: (u32, u32)) -> Result<(Job, Fin
         .ok_or_else(|| "there is no such case".to_owned())?;
     let prepared = Prepared::new(catalog, entry).map_err(|e| e.to_string())?;
     let ptx = gpu::ptx(catalog, &prepared, capability).map_err(|e| e.to_string())?;
-    let plan = planned(entry, run)?;
+    let plan = run.plan(entry)?;
     let job = gpu::job(&prepared, &plan, ptx).map_err(|e| e.to_string())?;
     let job = repeated(job, WARM_UP + REPETITIONS);
     match job.problem() {

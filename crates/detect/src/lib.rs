@@ -195,6 +195,7 @@ impl Observer for Detectors {
     }
     fn stale_value(&mut self, site: Site) {
         self.stale_loads.insert(site);
+        self.races.stale_value(site);
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);

@@ -1,12 +1,12 @@
-//! As Markdown: the README's table, and a document of all claims.
+//! As Markdown: a document of all claims, the table first.
 
 use super::{one_line, sums, word};
 use crate::claim::{Prediction, Ruling};
 use crate::decide::{Decided, Looked};
 use std::fmt::Write as _;
 
-/// One row a claim, for the README.
-pub fn table(all: &[Decided]) -> String {
+/// One row a claim.
+fn table(all: &[Decided]) -> String {
     let mut out = String::from("| claim | of | verdict | seen |\n|---|---|---|---|\n");
     for decided in all {
         let seen = telling(decided);
@@ -19,7 +19,6 @@ pub fn table(all: &[Decided]) -> String {
             one_line(seen)
         );
     }
-    let _ = writeln!(out, "\n{}.", sums(all));
     out
 }
 
@@ -37,7 +36,7 @@ fn telling(decided: &Decided) -> &str {
 
 /// Every claim with its predictions and what is true instead.
 pub fn document(all: &[Decided]) -> String {
-    let mut out = format!("{}.\n", sums(all));
+    let mut out = format!("{}.\n\n{}", sums(all), table(all));
     for decided in all {
         let claim = &decided.claim;
         let _ = writeln!(out, "\n## {}\n", claim.id);

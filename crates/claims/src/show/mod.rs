@@ -4,7 +4,7 @@ mod document;
 mod json;
 mod terminal;
 
-pub use document::{document, table};
+pub use document::document;
 pub use json::json;
 pub use terminal::terminal;
 

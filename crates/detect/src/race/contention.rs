@@ -15,8 +15,8 @@
 //! A location that several blocks use is remembered by the instructions that use it, for no firm order leads from one block of
 //! a launch to another; one that a single block uses also by warps, stamps and lanes, as in [`super::strong`].
 //!
-//! Blind spot: it must see every access to what strong accesses touch; values that a weak schedule takes from before all
-//! writes are reported as reads of the last one.
+//! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
+//! not, and that counts already.
 
 use super::block::View;
 use super::clock::Stamp;
@@ -132,6 +132,9 @@ pub struct Contention {
     sets: Vec<Roles>,
     grown: HashMap<(u32, u32), u32>,
     global: Locations,
+    /// Shared memory of the block that accessed it last, and of the others.
+    here: Locations,
+    here_of: Option<BlockId>,
     shared: HashMap<BlockId, Locations>,
     driver: Locations,
     found: OrderSources,
@@ -169,9 +172,30 @@ impl Contention {
         self.found.communication = true;
     }
 
+    /// A read returned another value than the last, which nothing orders it after.
+    pub fn read_stale(&mut self, site: Site) {
+        self.found.reads.insert(site);
+    }
+
     /// A block has ended, and its shared memory with it.
     pub fn block_ends(&mut self, block: BlockId) {
+        if self.here_of == Some(block) {
+            self.here_of = None;
+            self.here = Locations::default();
+        }
         self.shared.remove(&block);
+    }
+
+    /// Makes a block's shared memory [`Contention::here`].
+    fn enter(&mut self, block: BlockId) {
+        if self.here_of == Some(block) {
+            return;
+        }
+        let next = self.shared.remove(&block).unwrap_or_default();
+        let last = std::mem::replace(&mut self.here, next);
+        if let Some(last_of) = self.here_of.replace(block) {
+            self.shared.insert(last_of, last);
+        }
     }
 
     /// Takes forks back. False if what they did to one location depends on which of them came first.
@@ -225,7 +249,10 @@ impl Contention {
             _ => (Place::Global, self.shifts[1]),
         };
         let mut locations = match place {
-            Place::Shared => self.shared.remove(&access.who.block).unwrap_or_default(),
+            Place::Shared => {
+                self.enter(access.who.block);
+                std::mem::take(&mut self.here)
+            }
             _ => std::mem::take(&mut self.global),
         };
         if weak {
@@ -241,7 +268,7 @@ impl Contention {
             }
         }
         match place {
-            Place::Shared => drop(self.shared.insert(access.who.block, locations)),
+            Place::Shared => self.here = locations,
             _ => self.global = locations,
         }
     }

@@ -303,6 +303,11 @@ impl Detector {
         }
     }
 
+    /// See [`Observer::stale_value`].
+    pub fn stale_value(&mut self, site: Site) {
+        self.contention.read_stale(site);
+    }
+
     /// See [`Observer::driver_call`].
     pub fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
         let at = self.find(who.block);

@@ -1,8 +1,9 @@
 //! What runs in a session show: litmus tests of the memory model, with the outcomes that must be found and those that must never be shown;
-//! instructions under guards.
+//! what a run promises of other schedules; instructions under guards.
 
 extern crate racetrap_session as session;
 
 mod guards;
 mod litmus;
+mod promises;
 mod weak_memory;

@@ -6,7 +6,7 @@
 
 use proptest::prelude::*;
 use ptx::parser::parse;
-use racetrap_session::{Independence, Options, Outcome, Session};
+use session::{Independence, Options, Outcome, Session};
 use simt::{Dim3, Launch, Program, ScheduleSpec, entries};
 
 /// Words of global memory that all threads use; the words of each thread follow.
@@ -348,5 +348,29 @@ fn what_only_a_communication_orders_is_dependent() {
             matches!(promise, None | Some(Independence::Dependent)),
             "{promise:?}: {body}"
         );
+    }
+}
+
+/// A load that returns a value from before all writes depends on the order of threads as any other does.
+#[test]
+fn a_stale_value_is_no_promise() {
+    let kernel = Kernel {
+        blocks: 2,
+        threads: 33,
+        body: vec![
+            "setp.ne.u32 %p2, %r0, 0; @%p2 ret; setp.eq.u32 %p2, %r1, 0; @%p2 bra A; \
+             ld.volatile.global.u32 %r4, [%x]; st.global.u32 [%o], %r4; ret; \
+             A: st.volatile.global.u32 [%x], 1;"
+                .to_owned(),
+        ],
+    };
+    let ptx = kernel.ptx();
+    let module = parse(&ptx).unwrap_or_else(|e| panic!("{e}"));
+    let entry = entries(&module)[0].to_owned();
+    let program = Program::lower(&module, &ptx, &entry).unwrap_or_else(|e| panic!("{e}"));
+    for name in ["lockstep", "weak", "weak:1", "weak:2", "random:1"] {
+        let schedule: ScheduleSpec = name.parse().unwrap();
+        let (outcome, _) = kernel.run(&program, &schedule, 1);
+        assert_eq!(outcome.independence, Independence::VerdictOnly, "{name}");
     }
 }
