@@ -211,7 +211,12 @@ fn one_past(
 
 /// The largest prime up to `n`, or `n` where there is none.
 fn prime_up_to(n: u64) -> u64 {
-    let is_prime = |n: &u64| *n > 1 && (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    let is_prime = |n: &u64| {
+        *n > 1
+            && (2..)
+                .take_while(|d| d * d <= *n)
+                .all(|d| !n.is_multiple_of(d))
+    };
     (2..=n).rev().find(is_prime).unwrap_or(n)
 }
 

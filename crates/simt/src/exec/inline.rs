@@ -61,7 +61,7 @@ impl Rows<'_> {
         *row(&self.warp.d, self.doubles, self.s[k])
     }
     #[inline(always)]
-    fn to_w(self, f: impl Fn(usize) -> u32) {
+    fn into_w(self, f: impl Fn(usize) -> u32) {
         let mut to = [0; LANES];
         for l in 0..LANES {
             to[l] = f(l);
@@ -74,7 +74,7 @@ impl Rows<'_> {
         );
     }
     #[inline(always)]
-    fn to_d(self, f: impl Fn(usize) -> u64) {
+    fn into_d(self, f: impl Fn(usize) -> u64) {
         let mut to = [0; LANES];
         for l in 0..LANES {
             to[l] = f(l);
@@ -87,7 +87,7 @@ impl Rows<'_> {
         );
     }
     #[inline(always)]
-    fn to_p(self, f: impl Fn(usize) -> bool) {
+    fn into_p(self, f: impl Fn(usize) -> bool) {
         let mut mask = 0;
         for l in 0..LANES {
             mask |= Mask::from(f(l)) << l;
@@ -99,57 +99,57 @@ impl Rows<'_> {
 #[inline(always)]
 fn w_w(r: Rows<'_>, f: impl Fn(u32) -> u32) {
     let a = r.w(0);
-    r.to_w(|l| f(a[l]));
+    r.into_w(|l| f(a[l]));
 }
 #[inline(always)]
 fn ww_w(r: Rows<'_>, f: impl Fn(u32, u32) -> u32) {
     let (a, b) = (r.w(0), r.w(1));
-    r.to_w(|l| f(a[l], b[l]));
+    r.into_w(|l| f(a[l], b[l]));
 }
 #[inline(always)]
 fn www_w(r: Rows<'_>, f: impl Fn(u32, u32, u32) -> u32) {
     let (a, b, c) = (r.w(0), r.w(1), r.w(2));
-    r.to_w(|l| f(a[l], b[l], c[l]));
+    r.into_w(|l| f(a[l], b[l], c[l]));
 }
 #[inline(always)]
 fn d_d(r: Rows<'_>, f: impl Fn(u64) -> u64) {
     let a = r.q(0);
-    r.to_d(|l| f(a[l]));
+    r.into_d(|l| f(a[l]));
 }
 #[inline(always)]
 fn dd_d(r: Rows<'_>, f: impl Fn(u64, u64) -> u64) {
     let (a, b) = (r.q(0), r.q(1));
-    r.to_d(|l| f(a[l], b[l]));
+    r.into_d(|l| f(a[l], b[l]));
 }
 #[inline(always)]
 fn dw_d(r: Rows<'_>, f: impl Fn(u64, u32) -> u64) {
     let (a, b) = (r.q(0), r.w(1));
-    r.to_d(|l| f(a[l], b[l]));
+    r.into_d(|l| f(a[l], b[l]));
 }
 #[inline(always)]
 fn w_d(r: Rows<'_>, f: impl Fn(u32) -> u64) {
     let a = r.w(0);
-    r.to_d(|l| f(a[l]));
+    r.into_d(|l| f(a[l]));
 }
 #[inline(always)]
 fn ww_d(r: Rows<'_>, f: impl Fn(u32, u32) -> u64) {
     let (a, b) = (r.w(0), r.w(1));
-    r.to_d(|l| f(a[l], b[l]));
+    r.into_d(|l| f(a[l], b[l]));
 }
 #[inline(always)]
 fn wwd_d(r: Rows<'_>, f: impl Fn(u32, u32, u64) -> u64) {
     let (a, b, c) = (r.w(0), r.w(1), r.q(2));
-    r.to_d(|l| f(a[l], b[l], c[l]));
+    r.into_d(|l| f(a[l], b[l], c[l]));
 }
 #[inline(always)]
 fn ww_p(r: Rows<'_>, f: impl Fn(u32, u32) -> bool) {
     let (a, b) = (r.w(0), r.w(1));
-    r.to_p(|l| f(a[l], b[l]));
+    r.into_p(|l| f(a[l], b[l]));
 }
 #[inline(always)]
 fn wwp_w(r: Rows<'_>, f: impl Fn(u32, u32, bool) -> u32) {
     let (a, b, p) = (r.w(0), r.w(1), predicate(&r.warp.p, r.s[2]));
-    r.to_w(|l| f(a[l], b[l], p >> l & 1 != 0));
+    r.into_w(|l| f(a[l], b[l], p >> l & 1 != 0));
 }
 
 /// The canonical NaN for any.
