@@ -340,7 +340,7 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
     // Blind spot of the pairs of readers (see `race::cells`): a reader that has exited before a barrier which the others pass may
     // be forgotten for two that the barrier orders. No false alarm may come from it, a race with it may be missed.
     let forgets = !kinds.fine && steps.iter().any(|s| matches!(s, Step::Exit(..)));
-    // Another one (see "Deviations" of `race`): an access that a later strong write of the same warp replaced counts as ordered with
+    // Another one (see "Deviations" of `race`): an access that a later strong write of the same warp, or an atomic of the same block, replaced counts as ordered with
     // whoever observes that write.
     let replaced = |pair: &Pair| {
         let Some(Step::Go(block, warp, _, first)) = steps.get(pair.earlier.0 as usize) else {
@@ -348,7 +348,8 @@ fn agree(kinds: Kinds, steps: &[Step]) -> Result<(), TestCaseError> {
         };
         let between = &steps[pair.earlier.0 as usize + 1..(pair.later.0 as usize).min(steps.len())];
         between.iter().any(|step| {
-            matches!(step, Step::Go(b, w, _, does) if (b, w) == (block, warp)
+            matches!(step, Step::Go(b, w, _, does) if b == block
+                && (w == warp || !matches!(does.kind, AccessKind::Read | AccessKind::Write))
                 && does.space == first.space && does.order != Order::Weak && does.kind != AccessKind::Read)
         })
     };
