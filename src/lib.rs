@@ -43,7 +43,7 @@
 //! From a kernel to a verdict in six hops:
 //!
 //! 1. **Case**: [`catalog`] reads a YAML file and the kernel that it names, and draws sizes, inputs and a
-//!    schedule from a seed; for somebody's own kernel [`check`](::check) does, with the help of [`toolchain`].
+//!    schedule from a seed; for somebody's own kernel `check` does, with the help of [`toolchain`].
 //! 2. **PTX**: [`ptx::parse`] makes a syntax tree of what the compiler wrote.
 //! 3. **Program**: [`simt::Program::lower`] decodes the tree, once.
 //! 4. **Run**: a [`session::Session`] launches it on a simulated [`simt::Device`], under a

@@ -5,7 +5,7 @@
 //! sends it [`job::Job`]s, receives [`job::Reply`]s, and kills it when a job takes too long. Errors of the GPU are
 //! [`error::DeviceError`]s. A test that runs under a tool writes a [`receipt::Receipt`].
 //!
-//! This crate does not know cases: [`catalog`] turns plans into jobs.
+//! This crate does not know cases: the crate `catalog` turns plans into jobs.
 
 pub mod client;
 pub mod error;

@@ -3,7 +3,7 @@
 //! The driver below walks one kernel and every device function that it can
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
-//! points inserted by [`points`], loads whose value some lanes drop found by
+//! points inserted by [`barrier_postdominators`], loads whose value some lanes drop found by
 //! [`speculated`], static facts gathered by [`facts`],
 //! what order-dependent values reach told by [`dependence`].
 //!
