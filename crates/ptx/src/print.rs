@@ -13,7 +13,7 @@ use super::parser::precedence;
 /// The text of a module.
 ///
 /// ```
-/// # use racetrap_ptx;
+/// # use racetrap_ptx as ptx;
 /// let module = ptx::parse(".version 8.0 .target sm_90 .global .align 4 .b8 g[8];").unwrap();
 /// let text = ptx::print(&module);
 /// assert!(text.contains(".global .align 4 .b8 g[8];\n"));

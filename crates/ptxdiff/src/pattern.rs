@@ -52,7 +52,7 @@ impl Pattern {
     /// Whether an instruction is meant.
     ///
     /// ```
-    /// use racetrap_ptx::ast::{Instruction, Span};
+    /// use ptx::ast::{Instruction, Span};
     /// use racetrap_ptxdiff::pattern::Pattern;
     ///
     /// let words = |text: &str| text.split('.').map(str::to_owned).collect();
