@@ -465,7 +465,7 @@ impl Exploration<'_> {
             Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
             Err(Stop::OutOfMemory(what)) => {
                 return Err(Error::new(ErrorKind::Memory, format!("out of memory: {what}"))
-                    .help("use a smaller launch: races show on small ones (`--grid`, `--block`), or smaller buffers (`--arg`)"));
+                    .help("use a smaller launch (`--grid`, `--block`), which shows the same races, or smaller buffers (`--arg`)"));
             }
             Ok(_) | Err(_) => {}
         }
@@ -540,17 +540,13 @@ fn line_of(stop: &Stop, program: &Program) -> Option<String> {
 
 fn invalid(what: &str) -> Error {
     let help = if what.contains("shared") {
-        "give it less: `--shared BYTES`, fewer threads, or smaller arrays"
+        "reduce it: `--shared BYTES`, fewer threads, or smaller arrays"
     } else if what.contains("cooperative") || what.contains("resident") {
-        "a cooperative launch needs all blocks resident: use fewer (`--grid`)"
+        "a cooperative launch needs all blocks resident: use fewer blocks (`--grid`)"
     } else {
         "change `--grid`, `--block` or `--shared`"
     };
-    Error::new(
-        ErrorKind::Launch,
-        format!("this launch is impossible: {what}"),
-    )
-    .help(help)
+    Error::new(ErrorKind::Launch, format!("this launch is invalid: {what}")).help(help)
 }
 
 /// The guessed buffer that an access outside was probably meant for, and the size it would need.
@@ -601,7 +597,7 @@ fn place(
             format!("the arguments do not fit in the device: {error}"),
         )
         .help(format!(
-            "give it fewer elements: `--arg {}=TYPE[ELEMENTS]`",
+            "use fewer elements: `--arg {}=TYPE[ELEMENTS]`",
             planned.name
         ))
     };

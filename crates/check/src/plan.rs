@@ -444,7 +444,7 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Erro
         (Value::Buffer(_) | Value::Rows(..), _) => Err(Error::new(
             ErrorKind::Argument,
             format!(
-                "`--arg {label}={value}`: parameter {index} is no pointer but `{}` of {} bytes",
+                "`--arg {label}={value}`: parameter {index} is not a pointer but `{}` of {} bytes",
                 parameter.ty, parameter.bytes
             ),
         )
@@ -475,7 +475,7 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Erro
         }
         (Value::Scalar(_, Some(ty)), Kind::Scalar(_)) if ty.bytes() as u32 != parameter.bytes => {
             wrong(format!(
-                "{} has {} bytes, the parameter `{}` has {}",
+                "{} has {} bytes, but the parameter `{}` has {}",
                 ty.name(),
                 ty.bytes(),
                 parameter.ty,
@@ -493,7 +493,7 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Erro
             "write its fields: `--arg {label}={{1, 2.5}}`, or its bytes: `--arg {label}=0x0100…`"
         ))),
         (Value::Bytes(bytes), _) if bytes.len() != parameter.bytes as usize => wrong(format!(
-            "these are {} bytes, the parameter has {}",
+            "these are {} bytes, but the parameter has {}",
             bytes.len(),
             parameter.bytes
         )),
@@ -510,10 +510,10 @@ fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Erro
             match size == parameter.bytes as usize {
                 true => Ok(()),
                 false => Err(Error::new(ErrorKind::Argument, format!(
-                    "`--arg {label}={value}`: these fields make {size} bytes, the parameter `{}` has {}",
+                    "`--arg {label}={value}`: these fields have {size} bytes, but the parameter `{}` has {}",
                     parameter.ty, parameter.bytes
                 ))
-                .help("integers and floats count 4 bytes; name other types: `{1:i64, 2.5:f64, 3:u8}`")),
+                .help("integers and floats have 4 bytes unless you give a type: `{1:i64, 2.5:f64, 3:u8}`")),
             }
         }
         _ => Ok(()),
@@ -750,7 +750,7 @@ impl Encoder<'_, '_> {
             .filter(|l| *l <= 1 << 40);
         let length = length.ok_or_else(|| {
             BufferProblem::TooLarge(format!(
-                "{} elements are more than a GPU holds",
+                "{} elements exceed the memory of any GPU",
                 thousands(elements)
             ))
         })?;
