@@ -276,7 +276,7 @@ fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
         _ => Err(problem(
             format!("`{text}` is not a buffer fill"),
             suggest(name, NAMES).unwrap_or_else(|| {
-                "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` and `@FILE`".into()
+                "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` or `@FILE`".into()
             }),
         )),
     }
@@ -291,7 +291,7 @@ fn bytes(hex: &str) -> Result<Vec<u8>, Problem> {
             .map(|pair| pair[0] << 4 | pair[1])
             .collect()),
         Some(_) => Err((
-            "the number of hexadecimal digits is odd, so they are not whole bytes".into(),
+            "the number of hexadecimal digits is odd, so these are not whole bytes".into(),
             None,
         )),
         None => Err((
@@ -449,17 +449,17 @@ mod tests {
     #[case("d=i32[0]", "`0` is not a number of elements")]
     #[case("d=i32[4", "`]` is missing")]
     #[case("d=i32[]:iota", "number of elements is missing")]
-    #[case("d=i32[4]:radnom", "no way to fill")]
+    #[case("d=i32[4]:radnom", "is not a buffer fill")]
     #[case("d=i32[4]:const", "needs a number")]
     #[case("d=u8[4]:const:256", "256 does not fit in u8")]
-    #[case("d=i32[4]:random:5..=2", "no range")]
-    #[case("d=i32[4]x", "behind the `]`")]
+    #[case("d=i32[4]:random:5..=2", "is not a range")]
+    #[case("d=i32[4]x", "unexpected `x` after the `]`")]
     #[case("d=i32[x][4]", "`x` is not a number of rows")]
-    #[case("d=i32[4]:{1,a}", "`a` is no integer")]
+    #[case("d=i32[4]:{1,a}", "`a` is not an integer")]
     #[case("d=i32[4]:{1,2", "`}` is missing")]
     #[case("p={1,2", "`}` is missing")]
-    #[case("p=0x01020304050607080", "odd number")]
-    #[case("n=1:i31", "no element type")]
+    #[case("p=0x01020304050607080", "digits is odd")]
+    #[case("n=1:i31", "is not an element type")]
     #[case("n=300:u8", "does not fit")]
     fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
         let failure = parse(argument).unwrap_err();
@@ -484,7 +484,7 @@ mod tests {
         assert!(
             number_bytes("1.5", ElementType::I32)
                 .unwrap_err()
-                .contains("no integer")
+                .contains("is not an integer")
         );
     }
 }

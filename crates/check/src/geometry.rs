@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> Result<Dim3, String> {
     let mut out = [1u32; 3];
     let parts: Vec<&str> = text.split([',', 'x']).collect();
     if parts.len() > 3 {
-        return Err("give give at most three numbers: X,Y,Z".into());
+        return Err("give at most three numbers: X,Y,Z".into());
     }
     for (to, part) in out.iter_mut().zip(&parts) {
         let part = part.trim();
