@@ -1,8 +1,7 @@
 //! Calls of device functions (PTX ISA, "call" and the function call ABI).
 
 use super::Core;
-use crate::lower::operand::FUNCTION_BASE;
-use crate::memory::Words;
+use crate::memory::{FUNCTION_BASE, Words};
 use crate::observer::Observer;
 use crate::op::*;
 use crate::program::FunctionInfo;
