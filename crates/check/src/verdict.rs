@@ -178,11 +178,11 @@ pub fn judge(
             };
             let what = match stop {
                 Stop::WallClock(_) => format!(
-                    "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
+                    "the check did not end within {} seconds: raise `--timeout`, or use a smaller launch",
                     request.budgets.time.unwrap_or_default().as_secs_f64()
                 ),
                 Stop::Budget { ended, blocks, .. } => format!(
-                    "{} of {} blocks had ended when the budget of {} warp-instructions was spent: it is not stuck, so give it more (`--max-steps`), or a smaller launch (`--grid`)",
+                    "only {} of {} blocks ended within the budget of {} warp-instructions, but the kernel is not stuck: raise `--max-steps`, or use a smaller launch (`--grid`)",
                     thousands(u64::from(*ended)),
                     thousands(u64::from(*blocks)),
                     thousands(request.budgets.steps)
@@ -279,7 +279,7 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
             format!(
-                "schedule-independent: every schedule has this verdict for {inputs}, though what it leaves in memory may depend on the order of threads"
+                "schedule-independent: every schedule has this verdict for {inputs}, but values in memory may depend on thread order"
             )
         }
         (Verdict::Clean, _) => {
@@ -289,7 +289,7 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
                 false => "",
             };
             format!(
-                "{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order",
+                "{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order",
                 setting.seed
             )
         }
@@ -351,9 +351,7 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         rows.push((
             flag,
             match (argument.guessed, grown) {
-                (true, true) => {
-                    Some("guessed, and enlarged because the kernel reaches further".into())
-                }
+                (true, true) => Some("guessed, enlarged because the kernel accesses more".into()),
                 (true, false) => Some("guessed".into()),
                 (false, _) => None,
             },

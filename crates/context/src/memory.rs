@@ -83,10 +83,11 @@ impl Context {
     /// It does not fit.
     pub fn allocate(&mut self, bytes: u64, kind: Kind, call: Call) -> Result<u64> {
         let full = |_| Error::MEMORY_ALLOCATION;
+        let name = format!("allocation {}", self.numbers + 1);
         let address = match kind {
-            Kind::Pinned => self.device.alloc_host_aligned(bytes, "", PAGE),
-            Kind::Managed => self.device.alloc_aligned(bytes, "", PAGE),
-            _ => self.device.alloc(bytes, ""),
+            Kind::Pinned => self.device.alloc_host_aligned(bytes, &name, PAGE),
+            Kind::Managed => self.device.alloc_aligned(bytes, &name, PAGE),
+            _ => self.device.alloc(bytes, &name),
         };
         let address = address.map_err(full)?;
         if kind.is_open() {

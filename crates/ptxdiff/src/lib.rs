@@ -24,16 +24,15 @@ pub mod report;
 pub mod sass;
 pub mod strength;
 pub mod text;
-pub mod value;
 
 use code::Code;
+use code::value::Values;
 use compare::Matching;
 use effect::Observed;
 use ptx::ast::{Function, FunctionKind, Item, Module};
 use ptx::{CfgError, SourceMap};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use value::Values;
 
 /// One of the two compared sides.
 #[derive(

@@ -2,7 +2,7 @@
 //!
 //! Schedules that sweep run one block after another, each warp as far as it
 //! can; further blocks become resident when those that are can't finish by themselves.
-//! Where blocks can't wait for each other ([`super::lower::facts::Facts::blocks_commute`])
+//! Where blocks can't wait for each other ([`super::program::Facts::blocks_commute`])
 //! they are dealt out to several cores; when the observers' forks then don't agree
 //! that nothing happened between blocks, memory is put back and the launch is run
 //! again on one core.
@@ -51,20 +51,6 @@ pub struct Launch {
     pub cooperative: bool,
     /// Its number in its session, from 0.
     pub number: u32,
-}
-
-/// What is the same for all blocks of a launch.
-#[derive(Debug)]
-pub(crate) struct Geometry {
-    pub grid: Dim3,
-    pub block: Dim3,
-    pub dynamic_shared: u32,
-    pub shared_bytes: u32,
-    pub params: Params,
-    /// By warp: thread coordinates.
-    pub tids: Vec<[Row32; 3]>,
-    /// Arena offset of the cooperative launch's workspace.
-    pub workspace: Option<u64>,
 }
 
 /// Shared memory that a block can have, bytes, with the opt-in for more than 48 KiB

@@ -14,6 +14,7 @@
 pub mod alu;
 mod exec;
 pub mod ids;
+mod inline;
 mod launch;
 pub mod lower;
 pub mod memory;
@@ -23,6 +24,7 @@ pub mod program;
 pub mod schedule;
 mod state;
 mod stop;
+mod undefined;
 mod weak_memory;
 mod wide;
 

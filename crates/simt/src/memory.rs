@@ -23,6 +23,8 @@ pub const GLOBAL_BASE: u64 = 0x0000_2000_0000_0000;
 pub const SHARED_BASE: u64 = 0x0000_0100_0000_0000;
 /// Generic address of a lane's local memory.
 pub const LOCAL_BASE: u64 = 0x0000_0200_0000_0000;
+/// Base of device function addresses: a function's address is this plus its index, far away from every data window.
+pub(crate) const FUNCTION_BASE: u64 = 0x00f0_0000_0000_0000;
 /// Generic address of the kernel's parameters.
 pub const PARAM_BASE: u64 = 0x0000_0300_0000_0000;
 /// Size of the shared, local and parameter windows, bytes.
@@ -811,7 +813,7 @@ impl Device {
                         let name = &program.globals[*v].name;
                         self.variable_of(module, name).unwrap_or(0)
                     }
-                    Target::Function(f) => super::lower::operand::FUNCTION_BASE + *f as u64,
+                    Target::Function(f) => FUNCTION_BASE + *f as u64,
                 };
                 self.write(
                     at + offset,

@@ -6,8 +6,8 @@
 //! constant pool, so that every operand is a row.
 
 use super::alu::AluOp;
-pub use super::exec::inline::Inline;
 use super::ids::Site;
+pub use super::inline::Inline;
 use super::observer::{FenceOrder, Order, Scope, Update};
 
 pub use ptx::semantics::{Special, System};
@@ -511,4 +511,19 @@ pub struct SystemCall {
     pub args: Vec<Carried>,
     /// Results in order.
     pub results: Vec<Carried>,
+}
+
+/// A row of a class, the class reduced to what tells row files apart.
+pub type Row = (u8, u32);
+
+/// The row that a slot of a class means; none for constants.
+pub fn row_of(class: RegisterClass, slot: Slot) -> Option<Row> {
+    if slot == Slot::NONE || slot.0 & Slot::CONST != 0 {
+        return None;
+    }
+    Some(match class {
+        RegisterClass::W(_) => (0, slot.0),
+        RegisterClass::D | RegisterClass::Q => (1, slot.0),
+        RegisterClass::P => (2, slot.0 & !Slot::NEGATED),
+    })
 }

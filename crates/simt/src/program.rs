@@ -2,10 +2,12 @@
 
 use super::alu::{Row32, Row64};
 use super::ids::Site;
+use super::observer::Effect;
 use super::op::{AtomicOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
+use std::sync::Arc;
 
 /// A kernel and the device functions that it can reach, decoded.
 ///
@@ -46,7 +48,7 @@ pub struct Program {
     /// Architecture number of `.target` (90 for `sm_90`), 0 where unknown.
     pub target: u32,
     /// What static analysis says.
-    pub facts: super::lower::facts::Facts,
+    pub facts: Facts,
     pub(super) rows_w: usize,
     pub(super) rows_d: usize,
     pub(super) preds: usize,
@@ -162,4 +164,32 @@ pub struct FunctionInfo {
     pub recursive: bool,
     /// Register rows that belong to it: first and one past the last of W, D and P.
     pub rows: [(u32, u32); 3],
+}
+
+/// Static facts about a program.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Smallest element of any access that may go to shared memory, bytes.
+    pub shared_granule: u32,
+    /// Smallest element of any access that may go to global memory, bytes.
+    pub global_granule: u32,
+    /// Whether strong accesses may go to shared memory.
+    pub strong_shared: bool,
+    /// Whether strong accesses may go to global memory.
+    pub strong_global: bool,
+    /// Whether there are reads through the non-coherent cache.
+    pub non_coherent: bool,
+    /// Whether anything but whole-block barriers and warp barriers may order threads.
+    pub fine_sync: bool,
+    /// Whether blocks can run at the same time on several cores with a result
+    /// that does not depend on how they interleave, provided that they don't race.
+    pub blocks_commute: bool,
+    /// Whether something that a block does may depend on the order of its own threads.
+    pub order_sources: bool,
+    /// By site: what atomics do to a location that others update, too.
+    pub effects: Arc<[Effect]>,
+    /// Whether a strong load may return something else than the last value.
+    pub stale_values: bool,
+    /// By site: a strong load whose value only steers control flow (it waits for a flag).
+    pub control_only: Arc<[bool]>,
 }

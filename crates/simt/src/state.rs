@@ -2,7 +2,7 @@
 
 use super::alu::{Row32, Row64};
 use super::ids::*;
-use super::memory::{Local, Shared};
+use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
 use super::op::Slot;
 use super::program::Program;
@@ -236,8 +236,8 @@ pub(crate) struct Block {
     pub out_of_step: bool,
     /// Warp-instructions that its warps have executed.
     pub steps: u64,
-    /// From the first shuffle on that read from a lane which had no value: see [`super::exec::poison`].
-    pub poison: Option<Box<super::exec::poison::Undefined>>,
+    /// From the first shuffle on that read from a lane which had no value: see [`super::undefined`].
+    pub poison: Option<Box<super::undefined::Undefined>>,
 }
 
 impl Block {
@@ -304,4 +304,36 @@ pub(crate) fn predicate(predicates: &[Mask], slot: Slot) -> Mask {
     } else {
         value
     }
+}
+
+/// What is the same for all blocks of a launch.
+#[derive(Debug)]
+pub(crate) struct Geometry {
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub dynamic_shared: u32,
+    pub shared_bytes: u32,
+    pub params: Params,
+    /// By warp: thread coordinates.
+    pub tids: Vec<[Row32; 3]>,
+    /// Arena offset of the cooperative launch's workspace.
+    pub workspace: Option<u64>,
+}
+
+/// Writes the active lanes of a result row. Dead lanes may be overwritten: nobody reads them.
+#[inline(always)]
+pub(crate) fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
+    if active | dead == Mask::MAX {
+        *to = *from;
+    } else {
+        for l in 0..LANES {
+            to[l] = if active >> l & 1 != 0 { from[l] } else { to[l] };
+        }
+    }
+}
+
+/// Writes the active lanes of a predicate.
+#[inline(always)]
+pub(crate) fn blend_mask(to: &mut Mask, from: Mask, active: Mask) {
+    *to = *to & !active | from & active;
 }

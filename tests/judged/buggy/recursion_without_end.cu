@@ -1,16 +1,18 @@
-// The sum over a list whose last element points back to the first: the recursion never ends.
+// The depth of a tree whose nodes all have node 0 as child: the recursion never ends.
 //
-// flags: --grid 1 --block 32 --arg 0=i32[4]:zeros --arg 1=i32[32]:zeros
+// flags: --grid 1 --block 32 --arg 0=i32[4]:zeros --arg 1=i32[4]:zeros --arg 2=i32[32]:zeros
 // expect: invalid-call
 
-__device__ __noinline__ int sum(const int *next, int at)
+__device__ __noinline__ int depth(const int *left, const int *right, int at)
 {
     if (at < 0)
         return 0;
-    return at + sum(next, next[at]); //~ invalid-call stop
+    int a = depth(left, right, left[at]); //~ invalid-call stop
+    int b = depth(left, right, right[at]);
+    return 1 + (a > b ? a : b);
 }
 
-__global__ void total(const int *next, int *out)
+__global__ void depths(const int *left, const int *right, int *out)
 {
-    out[threadIdx.x] = sum(next, 0);
+    out[threadIdx.x] = depth(left, right, 0);
 }

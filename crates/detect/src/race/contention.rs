@@ -15,6 +15,11 @@
 //! A location that several blocks use is remembered by the instructions that use it, for no firm order leads from one block of
 //! a launch to another; one that a single block uses also by warps, stamps and lanes, as in [`super::strong`].
 //!
+//! What a location is used for is a set of roles, and sets are numbered: equal ones have one number. Two roles clash the
+//! same way wherever they meet, so a role that can add nothing to what has been found by meeting a set
+//! is *settled* with it, and no access of that role looks at who used a location with that set. An access therefore takes
+//! constant time, except at locations whose users are all ordered.
+//!
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
@@ -69,13 +74,14 @@ impl Role {
     }
 }
 
-/// Some lanes of a warp that executed an instruction.
+/// Some lanes of a warp that did the same things at one stamp.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     warp: u32,
     stamp: Stamp,
     mask: Mask,
-    role: u32,
+    /// Index of their [`Roles`].
+    roles: u32,
 }
 
 /// What happened to a granule.
@@ -85,7 +91,7 @@ struct Record {
     block: u32,
     /// Index of its [`Roles`].
     roles: u32,
-    /// Who; as long as it is one block, and no barrier of it came since.
+    /// Who, the latest warp last; as long as it is one block, and no barrier of it came since.
     entries: Vec<Entry>,
 }
 
@@ -98,28 +104,89 @@ struct Roles {
     all: Vec<u32>,
     /// They are updates of this kind, and nothing uses what they return.
     calm: Option<Update>,
+    /// The set with one role more, as far as it has been needed, by the role.
+    grown: Vec<u32>,
 }
 
-/// Where locations are: their records, and the pages that have some.
+/// In [`Roles::grown`] and pages: none yet.
+const NONE: u32 = u32::MAX;
+
+/// Where locations are: their records, found by pages.
 #[derive(Debug, Default)]
 struct Locations {
-    records: Map<Record>,
-    pages: HashSet<u64, BuildHasherDefault<AddressHasher>>,
+    records: Vec<Record>,
+    /// Where a page's part of `index` begins, by its number.
+    pages: Map<u32>,
+    /// For each granule of the pages, the index of its record, or [`NONE`].
+    index: Vec<[u32; 1 << PAGE]>,
+    /// The page that was looked up last.
+    last: Option<(u64, u32)>,
 }
 
 impl Locations {
-    fn has_page(&self, cell: u64) -> bool {
-        self.pages.contains(&(cell >> PAGE))
+    fn page(&self, cell: u64) -> Option<&[u32; 1 << PAGE]> {
+        let at = self.pages.get(&(cell >> PAGE))?;
+        Some(&self.index[*at as usize])
+    }
+
+    fn get(&self, cell: u64) -> Option<&Record> {
+        let at = self.page(cell)?[(cell % (1 << PAGE)) as usize];
+        self.records.get(at as usize)
+    }
+
+    /// The index of a granule's record, made for `block` if there is none.
+    #[inline]
+    fn record(&mut self, cell: u64, block: u32) -> usize {
+        let number = cell >> PAGE;
+        let page = match self.last {
+            Some((last, page)) if last == number => page,
+            _ => {
+                let page = *self.pages.entry(number).or_insert_with(|| {
+                    self.index.push([NONE; 1 << PAGE]);
+                    self.index.len() as u32 - 1
+                });
+                self.last = Some((number, page));
+                page
+            }
+        };
+        let at = &mut self.index[page as usize][(cell % (1 << PAGE)) as usize];
+        if *at == NONE {
+            *at = self.records.len() as u32;
+            self.records.push(Record {
+                block,
+                ..Record::default()
+            });
+        }
+        *at as usize
+    }
+
+    /// All granules that have a record.
+    fn cells(&self) -> impl Iterator<Item = (u64, &Record)> {
+        self.pages.iter().flat_map(move |(number, page)| {
+            let all = self.index[*page as usize].iter().enumerate();
+            all.filter_map(move |(i, at)| {
+                let record = self.records.get(*at as usize)?;
+                Some((number << PAGE | i as u64, record))
+            })
+        })
     }
 }
 
 /// What a location's trace shows in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     Shared,
     Global,
     Output,
     Heap,
+}
+
+/// What is left by two accesses that nothing orders.
+struct Trace {
+    /// What memory holds depends on which came first.
+    memory: bool,
+    /// So does what these return.
+    reads: [Option<Site>; 2],
 }
 
 /// Judges locations.
@@ -128,9 +195,16 @@ pub struct Contention {
     effects: Arc<[Effect]>,
     shifts: [u32; 2],
     roles: Vec<Role>,
-    by_site: HashMap<(Site, bool), u32>,
+    /// Indices of roles by site: of those that only read, and of those that write.
+    by_site: Vec<[u32; 2]>,
     sets: Vec<Roles>,
-    grown: HashMap<(u32, u32), u32>,
+    /// Sets by their roles in order.
+    set_of: HashMap<Vec<u32>, u32>,
+    /// A role that can add nothing by meeting a set somewhere: (role, set, place).
+    settled: HashSet<(u32, u32, Place)>,
+    /// The one of them that was needed last, and the last one that is none yet.
+    last_settled: Option<(u32, u32, Place)>,
+    last_open: Option<(u32, u32, Place)>,
     global: Locations,
     /// Shared memory of the block that accessed it last, and of the others.
     here: Locations,
@@ -202,10 +276,10 @@ impl Contention {
     pub fn join(&mut self, forks: Vec<Contention>) -> bool {
         let mut seen: Map<Option<Update>> = Map::default();
         for fork in &forks {
-            for (cell, record) in &fork.global.records {
+            for (cell, record) in fork.global.cells() {
                 let calm = fork.sets[record.roles as usize].calm;
-                match seen.get(cell) {
-                    None => drop(seen.insert(*cell, calm)),
+                match seen.get(&cell) {
+                    None => drop(seen.insert(cell, calm)),
                     Some(other) if calm.is_some() && *other == calm => {}
                     Some(_) => return false,
                 }
@@ -303,35 +377,56 @@ impl Contention {
     }
 
     fn role(&mut self, role: Role) -> u32 {
-        *self
-            .by_site
-            .entry((role.site, role.writes))
-            .or_insert_with(|| {
-                self.roles.push(role);
-                self.roles.len() as u32 - 1
-            })
+        let site = role.site.0 as usize;
+        if site >= self.by_site.len() {
+            self.by_site.resize(site + 1, [NONE; 2]);
+        }
+        let known = &mut self.by_site[site][usize::from(role.writes)];
+        if *known == NONE {
+            self.roles.push(role);
+            *known = self.roles.len() as u32 - 1;
+        }
+        *known
     }
 
     /// The set of roles with one more.
+    #[inline]
     fn with(&mut self, set: u32, role: u32) -> u32 {
-        if self.sets[set as usize].all.contains(&role) {
-            return set;
+        match self.sets[set as usize].grown.get(role as usize) {
+            Some(known) if *known != NONE => *known,
+            _ => self.grow(set, role),
         }
-        if let Some(known) = self.grown.get(&(set, role)) {
-            return *known;
-        }
+    }
+
+    #[cold]
+    fn grow(&mut self, set: u32, role: u32) -> u32 {
         let r = self.roles[role as usize];
         let old = &self.sets[set as usize];
-        let calm = match (old.all.is_empty(), old.calm) {
-            _ if r.reads || r.update == Update::Ordered => None,
-            (true, _) => Some(r.update),
-            (false, calm) => calm.filter(|u| *u == r.update),
+        let new = match old.all.binary_search(&role) {
+            Ok(_) => set,
+            Err(at) => {
+                let calm = match (old.all.is_empty(), old.calm) {
+                    _ if r.reads || r.update == Update::Ordered => None,
+                    (true, _) => Some(r.update),
+                    (false, calm) => calm.filter(|u| *u == r.update),
+                };
+                let mut all = old.all.clone();
+                all.insert(at, role);
+                *self.set_of.entry(all).or_insert_with_key(|all| {
+                    self.sets.push(Roles {
+                        all: all.clone(),
+                        calm,
+                        grown: Vec::new(),
+                    });
+                    self.sets.len() as u32 - 1
+                })
+            }
         };
-        let mut all = old.all.clone();
-        all.push(role);
-        self.sets.push(Roles { all, calm });
-        let new = self.sets.len() as u32 - 1;
-        self.grown.insert((set, role), new);
+        let grown = &mut self.sets[set as usize].grown;
+        if role as usize >= grown.len() {
+            grown.resize(role as usize + 1, NONE);
+        }
+        grown[role as usize] = new;
         new
     }
 
@@ -350,63 +445,156 @@ impl Contention {
             return;
         }
         let me = v.block.id;
-        let record = locations.records.entry(cell).or_insert_with(|| {
-            locations.pages.insert(cell >> PAGE);
-            Record {
-                block: me,
-                ..Record::default()
-            }
-        });
+        let at = locations.record(cell, me);
+        let record = &mut locations.records[at];
         let before = record.roles;
         record.roles = self.with(before, role);
         if record.block != MANY && record.block != me {
             // From here on nothing orders any two of them.
             record.block = MANY;
             record.entries = Vec::new();
-            let all = self.sets[record.roles as usize].all.clone();
-            for (i, a) in all.iter().enumerate() {
-                for b in &all[..=i] {
-                    self.clash(*a, *b, place);
-                }
+            for a in self.sets[record.roles as usize].all.clone() {
+                self.meets(a, record.roles, place);
             }
             return;
         }
         if record.block == MANY {
             if record.roles != before {
-                for other in self.sets[record.roles as usize].all.clone() {
-                    self.clash(role, other, place);
-                }
+                self.meets(role, record.roles, place);
             }
             return;
         }
-        if self.sets[record.roles as usize].calm.is_none() {
+        let alone = match record.entries[..] {
+            [] => true,
+            [e] => (e.warp, e.mask) == (v.me, 1 << lane),
+            _ => false,
+        };
+        let calm = self.sets[record.roles as usize].calm.is_some();
+        if !alone && !calm && !self.is_settled(role, record.roles, place) {
             for i in 0..record.entries.len() {
                 let e = record.entries[i];
                 if v.unordered(lane, e.warp, e.mask, e.stamp) != 0 {
-                    self.clash(role, e.role, place);
+                    self.meets(role, e.roles, place);
                 }
             }
         }
-        record.add(role, lane, v);
+        self.add(record, role, lane, v);
     }
 
-    /// Two accesses of different threads that nothing orders.
-    fn clash(&mut self, a: u32, b: u32, place: Place) {
+    /// Remembers a lane; forgets what is ordered before everything that the block does from now on, and
+    /// what the same lane did before if it has done as much since.
+    fn add(&mut self, record: &mut Record, role: u32, lane: u32, v: &View<'_>) {
+        let bit = 1 << lane;
+        let entries = &mut record.entries;
+        let is_current = |e: &Entry| (e.warp, e.stamp) == (v.me, v.now);
+        let known = |e: &Entry| is_current(e) && e.mask & bit != 0;
+        let mut roles = self.with(0, role);
+        if let Some(at) = entries.iter().rposition(known) {
+            roles = self.with(entries[at].roles, role);
+            if roles == entries[at].roles {
+                let last = entries.len() - 1;
+                return entries.swap(at, last);
+            }
+            entries[at].mask &= !bit;
+        }
+        for e in entries.iter_mut() {
+            if e.warp == v.me && e.mask & bit != 0 && !is_current(e) && self.is_part(e.roles, roles)
+            {
+                e.mask &= !bit;
+            }
+        }
+        entries.retain(|e| e.mask != 0 && e.stamp >= v.block_floor);
+        let home = entries
+            .iter()
+            .position(|e| is_current(e) && e.roles == roles);
+        match home {
+            Some(at) => {
+                entries[at].mask |= bit;
+                let last = entries.len() - 1;
+                entries.swap(at, last);
+            }
+            None => entries.push(Entry {
+                warp: v.me,
+                stamp: v.now,
+                mask: bit,
+                roles,
+            }),
+        }
+    }
+
+    /// Whether one set of roles is a part of another.
+    fn is_part(&self, one: u32, other: u32) -> bool {
+        let [one, other] = [one, other].map(|set| &self.sets[set as usize].all);
+        one.iter().all(|role| other.binary_search(role).is_ok())
+    }
+
+    /// What is left by two accesses of different threads that nothing orders.
+    fn trace(&self, a: u32, b: u32, place: Place) -> Trace {
         let (a, b) = (self.roles[a as usize], self.roles[b as usize]);
-        if a.writes && b.writes && !a.commutes(b) {
-            match place {
-                Place::Shared => self.found.shared = true,
-                Place::Global => self.found.global = true,
-                Place::Output => self.found.output = true,
-                // It shows in the addresses alone.
-                Place::Heap => {}
-            }
+        let read =
+            |reader: Role, writer: Role| (reader.reads && writer.writes).then_some(reader.site);
+        Trace {
+            // The heap's order shows in the addresses alone.
+            memory: a.writes && b.writes && !a.commutes(b) && place != Place::Heap,
+            reads: [read(a, b), read(b, a)],
         }
-        for (reader, writer) in [(a, b), (b, a)] {
-            if reader.reads && writer.writes {
-                self.found.reads.insert(reader.site);
-            }
+    }
+
+    /// Whether what a place holds is known to depend on the order of threads.
+    fn found_in(&mut self, place: Place) -> Option<&mut bool> {
+        match place {
+            Place::Shared => Some(&mut self.found.shared),
+            Place::Global => Some(&mut self.found.global),
+            Place::Output => Some(&mut self.found.output),
+            Place::Heap => None,
         }
+    }
+
+    /// Whether a role can add nothing to what has been found by meeting a set.
+    #[inline]
+    fn is_settled(&mut self, role: u32, set: u32, place: Place) -> bool {
+        let key = Some((role, set, place));
+        if self.last_settled == key {
+            return true;
+        }
+        if self.last_open == key {
+            return false;
+        }
+        self.settle(role, set, place)
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, role: u32, set: u32, place: Place) -> bool {
+        let key = (role, set, place);
+        let settled = self.settled.contains(&key) || {
+            let memory = self.found_in(place).is_some_and(|found| *found);
+            let reads = &self.found.reads;
+            let read = |site: &Option<Site>| site.is_none_or(|s| reads.contains(&s));
+            self.sets[set as usize].all.iter().all(|other| {
+                let trace = self.trace(role, *other, place);
+                (memory || !trace.memory) && trace.reads.iter().all(read)
+            })
+        };
+        if settled {
+            self.settled.insert(key);
+            self.last_settled = Some(key);
+        } else {
+            self.last_open = Some(key);
+        }
+        settled
+    }
+
+    /// A role and each of a set: accesses of different threads that nothing orders.
+    fn meets(&mut self, role: u32, set: u32, place: Place) {
+        for at in 0..self.sets[set as usize].all.len() {
+            let other = self.sets[set as usize].all[at];
+            let trace = self.trace(role, other, place);
+            if let Some(found) = self.found_in(place) {
+                *found |= trace.memory;
+            }
+            self.found.reads.extend(trace.reads.into_iter().flatten());
+        }
+        self.last_open = None;
     }
 
     /// Weak accesses: those that meet a strong one without firm order.
@@ -421,22 +609,24 @@ impl Contention {
             let first = access.address[lane as usize] >> shift;
             for cell in first..first + cells {
                 if cell >> PAGE != page.0 {
-                    page = (cell >> PAGE, locations.has_page(cell));
+                    page = (cell >> PAGE, locations.page(cell).is_some());
                 }
                 if !page.1 {
                     continue;
                 }
-                let Some(record) = locations.records.get(&cell) else {
+                let Some(record) = locations.get(cell) else {
                     continue;
                 };
-                let conflicts = |role: u32| writes || self.roles[role as usize].writes;
+                let conflicts = |set: u32| {
+                    let all = &self.sets[set as usize].all;
+                    writes || all.iter().any(|role| self.roles[*role as usize].writes)
+                };
                 let infirm = if record.block == v.block.id {
                     record.entries.iter().any(|e| {
-                        conflicts(e.role) && v.unordered(lane, e.warp, e.mask, e.stamp) != 0
+                        conflicts(e.roles) && v.unordered(lane, e.warp, e.mask, e.stamp) != 0
                     })
                 } else {
-                    let all = &self.sets[record.roles as usize].all;
-                    all.iter().any(|role| conflicts(*role))
+                    conflicts(record.roles)
                 };
                 if infirm {
                     self.found.communication = true;
@@ -444,35 +634,5 @@ impl Contention {
                 }
             }
         }
-    }
-}
-
-impl Record {
-    /// Remembers a lane; forgets what is ordered before everything that the block does from now on.
-    fn add(&mut self, role: u32, lane: u32, v: &View<'_>) {
-        let bit = 1 << lane;
-        let same = |e: &Entry| e.warp == v.me && e.role == role;
-        let current = |e: &&mut Entry| same(e) && e.stamp == v.now;
-        if let Some(entry) = self.entries.iter_mut().find(current) {
-            if entry.mask & bit == 0 {
-                entry.mask |= bit;
-            } else {
-                return;
-            }
-        } else {
-            self.entries.retain(|e| e.stamp >= v.block_floor);
-            self.entries.push(Entry {
-                warp: v.me,
-                stamp: v.now,
-                mask: bit,
-                role,
-            });
-        }
-        for e in &mut self.entries {
-            if same(e) && e.stamp != v.now {
-                e.mask &= !bit;
-            }
-        }
-        self.entries.retain(|e| e.mask != 0);
     }
 }

@@ -7,16 +7,17 @@ mod build;
 mod read;
 mod result;
 mod source;
+pub mod value;
 
 use super::class::{InstructionClass, Space};
 use super::flow::Flow;
-use super::value::{Value, Values};
 use build::Builder;
 use ptx::ast::*;
 use ptx::flatten::Flat;
 use ptx::semantics::{AtomicOperation, Control, TypedInstruction};
 use ptx::{CfgError, SourceLine, SourceMap};
 use source::{Chains, LineStarts};
+use value::{Value, Values};
 
 pub(crate) use read::plain_symbol;
 

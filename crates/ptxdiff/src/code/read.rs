@@ -2,8 +2,8 @@
 
 use super::Token;
 use super::build::{Builder, Named};
+use crate::code::value::{Node, Value};
 use crate::reaching::Reaching;
-use crate::value::{Node, Value};
 use ptx::ast::*;
 use ptx::demangle;
 use ptx::flatten::ScopeId;

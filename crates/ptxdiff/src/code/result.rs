@@ -2,7 +2,7 @@
 
 use super::Instr;
 use crate::class::{InstructionClass, Space};
-use crate::value::{Node, Value, Values};
+use crate::code::value::{Node, Value, Values};
 use ptx::semantics::{Modifier, Modifiers, Opcode, Type, TypedInstruction};
 
 /// What an instruction computes.

@@ -1,6 +1,6 @@
 //! Where in the source an instruction comes from.
 
-use crate::value::Values;
+use crate::code::value::Values;
 use ptx::ast::Loc;
 use ptx::{SourceLine, SourceMap};
 use std::collections::HashMap;

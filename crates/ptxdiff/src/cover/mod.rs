@@ -21,10 +21,10 @@ mod touch;
 
 use super::Side;
 use super::class::InstructionClass;
+use super::code::value::Values;
 use super::code::{Code, Root};
 use super::compare::Matching;
 use super::exclusive::{covers_both, exclusive};
-use super::value::Values;
 use std::collections::{HashMap, HashSet};
 use touch::{Touch, around, bins, by_instruction, regions, shift, touches};
 

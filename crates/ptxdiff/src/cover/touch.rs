@@ -3,7 +3,7 @@
 use super::super::class::InstructionClass;
 use super::super::code::{Code, Place};
 use super::super::compare::{Match, Matching};
-use super::super::value::Value;
+use crate::code::value::Value;
 use std::collections::HashMap;
 
 /// Whether memory is read or written.

@@ -25,7 +25,7 @@ use super::{Occurrence, View};
 use crate::class::InstructionClass;
 use crate::code::{Code, Instr};
 use crate::compare::chooses;
-use crate::value::{Node, Value, Values};
+use crate::code::value::{Node, Value, Values};
 use ptx::semantics::{Comparison, Modifier, Opcode};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {

@@ -7,11 +7,11 @@
 
 use super::Side;
 use super::class::InstructionClass;
+use super::code::value::Values;
 use super::code::{Code, Instr, Place};
 use super::compare::Matching;
 use super::cover::Cover;
 use super::strength::weaker;
-use super::value::Values;
 use ptx::ast::Module;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};

@@ -33,7 +33,7 @@
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
 use crate::code::{Code, Instr, Token};
-use crate::value::{Node, Value, Values};
+use crate::code::value::{Node, Value, Values};
 use ptx::semantics::Opcode;
 use std::collections::HashMap;
 

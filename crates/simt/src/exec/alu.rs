@@ -8,23 +8,6 @@ use crate::observer::Observer;
 use crate::op::*;
 use crate::state::*;
 
-/// Writes the active lanes of a result row. Dead lanes may be overwritten: nobody reads them.
-#[inline(always)]
-pub(super) fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
-    if active | dead == Mask::MAX {
-        *to = *from;
-    } else {
-        for l in 0..LANES {
-            to[l] = if active >> l & 1 != 0 { from[l] } else { to[l] };
-        }
-    }
-}
-
-#[inline(always)]
-pub(super) fn blend_mask(to: &mut Mask, from: Mask, active: Mask) {
-    *to = *to & !active | from & active;
-}
-
 impl<O: Observer> Core<'_, O> {
     #[inline(always)]
     pub(super) fn alu(

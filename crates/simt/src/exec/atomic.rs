@@ -1,7 +1,6 @@
 //! Atomic operations (PTX ISA, "atom" and "red"): lane after lane.
 
 use super::Core;
-use super::alu::blend;
 use super::memory::belongs;
 use super::weak_memory::place;
 use crate::alu::{Mask, Row32, Row64, float};

@@ -2,8 +2,7 @@
 
 use super::Core;
 use crate::ids::LaneId;
-use crate::lower::operand::FUNCTION_BASE;
-use crate::memory::Words;
+use crate::memory::{FUNCTION_BASE, Words};
 use crate::observer::Observer;
 use crate::op::*;
 use crate::program::FunctionInfo;

@@ -5,7 +5,6 @@
 //! [`super::memory`], which knows all cases; nothing has been done or reported then.
 
 use super::Core;
-use super::alu::blend;
 use crate::alu::{Mask, Row32, Row64};
 use crate::ids::*;
 use crate::memory::*;

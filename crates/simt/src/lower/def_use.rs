@@ -18,21 +18,6 @@ pub enum Use {
     Control,
 }
 
-/// A row of a class, the class reduced to what tells row files apart.
-pub type Row = (u8, u32);
-
-/// The row that a slot of a class means; none for constants.
-pub fn row(class: RegisterClass, slot: Slot) -> Option<Row> {
-    if slot == Slot::NONE || slot.0 & Slot::CONST != 0 {
-        return None;
-    }
-    Some(match class {
-        RegisterClass::W(_) => (0, slot.0),
-        RegisterClass::D | RegisterClass::Q => (1, slot.0),
-        RegisterClass::P => (2, slot.0 & !Slot::NEGATED),
-    })
-}
-
 const W: RegisterClass = RegisterClass::W(32);
 
 fn width(wide: bool) -> RegisterClass {
@@ -87,7 +72,7 @@ struct Visitor<'v> {
 
 impl Visitor<'_> {
     fn reads(&mut self, class: RegisterClass, slot: Slot, what: Use) {
-        if let Some(r) = row(class, slot) {
+        if let Some(r) = row_of(class, slot) {
             (self.read)(r, what);
             if class == RegisterClass::Q {
                 (self.read)((r.0, r.1 + 1), what);
@@ -96,7 +81,7 @@ impl Visitor<'_> {
     }
 
     fn writes(&mut self, class: RegisterClass, slot: Slot) {
-        if let Some(r) = row(class, slot) {
+        if let Some(r) = row_of(class, slot) {
             (self.write)(r);
             if class == RegisterClass::Q {
                 (self.write)((r.0, r.1 + 1));

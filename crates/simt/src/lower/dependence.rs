@@ -12,7 +12,7 @@
 //! Blind spot: memory is followed by state space, so one order-dependent word in global memory makes all later loads from
 //! global memory order-dependent. That errs on the side of promising less.
 
-use super::def_use::{Row, Use, visit_operands};
+use super::def_use::{Use, visit_operands};
 use crate::alu::AluOp;
 use crate::ids::Site;
 use crate::observer::Order;

@@ -4,42 +4,14 @@
 //! "yes" may be an overestimate. Flow through registers is followed without
 //! regard to order; flow through memory by state space.
 
-use super::def_use::{Row, Use, visit_operands};
+use super::def_use::{Use, visit_operands};
 use super::dependence::{depends_on_time_or_place, has_order_sources};
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
-use crate::program::Program;
+use crate::program::{Facts, Program};
 use ptx::semantics::Opcode;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// Static facts about a program.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// Smallest element of any access that may go to shared memory, bytes.
-    pub shared_granule: u32,
-    /// Smallest element of any access that may go to global memory, bytes.
-    pub global_granule: u32,
-    /// Whether strong accesses may go to shared memory.
-    pub strong_shared: bool,
-    /// Whether strong accesses may go to global memory.
-    pub strong_global: bool,
-    /// Whether there are reads through the non-coherent cache.
-    pub non_coherent: bool,
-    /// Whether anything but whole-block barriers and warp barriers may order threads.
-    pub fine_sync: bool,
-    /// Whether blocks can run at the same time on several cores with a result
-    /// that does not depend on how they interleave, provided that they don't race.
-    pub blocks_commute: bool,
-    /// Whether something that a block does may depend on the order of its own threads.
-    pub order_sources: bool,
-    /// By site: what atomics do to a location that others update, too.
-    pub effects: Arc<[Effect]>,
-    /// Whether a strong load may return something else than the last value.
-    pub stale_values: bool,
-    /// By site: a strong load whose value only steers control flow (it waits for a flag).
-    pub control_only: Arc<[bool]>,
-}
 
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
 pub(super) fn find(program: &mut Program) {

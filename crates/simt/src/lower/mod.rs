@@ -156,7 +156,7 @@ impl<'m> Lowering<'m> {
                 required_block: None,
                 max_threads: None,
                 target: 0,
-                facts: facts::Facts::default(),
+                facts: Facts::default(),
                 rows_w: 0,
                 rows_d: 0,
                 preds: 0,

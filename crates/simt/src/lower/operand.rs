@@ -4,14 +4,11 @@ use super::Lowering;
 use super::scope::{Binding, class_of};
 use super::symbols::{DYNAMIC_SHARED, literal_bits};
 use crate::ids::LANES;
+use crate::memory::FUNCTION_BASE;
 use crate::op::*;
 use crate::program::{Program, Relocation};
 use ptx::ast::{Operand, ScalarType};
 use std::collections::HashMap;
-
-/// Base of device function addresses: a function's address is this plus its
-/// index, far away from every data window.
-pub(crate) const FUNCTION_BASE: u64 = 0x00f0_0000_0000_0000;
 
 /// Reasons for which an instruction can't be decoded.
 pub(super) type Decoded<T> = Result<T, String>;

@@ -18,7 +18,7 @@
 //! Blind spots: predicates that depend on what is loaded behind the load; values that branches select.
 
 use super::barrier_postdominators::Blocks;
-use super::def_use::{Row, row, visit_operands};
+use super::def_use::visit_operands;
 use super::instruction::signature;
 use super::scope::Scopes;
 use crate::alu::AluOp;
@@ -111,7 +111,7 @@ impl<'a> Flow<'a> {
         }
         let carried = info.params.iter().chain(&info.results);
         let outside = carried.filter_map(|c| match c {
-            Carried::Register(slot, class) => row(*class, *slot),
+            Carried::Register(slot, class) => row_of(*class, *slot),
             Carried::Frame { .. } => None,
         });
         let blocks = Blocks::of(code);
@@ -181,7 +181,7 @@ impl<'a> Flow<'a> {
                 _ => return None,
             };
             // The predicate must be of the same round as the value.
-            let decided = self.definition(row(RegisterClass::P, p)?)?;
+            let decided = self.definition(row_of(RegisterClass::P, p)?)?;
             if !self.dominates(decided, at) || *condition.get_or_insert(here) != here {
                 return None;
             }
@@ -206,7 +206,7 @@ impl<'a> Flow<'a> {
             Op::Alu { f, d, .. } => (signature(f).0, *d),
             _ => return None,
         };
-        row(class, d).filter(|_| class != RegisterClass::P)
+        row_of(class, d).filter(|_| class != RegisterClass::P)
     }
 }
 
@@ -222,7 +222,7 @@ struct Copies<'f, 'a, 's> {
 impl Copies<'_, '_, '_> {
     /// The slot in front of the load that holds what `slot` will hold, or holds already.
     fn available(&mut self, slot: Slot, class: RegisterClass, depth: u32) -> Option<Slot> {
-        let Some(wanted) = row(class, slot) else {
+        let Some(wanted) = row_of(class, slot) else {
             return Some(slot); // a constant
         };
         // Negation stays.
@@ -246,7 +246,7 @@ impl Copies<'_, '_, '_> {
 
     /// An operand of the instruction at `at`.
     fn operand(&mut self, slot: Slot, class: RegisterClass, at: usize, depth: u32) -> Option<Slot> {
-        if let Some(read) = row(class, slot)
+        if let Some(read) = row_of(class, slot)
             && !self.flow.dominates(self.flow.definition(read)?, at)
         {
             return None;
@@ -277,7 +277,7 @@ impl Copies<'_, '_, '_> {
                     Some((how, c)) => Some((how, self.operand(c, RegisterClass::P, at, depth)?)),
                     None => None,
                 };
-                let write = |d: Slot| match row(RegisterClass::P, d) == Some(wanted) {
+                let write = |d: Slot| match row_of(RegisterClass::P, d) == Some(wanted) {
                     true => fresh,
                     false => Slot::NONE,
                 };

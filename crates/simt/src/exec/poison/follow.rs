@@ -2,16 +2,15 @@
 
 use super::super::Core;
 use super::super::memory::belongs;
-use super::region::Region;
-use super::{Lanes, Open, Shadow, Undefined, W};
 use crate::alu::{AluOp, Mask};
 use crate::ids::*;
-use crate::lower::def_use::{Row, Use, atomic_class, visit_operands};
+use crate::lower::def_use::{Use, atomic_class, visit_operands};
 use crate::lower::instruction::signature;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use crate::undefined::{Lanes, Open, Region, Shadow, Undefined};
 use ptx::semantics::{Modifier, Opcode, TypedInstruction};
 use std::sync::Arc;
 
@@ -26,6 +25,8 @@ pub(in super::super) struct Exchange<'e> {
     /// Lanes whose predicate holds.
     pub holds: Mask,
 }
+
+const W: RegisterClass = RegisterClass::W(32);
 
 impl<O: Observer> Core<'_, O> {
     /// A warp operation was performed; from the first on that read from nobody, values are followed.

@@ -1,20 +1,10 @@
 //! Code between a branch and where its ways meet again.
 
-use super::{W, key};
-use crate::lower::def_use::{Row, visit_operands};
+use crate::lower::def_use::visit_operands;
 use crate::op::*;
 use crate::program::Program;
+use crate::undefined::Region;
 use std::collections::HashSet;
-
-/// The instructions between a branch and where its ways meet, if they only compute.
-#[derive(Debug)]
-pub(super) struct Region {
-    /// Where the ways meet.
-    pub end: u32,
-    pub writes: Vec<Row>,
-    /// Stores, all through addresses that the region leaves alone.
-    pub stores: Vec<u32>,
-}
 
 impl Region {
     /// Instructions that are looked at for where the ways of a branch meet.
@@ -74,9 +64,11 @@ impl Region {
             left.extend(successors(program, pc));
         }
         let fixed = |index: &u32| match program.memory_ops[*index as usize].base {
-            Base::W(slot) => key(W, slot).is_none_or(|row| !region.writes.contains(&row)),
+            Base::W(slot) => {
+                row_of(RegisterClass::W(32), slot).is_none_or(|row| !region.writes.contains(&row))
+            }
             Base::D(slot) => {
-                key(RegisterClass::D, slot).is_none_or(|row| !region.writes.contains(&row))
+                row_of(RegisterClass::D, slot).is_none_or(|row| !region.writes.contains(&row))
             }
             Base::Frame | Base::Zero => true,
         };

@@ -8,9 +8,9 @@
 //! What it cannot see: widths and overflow (an address form says what the sum is where nothing wraps), values that differ from
 //! way to way (a [`Node::Merge`] is told from others by what its definitions look like, not by what they are), and what memory
 //! holds (two loads of one place are one value here). So numbers find partners and name addresses; that two sides are *the same* is
-//! decided by their registers, in [`super::compare`].
+//! decided by their registers, in [`crate::compare`].
 
-use super::code::Root;
+use super::Root;
 use ptx::semantics::{Modifiers, Opcode};
 use std::collections::HashMap;
 

@@ -5,11 +5,10 @@
 //! one that the table of arithmetic names for a spelling below. The test of this file compares what the loop does
 //! with what that function does.
 
-use super::alu::{blend, blend_mask};
 use crate::alu::{self, AluOp, Mask, Row32, Row64};
 use crate::ids::LANES;
 use crate::op::{Op, Slot};
-use crate::state::{Warp, predicate, row};
+use crate::state::{Warp, blend, blend_mask, predicate, row};
 use ptx::semantics::{Modifier, Opcode};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -273,7 +272,7 @@ impl Inline {
 
 /// Performs an operation in the active lanes.
 #[inline(always)]
-pub(super) fn perform<const FMA: bool>(
+pub(crate) fn perform<const FMA: bool>(
     which: Inline,
     warp: &mut Warp,
     (words, doubles): (&[Row32], &[Row64]),
