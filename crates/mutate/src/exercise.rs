@@ -173,7 +173,7 @@ impl Observer for Watcher {
             Space::Shared => self.granules.1,
             _ => return,
         };
-        let (block, warp) = (access.who.block.0, u32::from(access.who.warp.0));
+        let (block, warp) = (access.who.block.0, access.who.warp.0);
         let part = self.parts.get(&block).copied().unwrap_or(0);
         let warp_part = self.warp_parts.get(&(block, warp)).copied().unwrap_or(0);
         let writes = |lane: usize| match access.kind {
@@ -223,7 +223,7 @@ impl Observer for Watcher {
                 self.cut = true;
                 return;
             }
-            let thread = (who.block.0, u32::from(who.warp.0), lane as u8);
+            let thread = (who.block.0, who.warp.0, lane as u8);
             self.fences.push((site, thread, events));
         }
     }
@@ -254,7 +254,7 @@ impl Observer for Watcher {
 
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.reached.insert(sync.site);
-        let (block, warp) = (sync.who.block.0, u32::from(sync.who.warp.0));
+        let (block, warp) = (sync.who.block.0, sync.who.warp.0);
         let part = self.warp_parts.entry((block, warp)).or_default();
         if self.meetings.len() < EVENTS {
             self.meetings.push(Meeting {
