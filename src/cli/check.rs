@@ -16,13 +16,13 @@ use toolchain::CompileOptions;
 const EXAMPLES: &str = "\
 Examples:
   racetrap check reverse.cu
-      compiles it, guesses launch and arguments, prints what it guessed
+      compiles the kernel, infers launch and arguments, and prints them
   racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000
-      sets what it should not guess
+      sets these values instead of inferring them
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
-      PTX has no names of parameters, so they go by index
+      refers to PTX parameters by index
   racetrap check kernel.cu --format github --deny warning
-      in CI: annotations at the lines, warnings fail too
+      in CI: annotates the lines; warnings also fail
 
 Values of --arg:
   1024, -7, 0x40, 1.5          a number
@@ -30,13 +30,13 @@ Values of --arg:
                                FILL: random, random:LOW..=HIGH, iota, zeros, const:NUMBER, uninitialized, @FILE
   {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
 
-Exit status: 0 no error, 1 findings, 2 bad input, 3 could not tell.";
+Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive.";
 
 /// Options of `racetrap check`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
-    /// The kernel: CUDA source (needs nvcc) or PTX (needs nothing)
+    /// The kernel: CUDA source (needs nvcc) or PTX
     #[arg(value_name = "FILE.{cu,ptx}")]
     file: PathBuf,
 
@@ -46,13 +46,13 @@ pub struct CheckArgs {
     #[command(flatten)]
     kernel: KernelArgs,
 
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
-    /// Exit with 1 for findings of this level too
+    /// Also exit with 1 for findings of this level
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
     deny: Option<Deny>,
-    /// Judge performance too: bank conflicts, coalescing, divergent branches
+    /// Also report performance: bank conflicts, coalescing, divergent branches
     #[arg(long, help_heading = "Output")]
     perf: bool,
 }
@@ -60,7 +60,7 @@ pub struct CheckArgs {
 /// Which kernel of a file, how it is launched, run and compiled.
 #[derive(Args, Clone, Debug)]
 pub struct KernelArgs {
-    /// The kernel's name, plain or mangled; needless where there is one
+    /// The kernel's plain or mangled name; not needed if there is only one kernel
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
 
@@ -73,10 +73,10 @@ pub struct KernelArgs {
     /// Dynamic shared memory of a block
     #[arg(long, value_name = "BYTES", help_heading = "Launch")]
     shared: Option<u32>,
-    /// Launch cooperatively: all blocks resident, grid.sync() works
+    /// Launch cooperatively: all blocks are resident and can call grid.sync()
     #[arg(long, help_heading = "Launch")]
     cooperative: bool,
-    /// An argument, by the parameter's name or index; those not given are guessed
+    /// An argument, by parameter name or index; omitted arguments are inferred
     #[arg(
         long = "arg",
         value_name = "NAME_OR_INDEX=VALUE",
@@ -84,7 +84,7 @@ pub struct KernelArgs {
     )]
     arguments: Vec<String>,
 
-    /// How many schedules to try where the result may depend on them
+    /// Number of schedules to try if the result may depend on the schedule
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Schedules")]
     schedules: u32,
     /// Seed of random inputs and schedules
@@ -95,13 +95,13 @@ pub struct KernelArgs {
         help_heading = "Schedules"
     )]
     pub(super) seed: u64,
-    /// Try one schedule alone: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, replay:TRACE
+    /// Try only one schedule: lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, replay:TRACE
     #[arg(long, value_name = "SPEC", help_heading = "Schedules")]
     pub(super) schedule: Option<ScheduleSpec>,
-    /// Budget of a launch, in warp-instructions
+    /// Maximum number of warp-instructions of a launch
     #[arg(long, value_name = "STEPS", default_value_t = Limits::default().steps, value_parser = clap::value_parser!(u64).range(1..), help_heading = "Schedules")]
     max_steps: u64,
-    /// Budget of everything, in seconds
+    /// Time limit for the whole check, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = seconds, help_heading = "Schedules")]
     pub(super) timeout: f64,
     /// Cores to use [default: all]

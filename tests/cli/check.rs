@@ -257,7 +257,7 @@ fn a_long_launch_is_inconclusive() {
     assert!(shown.ends_with("--- exit status 3\n"), "{shown}");
     assert!(!shown.contains("error["), "{shown}");
     assert!(
-        shown.contains("of 100 blocks had ended when the budget of")
+        shown.contains("of 100 blocks ended within the budget of")
             && shown.contains("`--max-steps`")
             && shown.contains("`--grid`"),
         "{shown}"

@@ -109,7 +109,7 @@ fn problem(what: impl Into<String>, help: impl Into<String>) -> Problem {
 }
 
 const EXAMPLES: &str =
-    "values look like `1024`, `1.5`, `i32[1024]:random`, `{1, 2.5}` or `@file.bin`";
+    "write for example `1024`, `1.5`, `i32[1024]:random`, `{1, 2.5}` or `@file.bin`";
 
 fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
     if text.is_empty() {
@@ -127,7 +127,7 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
             return Err(problem("`}` is missing at the end of the struct", EXAMPLES));
         };
         if depth > 16 {
-            return Err(("structs nest too deep".into(), None));
+            return Err(("structs are nested too deeply".into(), None));
         }
         let mut fields = Vec::new();
         for part in split(inside) {
@@ -154,7 +154,7 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
     }
     let float = text.trim_end_matches(['f', 'F']).parse::<f64>();
     if integer(text).is_none() && float.is_err() && !["true", "false"].contains(&text) {
-        return Err(problem(format!("`{text}` is no number"), EXAMPLES));
+        return Err(problem(format!("`{text}` is not a number"), EXAMPLES));
     }
     Ok(Value::Scalar(text.to_string(), None))
 }
@@ -163,7 +163,7 @@ fn unknown_type(name: &str) -> Problem {
     let near = suggest(name, type_names());
     let all: Vec<&str> = type_names().collect();
     problem(
-        format!("`{name}` is no element type"),
+        format!("`{name}` is not an element type"),
         near.unwrap_or_else(|| format!("the types are {}", all.join(", "))),
     )
 }
@@ -180,7 +180,7 @@ fn rows(text: &str, open: usize) -> Result<Option<(u64, String)>, Problem> {
             format!("{}{}", &text[..open], &text[close + 1..]),
         ))),
         _ => Err(problem(
-            format!("`{digits}` is no number of rows"),
+            format!("`{digits}` is not a number of rows"),
             EXAMPLES,
         )),
     }
@@ -199,7 +199,7 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
             Some(length) if length > 0 => Some(length),
             _ => {
                 return Err(problem(
-                    format!("`{digits}` is no number of elements"),
+                    format!("`{digits}` is not a number of elements"),
                     EXAMPLES,
                 ));
             }
@@ -209,7 +209,12 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
     let fill = match rest.strip_prefix(':') {
         Some(fill) => self::fill(fill, element)?,
         None if rest.is_empty() => FillSpec::Random(None),
-        None => return Err(problem(format!("`{rest}` behind the `]`"), EXAMPLES)),
+        None => {
+            return Err(problem(
+                format!("unexpected `{rest}` after the `]`"),
+                EXAMPLES,
+            ));
+        }
     };
     if length.is_none() && !matches!(fill, FillSpec::File(_)) {
         return Err(problem(
@@ -257,7 +262,7 @@ fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
                     let narrow = |v: i128| i64::try_from(v).unwrap_or(i64::MAX);
                     Ok(FillSpec::Random(Some((narrow(low), narrow(high)))))
                 }
-                _ => Err(problem(format!("`{range}` is no range"), "write `random:0..=15`")),
+                _ => Err(problem(format!("`{range}` is not a range"), "write `random:0..=15`")),
             }
         }
         ("iota", None) => Ok(FillSpec::Iota),
@@ -269,9 +274,9 @@ fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
         }
         ("const", None) => Err(problem("`const` needs a number", "write `const:7`")),
         _ => Err(problem(
-            format!("`{text}` is no way to fill a buffer"),
+            format!("`{text}` is not a buffer fill"),
             suggest(name, NAMES).unwrap_or_else(|| {
-                "the ways are `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` and `@FILE`".into()
+                "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` or `@FILE`".into()
             }),
         )),
     }
@@ -286,10 +291,13 @@ fn bytes(hex: &str) -> Result<Vec<u8>, Problem> {
             .map(|pair| pair[0] << 4 | pair[1])
             .collect()),
         Some(_) => Err((
-            "an odd number of hexadecimal digits is no sequence of bytes".into(),
+            "the number of hexadecimal digits is odd, so these are not whole bytes".into(),
             None,
         )),
-        None => Err((format!("`0x{hex}` has other than hexadecimal digits"), None)),
+        None => Err((
+            format!("`0x{hex}` contains other characters than hexadecimal digits"),
+            None,
+        )),
     }
 }
 
@@ -323,7 +331,7 @@ pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String>
             (_, Some(value)) => Some(value as f64),
             _ => digits.parse::<f64>().ok(),
         };
-        let value = value.ok_or_else(|| format!("`{text}` is no number"))?;
+        let value = value.ok_or_else(|| format!("`{text}` is not a number"))?;
         return Ok(match element {
             ElementType::F32 => (value as f32).to_le_bytes().to_vec(),
             _ => value.to_le_bytes().to_vec(),
@@ -334,7 +342,8 @@ pub fn number_bytes(text: &str, element: ElementType) -> Result<Vec<u8>, String>
         "false" => Some(0),
         _ => integer(text),
     };
-    let value = value.ok_or_else(|| format!("`{text}` is no integer, and the type is {name}"))?;
+    let value =
+        value.ok_or_else(|| format!("`{text}` is not an integer, but the type is {name}"))?;
     element
         .integer_bytes(value)
         .ok_or_else(|| format!("{text} does not fit in {name}"))
@@ -434,23 +443,23 @@ mod tests {
     #[rstest]
     #[case("n", "has no `=`")]
     #[case("n=", "missing")]
-    #[case("n=abc", "`abc` is no number")]
-    #[case("d=i31[4]", "`i31` is no element type")]
-    #[case("d=i32[x]", "`x` is no number of elements")]
-    #[case("d=i32[0]", "`0` is no number of elements")]
+    #[case("n=abc", "`abc` is not a number")]
+    #[case("d=i31[4]", "`i31` is not an element type")]
+    #[case("d=i32[x]", "`x` is not a number of elements")]
+    #[case("d=i32[0]", "`0` is not a number of elements")]
     #[case("d=i32[4", "`]` is missing")]
     #[case("d=i32[]:iota", "number of elements is missing")]
-    #[case("d=i32[4]:radnom", "no way to fill")]
+    #[case("d=i32[4]:radnom", "is not a buffer fill")]
     #[case("d=i32[4]:const", "needs a number")]
     #[case("d=u8[4]:const:256", "256 does not fit in u8")]
-    #[case("d=i32[4]:random:5..=2", "no range")]
-    #[case("d=i32[4]x", "behind the `]`")]
-    #[case("d=i32[x][4]", "`x` is no number of rows")]
-    #[case("d=i32[4]:{1,a}", "`a` is no integer")]
+    #[case("d=i32[4]:random:5..=2", "is not a range")]
+    #[case("d=i32[4]x", "unexpected `x` after the `]`")]
+    #[case("d=i32[x][4]", "`x` is not a number of rows")]
+    #[case("d=i32[4]:{1,a}", "`a` is not an integer")]
     #[case("d=i32[4]:{1,2", "`}` is missing")]
     #[case("p={1,2", "`}` is missing")]
-    #[case("p=0x01020304050607080", "odd number")]
-    #[case("n=1:i31", "no element type")]
+    #[case("p=0x01020304050607080", "digits is odd")]
+    #[case("n=1:i31", "is not an element type")]
     #[case("n=300:u8", "does not fit")]
     fn mistakes_are_named(#[case] argument: &str, #[case] message: &str) {
         let failure = parse(argument).unwrap_err();
@@ -475,7 +484,7 @@ mod tests {
         assert!(
             number_bytes("1.5", ElementType::I32)
                 .unwrap_err()
-                .contains("no integer")
+                .contains("is not an integer")
         );
     }
 }

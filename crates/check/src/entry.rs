@@ -38,7 +38,7 @@ pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Resul
                 format!("`{file}` has {} kernels", all.len()),
             )
             .text(list(&all))
-            .help(format!("choose one: `--entry {}`", unique(&all)))),
+            .help(format!("select one: `--entry {}`", unique(&all)))),
         };
     };
     let found: Vec<&str> = all
@@ -66,7 +66,7 @@ pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Resul
         )
         .text(list(several))
         .help(format!(
-            "give the whole name: `--entry '{}'`",
+            "give the full name: `--entry '{}'`",
             demangle(several[0])
         ))),
     }

@@ -1,33 +1,31 @@
 //! Runs one build under several schedules and words what comes out.
 
+mod grow;
+mod memory;
+
+pub use memory::{Buffer, Memory};
+
 use super::error::{Error, ErrorKind};
 use super::geometry::Geometry;
 use super::input::Build;
-use super::plan::{Plan, PlannedBuffer};
+use super::plan::Plan;
 use super::request::{Progress, Watch};
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
+use grow::{Need, enlarge, too_small};
+use memory::{left_in, place};
 use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
-use session::buffer::{ElementType, Placement};
 use session::explore::in_order;
 use session::{Independence, Options, Outcome, Session};
-use simt::memory::{GLOBAL_BASE, MemoryError};
-use simt::observer::Space;
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Global memory of the simulated device, bytes.
 const DEVICE_BYTES: u64 = 2 << 30;
-/// A guessed buffer does not grow beyond this, bytes.
-const GROWN: u64 = 256 << 20;
-/// Bytes before a buffer that a negative index is likelier to reach than a large index of the
-/// buffer before.
-const BEFORE: u64 = 64 << 10;
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
@@ -112,43 +110,6 @@ pub struct Explored {
     pub memory: Option<Memory>,
 }
 
-/// The buffers of a launch, as a run left them.
-#[derive(Debug, Default)]
-pub struct Memory {
-    device: Option<Device>,
-    buffers: Vec<Buffer>,
-}
-
-/// A buffer on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Buffer {
-    /// Its name: the parameter's in the source, or its index.
-    pub name: String,
-    /// The parameter that it belongs to.
-    pub parameter: usize,
-    /// Type of the elements.
-    pub element: ElementType,
-    /// Its address.
-    pub address: u64,
-    /// Its size.
-    pub bytes: u64,
-}
-
-impl Memory {
-    /// The buffers, in the order of the parameters.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
-    }
-
-    /// A buffer's bytes, and which of them have been written.
-    pub fn read(&self, buffer: &Buffer) -> Option<(Vec<u8>, Vec<bool>)> {
-        let device = self.device.as_ref()?;
-        let bytes = device.read(buffer.address, buffer.bytes).ok()?;
-        let written = device.written(buffer.address, buffer.bytes).ok()?;
-        Some((bytes, written))
-    }
-}
-
 /// One run of a build.
 struct Run {
     outcome: Outcome,
@@ -156,15 +117,6 @@ struct Run {
     buffers: Vec<Buffer>,
     /// How many bytes each guessed buffer has to have for this run.
     needs: Vec<Need>,
-}
-
-/// A guessed buffer that is too small.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Need {
-    parameter: usize,
-    buffer: String,
-    /// How many bytes it has to have.
-    bytes: u64,
 }
 
 /// What `explore` has learnt so far.
@@ -387,7 +339,7 @@ impl Exploration<'_> {
                 out.schedules.push(schedule.to_string());
                 return ControlFlow::Break(());
             }
-            Some(Stop::Deadlock { .. }) => state.dirty = true,
+            Some(stop) if stop.is_finding() => state.dirty = true,
             Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
                 return ControlFlow::Break(());
             }
@@ -465,7 +417,7 @@ impl Exploration<'_> {
             Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
             Err(Stop::OutOfMemory(what)) => {
                 return Err(Error::new(ErrorKind::Memory, format!("out of memory: {what}"))
-                    .help("use a smaller launch: races show on small ones (`--grid`, `--block`), or smaller buffers (`--arg`)"));
+                    .help("use a smaller launch (`--grid`, `--block`), which shows the same races, or smaller buffers (`--arg`)"));
             }
             Ok(_) | Err(_) => {}
         }
@@ -488,20 +440,6 @@ impl Exploration<'_> {
     }
 }
 
-/// Lets guessed buffers be as large as a run needs them; false where there is nothing to do.
-fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -> bool {
-    let mut any = false;
-    for need in needs {
-        if plan.grow(need.parameter, &need.buffer, need.bytes) {
-            any = true;
-            if !grown.contains(&need.parameter) {
-                grown.push(need.parameter);
-            }
-        }
-    }
-    any
-}
-
 /// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
 /// `grid.sync()` does).
 fn cooperates(program: &Program) -> bool {
@@ -517,21 +455,9 @@ fn cooperates(program: &Program) -> bool {
     program.code.iter().any(|i| reads(&i.op))
 }
 
-/// A hash of what lies in global memory.
-fn left_in(device: &Device) -> u64 {
-    let mut hash = DefaultHasher::new();
-    for allocation in device.allocations().iter().filter(|a| !a.freed) {
-        let at = GLOBAL_BASE + allocation.offset;
-        if let Ok(bytes) = device.read(at, allocation.bytes) {
-            (allocation.offset, bytes).hash(&mut hash);
-        }
-    }
-    hash.finish()
-}
-
 /// The source line of the instruction that a stop names.
 fn line_of(stop: &Stop, program: &Program) -> Option<String> {
-    let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. }) = stop else {
+    let Stop::Unsupported { site, .. } = stop else {
         return None;
     };
     let line = program.sites.get(site.0 as usize)?.lines.first()?;
@@ -540,78 +466,11 @@ fn line_of(stop: &Stop, program: &Program) -> Option<String> {
 
 fn invalid(what: &str) -> Error {
     let help = if what.contains("shared") {
-        "give it less: `--shared BYTES`, fewer threads, or smaller arrays"
+        "reduce it: `--shared BYTES`, fewer threads, or smaller arrays"
     } else if what.contains("cooperative") || what.contains("resident") {
-        "a cooperative launch needs all blocks resident: use fewer (`--grid`)"
+        "a cooperative launch needs all blocks resident: use fewer blocks (`--grid`)"
     } else {
         "change `--grid`, `--block` or `--shared`"
     };
-    Error::new(
-        ErrorKind::Launch,
-        format!("this launch is impossible: {what}"),
-    )
-    .help(help)
-}
-
-/// The guessed buffer that an access outside was probably meant for, and the size it would need.
-fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
-    if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
-        return None;
-    }
-    let place = finding.place.filter(|p| p.space == Space::Global)?;
-    let offset = match place.mapped {
-        true => place.address,
-        false => place.address.checked_sub(GLOBAL_BASE)?,
-    };
-    let all = device.allocations();
-    let after = all.partition_point(|a| a.offset <= offset);
-    let owner = all[..after].iter().rev().find(|a| !a.name.is_empty())?;
-    let next = all[after..].iter().find(|a| !a.name.is_empty());
-    let behind = offset.checked_sub(owner.offset + owner.bytes)?;
-    if next.is_some_and(|n| n.offset - offset <= BEFORE && behind > BEFORE) {
-        return None;
-    }
-    let bytes = offset - owner.offset + u64::from(place.bytes);
-    let index = plan
-        .named(&owner.name)
-        .filter(|i| plan.values[*i].guessed)?;
-    (bytes * 2 <= GROWN).then(|| Need {
-        parameter: index,
-        buffer: owner.name.clone(),
-        bytes,
-    })
-}
-
-/// Puts a buffer into a device's memory, with room behind it: what reaches far outside must not land in another one.
-fn place(
-    device: &mut Device,
-    planned: PlannedBuffer,
-    buffers: &mut Vec<Buffer>,
-) -> Result<u64, Error> {
-    let placement = Placement {
-        name: &planned.name,
-        bytes: planned.bytes,
-        initial: planned.initial.as_deref(),
-        gap: planned.gap,
-        of_host: false,
-    };
-    let full = |error: MemoryError| {
-        Error::new(
-            ErrorKind::Argument,
-            format!("the arguments do not fit in the device: {error}"),
-        )
-        .help(format!(
-            "give it fewer elements: `--arg {}=TYPE[ELEMENTS]`",
-            planned.name
-        ))
-    };
-    let address = placement.place(device).map_err(full)?;
-    buffers.push(Buffer {
-        name: planned.name.clone(),
-        parameter: planned.parameter,
-        element: planned.element,
-        address,
-        bytes: planned.bytes,
-    });
-    Ok(address)
+    Error::new(ErrorKind::Launch, format!("this launch is invalid: {what}")).help(help)
 }

@@ -21,18 +21,16 @@ pub fn parse(text: &str) -> Result<Dim3, String> {
     let mut out = [1u32; 3];
     let parts: Vec<&str> = text.split([',', 'x']).collect();
     if parts.len() > 3 {
-        return Err("at most three numbers: X,Y,Z".into());
+        return Err("give at most three numbers: X,Y,Z".into());
     }
     for (to, part) in out.iter_mut().zip(&parts) {
         let part = part.trim();
         *to = match part.parse::<u64>() {
-            Ok(0) => return Err("every length is at least 1".into()),
-            Ok(n) => {
-                u32::try_from(n).map_err(|_| format!("{n} is more than any GPU can launch"))?
-            }
+            Ok(0) => return Err("every dimension must be at least 1".into()),
+            Ok(n) => u32::try_from(n).map_err(|_| format!("{n} is more than any GPU supports"))?,
             Err(_) => {
                 return Err(format!(
-                    "`{part}` is no positive number; write X, X,Y or X,Y,Z"
+                    "`{part}` is not a positive number; write X, X,Y or X,Y,Z"
                 ));
             }
         };
@@ -129,7 +127,7 @@ fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
         let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
         return Err(Error::new(
             ErrorKind::Launch,
-            format!("a block of {shown} threads: no GPU has more than 1,024"),
+            format!("a block of {shown} threads is too large: the maximum is 1,024"),
         )
         .help(format!(
             "split it over more blocks, for example `--grid {blocks} --block {BLOCK_THREADS}`"

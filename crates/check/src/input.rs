@@ -63,9 +63,9 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(Error::new(
             ErrorKind::Input,
-            format!("`{shown}` is not a text file, so it is no CUDA source"),
+            format!("`{shown}` is not a text file, so it cannot be CUDA source"),
         )
-        .help("give it a `.cu` file with CUDA source, or a `.ptx` file"));
+        .help("give a `.cu` file with CUDA source, or a `.ptx` file"));
     };
     sources.add(&shown, &text);
     let nvcc = Nvcc::find().map_err(no_compiler)?;
@@ -149,13 +149,13 @@ pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Error> {
     if data.is_dir() {
         return Err(
             Error::new(ErrorKind::Input, format!("`{shown}` is a folder"))
-                .help("name one `.cu` or `.ptx` file in it"),
+                .help("give a `.cu` or `.ptx` file in it"),
         );
     }
     if !data.is_file() {
         return Err(
             Error::new(ErrorKind::Input, format!("`{shown}` is not a regular file"))
-                .help("name a `.cu` or `.ptx` file"),
+                .help("give a `.cu` or `.ptx` file"),
         );
     }
     if data.len() > FILE_BYTES {
@@ -213,8 +213,8 @@ pub fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Error> {
 }
 
 fn no_ptx(shown: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Input, format!("`{shown}` is no PTX: {why}"))
-        .help("give it a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` itself")
+    Error::new(ErrorKind::Input, format!("`{shown}` is not PTX: {why}"))
+        .help("give a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` file itself")
 }
 
 fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Error> {
@@ -233,25 +233,25 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
         }
         Err(error) => {
             let span = error.span.start as usize..error.span.end as usize;
-            let failure = Error::new(
-                ErrorKind::Input,
-                format!("`{path}` is no PTX that racetrap can read"),
-            )
-            .at(file, span, error.kind.to_string());
+            let failure = Error::new(ErrorKind::Input, format!("`{path}` is not valid PTX")).at(
+                file,
+                span,
+                error.kind.to_string(),
+            );
             Err(match name {
-                Some(_) => failure.help("this is what nvcc wrote: please report it"),
-                None => {
-                    failure.help("`ptxas` of the CUDA toolkit tells whether the file is valid PTX")
-                }
+                Some(_) => failure
+                    .help("nvcc wrote this PTX, so this is a bug of racetrap: please report it"),
+                None => failure
+                    .help("check with `ptxas` of the CUDA toolkit whether the file is valid PTX"),
             })
         }
     }
 }
 
 fn no_compiler(searched: Searched) -> Error {
-    Error::new(ErrorKind::NoCompiler, "no CUDA compiler (nvcc) was found, and a `.cu` file needs one")
+    Error::new(ErrorKind::NoCompiler, "the CUDA compiler (nvcc), which a `.cu` file needs, was not found")
         .text(format!("looked in: {}", searched.0.join(", ")))
-        .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or check the PTX that another machine made")
+        .help("install it with `ci/cuda-toolkit.sh` (needs no GPU and no root), set CUDA_PATH, or check PTX compiled on another machine")
 }
 
 /// Names that CUDA has from some architecture on (CUDA C++ Programming Guide, "C++ Language Extensions"), by how they begin.
@@ -288,7 +288,7 @@ fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
         });
     if let Some((name, since)) = name.filter(|(_, since)| *since > own) {
         return Some(format!(
-            "`{name}` is there from sm_{since} on, and this was compiled for {arch}: give `--arch sm_{since}`"
+            "`{name}` needs sm_{since} or later, but this was compiled for {arch}: use `--arch sm_{since}`"
         ));
     }
     // What headers say themselves: "requires sm_80 or higher", "compute capability 9.0".
@@ -298,7 +298,7 @@ fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
         .filter_map(number)
         .find(|wanted| *wanted > own);
     wanted.map(|wanted| {
-        format!("this was compiled for {arch}; the compiler speaks of sm_{wanted}: give `--arch sm_{wanted}`")
+        format!("this was compiled for {arch}, but the compiler mentions sm_{wanted}: use `--arch sm_{wanted}`")
     })
 }
 
@@ -310,12 +310,12 @@ pub fn refused(error: CompileError) -> Error {
             Error::new(ErrorKind::Refused, error.to_string()).text(messages.clone())
         }
         CompileError::TookTooLong { .. } => {
-            Error::new(ErrorKind::Time, error.to_string()).help("give it more time: `--timeout`")
+            Error::new(ErrorKind::Time, error.to_string()).help("raise `--timeout`")
         }
         CompileError::BadOption { .. } => Error::new(ErrorKind::Input, error.to_string())
             .help("an architecture looks like `sm_90`, a C++ standard like `c++17`"),
         CompileError::Start { .. } => Error::new(ErrorKind::NoCompiler, error.to_string())
-            .help("`racetrap doctor` shows which compiler is used and why"),
+            .help("run `racetrap doctor` to see which compiler is used"),
     }
 }
 

@@ -222,7 +222,7 @@ pub fn program(build: &Build, entry: &str) -> Result<Program, Error> {
         );
         match error {
             LowerError::NoSuchEntry { .. } => {
-                wrong.help("the two builds have different kernels: name one with `--entry`")
+                wrong.help("the two builds have different kernels: select one with `--entry`")
             }
             LowerError::AddressSize => wrong,
             LowerError::Declaration { line, .. } => {
@@ -247,13 +247,13 @@ fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
     Err(Error::new(
         ErrorKind::Launch,
         format!(
-            "this launch has {} threads in {} warps: it can't end within {} warp-instructions",
+            "this launch has {} threads in {} warps: it cannot end within {} warp-instructions",
             shown(geometry.grid.count().saturating_mul(geometry.block.count())),
             shown(warps),
             shown(steps)
         ),
     )
-    .help("use a smaller `--grid`: a race shows between two blocks as between two million; or raise `--max-steps`"))
+    .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
 }
 
 fn schedules(request: &Request, programs: &[Program]) -> Vec<ScheduleSpec> {

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::plan::Plan;
 use super::request::{Request, Schedules, Source};
 use anstyle::Style;
-use detect::rules::Level;
+use detect::rules::{Level, Rule};
 use ptx::demangle;
 use report::exit;
 use report::terminal::thousands;
@@ -173,31 +173,23 @@ pub fn judge(
             let inside = build.map(|b| format!(" ({b} build)")).unwrap_or_default();
             let verdict = match stop {
                 Stop::Unsupported { .. } => Verdict::Unsupported,
-                Stop::Trap { .. } | Stop::Assert { .. } => Verdict::Findings,
                 _ if errors > 0 => Verdict::Findings,
                 _ => Verdict::Inconclusive,
             };
             let what = match stop {
                 Stop::WallClock(_) => format!(
-                    "not ended after {} seconds: give it more (`--timeout`), or a smaller launch",
+                    "the check did not end within {} seconds: raise `--timeout`, or use a smaller launch",
                     request.budgets.time.unwrap_or_default().as_secs_f64()
                 ),
                 Stop::Budget { ended, blocks, .. } => format!(
-                    "{} of {} blocks had ended when the budget of {} warp-instructions was spent: it is not stuck, so give it more (`--max-steps`), or a smaller launch (`--grid`)",
+                    "only {} of {} blocks ended within the budget of {} warp-instructions, but the kernel is not stuck: raise `--max-steps`, or use a smaller launch (`--grid`)",
                     thousands(u64::from(*ended)),
                     thousands(u64::from(*blocks)),
                     thousands(request.budgets.steps)
                 ),
                 other => other.to_string(),
             };
-            let grid = explored.iter().any(|e| e.cooperates) && !request.cooperative;
-            let hint = match stop {
-                Stop::Trap { .. } if grid => {
-                    ": `grid.sync()` needs a cooperative launch, give `--cooperative`"
-                }
-                _ => "",
-            };
-            (verdict, format!("{what}{at}{inside}{hint}"))
+            (verdict, format!("{what}{at}{inside}"))
         }
         None if errors + warnings > 0 => (Verdict::Findings, String::new()),
         None => (
@@ -212,11 +204,14 @@ pub fn judge(
             false => format!("{found}; {summary}"),
         };
     }
+    let grid = explored.iter().any(|e| e.cooperates) && !request.cooperative;
+    if grid && diagnostics.iter().any(|d| d.rule == Rule::Trap) {
+        summary += "; `grid.sync()` needs a cooperative launch, give `--cooperative`";
+    }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
-    let stopped = matches!(stop, Some((Stop::Trap { .. } | Stop::Assert { .. }, ..)));
-    let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0 && !stopped;
+    let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
         name: format!("{}: {}", input.path, setting.entry),
         verdict,
@@ -284,7 +279,7 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
         }
         (Verdict::Clean, Some(Independence::VerdictOnly)) => {
             format!(
-                "schedule-independent: every schedule has this verdict for {inputs}, though what it leaves in memory may depend on the order of threads"
+                "schedule-independent: every schedule has this verdict for {inputs}, but values in memory may depend on thread order"
             )
         }
         (Verdict::Clean, _) => {
@@ -294,7 +289,7 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
                 false => "",
             };
             format!(
-                "{schedules} tried{cut} (seed {}); others may do other things, for what threads do depends on their order",
+                "{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order",
                 setting.seed
             )
         }
@@ -356,9 +351,7 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         rows.push((
             flag,
             match (argument.guessed, grown) {
-                (true, true) => {
-                    Some("guessed, and enlarged because the kernel reaches further".into())
-                }
+                (true, true) => Some("guessed, enlarged because the kernel accesses more".into()),
                 (true, false) => Some("guessed".into()),
                 (false, _) => None,
             },

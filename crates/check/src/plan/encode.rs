@@ -1,0 +1,186 @@
+//! Writes the parameter block of a launch, and asks for the buffers that it points to.
+
+use super::fill::fill;
+use super::fits::untyped;
+use super::layout::{alignment, field_type};
+use super::{Place, Plan, PlannedBuffer};
+use crate::argument::{BufferSpec, FillSpec, Value, number_bytes};
+use crate::error::{Error, ErrorKind};
+use crate::parameters::{Kind, Parameter};
+use report::terminal::thousands;
+use session::buffer::ElementType;
+
+/// Bytes behind each row that belong to nobody.
+pub(super) const ROW_GAP: u64 = 64 << 10;
+/// Bytes behind a buffer that belong to nobody, so that reaching too far is not taken for reaching into the next one.
+pub const GAP: u64 = 1 << 20;
+
+impl Plan {
+    /// The parameter block; buffers are made in `memory`.
+    ///
+    /// # Errors
+    ///
+    /// Files that can't be read or have another size, memory that is full.
+    pub fn encode(&self, place: &mut Place<'_>) -> Result<Vec<u8>, Error> {
+        let mut block = vec![0; self.parameters.bytes() as usize];
+        for (index, (parameter, planned)) in self.parameters.0.iter().zip(&self.values).enumerate()
+        {
+            let name = self.parameters.label(index);
+            let mut encoder = Encoder {
+                place,
+                name: &name,
+                index,
+                seed: self
+                    .seed
+                    .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    .wrapping_add(index as u64),
+            };
+            let bytes = encoder.parameter(&planned.value, parameter)?;
+            let offset = parameter.offset as usize;
+            block[offset..offset + bytes.len()].copy_from_slice(&bytes);
+        }
+        Ok(block)
+    }
+}
+
+struct Encoder<'a, 'p> {
+    place: &'a mut Place<'p>,
+    name: &'a str,
+    index: usize,
+    seed: u64,
+}
+
+impl Encoder<'_, '_> {
+    fn parameter(&mut self, value: &Value, parameter: &Parameter) -> Result<Vec<u8>, Error> {
+        let fail = |what: String| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("`--arg {}={value}`: {what}", self.name),
+            )
+        };
+        match (value, parameter.kind) {
+            (Value::Scalar(text, None), Kind::Scalar(element)) => {
+                number_bytes(text, untyped(text, element, parameter)).map_err(fail)
+            }
+            (Value::Scalar(text, None), _) => {
+                let mut bytes = number_bytes(text, ElementType::I64).map_err(fail)?;
+                bytes.resize(parameter.bytes as usize, 0);
+                Ok(bytes)
+            }
+            _ => self.field(value),
+        }
+    }
+
+    fn field(&mut self, value: &Value) -> Result<Vec<u8>, Error> {
+        let fail = |what: String| {
+            Error::new(
+                ErrorKind::Argument,
+                format!("`--arg {}={value}`: {what}", self.name),
+            )
+        };
+        match value {
+            Value::Scalar(text, _) => {
+                let ty = field_type(value).unwrap_or(ElementType::I32);
+                number_bytes(text, ty).map_err(fail)
+            }
+            Value::Bytes(bytes) => Ok(bytes.clone()),
+            Value::Buffer(spec) => {
+                let address = self
+                    .buffer(spec, self.name, GAP)
+                    .map_err(fail_with(value, self.name))?;
+                Ok(address.to_le_bytes().to_vec())
+            }
+            Value::Rows(count, row) => {
+                let mut table = Vec::new();
+                for number in 0..*count {
+                    self.seed = self.seed.wrapping_add(1 << 32);
+                    let name = format!("{}[{number}]", self.name);
+                    let address = self.buffer(row, &name, ROW_GAP);
+                    let address = address.map_err(fail_with(value, self.name))?;
+                    table.extend(address.to_le_bytes());
+                }
+                let address = (self.place)(PlannedBuffer {
+                    name: self.name.to_owned(),
+                    parameter: self.index,
+                    element: ElementType::U64,
+                    bytes: table.len() as u64,
+                    initial: Some(table),
+                    gap: GAP,
+                })?;
+                Ok(address.to_le_bytes().to_vec())
+            }
+            Value::Fields(fields) => {
+                let mut out = Vec::new();
+                let is_buffer = |f: &Value| matches!(f, Value::Buffer(_) | Value::Rows(..));
+                let several = fields.iter().filter(|f| is_buffer(f)).count() > 1;
+                let mut number = 0;
+                for field in fields {
+                    out.resize(out.len().next_multiple_of(alignment(field)), 0);
+                    self.seed = self.seed.wrapping_add(1 << 32);
+                    if several && is_buffer(field) {
+                        let name = format!("{}.{number}", self.name);
+                        number += 1;
+                        let mut inner = Encoder {
+                            place: self.place,
+                            name: &name,
+                            index: self.index,
+                            seed: self.seed,
+                        };
+                        out.extend(inner.field(field)?);
+                        continue;
+                    }
+                    out.extend(self.field(field)?);
+                }
+                let align = fields.iter().map(alignment).max().unwrap_or(1);
+                out.resize(out.len().next_multiple_of(align), 0);
+                Ok(out)
+            }
+        }
+    }
+}
+
+/// Words an error about a value.
+fn fail_with(value: &Value, name: &str) -> impl Fn(BufferProblem) -> Error {
+    let head = format!("`--arg {name}={value}`");
+    move |problem| match problem {
+        BufferProblem::TooLarge(what) => Error::new(ErrorKind::Argument, format!("{head}: {what}")),
+        BufferProblem::Other(error) => error,
+    }
+}
+
+/// Why a buffer can't be made.
+enum BufferProblem {
+    TooLarge(String),
+    Other(Error),
+}
+
+impl Encoder<'_, '_> {
+    /// Makes a buffer, and returns its address.
+    fn buffer(&mut self, spec: &BufferSpec, name: &str, gap: u64) -> Result<u64, BufferProblem> {
+        let elements = spec.length.unwrap_or(1);
+        let length = elements
+            .checked_mul(spec.element.bytes() as u64)
+            .filter(|l| *l <= 1 << 40);
+        let length = length.ok_or_else(|| {
+            BufferProblem::TooLarge(format!(
+                "{} elements exceed the memory of any GPU",
+                thousands(elements)
+            ))
+        })?;
+        let initial = match &spec.fill {
+            FillSpec::Uninitialized => None,
+            // There is no room for it anyway.
+            _ if length > 1 << 32 => None,
+            _ => Some(fill(spec, self.seed).map_err(BufferProblem::Other)?),
+        };
+        let planned = PlannedBuffer {
+            name: name.to_owned(),
+            parameter: self.index,
+            element: spec.element,
+            bytes: length,
+            initial,
+            gap,
+        };
+        (self.place)(planned).map_err(BufferProblem::Other)
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether a value that was given can be passed to a parameter, and what is wrong with it otherwise.
+
+use super::layout::fields_layout;
+use crate::argument::{BufferSpec, FillSpec, Value, number_bytes};
+use crate::error::{Error, ErrorKind};
+use crate::parameters::{Kind, Parameter, Parameters};
+use session::buffer::ElementType;
+
+/// Whether a value can be passed to a parameter at all.
+pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Error> {
+    let parameter = &parameters.0[index];
+    let label = parameters.label(index);
+    let wrong = |what: String| {
+        Err(Error::new(
+            ErrorKind::Argument,
+            format!("`--arg {label}={value}`: {what}"),
+        ))
+    };
+    match (value, parameter.kind) {
+        (Value::Buffer(_) | Value::Rows(..), Kind::Pointer(_) | Kind::Rows(_)) => Ok(()),
+        (Value::Buffer(_) | Value::Rows(..), _) if parameter.bytes == 8 && !parameter.by_value => {
+            Ok(())
+        }
+        (Value::Buffer(_) | Value::Rows(..), _) => Err(Error::new(
+            ErrorKind::Argument,
+            format!(
+                "`--arg {label}={value}`: parameter {index} is not a pointer but `{}` of {} bytes",
+                parameter.ty, parameter.bytes
+            ),
+        )
+        .help(match parameter.kind {
+            Kind::Struct => format!("write its fields: `--arg {label}={{1, 2.5}}`"),
+            _ => format!("give it a number: `--arg {label}=1`"),
+        })),
+        (Value::Scalar(text, None), Kind::Pointer(element) | Kind::Rows(element))
+            if text != "0" =>
+        {
+            let element = element.unwrap_or(ElementType::I32).name();
+            Err(Error::new(
+                ErrorKind::Argument,
+                format!(
+                    "`--arg {label}={value}`: parameter {index} is a pointer, `{}`",
+                    parameter.ty
+                ),
+            )
+            .help(format!(
+                "give it a buffer: `--arg {label}={element}[1024]:random` (or 0, the null pointer)"
+            )))
+        }
+        (Value::Scalar(text, None), Kind::Scalar(element)) => {
+            match number_bytes(text, untyped(text, element, parameter)) {
+                Ok(_) => Ok(()),
+                Err(what) => wrong(what),
+            }
+        }
+        (Value::Scalar(_, Some(ty)), Kind::Scalar(_)) if ty.bytes() as u32 != parameter.bytes => {
+            wrong(format!(
+                "{} has {} bytes, but the parameter `{}` has {}",
+                ty.name(),
+                ty.bytes(),
+                parameter.ty,
+                parameter.bytes
+            ))
+        }
+        (Value::Scalar(..), Kind::Struct) if parameter.bytes > 8 => Err(Error::new(
+            ErrorKind::Argument,
+            format!(
+                "`--arg {label}={value}`: parameter {index} is a struct of {} bytes",
+                parameter.bytes
+            ),
+        )
+        .help(format!(
+            "write its fields: `--arg {label}={{1, 2.5}}`, or its bytes: `--arg {label}=0x0100…`"
+        ))),
+        (Value::Bytes(bytes), _) if bytes.len() != parameter.bytes as usize => wrong(format!(
+            "these are {} bytes, but the parameter has {}",
+            bytes.len(),
+            parameter.bytes
+        )),
+        (Value::Fields(_), Kind::Pointer(_) | Kind::Rows(_)) => {
+            wrong("the parameter is a pointer, not a struct".into())
+        }
+        (Value::Fields(fields), _) => {
+            let size = fields_layout(fields).map_err(|what| {
+                Error::new(
+                    ErrorKind::Argument,
+                    format!("`--arg {label}={value}`: {what}"),
+                )
+            })?;
+            match size == parameter.bytes as usize {
+                true => Ok(()),
+                false => Err(Error::new(ErrorKind::Argument, format!(
+                    "`--arg {label}={value}`: these fields have {size} bytes, but the parameter `{}` has {}",
+                    parameter.ty, parameter.bytes
+                ))
+                .help("integers and floats have 4 bytes unless you give a type: `{1:i64, 2.5:f64, 3:u8}`")),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The type of a number without a suffix: the parameter's, but a float where it is written as one
+/// and only the size of the parameter is known.
+pub(super) fn untyped(text: &str, element: ElementType, parameter: &Parameter) -> ElementType {
+    let written_as_float = text.contains(['.'])
+        || text.parse::<i128>().is_err() && text.contains('e') && !text.starts_with("0x");
+    match (
+        written_as_float && parameter.ty.ends_with(" bytes"),
+        parameter.bytes,
+    ) {
+        (true, 4) => ElementType::F32,
+        (true, 8) => ElementType::F64,
+        _ => element,
+    }
+}
+
+/// A buffer read from a file without a length gets it from the file.
+pub(super) fn with_length(value: Value) -> Result<Value, Error> {
+    Ok(match value {
+        Value::Buffer(BufferSpec {
+            element,
+            length: None,
+            fill: FillSpec::File(path),
+        }) => {
+            let shown = path.display();
+            let data = std::fs::metadata(&path).map_err(|_| {
+                Error::new(ErrorKind::Argument, format!("can't read `{shown}`"))
+                    .help("give the path of a file with the buffer's bytes")
+            })?;
+            let size = element.bytes() as u64;
+            if !data.is_file() || data.len() == 0 || !data.len().is_multiple_of(size) {
+                return Err(Error::new(
+                    ErrorKind::Argument,
+                    format!(
+                        "`{shown}` has {} bytes: not a positive number of {} elements",
+                        data.len(),
+                        element.name()
+                    ),
+                ));
+            }
+            Value::Buffer(BufferSpec {
+                element,
+                length: Some(data.len() / size),
+                fill: FillSpec::File(path),
+            })
+        }
+        Value::Fields(fields) => Value::Fields(
+            fields
+                .into_iter()
+                .map(with_length)
+                .collect::<Result<_, _>>()?,
+        ),
+        other => other,
+    })
+}
