@@ -127,9 +127,9 @@ def run(command, folder, seconds, environment=None):
 
 
 def build_sample(racetrap, name, folder, seconds):
-    sources = sorted(str(p.relative_to(folder)) for p in folder.iterdir() if p.suffix in {".cu", ".cpp", ".c"})
+    sources = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.suffix in {".cu", ".cpp", ".c"})
     text = "".join(p.read_text(errors="replace") for p in folder.glob("CMakeLists.txt"))
-    flags = ["-std=c++17", "-I", str(folder.parents[2] / "Common"), "-I", str(folder), "-o", name]
+    flags = ["-std=c++17", "-I", str(folder.parents[2] / "Common"), "-I", str(folder), "-I", str(folder / "inc"), "-o", name]
     if "CUDA_SEPARABLE_COMPILATION" in text:
         flags += ["-rdc=true"]
     if "OpenMP" in text:
@@ -148,6 +148,7 @@ def build_rodinia(racetrap, folder, seconds):
 def try_one(options, name, source, root, scratch):
     row = {"program": name, "builds": False, "says": "", "findings": {}, "seconds": None, "stops": ""}
     copy = scratch / name.replace("/", "_")
+    shutil.rmtree(copy, ignore_errors=True)
     if name.startswith("rodinia/"):
         top = copy / source.relative_to(root).parts[0]
         shutil.copytree(root / "cuda" / source.relative_to(root / "cuda").parts[0], top / source.relative_to(root / "cuda").parts[0], symlinks=True)
@@ -188,12 +189,45 @@ def try_one(options, name, source, root, scratch):
     )
     row["status"] = status
     try:
-        document = json.loads(report.read_text())
-        row["report"] = document
-    except (OSError, ValueError):
-        document = None
-    row["tail"] = output[-1500:]
+        check = json.loads(report.read_text())["checks"][0]
+    except (OSError, ValueError, LookupError):
+        row["stops"] = "no report"
+        return row
+    row["verdict"] = check["verdict"]
+    for finding in check["findings"]:
+        if finding["level"] != "note":
+            row["findings"][finding["rule"]] = row["findings"].get(finding["rule"], 0) + 1
+    summary = check["summary"]
+    for words in ("called, and not supported: ", "the program was stopped", "can't be run", "is not supported", "launched no kernel"):
+        if words in summary and not row["stops"]:
+            row["stops"] = summary[summary.index(words) :].split(";")[0].replace("called, and not supported: ", "lacks ")[:160]
     return row
+
+
+def cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def markdown(rows, left, options):
+    """The table of docs/programs.md."""
+    succeed = [r for r in rows if r["builds"] and r["says"] in ("right", "nothing") and r.get("status") in (0, 1, WAIVED) and not r["stops"]]
+    lines = [
+        "# Public programs under `racetrap exec`",
+        "",
+        "Written by `benches/programs/run.py`, which says how each program is built and run. *Own verdict* is what the program prints of its result.",
+        "",
+        f"{len(rows)} programs; {sum(r['builds'] for r in rows)} build, {len(succeed)} run to their end with a result that they do not call wrong.",
+        "",
+        "| program | builds | own verdict | findings | seconds | what stops it |",
+        "|---|---|---|---|---|---|",
+    ]
+    for r in sorted(rows, key=lambda r: (r["program"].startswith("rodinia/"), r["program"].lower())):
+        findings = ", ".join(f"{count} × {rule}" for rule, count in sorted(r["findings"].items()))
+        seconds = "" if r["seconds"] is None else r["seconds"]
+        lines.append(f"| {r['program']} | {'yes' if r['builds'] else 'no'} | {r['says']} | {findings} | {seconds} | {cell(r['stops'])} |")
+    lines += ["", "Left out, for what they need:", "", "| program | needs |", "|---|---|"]
+    lines += [f"| {name} | {', '.join(lacking)} |" for name, _, _, lacking in sorted(left, key=lambda l: l[0].lower())]
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -228,8 +262,13 @@ def main():
             except Exception as error:  # A program that can't be tried is a row, too.
                 row = {"program": jobs[job], "builds": False, "says": "", "stops": f"{type(error).__name__}: {error}", "seconds": None, "findings": {}}
             rows.append(row)
-            print(json.dumps({k: v for k, v in row.items() if k not in ("report", "tail")}), file=sys.stderr, flush=True)
+            print(json.dumps(row), file=sys.stderr, flush=True)
     (scratch / "rows.json").write_text(json.dumps(rows, indent=1))
+    table = markdown(rows, left, options)
+    if options.out:
+        options.out.write_text(table)
+    else:
+        print(table)
 
 
 if __name__ == "__main__":
