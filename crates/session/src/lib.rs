@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod concurrent;
 pub mod explore;
 pub mod order;
+pub mod reversal;
 pub mod simulator;
 
 pub use order::{Command, Order, StreamKind};
