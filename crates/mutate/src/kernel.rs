@@ -68,6 +68,7 @@ pub fn mutants(
         let (times, more) = ENDLESS;
         let steps = own.steps.saturating_mul(times).saturating_add(more);
         exploration.limits.steps = steps.min(request.budgets.steps);
+        exploration.until_found = true;
         let functions = program.functions.iter().map(|f| f.name.as_str()).collect();
         let all = all_mutants(&build.module, &functions, unit, only);
         for (number, mutant) in all.iter().enumerate() {
@@ -157,39 +158,24 @@ impl One<'_> {
             Ok(program) => program,
             Err(error) => return Ok(Outcome::Unknown(Verdict::Unsupported, error.to_string())),
         };
-        let mut runs = 0;
-        for schedule in self.exploration.schedules {
-            let mut plan = self.plan.clone();
-            let under = Exploration {
-                schedules: std::slice::from_ref(schedule),
-                ..self.exploration.clone()
-            };
-            let ran = under.explore(self.build, &program, &mut plan, sources)?;
-            runs += 1;
-            if let Some(sign) = self.sign(&ran, &plan) {
-                return Ok(Outcome::Needed(Box::new(sign)));
-            }
-            if let Some(stop) = &ran.stopped {
-                let verdict = match stop {
-                    Stop::Unsupported { .. } => Verdict::Unsupported,
-                    _ => Verdict::Inconclusive,
-                };
-                return Ok(Outcome::Unknown(verdict, stop.to_string()));
-            }
-            let independent = Some(Independence::Independent);
-            if ran.independence == independent
-                || ran.independence == Some(Independence::VerdictOnly)
-            {
-                return Ok(Outcome::Redundant {
-                    runs,
-                    every_schedule: ran.independence == independent
-                        && self.own.independence == independent,
-                });
-            }
+        let mut plan = self.plan.clone();
+        let ran = self
+            .exploration
+            .explore(self.build, &program, &mut plan, sources)?;
+        if let Some(sign) = self.sign(&ran, &plan) {
+            return Ok(Outcome::Needed(Box::new(sign)));
         }
+        if let Some(stop) = &ran.stopped {
+            let verdict = match stop {
+                Stop::Unsupported { .. } => Verdict::Unsupported,
+                _ => Verdict::Inconclusive,
+            };
+            return Ok(Outcome::Unknown(verdict, stop.to_string()));
+        }
+        let independent = Some(Independence::Independent);
         Ok(Outcome::Redundant {
-            runs,
-            every_schedule: false,
+            runs: ran.schedules.len() as u32,
+            every_schedule: ran.independence == independent && self.own.independence == independent,
         })
     }
 
@@ -223,7 +209,8 @@ impl One<'_> {
         if self.own.independence != Some(Independence::Independent) || ran.stopped.is_some() {
             return None;
         }
-        let other = ran.left.first() != self.own.left.first();
+        let own = self.own.left.first();
+        let other = ran.left.iter().any(|left| Some(left) != own);
         let printed = ran.output != self.own.output;
         (other || printed).then(|| {
             plain(match other {

@@ -9,8 +9,10 @@
 //! order `C` of operations; of its communications `r1 … rn` that `C` does not imply, in the order in which they happened, child `i`
 //! keeps `C`, `r1 … ri-1` as they were, and `ri` the other way round. Every interleaving agrees with the run in all
 //! of them, and then has the same results, or differs first in one, and then belongs to that child. So when the tree comes to its
-//! end, every order of communication was tried ([`Reversals::are_all`]). An operation is a thread's access number N; in
-//! runs that have none, there is nothing to be kept. Interleavings are those of the sequentially consistent executions.
+//! end, every order of communication was tried ([`Reversals::are_all`]). An operation is a thread's access number N. Where a run
+//! could not keep a part of `C`, because its threads took other ways, an interleaving that keeps it differs from the run in
+//! something before: all of the run's communications make children but the one that was not to be. Interleavings are those of the
+//! sequentially consistent executions.
 //!
 //! *Some of them.* Otherwise what is tried is the first and the last pair of each kind: the same two instructions, of the same block
 //! or not, of the same warp or not. Barriers of part of a block or warp are not seen there, which costs runs that can't be followed.
@@ -64,16 +66,15 @@ impl Reversals {
         Reversals::default()
     }
 
-    /// Adds what a run under one of these schedules, or the first run under any other, has shown; `gave_up` if it could not be
-    /// followed.
-    pub fn add(&mut self, schedule: &ScheduleSpec, log: Option<&Log>, gave_up: bool) {
+    /// Adds what a run under one of these schedules, or the first run under any other, has shown.
+    pub fn add(&mut self, schedule: &ScheduleSpec, log: Option<&Log>) {
         let none = Reversal::default();
         let kept = match schedule {
             ScheduleSpec::Reverse(kept) => kept,
             _ => &none,
         };
         self.runs += 1;
-        let Some(log) = log.filter(|_| !gave_up) else {
+        let Some(log) = log else {
             self.partly = true;
             return;
         };
@@ -92,9 +93,14 @@ impl Reversals {
         Some(ScheduleSpec::Reverse(next))
     }
 
+    /// Whether trying all that waits may show every order of communication.
+    pub fn may_be_all(&self) -> bool {
+        self.runs > 0 && !self.partly
+    }
+
     /// Whether the runs that were added show every order of communication. Those that [`Reversals::next`] has given away have to be added.
     pub fn are_all(&self) -> bool {
-        self.runs > 0 && !self.partly && self.new.is_empty() && self.more.is_empty()
+        self.may_be_all() && self.new.is_empty() && self.more.is_empty()
     }
 
     fn push(&mut self, reversal: Reversal, new: bool) {
@@ -206,10 +212,6 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
     for p in kept {
         waits.entry(p.then).or_default().push(p.first);
     }
-    let mut awaited: HashMap<Operation, Vec<Operation>> = HashMap::new();
-    for p in kept {
-        awaited.entry(p.first).or_default().push(p.then);
-    }
     let mut clocks: Vec<Clock> = vec![Arc::new(vec![0; threads.len()]); threads.len()];
     let mut after: HashMap<Operation, Clock> = HashMap::new();
     let mut places_of: HashMap<(Option<u32>, u64), Vec<Accessed>> = HashMap::new();
@@ -226,11 +228,6 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
             Event::Accessed(g) => g,
         };
         let me = threads[&g.thread()];
-        let waiting = awaited.get(&g.operation).into_iter().flatten();
-        if waiting.into_iter().any(|then| after.contains_key(then)) {
-            // It was not kept.
-            return None;
-        }
         let mut clock = clocks[me].clone();
         for first in waits.get(&g.operation).into_iter().flatten() {
             if let Some(known) = after.get(first) {
@@ -240,7 +237,11 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
         for place in places(g) {
             for f in places_of.entry(place).or_default().iter().rev() {
                 let covered = clock[threads[&f.thread()]] > f.operation.number;
-                if covered || !f.conflicts(g) {
+                let given_up = || {
+                    let firsts = waits.get(&f.operation).into_iter().flatten();
+                    firsts.copied().any(|first| first == g.operation)
+                };
+                if covered || !f.conflicts(g) || given_up() {
                     continue;
                 }
                 found.push((*f, *g));

@@ -82,8 +82,6 @@ pub struct Outcome {
     pub steps: u64,
     /// What the threads of the last launch did to memory that they share, where that was asked for.
     pub communication: Option<Log>,
-    /// Whether the schedule asked for an order that a launch could not have.
-    pub gave_up: bool,
 }
 
 /// A device with detectors watching.
@@ -99,7 +97,6 @@ pub struct Session {
     traces: Vec<Trace>,
     steps: u64,
     communication: Option<Log>,
-    gave_up: bool,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
     found: BTreeMap<(Rule, usize, Site, Site), Finding>,
     kernels: Vec<String>,
@@ -124,7 +121,6 @@ impl Session {
             traces: Vec::new(),
             steps: 0,
             communication: None,
-            gave_up: false,
             found: BTreeMap::new(),
             kernels: Vec::new(),
             concurrent: None,
@@ -206,7 +202,6 @@ impl Session {
                 self.output.push_str(&stats.output);
                 self.traces.push(stats.trace.clone());
                 self.steps += stats.steps;
-                self.gave_up |= stats.gave_up;
             }
             Err(stop) => {
                 let waits = self.waiting.iter().any(|(number, _)| *number == how.number);
@@ -332,7 +327,6 @@ impl Session {
             traces: self.traces,
             steps: self.steps,
             communication: self.communication,
-            gave_up: self.gave_up,
         };
         (outcome, self.device)
     }

@@ -204,7 +204,7 @@ fn explored(threads: &[Vec<Op>], place: &[(u32, u32)]) -> (BTreeSet<Left>, usize
         assert!(runs < 100_000, "{threads:?}");
         let (memory, outcome) = run(&program, threads, &schedule);
         left.insert(memory);
-        reversals.add(&schedule, outcome.communication.as_ref(), outcome.gave_up);
+        reversals.add(&schedule, outcome.communication.as_ref());
         next = reversals.next();
     }
     // Without strong accesses there is no log, and nothing to try.

@@ -125,12 +125,16 @@ pub enum ScheduleSpec {
 }
 
 impl ScheduleSpec {
-    /// The schedules that are worth trying where the result may depend on them, without an end: the sweeps, then random
-    /// ones from `seed` on. `weak` tells whether the kernel may read stale values than the last.
-    pub fn all(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
+    /// The sweeps. `weak` tells whether the kernel may read older values than the last.
+    pub fn sweeps(weak: bool) -> impl Iterator<Item = ScheduleSpec> {
         let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
         let oldest = weak.then_some(ScheduleSpec::Weak { seed: None });
-        let chances = (0..).flat_map(move |k| {
+        sweeps.into_iter().chain(oldest)
+    }
+
+    /// Schedules that decide by chance, without an end, from `seed` on.
+    pub fn chances(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
+        (0..).flat_map(move |k| {
             let seed = seed.wrapping_add(k);
             let both = [
                 ScheduleSpec::Random { seed },
@@ -138,8 +142,7 @@ impl ScheduleSpec {
             ];
             both.into_iter()
                 .chain(weak.then_some(ScheduleSpec::Weak { seed: Some(seed) }))
-        });
-        sweeps.into_iter().chain(oldest).chain(chances)
+        })
     }
 
     /// The strategy, for schedules that decide.
