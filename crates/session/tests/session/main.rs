@@ -7,4 +7,5 @@ mod guards;
 mod litmus;
 mod promises;
 mod reversal;
+mod stops;
 mod weak_memory;
