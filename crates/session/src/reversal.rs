@@ -87,18 +87,12 @@ impl Reversals {
         }
     }
 
-    /// The next schedule to try.
-    pub fn next(&mut self) -> Option<ScheduleSpec> {
-        let next = self.new.pop_front().or_else(|| self.more.pop_front())?;
-        Some(ScheduleSpec::Reverse(next))
-    }
-
     /// Whether trying all that waits may show every order of communication.
     pub fn may_be_all(&self) -> bool {
         self.runs > 0 && !self.partly
     }
 
-    /// Whether the runs that were added show every order of communication. Those that [`Reversals::next`] has given away have to be added.
+    /// Whether the runs that were added show every order of communication. Those that were given away have to be added.
     pub fn are_all(&self) -> bool {
         self.may_be_all() && self.new.is_empty() && self.more.is_empty()
     }
@@ -173,6 +167,16 @@ impl Reversals {
     }
 }
 
+/// The next schedule to try.
+impl Iterator for Reversals {
+    type Item = ScheduleSpec;
+
+    fn next(&mut self) -> Option<ScheduleSpec> {
+        let next = self.new.pop_front().or_else(|| self.more.pop_front())?;
+        Some(ScheduleSpec::Reverse(next))
+    }
+}
+
 /// Where accesses may overlap: none is larger than 16 bytes, and each is aligned to its size; vectors of more are cut.
 fn places(a: &Accessed) -> impl Iterator<Item = (Option<u32>, u64)> + use<> {
     let shared = a.shared;
@@ -212,7 +216,8 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
     for p in kept {
         waits.entry(p.then).or_default().push(p.first);
     }
-    let mut clocks: Vec<Clock> = vec![Arc::new(vec![0; threads.len()]); threads.len()];
+    let nothing: Clock = Arc::new(vec![0; threads.len()]);
+    let mut clocks = vec![nothing.clone(); threads.len()];
     let mut after: HashMap<Operation, Clock> = HashMap::new();
     let mut places_of: HashMap<(Option<u32>, u64), Vec<Accessed>> = HashMap::new();
     let mut found = Vec::new();
@@ -220,7 +225,7 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
         let g = match event {
             Event::Met(all) => {
                 let here: Vec<usize> = all.iter().filter_map(|t| threads.get(t).copied()).collect();
-                let mut joined: Clock = Arc::new(vec![0; threads.len()]);
+                let mut joined = nothing.clone();
                 here.iter().for_each(|t| join(&mut joined, &clocks[*t]));
                 here.iter().for_each(|t| clocks[*t] = joined.clone());
                 continue;
