@@ -17,7 +17,7 @@ use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
 use detect::rules::Level;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
-use session::explore::Schedules;
+use session::explorer::Schedules;
 use std::collections::HashSet;
 
 /// Schedules under which each further setting is run.

@@ -74,7 +74,7 @@ pub struct Prepared {
     /// The arguments.
     pub plan: Plan,
     /// The schedules to try.
-    pub schedules: session::explore::Schedules,
+    pub schedules: session::explorer::Schedules,
     /// When the time is up.
     pub until: Option<Instant>,
 }
@@ -133,7 +133,6 @@ impl Prepared {
             geometry: &self.geometry,
             cooperative: request.cooperative,
             schedules: self.schedules.clone(),
-            until_found: false,
             limits: Limits {
                 steps: request.budgets.steps,
                 ..Limits::default()
@@ -259,8 +258,8 @@ fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
     .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
 }
 
-fn schedules(request: &Request, programs: &[Program]) -> session::explore::Schedules {
-    use session::explore::Schedules as Tried;
+fn schedules(request: &Request, programs: &[Program]) -> session::explorer::Schedules {
+    use session::explorer::Schedules as Tried;
     match &request.schedules {
         Schedules::Only(one) => Tried::Only(vec![one.clone()]),
         Schedules::UpTo(count) => Tried::UpTo {

@@ -1,197 +1,166 @@
-//! Which schedules are tried, and trying them on all cores as if one followed the other.
-//!
-//! The sweeps come first. Where they have shown that the result may depend on the order of threads, what they did is tried in
-//! other orders ([`super::reversal`]), with schedules that decide by chance in between. Small runs whose orders can all be
-//! tried go on until they have been.
+//! Trying many runs on all cores, as if one followed the other.
 //!
 //! The first run has all cores to itself: most explorations end with it, and it may deal its blocks out to the cores. The others
-//! share the cores, one each. They come in batches, whose size has nothing to do with the number of cores, and results are taken in
-//! the order of the runs: so the number of cores changes nothing of what comes out. What was begun behind the run that
-//! ended the exploration is thrown away.
+//! share the cores, one each. Results are taken in the order of the runs, so that the number of cores changes nothing of what comes
+//! out; what was begun behind the run that ended the exploration is thrown away.
 
-use super::Outcome;
-use super::reversal::Reversals;
-use simt::{Program, ScheduleSpec};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Which schedules are tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Schedules {
-    /// These.
-    Only(Vec<ScheduleSpec>),
-    /// Those that are worth it, up to a number, where the result may depend on them.
-    UpTo {
-        /// How many.
-        most: usize,
-        /// Seed of those that decide by chance.
-        seed: u64,
-        /// Whether loads may return older values than the last.
-        weak: bool,
-    },
-}
-
-/// Schedules that run side by side, after the sweeps.
-const BATCH: usize = 3;
-/// How many times the number that was asked for is run, so that every order of communication is tried.
-const FURTHER: usize = 8;
-/// Warp-instructions of a run up to which that is done.
-const SMALL: u64 = 20_000;
-
-/// Schedules, one after the other.
-pub struct Explorer {
-    given: Vec<ScheduleSpec>,
-    chances: Box<dyn Iterator<Item = ScheduleSpec>>,
-    reversals: Reversals,
-    most: usize,
-    taken: usize,
-    /// Whether runs are tried in other orders.
-    reverses: bool,
-    rooted: bool,
-    enough: bool,
-    steps: u64,
-}
-
-impl Explorer {
-    /// Nothing tried yet.
-    pub fn new(schedules: &Schedules) -> Explorer {
-        let (mut given, most, chances): (Vec<ScheduleSpec>, _, Box<dyn Iterator<Item = _>>) =
-            match schedules {
-                Schedules::Only(all) => (all.clone(), all.len(), Box::new(std::iter::empty())),
-                Schedules::UpTo { most, seed, weak } => (
-                    ScheduleSpec::sweeps(*weak).take(*most).collect(),
-                    *most,
-                    Box::new(ScheduleSpec::chances(*seed, *weak)),
-                ),
-            };
-        given.reverse();
-        Explorer {
-            given,
-            chances,
-            reversals: Reversals::new(),
-            most,
-            taken: 0,
-            reverses: matches!(schedules, Schedules::UpTo { .. }),
-            rooted: false,
-            enough: false,
-            steps: 0,
-        }
-    }
-
-    /// The number of schedules that were asked for.
-    pub fn most(&self) -> usize {
-        self.most
-    }
-
-    /// The next ones, which may run side by side; none where there is nothing more to try.
-    fn batch(&mut self) -> Vec<ScheduleSpec> {
-        let mut batch = Vec::new();
-        if self.taken == 0 {
-            batch.extend(self.given.pop());
-        } else if !self.given.is_empty() {
-            batch.extend(std::mem::take(&mut self.given).into_iter().rev());
-        } else {
-            while batch.len() < BATCH && self.taken + batch.len() < self.most {
-                // Two that are meant for this kernel, then one that is not.
-                let meant = match batch.len() < BATCH - 1 {
-                    true => self.reversals.next(),
-                    false => None,
-                };
-                match meant.or_else(|| self.chances.next()) {
-                    Some(schedule) => batch.push(schedule),
-                    None => break,
-                }
-            }
-            let further = !self.enough
-                && self.taken >= self.most
-                && self.taken < self.most * FURTHER
-                && self.reversals.may_be_all()
-                && self.steps <= SMALL;
-            while further && batch.len() < BATCH {
-                match self.reversals.next() {
-                    Some(schedule) => batch.push(schedule),
-                    None => break,
-                }
-            }
-        }
-        self.taken += batch.len();
-        batch
-    }
-
-    /// Which runs of a program are to write down what its threads do to memory.
-    pub fn recording(&self, program: &Program) -> Recording {
-        let first = match program.facts.blocks_commute {
-            // The first run may deal its blocks out to several cores.
-            true => ScheduleSpec::LaneByLane,
-            false => ScheduleSpec::Lockstep,
-        };
-        Recording((self.reverses && self.most > 1).then_some(first))
-    }
-
-    /// Takes what a run has shown.
-    pub fn add(&mut self, schedule: &ScheduleSpec, outcome: &Outcome) {
-        self.steps = self.steps.max(outcome.steps);
-        let reversed = matches!(schedule, ScheduleSpec::Reverse(_));
-        let log = outcome.communication.as_ref();
-        if reversed && self.reverses || !self.rooted && log.is_some() {
-            self.rooted = true;
-            let whole = outcome.stopped.is_none();
-            self.reversals.add(schedule, log.filter(|_| whole));
-        }
-    }
-
-    /// There is something to mend: no more than what was asked for is worth trying.
-    pub fn found(&mut self) {
-        self.enough = true;
-    }
-
-    /// Whether the runs show every order of communication, as far as memory is sequentially consistent.
-    pub fn has_every_order(&self) -> bool {
-        self.reversals.are_all()
-    }
-}
-
-/// Which runs are to write down what their threads do to memory ([`super::Options::communication`]).
-#[derive(Clone, Debug)]
-pub struct Recording(Option<ScheduleSpec>);
-
-impl Recording {
-    /// Whether the one under a schedule is.
-    pub fn of(&self, schedule: &ScheduleSpec) -> bool {
-        let reversed = matches!(schedule, ScheduleSpec::Reverse(_));
-        self.0
-            .as_ref()
-            .is_some_and(|first| reversed || first == schedule)
-    }
-}
-
-/// Tries schedules on up to `jobs` cores: `run` for each, with its number, and how many cores it may use; its result goes to `take`, in the
-/// order of the schedules, until that breaks. `take` is to [`add`](Explorer::add) what counts.
-pub fn explore<R: Send>(
-    explorer: &mut Explorer,
+/// Does `run` for each item, on up to `jobs` cores, and gives the results to `take` in the order of the items, until it breaks.
+///
+/// `run` is told how many cores it may use. Each core goes on with the next item as soon as it has finished one, but no further than
+/// two items a core ahead of what has been taken: what is behind the run that ends the exploration is made in vain.
+pub fn in_order<T, R>(
+    items: &[T],
     jobs: usize,
-    run: impl Fn(usize, &ScheduleSpec, usize) -> R + Sync,
-    mut take: impl FnMut(&mut Explorer, usize, &ScheduleSpec, R) -> ControlFlow<()>,
-) {
-    let jobs = jobs.max(1);
-    let mut number = 0;
-    loop {
-        let batch = explorer.batch();
-        if batch.is_empty() {
-            return;
-        }
-        for some in batch.chunks(jobs) {
-            // What is left over of the cores goes to the runs of a short batch.
-            let results = parallel(some.len(), jobs, &|index| {
-                run(number + index, &some[index], (jobs / some.len()).max(1))
-            });
-            for (schedule, result) in some.iter().zip(results) {
-                if take(explorer, number, schedule, result).is_break() {
-                    return;
-                }
-                number += 1;
+    run: impl Fn(&T, usize) -> R + Sync,
+    mut take: impl FnMut(&T, R) -> ControlFlow<()>,
+) where
+    T: Sync,
+    R: Send,
+{
+    let Some((first, rest)) = items.split_first() else {
+        return;
+    };
+    if take(first, run(first, jobs)).is_break() {
+        return;
+    }
+    side_by_side(rest, jobs, run, take);
+}
+
+/// The same where the first item has not all cores to itself.
+pub fn side_by_side<T, R>(
+    rest: &[T],
+    jobs: usize,
+    run: impl Fn(&T, usize) -> R + Sync,
+    mut take: impl FnMut(&T, R) -> ControlFlow<()>,
+) where
+    T: Sync,
+    R: Send,
+{
+    let cores = jobs.clamp(1, rest.len().max(1));
+    // What is left over goes to the runs of a short list.
+    let each = (jobs / cores).max(1);
+    if cores == 1 {
+        for item in rest {
+            if take(item, run(item, each)).is_break() {
+                return;
             }
+        }
+        return;
+    }
+    let line = Line {
+        state: Mutex::new(State {
+            next: 0,
+            taken: 0,
+            ended: false,
+            made: BTreeMap::new(),
+        }),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        // Whatever happens to whom, nobody waits for somebody who is gone.
+        let _end = End(&line);
+        for _ in 0..cores {
+            scope.spawn(|| {
+                let _end = EndOfPanic(&line);
+                while let Some(index) = line.next(rest.len(), 2 * cores) {
+                    let result = run(&rest[index], each);
+                    line.lock().made.insert(index, result);
+                    line.changed.notify_all();
+                }
+            });
+        }
+        for (index, item) in rest.iter().enumerate() {
+            let Some(result) = line.made(index) else {
+                return;
+            };
+            if take(item, result).is_break() {
+                return;
+            }
+        }
+    });
+}
+
+/// Runs that are made in any order and taken in one.
+struct Line<R> {
+    state: Mutex<State<R>>,
+    changed: Condvar,
+}
+
+struct State<R> {
+    /// The next item to be run.
+    next: usize,
+    /// How many have been taken.
+    taken: usize,
+    /// Nobody needs more.
+    ended: bool,
+    made: BTreeMap<usize, R>,
+}
+
+impl<R> Line<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State<R>>) -> MutexGuard<'s, State<R>> {
+        self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The number of an item to run, of so many, at most `ahead` beyond what has been taken.
+    fn next(&self, items: usize, ahead: usize) -> Option<usize> {
+        let mut state = self.lock();
+        while !state.ended && state.next < items && state.next >= state.taken + ahead {
+            state = self.wait(state);
+        }
+        if state.ended || state.next >= items {
+            return None;
+        }
+        state.next += 1;
+        Some(state.next - 1)
+    }
+
+    /// What an item's run came to. `None` if nobody will make it any more.
+    fn made(&self, index: usize) -> Option<R> {
+        let mut state = self.lock();
+        loop {
+            if let Some(result) = state.made.remove(&index) {
+                state.taken = index + 1;
+                self.changed.notify_all();
+                return Some(result);
+            }
+            if state.ended {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn end(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the line when it goes out of scope.
+struct End<'l, R>(&'l Line<R>);
+
+impl<R> Drop for End<'_, R> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The same when a run panics.
+struct EndOfPanic<'l, R>(&'l Line<R>);
+
+impl<R> Drop for EndOfPanic<'_, R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
         }
     }
 }
@@ -227,25 +196,21 @@ pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T +
 mod tests {
     use super::*;
 
-    /// What is taken, of ten schedules with a break at `stop`, and how many runs were begun.
-    fn taken(jobs: usize, stop: usize) -> (Vec<String>, usize) {
+    /// What is taken, of ten items with a break at `stop`, and how many runs were begun.
+    fn taken(jobs: usize, stop: u32) -> (Vec<u32>, usize) {
         let begun = AtomicUsize::new(0);
         let mut taken = Vec::new();
-        let mut explorer = Explorer::new(&Schedules::UpTo {
-            most: 10,
-            seed: 3,
-            weak: true,
-        });
-        explore(
-            &mut explorer,
+        let items: Vec<u32> = (0..10).collect();
+        in_order(
+            &items,
             jobs,
-            |_, schedule, _| {
+            |item, _| {
                 begun.fetch_add(1, Ordering::Relaxed);
-                schedule.to_string()
+                item * item
             },
-            |_, number, _, name| {
-                taken.push(name);
-                match number == stop {
+            |item, square| {
+                taken.push(square);
+                match *item == stop {
                     true => ControlFlow::Break(()),
                     false => ControlFlow::Continue(()),
                 }
@@ -258,7 +223,7 @@ mod tests {
     fn the_number_of_cores_changes_nothing() {
         for stop in [0, 1, 4, 9, 20] {
             let (alone, _) = taken(1, stop);
-            assert_eq!(alone.len(), stop.min(9) + 1);
+            assert_eq!(alone.len() as u32, stop.min(9) + 1);
             for jobs in 2..12 {
                 assert_eq!(taken(jobs, stop).0, alone, "{jobs} jobs, stop at {stop}");
             }

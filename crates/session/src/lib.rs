@@ -4,6 +4,7 @@
 pub mod buffer;
 pub mod concurrent;
 pub mod explore;
+pub mod explorer;
 pub mod order;
 pub mod reversal;
 pub mod simulator;

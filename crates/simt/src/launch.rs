@@ -364,6 +364,13 @@ impl<O: Observer> Observer for ByRef<'_, O> {
         }
         self.observer.access(access);
     }
+    #[inline(always)]
+    fn row_access(&mut self, access: &RowAccess) {
+        if self.performed.is_some() {
+            self.note(access.who, Mask::MAX, false);
+        }
+        self.observer.row_access(access);
+    }
     fn stale_value(&mut self, site: Site) {
         self.observer.stale_value(site);
     }
