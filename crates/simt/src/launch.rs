@@ -498,9 +498,7 @@ impl<'a> Grid<'a> {
         core: &mut Core<'_, O>,
         blocks: impl IntoIterator<Item = &'b Block> + Clone,
     ) -> Result<(), Stop> {
-        let steps = self
-            .steps
-            .fetch_add(std::mem::take(&mut core.steps), Relaxed);
+        let steps = self.steps.fetch_add(core.take_steps(), Relaxed);
         if steps > self.limits.steps {
             let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
             let runnable = || blocks.clone().into_iter().filter(|b| b.runnable());
