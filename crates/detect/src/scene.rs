@@ -149,6 +149,7 @@ impl<O: Observer> Scene<O> {
                 non_coherent: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
+                hands_on: Arc::new([]),
                 effects: Default::default(),
                 launch: 0,
             },
@@ -215,6 +216,7 @@ impl<O: Observer> Scene<O> {
                 _ => does.wrote & mask,
             },
             dropped: 0,
+            stores: None,
         });
         site
     }

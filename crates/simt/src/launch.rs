@@ -97,6 +97,7 @@ pub fn launch<O: Observer>(
         launch: launch.number,
         fine_sync: program.facts.fine_sync,
         control_only: program.facts.control_only.clone(),
+        hands_on: program.facts.hands_on.clone(),
         effects: program.facts.effects.clone(),
     };
     let mut const_d = program.const_d.clone();

@@ -188,6 +188,14 @@ impl Neighbours {
     }
 }
 
+/// What the lanes of a store are about to write, and what is there before: for whoever has to know whether a write changes anything.
+pub trait StoredValues: std::fmt::Debug {
+    /// The byte that a lane stores at an address, which its access covers.
+    fn stored(&self, lane: usize, at: u64) -> u8;
+    /// The byte that is at the address before the instruction.
+    fn before(&self, at: u64) -> u8;
+}
+
 /// A memory access of one warp-instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
@@ -227,6 +235,8 @@ pub struct Access<'a> {
     /// For reads, lanes that load a value which nothing uses, because the compiler speculated the load: the hardware
     /// performs it, the source does not. None of them is in `mask`; their addresses are good, too.
     pub dropped: Mask,
+    /// For writes: what they store. A write is reported before it is performed.
+    pub stores: Option<&'a dyn StoredValues>,
 }
 
 impl Access<'_> {
@@ -487,6 +497,9 @@ pub struct MemoryFault<'a> {
     pub write: bool,
     /// What is wrong.
     pub kind: FaultKind,
+    /// For an access outside all memory, where the pointer points that the address was computed from, if that is known; in the
+    /// addresses' own terms.
+    pub pointer: Option<u64>,
 }
 
 /// What is wrong with an access.
@@ -560,6 +573,9 @@ pub struct LaunchShape {
     /// For each [`Site`]: what the instruction reads only decides branches (a
     /// spin loop's flag). Sites beyond its end are `false`.
     pub control_only: Arc<[bool]>,
+    /// For each [`Site`]: a strong load whose value goes on to memory, an address or the output without being tested
+    /// ([`super::lower::facts`]). Sites beyond its end are `false`.
+    pub hands_on: Arc<[bool]>,
     /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
     pub effects: Arc<[Effect]>,
     /// Number of the launch in its session, from 0.

@@ -127,6 +127,50 @@ fn store<S: Words>(memory: &S, follows: bool, address: &Row64, from: &Row32) {
     }
 }
 
+/// A row of words that is about to be stored: memory, words and addresses.
+#[derive(Debug)]
+struct StoredRow<'a, S>(&'a S, &'a Row32, &'a Row64);
+
+impl<S: Words + std::fmt::Debug> StoredValues for StoredRow<'_, S> {
+    fn stored(&self, lane: usize, at: u64) -> u8 {
+        self.1[lane].to_le_bytes()[((at - self.2[lane]) & 3) as usize]
+    }
+    fn before(&self, at: u64) -> u8 {
+        self.0.read(at, 1, 0) as u8
+    }
+}
+
+/// The load of a full warp.
+#[inline(always)]
+fn access<'a>(
+    op: &MemoryOp,
+    who: WarpRef,
+    address: &'a Row64,
+    neighbours: Neighbours,
+    site: Site,
+) -> Access<'a> {
+    Access {
+        site,
+        who,
+        mask: Mask::MAX,
+        space: match op.space {
+            AddressSpace::Global => Space::Global,
+            _ => Space::Shared,
+        },
+        address,
+        neighbours: Some(neighbours),
+        element: 4,
+        elements: 1,
+        kind: AccessKind::Read,
+        non_coherent: op.non_coherent,
+        order: op.order,
+        scope: op.scope,
+        wrote: 0,
+        dropped: 0,
+        stores: None,
+    }
+}
+
 impl<O: Observer> Core<'_, O> {
     /// Performs an access of a full warp. False if it is for others to perform.
     #[inline(always)]
@@ -197,25 +241,37 @@ impl<O: Observer> Core<'_, O> {
         }
         let neighbours = neighbours(halves, address);
         let follows = neighbours.next == Mask::MAX - 1;
-        let mut written = true;
         if op.store {
             let from = row(&warp.w, self.const_w, op.regs[0]);
+            if O::WATCHES {
+                let (arena, shared) = (&self.device.arena, &block.shared);
+                let stores: &dyn StoredValues = match global {
+                    true => &StoredRow(arena, from, address),
+                    false => &StoredRow(shared, from, address),
+                };
+                self.observer.access(&Access {
+                    kind: AccessKind::Write,
+                    wrote: Mask::MAX,
+                    stores: Some(stores),
+                    ..access(op, block.who(w), address, neighbours, site)
+                });
+            }
             if global {
                 store(&self.device.arena, follows, address, from);
             } else {
                 store(&block.shared, follows, address, from);
             }
+            return true;
+        }
+        let mut to = [0; LANES];
+        let written = if global {
+            load(&self.device.arena, halves, follows, address, &mut to)
         } else {
-            let mut to = [0; LANES];
-            written = if global {
-                load(&self.device.arena, halves, follows, address, &mut to)
-            } else {
-                load(&block.shared, halves, follows, address, &mut to)
-            };
-            if op.regs[0] != Slot::NONE {
-                let register = &mut block.warps[w].w[op.regs[0].0 as usize];
-                blend(register, &to, Mask::MAX, dead);
-            }
+            load(&block.shared, halves, follows, address, &mut to)
+        };
+        if op.regs[0] != Slot::NONE {
+            let register = &mut block.warps[w].w[op.regs[0].0 as usize];
+            blend(register, &to, Mask::MAX, dead);
         }
         if O::WATCHES {
             let space = if global { Space::Global } else { Space::Shared };
@@ -223,26 +279,8 @@ impl<O: Observer> Core<'_, O> {
                 let padded = op.copies.then_some(4);
                 self.uninitialized(block, w, space, Mask::MAX, 4, padded, site);
             }
-            self.observer.access(&Access {
-                site,
-                who: block.who(w),
-                mask: Mask::MAX,
-                space,
-                address: &self.address,
-                neighbours: Some(neighbours),
-                element: 4,
-                elements: 1,
-                kind: if op.store {
-                    AccessKind::Write
-                } else {
-                    AccessKind::Read
-                },
-                non_coherent: op.non_coherent,
-                order: op.order,
-                scope: op.scope,
-                wrote: if op.store { Mask::MAX } else { 0 },
-                dropped: 0,
-            });
+            self.observer
+                .access(&access(op, block.who(w), &self.address, neighbours, site));
         }
         true
     }
