@@ -12,6 +12,7 @@ mod gpu_run;
 mod hostile;
 mod judged;
 mod mutate;
+mod necessity;
 mod own_catalog;
 mod planted_bugs;
 mod sanitizer;
