@@ -38,7 +38,7 @@ use input::{Build, Input};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
-use simt::{Limits, LowerError, Program, ScheduleSpec};
+use simt::{Limits, LowerError, Program};
 use std::time::Instant;
 
 /// What came of a check.
@@ -74,7 +74,7 @@ pub struct Prepared {
     /// The arguments.
     pub plan: Plan,
     /// The schedules to try.
-    pub schedules: Vec<ScheduleSpec>,
+    pub schedules: session::explorer::Schedules,
     /// When the time is up.
     pub until: Option<Instant>,
 }
@@ -132,7 +132,7 @@ impl Prepared {
         Exploration {
             geometry: &self.geometry,
             cooperative: request.cooperative,
-            schedules: &self.schedules,
+            schedules: self.schedules.clone(),
             limits: Limits {
                 steps: request.budgets.steps,
                 ..Limits::default()
@@ -190,6 +190,8 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
     let first = explored.iter().map(|e| e.independence);
     let told = verdict::Told {
         independence: verdict::weakest(first.chain(further.independence)),
+        every_order: explored.iter().all(|e| e.every_order) && further.every_order,
+        older_values: prepared.programs.iter().any(|p| p.facts.stale_values),
         inputs: further.inputs,
         time: started.elapsed(),
     };
@@ -256,14 +258,14 @@ fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
     .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
 }
 
-fn schedules(request: &Request, programs: &[Program]) -> Vec<ScheduleSpec> {
+fn schedules(request: &Request, programs: &[Program]) -> session::explorer::Schedules {
+    use session::explorer::Schedules as Tried;
     match &request.schedules {
-        Schedules::Only(one) => vec![one.clone()],
-        Schedules::UpTo(count) => {
-            let weak = programs.iter().any(|p| p.facts.stale_values);
-            ScheduleSpec::all(request.seed, weak)
-                .take(*count as usize)
-                .collect()
-        }
+        Schedules::Only(one) => Tried::Only(vec![one.clone()]),
+        Schedules::UpTo(count) => Tried::UpTo {
+            most: *count as usize,
+            seed: request.seed,
+            weak: programs.iter().any(|p| p.facts.stale_values),
+        },
     }
 }

@@ -7,5 +7,6 @@ mod communication;
 mod guards;
 mod litmus;
 mod promises;
+mod reversal;
 mod stops;
 mod weak_memory;
