@@ -8,8 +8,8 @@
 The kernels are those of Indigo 1.3, irregular graph codes with planted bugs. A kernel counts as racy if its file name
 names another bug than `boundsBug`; that is the suite's own word for it, checked by nobody here. Graph, data, launch (1,024 blocks of
 256 threads) and arguments are those of the artifact's `main`: the data is what the C library's rand() gives.
-Caught means that racetrap reports a race (data-race, insufficient-scope or lockstep-assumption) in a racy kernel; a false
-alarm, that it does so in one of the others.
+Caught means that racetrap reports a race (data-race, same-value-write, insufficient-scope or lockstep-assumption) in a racy
+kernel; a false alarm, that it does so in one of the others.
 
 Needs nvcc: on the path, in CUDA_PATH, or installed by ci/cuda-toolkit.sh. Nothing of the artifact is part of racetrap.
 """
@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 BLOCKS, THREADS = 1024, 256
-RACES = {"data-race", "insufficient-scope", "lockstep-assumption"}
+RACES = {"data-race", "same-value-write", "insufficient-scope", "lockstep-assumption"}
 
 # Table 1 of the paper, where it gives a figure: races found of 346. File, then HiRace, iGUARD, compute-sanitizer's racecheck.
 GRAPHS = {

@@ -45,7 +45,7 @@ fn list(color: bool) -> String {
         };
         let _ = writeln!(out, "{style}{name}{style:#}");
         for rule in Rule::ALL.iter().filter(|r| r.level() == level) {
-            let _ = writeln!(out, "  {:<20} {}", rule.name(), rule.summary());
+            let _ = writeln!(out, "  {:<24} {}", rule.name(), rule.summary());
         }
         out.push('\n');
     }

@@ -31,7 +31,9 @@ fn sides(rule: Rule) -> Sides {
         Rule::DataRace
         | Rule::InsufficientScope
         | Rule::NonCoherentRead
-        | Rule::LockstepAssumption => Sides::Two,
+        | Rule::LockstepAssumption
+        | Rule::UnorderedCommunication
+        | Rule::SameValueWrite => Sides::Two,
         Rule::DivergentBarrier
         | Rule::BarrierAfterExit
         | Rule::WarpSyncMask
@@ -107,6 +109,15 @@ impl<'t> Expected<'t> {
                 hits.iter().for_each(|at| group.hit[*at] = true);
                 matched.push(index);
             }
+        }
+        // Values that happen to be equal in this run are a sign of the race, but not the race.
+        if matched.is_empty() && seen.rule == Rule::SameValueWrite {
+            let race = LocatedFinding {
+                rule: Rule::DataRace,
+                ..seen.clone()
+            };
+            let groups = self.groups.iter().enumerate();
+            matched.extend(groups.filter_map(|(i, g)| g.covers(&race).map(|_| i)));
         }
         matched
     }
@@ -313,6 +324,15 @@ mod tests {
         assert_eq!(check(source, &[both]).1, ["data-race#2 at line 1 (write)"]);
         let reads = seen(RACE, &[(Read, &[1]), (Atomic, &[1])]);
         assert_eq!(check(source, &[reads]).0, [0]);
+    }
+
+    #[test]
+    fn equal_values_do_not_stand_for_a_race_and_are_no_false_alarm() {
+        let source = "b = x; //~ data-race write";
+        let equal = seen(Rule::SameValueWrite, &[(Write, &[1]), (Write, &[1])]);
+        let (matched, missing) = check(source, std::slice::from_ref(&equal));
+        assert_eq!((matched, missing.len()), (vec![1], 1));
+        assert_eq!(check("b = x;", &[equal]).0, [0]);
     }
 
     #[test]

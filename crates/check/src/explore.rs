@@ -1,5 +1,6 @@
 //! Runs one build under several schedules and words what comes out.
 
+mod escalate;
 mod grow;
 mod memory;
 
@@ -129,6 +130,8 @@ struct Progressed {
     spent: u64,
     stayed: HashSet<Key>,
     dirty: bool,
+    /// What runs left in which data passed between warps in no certain order.
+    results: Vec<escalate::Left>,
 }
 
 impl Exploration<'_> {
@@ -206,6 +209,7 @@ impl Exploration<'_> {
         if state.dirty || out.stopped.is_some() {
             out.independence = None;
         }
+        escalate::escalate(&mut out.diagnostics, &state.results);
         Ok(out)
     }
 
@@ -299,6 +303,9 @@ impl Exploration<'_> {
         if self.remember {
             out.left.push(left_in(&device));
         }
+        state
+            .results
+            .extend(escalate::left(&outcome, &device, schedule));
         let found = outcome.findings.iter().map(|f| Found::of(f, program));
         out.findings.extend(found);
         let view = KernelView::new(

@@ -4,8 +4,8 @@ use crate::rules::Rule;
 use simt::BadCall;
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// What a thread did at one end of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,6 +126,8 @@ pub enum Detail {
         /// Function.
         function: String,
     },
+    /// Where the pointer points that the address was computed from, as [`Place::address`].
+    Pointer(u64),
     /// What is wrong with a call.
     Call(BadCall),
     /// A branch: times executed, times divergent.
@@ -135,6 +137,8 @@ pub enum Detail {
         /// Of these, split the warp.
         divergent: u64,
     },
+    /// Other warps exchange data in the same way.
+    OtherWarps,
     /// Threads that went past a barrier have left the kernel since, and came to no other one.
     Exited,
     /// Warp-instructions executed when the budget ran out.
@@ -219,6 +223,42 @@ impl Findings {
                 true
             }
             None => false,
+        }
+    }
+
+    /// Whether there is a group.
+    pub fn has(&self, rule: Rule, (a, b): (Site, Site)) -> bool {
+        self.groups.contains_key(&(rule, a.min(b), a.max(b)))
+    }
+
+    /// Equal values are no excuse where one of the instructions takes part in a race as well: then their writes race, too.
+    pub fn settle_values(&mut self) {
+        let race = |rule: Rule| matches!(rule, Rule::DataRace | Rule::InsufficientScope);
+        let keys = || self.groups.keys().filter(|k| race(k.0));
+        let guilty: HashSet<Site> = keys().flat_map(|(_, a, b)| [*a, *b]).collect();
+        let keys = self.groups.keys().copied();
+        let races: Vec<_> = keys
+            .filter(|(rule, a, b)| {
+                *rule == Rule::SameValueWrite && (guilty.contains(a) || guilty.contains(b))
+            })
+            .collect();
+        for key in races {
+            if let Some(finding) = self.groups.remove(&key) {
+                self.add(Finding {
+                    rule: Rule::DataRace,
+                    ..finding
+                });
+            }
+        }
+    }
+
+    /// Lanes of a warp that exchange data where other warps do, too, need what orders these.
+    pub fn settle_warps(&mut self) {
+        let keys: Vec<_> = self.groups.keys().copied().collect();
+        for (_, a, b) in keys.iter().filter(|k| k.0 == Rule::UnorderedCommunication) {
+            if let Some(lanes) = self.groups.get_mut(&(Rule::LockstepAssumption, *a, *b)) {
+                lanes.detail = Detail::OtherWarps;
+            }
         }
     }
 

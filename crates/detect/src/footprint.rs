@@ -327,6 +327,7 @@ mod tests {
             non_coherent: false,
             fine_sync: false,
             control_only: std::sync::Arc::new([]),
+            hands_on: std::sync::Arc::new([]),
             effects: Default::default(),
             launch: 0,
         }
@@ -353,6 +354,7 @@ mod tests {
                 scope: *scope,
                 wrote: 1,
                 dropped: 0,
+                stores: None,
             });
         }
         recorder.finish()
@@ -440,6 +442,7 @@ mod tests {
                 scope: Sys,
                 wrote: 0b1100,
                 dropped: 0,
+                stores: None,
             });
         };
         (0..3).for_each(|block| access(&mut forward, block));

@@ -214,7 +214,7 @@ impl Observer for Detectors {
         }
     }
     #[inline]
-    fn row_access(&mut self, access: &RowAccess) {
+    fn row_access(&mut self, access: &RowAccess<'_>) {
         let alone = self.non_coherent.is_none()
             && self.perf.is_none()
             && self.footprint.is_none()

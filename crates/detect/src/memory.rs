@@ -53,7 +53,11 @@ impl Detector {
                 bytes: fault.bytes,
                 mapped,
             }),
-            detail: Detail::None,
+            detail: match fault.pointer {
+                Some(to) if global => Detail::Pointer(to.wrapping_sub(GLOBAL_BASE)),
+                Some(to) => Detail::Pointer(to),
+                None => Detail::None,
+            },
             count: u64::from(fault.mask.count_ones()),
             stale_loads: Vec::new(),
         });

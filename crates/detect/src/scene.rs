@@ -159,6 +159,7 @@ impl<O: Observer> Scene<O> {
                 non_coherent: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
+                hands_on: Arc::new([]),
                 effects: Default::default(),
                 launch: 0,
             },
@@ -217,6 +218,7 @@ impl<O: Observer> Scene<O> {
                 non_coherent: does.non_coherent,
                 order: does.order,
                 scope: does.scope,
+                stores: None,
             };
             if mask == ALL {
                 self.observer.row_access(&row);
@@ -243,6 +245,7 @@ impl<O: Observer> Scene<O> {
                 _ => does.wrote & mask,
             },
             dropped: 0,
+            stores: None,
         });
         site
     }

@@ -387,6 +387,13 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 what(true)
             )
         }
+        Rule::UnorderedCommunication => {
+            format!(
+                "warps exchange data through {} in no certain order",
+                what(true)
+            )
+        }
+        Rule::SameValueWrite => format!("unordered writes of one value to {}", what(true)),
         Rule::DivergentBarrier => match threads(0) {
             0 => Rule::DivergentBarrier.summary().to_string(),
             n => format!(
@@ -444,7 +451,7 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
 fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer(_) => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
@@ -533,10 +540,26 @@ fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String
     if !outside {
         return None;
     }
-    let nearest = names.nearest(place);
+    let nearest = names.meant(finding);
     let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {
         return Some(format!("the address is {:#x}", place.address));
     };
+    if let Some(before) = region.start.checked_sub(place.address).filter(|b| *b > 0) {
+        let element = region.element.unwrap_or(place.bytes).max(1);
+        let index = before.div_ceil(u64::from(element));
+        let whole = before.is_multiple_of(u64::from(element)) && region.dims.len() < 2;
+        let to = match whole {
+            true => format!("would be to `{}[-{index}]`", region.name),
+            false => "starts".to_owned(),
+        };
+        return Some(format!(
+            "`{}` has {}; the access {to}, {} before `{}`",
+            region.name,
+            counted(bytes, "byte"),
+            counted(before, "byte"),
+            region.name
+        ));
+    }
     let offset = place.address - region.start;
     let behind = |bytes: u64| match offset - bytes {
         0 => "directly past the end".to_string(),

@@ -1,5 +1,6 @@
 //! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
 
+use super::memory::Region;
 use super::source::SourceFile;
 use super::{KernelView, View};
 use detect::finding::{Action, Detail, End, Finding};
@@ -77,6 +78,15 @@ pub(super) fn help(
         Rule::InsufficientScope => return scope(finding, guilty),
         Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
             "split {}: read into a register, call `__syncwarp()`, then write; or use one atomic operation",
+            at(0)
+        ),
+        Rule::LockstepAssumption if finding.detail == Detail::OtherWarps => format!(
+            "put `__syncthreads()` {}: other warps take part, too",
+            between(guilty.get(1)?, guilty.first()?)
+        ),
+        Rule::UnorderedCommunication => return communication(finding, guilty, view),
+        Rule::SameValueWrite => format!(
+            "let one thread write it at {}, or use an atomic operation such as `atomicOr` or `atomicExch`",
             at(0)
         ),
         Rule::LockstepAssumption => {
@@ -171,10 +181,20 @@ pub(super) fn help(
             "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself; `--max-steps` raises the budget",
             at(0)
         ),
-        Rule::OutOfBounds => format!(
-            "guard {} with `if (index < n)`, or allocate more elements",
-            at(0)
-        ),
+        Rule::OutOfBounds => {
+            let place = finding.place?;
+            let before = |r: &Region| place.address < r.start;
+            match view
+                .and_then(|v| v.memory.meant(finding))
+                .is_some_and(before)
+            {
+                true => format!("guard {} with `if (index >= 0)`", at(0)),
+                false => format!(
+                    "guard {} with `if (index < n)`, or allocate more elements",
+                    at(0)
+                ),
+            }
+        }
         Rule::MisalignedAccess => format!(
             "align the address at {} to a multiple of the access size",
             at(0)
@@ -346,6 +366,43 @@ fn race(finding: &Finding, guilty: &[Guilty], view: Option<&KernelView<'_>>) -> 
         _ => "",
     };
     Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
+}
+
+/// What orders data that passes between warps through strong accesses.
+fn communication(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+) -> Option<String> {
+    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
+        return None;
+    };
+    let shared = finding.place?.space == Space::Shared;
+    if shared || view.is_some_and(|v| v.grid.count() == 1) {
+        return Some(match same_line(a, b) {
+            true => format!(
+                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read; `volatile` and relaxed accesses order nothing",
+                a.place()
+            ),
+            false => format!(
+                "put `__syncthreads()` {}; `volatile` and relaxed accesses order nothing",
+                between(a, b)
+            ),
+        });
+    }
+    let (write, read) = match later.action {
+        Action::Read => (a, b),
+        _ => (b, a),
+    };
+    let fence = match earlier.block == later.block {
+        true => "`__threadfence_block()`",
+        false => "`__threadfence()`",
+    };
+    Some(format!(
+        "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",
+        write.place(),
+        read.place()
+    ))
 }
 
 /// Whether both racing accesses are strong. Two strong accesses race only if they overlap without covering the same bytes

@@ -1,7 +1,7 @@
 //! Turns addresses into names such as `tile[3][5]` or `data[64]`.
 
 use super::source::Sources;
-use detect::finding::Place;
+use detect::finding::{Detail, Finding, Place};
 use simt::observer::Space;
 use toolchain::cuda_text::{CudaText, scalar_bytes};
 
@@ -147,6 +147,21 @@ impl MemoryNames {
             .iter()
             .filter(|r| r.start <= place.address && !r.name.is_empty())
             .max_by_key(|r| r.start)
+    }
+
+    /// The region that an access outside was meant for: that of the pointer which its address was computed from, or else the nearest.
+    pub fn meant(&self, finding: &Finding) -> Option<&Region> {
+        let place = finding.place?;
+        if let Detail::Pointer(to) = finding.detail {
+            let of = self.of(place.space).iter();
+            let holds = |r: &&Region| {
+                let inside = r.bytes.is_none_or(|b| to <= r.start + b);
+                to >= r.start && inside && !r.name.is_empty()
+            };
+            // One past the end of a region may be the start of the next one.
+            return of.filter(holds).max_by_key(|r| r.start);
+        }
+        self.nearest(&place)
     }
 
     /// The kind of memory of a place: `shared memory`.

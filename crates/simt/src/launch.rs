@@ -106,6 +106,7 @@ pub fn launch<O: Observer>(
         launch: launch.number,
         fine_sync: program.facts.fine_sync,
         control_only: program.facts.control_only.clone(),
+        hands_on: program.facts.hands_on.clone(),
         effects: program.facts.effects.clone(),
     };
     let mut const_d = program.const_d.clone();
@@ -374,7 +375,7 @@ impl<O: Observer> Observer for ByRef<'_, O> {
         self.observer.access(access);
     }
     #[inline(always)]
-    fn row_access(&mut self, access: &RowAccess) {
+    fn row_access(&mut self, access: &RowAccess<'_>) {
         if self.performed.is_some() {
             self.note(access.who, Mask::MAX, false);
         }

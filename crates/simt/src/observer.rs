@@ -188,6 +188,14 @@ impl Neighbours {
     }
 }
 
+/// What the lanes of a store are about to write, and what is there before: for whoever has to know whether a write changes anything.
+pub trait StoredValues: std::fmt::Debug {
+    /// The byte that a lane stores at an address, which its access covers.
+    fn stored(&self, lane: usize, at: u64) -> u8;
+    /// The byte that is at the address before the instruction.
+    fn before(&self, at: u64) -> u8;
+}
+
 /// How the words of half a warp lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -203,7 +211,7 @@ pub const HALF: usize = LANES / 2;
 /// The commonest access, described in few words: all lanes of a full warp load or store one 32-bit word each, and the words of each half
 /// of the warp are adjacent or the same one. [`RowAccess::expanded`] says the same as any other access.
 #[derive(Clone, Copy, Debug)]
-pub struct RowAccess {
+pub struct RowAccess<'a> {
     /// See [`Access::site`].
     pub site: Site,
     /// See [`Access::who`].
@@ -222,9 +230,11 @@ pub struct RowAccess {
     pub order: Order,
     /// See [`Access::scope`].
     pub scope: Scope,
+    /// See [`Access::stores`].
+    pub stores: Option<&'a dyn StoredValues>,
 }
 
-impl RowAccess {
+impl RowAccess<'_> {
     /// Bytes from the first byte of a half to that of its last lane.
     fn span(&self, half: usize) -> u64 {
         match self.layout[half] {
@@ -265,7 +275,7 @@ impl RowAccess {
     }
 
     /// The same as any access, with its [`RowAccess::addresses`].
-    pub fn expanded<'a>(&self, address: &'a Row64) -> Access<'a> {
+    pub fn expanded<'b>(&'b self, address: &'b Row64) -> Access<'b> {
         Access {
             site: self.site,
             who: self.who,
@@ -284,6 +294,7 @@ impl RowAccess {
             scope: self.scope,
             wrote: if self.write { Mask::MAX } else { 0 },
             dropped: 0,
+            stores: self.stores,
         }
     }
 }
@@ -327,6 +338,8 @@ pub struct Access<'a> {
     /// For reads, lanes that load a value which nothing uses, because the compiler speculated the load: the hardware
     /// performs it, the source does not. None of them is in `mask`; their addresses are good, too.
     pub dropped: Mask,
+    /// For writes: what they store. A write is reported before it is performed.
+    pub stores: Option<&'a dyn StoredValues>,
 }
 
 impl Access<'_> {
@@ -587,6 +600,9 @@ pub struct MemoryFault<'a> {
     pub write: bool,
     /// What is wrong.
     pub kind: FaultKind,
+    /// For an access outside all memory, where the pointer points that the address was computed from, if that is known; in the
+    /// addresses' own terms.
+    pub pointer: Option<u64>,
 }
 
 /// What is wrong with an access.
@@ -660,6 +676,9 @@ pub struct LaunchShape {
     /// For each [`Site`]: what the instruction reads only decides branches (a
     /// spin loop's flag). Sites beyond its end are `false`.
     pub control_only: Arc<[bool]>,
+    /// For each [`Site`]: a strong load whose value goes on to memory, an address or the output without being tested
+    /// ([`super::lower::facts`]). Sites beyond its end are `false`.
+    pub hands_on: Arc<[bool]>,
     /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
     pub effects: Arc<[Effect]>,
     /// Number of the launch in its session, from 0.
@@ -710,7 +729,7 @@ pub trait Observer: Sized + Send {
     }
     /// Memory was accessed in the commonest way.
     #[inline]
-    fn row_access(&mut self, access: &RowAccess) {
+    fn row_access(&mut self, access: &RowAccess<'_>) {
         let address = access.addresses();
         self.access(&access.expanded(&address));
     }

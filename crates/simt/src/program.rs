@@ -87,8 +87,21 @@ pub struct SiteInfo {
     pub caller: Option<Site>,
     /// The function that it calls and the PTX declares without a body.
     pub no_body: Option<String>,
+    /// The pointers that its address may have been computed from ([`super::lower::pointers`]).
+    pub pointers: Vec<Pointer>,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,
+}
+
+/// Where a pointer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pointer {
+    /// The eight bytes of the parameters from here on.
+    Parameter(u32),
+    /// A shared variable: its offset.
+    Shared(u64),
+    /// A variable in global or constant memory: the row of constants that holds its address.
+    Variable(usize),
 }
 
 /// A kernel parameter.
@@ -194,4 +207,6 @@ pub struct Facts {
     pub stale_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
     pub control_only: Arc<[bool]>,
+    /// By site: a strong load whose value goes on untested to memory, an address or the output.
+    pub hands_on: Arc<[bool]>,
 }

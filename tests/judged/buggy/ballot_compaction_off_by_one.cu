@@ -1,7 +1,7 @@
 // The last lane of each warp publishes how many values come before its own as the number of all, so the next warp starts
 // on that lane's place.
 //
-// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:const:7
+// flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[64]:iota
 // expect: data-race
 
 __global__ void keep_odd(int *out, const int *in)

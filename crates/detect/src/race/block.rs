@@ -353,6 +353,16 @@ impl View<'_> {
         self.beyond_clocks(left, lane, warp, stamp, |k| &k.ideal)
     }
 
+    /// Whether some thread of the block has seen what was released after something that happened at `stamp`, so that nothing but its
+    /// acquire is missing.
+    pub fn is_released_to_block(&self, warp: u32, lanes: Mask, stamp: Stamp) -> bool {
+        let (block, warp) = self.locate(warp);
+        let would_know = |t: &Thread| t.would_acquire(self.block.id);
+        let all = self.block.threads.iter().filter_map(would_know);
+        all.into_iter()
+            .any(|known| known.real.covered(block, warp, stamp) & lanes == lanes)
+    }
+
     fn beyond_floors(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Mask {
         if stamp == 0 || self.in_block(warp) && stamp < self.block_floor {
             0

@@ -90,8 +90,9 @@ use rows::ReadLog;
 use simt::ids::{BlockId, Mask, Site, WarpId};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
+use std::ops::Range;
 use std::sync::Arc;
-use strong::{AccessShape, StrongAccess};
+use strong::{AccessShape, Loads, StrongAccess};
 use sync::{Location, Operation, is_wide};
 
 /// The race detector.
@@ -123,6 +124,7 @@ struct Shape {
     strong_global: bool,
     fine_sync: bool,
     control_only: Arc<[bool]>,
+    hands_on: Arc<[bool]>,
 }
 
 #[derive(Debug, Default)]
@@ -171,6 +173,7 @@ impl Shape {
             strong_global: shape.strong_global,
             fine_sync: shape.fine_sync,
             control_only: shape.control_only.clone(),
+            hands_on: shape.hands_on.clone(),
         }
     }
 
@@ -205,7 +208,10 @@ impl Detector {
 
     /// What was found, leaving nothing.
     pub fn take_findings(&mut self) -> Findings {
-        std::mem::take(&mut self.reporter.findings)
+        let mut findings = std::mem::take(&mut self.reporter.findings);
+        findings.settle_values();
+        findings.settle_warps();
+        findings
     }
 
     /// Whether nothing was found.
@@ -387,7 +393,7 @@ impl Detector {
 
     /// See [`Observer::row_access`]. False if it has to be told as an [`Access`].
     #[inline]
-    pub fn row_access(&mut self, access: &RowAccess) -> bool {
+    pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
         let global = access.space == Space::Global;
         let launch = &self.launch;
         let strong = match global {
@@ -545,7 +551,8 @@ trait WeakAccesses: Shadow {
                 }
                 for (i, &lane) in lane.iter().enumerate() {
                     let byte = start + (((number - offset + i) as u64) << shift);
-                    weak_cell(page, at + i, 1 << lane, byte, access, v, reporter);
+                    let bytes = byte..byte + (1 << shift);
+                    weak_cell(page, at + i, 1 << lane, bytes, access, v, reporter);
                 }
             }
         });
@@ -578,7 +585,8 @@ trait WeakAccesses: Shadow {
             for i in 0..n {
                 page.open(at + i, false, v);
                 let byte = start + (((from + i) as u64) << shift);
-                weak_cell(page, at + i, mask, byte, access, v, reporter);
+                let bytes = byte..byte + (1 << shift);
+                weak_cell(page, at + i, mask, bytes, access, v, reporter);
             }
         });
     }
@@ -591,7 +599,7 @@ fn weak_cell(
     page: &mut Cells,
     at: usize,
     mask: Mask,
-    byte: u64,
+    bytes: Range<u64>,
     access: &Access<'_>,
     v: &View<'_>,
     reporter: &mut Reporter,
@@ -606,12 +614,12 @@ fn weak_cell(
             };
             if check.is_err() {
                 let first = access.address[lane as usize];
-                let into = (byte - first) % u64::from(access.element);
-                let address = byte - into;
+                let into = (bytes.start - first) % u64::from(access.element);
                 let current = Current {
                     access,
                     lane,
-                    address,
+                    address: bytes.start - into,
+                    bytes: bytes.clone(),
                 };
                 reporter.weak(page, at, &current, v);
             }
@@ -711,8 +719,10 @@ impl Strong<'_> {
             AccessKind::Write => (false, true),
             _ => (true, access.wrote >> lane & 1 == 1),
         };
-        let control_only = &self.launch.control_only[..];
-        let steers = |site: u32| control_only.get(site as usize).copied().unwrap_or_default();
+        let loads = Loads {
+            control_only: &self.launch.control_only,
+            hands_on: &self.launch.hands_on,
+        };
         let v = self.launch.view(block, warp, access.space == Space::Global);
         let class = |i: usize| AccessShape::new(access.element, i as u32, wide, rmw);
         for i in 0..n {
@@ -756,16 +766,19 @@ impl Strong<'_> {
                 class,
                 reads,
                 writes,
-                control_only: steers(access.site.0),
+                control_only: loads.steers(access.site.0),
+                hands_on: loads.hands_on(access.site.0),
+                volatile: access.order == Order::Volatile,
                 link,
             };
-            if page.check_strong(at + i, &a, &v, control_only).is_err() {
+            if page.check_strong(at + i, &a, &v, &loads).is_err() {
                 let current = Current {
                     access,
                     lane,
                     address,
+                    bytes: address..address + u64::from(access.element),
                 };
-                reporter.strong(page, at + i, &a, &current, &v, control_only);
+                reporter.strong(page, at + i, &a, &current, &v, &loads);
             }
             page.add_strong(at + i, &a, &v);
         }

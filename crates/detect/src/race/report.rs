@@ -4,12 +4,13 @@ use super::block::{View, lanes};
 use super::cells::{Cells, FAR, PAIR, lane_of, site_of};
 use super::clock::Stamp;
 use super::strong::{
-    Clash, StrongAccess, clash_with_read, clash_with_write, is_unordered, unordered_readers,
+    Clash, Loads, StrongAccess, clash_with_read, clash_with_write, is_unordered, unordered_readers,
 };
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
 use simt::observer::{Access, AccessKind, Order, Scope};
+use std::ops::Range;
 
 /// Where findings go.
 #[derive(Debug, Default)]
@@ -41,6 +42,30 @@ pub struct Current<'a> {
     pub lane: u32,
     /// First byte of the element.
     pub address: u64,
+    /// The bytes of it that the cell at hand stands for.
+    pub bytes: Range<u64>,
+}
+
+impl Current<'_> {
+    /// Whether it is a write that finds its own value there already.
+    fn repeats_value(&self) -> bool {
+        let Some(stores) = self.access.stores else {
+            return false;
+        };
+        let (lane, size) = (self.lane as usize, u64::from(self.access.bytes()));
+        // Lower lanes of the instruction come first.
+        let lower = self.access.mask & ((1 << lane) - 1);
+        let found = |at: u64| {
+            let covers = |l: &u32| at.wrapping_sub(self.access.address[*l as usize]) < size;
+            match lanes(lower).filter(covers).last() {
+                Some(other) => stores.stored(other as usize, at),
+                None => stores.before(at),
+            }
+        };
+        self.bytes
+            .clone()
+            .all(|at| stores.stored(lane, at) == found(at))
+    }
 }
 
 impl Reporter {
@@ -69,6 +94,13 @@ impl Reporter {
         let writes = current.access.kind != AccessKind::Read;
         let mut others = Vec::new();
         weak_others(cells, at, lane, writes, v, &mut others);
+        for other in others.iter_mut().filter(|o| o.action == Action::Write) {
+            let pair = (current.access.site, Site(other.site));
+            let race = writes && other.rule == Rule::DataRace;
+            if race && !self.findings.has(Rule::DataRace, pair) && current.repeats_value() {
+                other.rule = Rule::SameValueWrite;
+            }
+        }
         let strong = cells.strong_accesses(at);
         for w in strong.writes.iter().filter(|w| is_unordered(w, lane, v)) {
             others.push(Other {
@@ -115,7 +147,7 @@ impl Reporter {
         a: &StrongAccess,
         current: &Current<'_>,
         v: &View<'_>,
-        control_only: &[bool],
+        loads: &Loads<'_>,
     ) {
         let mut others = Vec::new();
         weak_others(cells, at, a.lane, a.writes, v, &mut others);
@@ -137,7 +169,7 @@ impl Reporter {
             }
         }
         for r in strong.reads.iter().filter(|_| a.writes) {
-            if let Some(clash) = clash_with_read(r, a, v, control_only) {
+            if let Some(clash) = clash_with_read(r, a, v, loads) {
                 let e = r.entry;
                 let left = unordered_readers(r, a.lane, v);
                 others.push(Other {
@@ -277,5 +309,6 @@ fn strong_rule(clash: Clash, lane: u32, warp: u32, mask: u32, stamp: Stamp, v: &
         Clash::Extent => weak_rule(lane, warp, mask, stamp, v),
         Clash::Scope => Rule::InsufficientScope,
         Clash::Lockstep => Rule::LockstepAssumption,
+        Clash::Communication => Rule::UnorderedCommunication,
     }
 }

@@ -76,7 +76,7 @@ impl ReadLog {
         &mut self,
         now: &View<'v>,
         who: WarpRef,
-        mut each: impl FnMut(&RowAccess, &View<'v>),
+        mut each: impl FnMut(&RowAccess<'_>, &View<'v>),
     ) {
         for read in &self.places[..std::mem::take(&mut self.len)] {
             let access = RowAccess {
@@ -92,6 +92,7 @@ impl ReadLog {
                 non_coherent: false,
                 order: Order::Weak,
                 scope: read.scope,
+                stores: None,
             };
             let view = View {
                 warp: read.warp,
@@ -165,14 +166,19 @@ fn lines_of(first: u32, layout: Layout) -> [usize; 2] {
 
 /// Granules of 4 bytes at the beginning of both halves.
 #[inline(always)]
-fn granules(access: &RowAccess) -> [u32; 2] {
+fn granules(access: &RowAccess<'_>) -> [u32; 2] {
     let [low, high] = access.first;
     [(low / 4) as u32, (high / 4) as u32]
 }
 
 /// A read of shared memory, in granules of 4 bytes, where [`View::fine_sync`] is false. False if nothing was done.
 #[inline]
-pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, access: &RowAccess, v: &View<'_>) -> bool {
+pub fn set_aside(
+    shared: &mut Cells,
+    log: &mut ReadLog,
+    access: &RowAccess<'_>,
+    v: &View<'_>,
+) -> bool {
     let first = granules(access);
     let [a, b] = lines_of(first[0], access.layout[0]);
     let [c, d] = lines_of(first[1], access.layout[1]);
@@ -199,7 +205,7 @@ pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, access: &RowAccess, v: &
 
 /// Whether a write meets reads that were set aside.
 #[inline]
-pub fn meets_reads(shared: &Cells, access: &RowAccess, v: &View<'_>) -> bool {
+pub fn meets_reads(shared: &Cells, access: &RowAccess<'_>, v: &View<'_>) -> bool {
     let first = granules(access);
     let [a, b] = lines_of(first[0], access.layout[0]);
     let [c, d] = lines_of(first[1], access.layout[1]);
@@ -209,7 +215,7 @@ pub fn meets_reads(shared: &Cells, access: &RowAccess, v: &View<'_>) -> bool {
 }
 
 /// An access to packed lines. False if it has to be told again, as any access is: a line is not packed, or there may be a race.
-pub fn packed(shadow: &mut impl Shadow, access: &RowAccess, v: &View<'_>, shift: u32) -> bool {
+pub fn packed(shadow: &mut impl Shadow, access: &RowAccess<'_>, v: &View<'_>, shift: u32) -> bool {
     let [low, high] = access.layout;
     if access.is_adjacent() {
         return adjacent(shadow, access, v, shift, (0, LANES));
@@ -227,7 +233,7 @@ pub fn packed(shadow: &mut impl Shadow, access: &RowAccess, v: &View<'_>, shift:
 #[inline]
 fn adjacent(
     shadow: &mut impl Shadow,
-    access: &RowAccess,
+    access: &RowAccess<'_>,
     v: &View<'_>,
     shift: u32,
     (half, lanes): (usize, usize),
@@ -259,7 +265,7 @@ fn adjacent(
 #[inline]
 fn same(
     shadow: &mut impl Shadow,
-    access: &RowAccess,
+    access: &RowAccess<'_>,
     v: &View<'_>,
     shift: u32,
     (half, lanes): (usize, Mask),

@@ -156,9 +156,33 @@ pub struct StrongAccess {
     pub writes: bool,
     /// What it reads only steers branches.
     pub control_only: bool,
+    /// What it reads goes on untested.
+    pub hands_on: bool,
+    /// It is `volatile`.
+    pub volatile: bool,
     /// It is morally strong with the write whose value is there, the whole of it
     /// (PTX ISA, "Observation Order").
     pub link: bool,
+}
+
+/// What becomes of the values of strong loads, by instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Loads<'a> {
+    /// See [`simt::observer::LaunchShape::control_only`].
+    pub control_only: &'a [bool],
+    /// See [`simt::observer::LaunchShape::hands_on`].
+    pub hands_on: &'a [bool],
+}
+
+impl Loads<'_> {
+    /// Whether a load's value only steers branches.
+    pub fn steers(&self, site: u32) -> bool {
+        self.control_only.get(site as usize) == Some(&true)
+    }
+    /// Whether a load's value goes on untested.
+    pub fn hands_on(&self, site: u32) -> bool {
+        self.hands_on.get(site as usize) == Some(&true)
+    }
 }
 
 impl Cells {
@@ -168,7 +192,7 @@ impl Cells {
         at: usize,
         a: &StrongAccess,
         v: &View<'_>,
-        control_only: &[bool],
+        loads: &Loads<'_>,
     ) -> Result<(), Race> {
         self.check_write(at, a.lane, v)?;
         if a.writes {
@@ -186,9 +210,13 @@ impl Cells {
                         || cell
                             .reads
                             .iter()
-                            .all(|r| clash_with_read(r, a, v, control_only).is_none()))
+                            .all(|r| clash_with_read(r, a, v, loads).is_none()))
             }
-            _ if morally_strong(AccessShape(class), self.slots[at].warp, a.class, v) => true,
+            _ if !a.hands_on
+                && morally_strong(AccessShape(class), self.slots[at].warp, a.class, v) =>
+            {
+                true
+            }
             _ => clash_with_write(&self.chain_end(at), a, v).is_none(),
         };
         if clean { Ok(()) } else { Err(Race) }
@@ -410,6 +438,8 @@ pub enum Clash {
     Scope,
     /// They are of one warp, and nothing but lockstep orders them.
     Lockstep,
+    /// Data passes between warps, and nothing orders it.
+    Communication,
 }
 
 fn clash(theirs: AccessShape, warp: u32, ours: AccessShape, v: &View<'_>) -> Option<Clash> {
@@ -428,8 +458,12 @@ pub fn clash_with_write(w: &StrongWrite, a: &StrongAccess, v: &View<'_>) -> Opti
         return None;
     }
     clash(w.class, w.warp, a.class, v).or_else(|| {
-        let plain = !a.writes && !a.class.rmw() && !w.class.rmw();
-        (plain && w.warp == v.me && !a.control_only).then_some(Clash::Lockstep)
+        let loads = !a.writes && !a.class.rmw();
+        if w.warp != v.me {
+            let late = || a.volatile && v.is_released_to_block(w.warp, 1 << w.lane, w.stamp);
+            return (loads && a.hands_on && !late()).then_some(Clash::Communication);
+        }
+        (loads && !w.class.rmw() && !a.control_only).then_some(Clash::Lockstep)
     })
 }
 
@@ -438,19 +472,19 @@ pub fn clash_with_read(
     r: &StrongRead,
     a: &StrongAccess,
     v: &View<'_>,
-    control_only: &[bool],
+    loads: &Loads<'_>,
 ) -> Option<Clash> {
     let e = r.entry;
     if unordered_readers(r, a.lane, v) == 0 {
         return None;
     }
     clash(r.class, e.warp, a.class, v).or_else(|| {
-        let steers = control_only
-            .get(e.site as usize)
-            .copied()
-            .unwrap_or_default();
+        if e.warp != v.me {
+            let handed_on = !r.class.rmw() && loads.hands_on(e.site);
+            return handed_on.then_some(Clash::Communication);
+        }
         let plain = !a.class.rmw() && !r.class.rmw();
-        (plain && e.warp == v.me && !steers).then_some(Clash::Lockstep)
+        (plain && !loads.steers(e.site)).then_some(Clash::Lockstep)
     })
 }
 

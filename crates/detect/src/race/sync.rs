@@ -221,6 +221,17 @@ pub struct Thread {
     met: Option<Met>,
 }
 
+impl Thread {
+    /// What an acquire fence would bring now, if anything.
+    pub fn would_acquire(&self, block: u32) -> Option<Knowledge> {
+        let mut known = Knowledge::default();
+        for Pending { message, .. } in &self.pending {
+            message.acquire(block, true, &mut known);
+        }
+        (!known.is_empty()).then_some(known)
+    }
+}
+
 /// What strong reads of a location have brought.
 #[derive(Clone, Debug)]
 struct Pending {

@@ -52,7 +52,8 @@
 //! The following order nothing:
 //!
 //! - `__shfl_sync`, `__ballot_sync` and the other warp operations that exchange values do not order memory.
-//! - Two lanes that write the same byte in one instruction race, even if they write equal values.
+//! - Two lanes that write the same byte in one instruction race. If nothing reads it unordered and all of them write one value, the
+//!   rule is `same-value-write`, a warning.
 //! - Different streams are not ordered with each other.
 //! - An asynchronous copy has only started when its call returns. If the host reads the destination or overwrites the
 //!   source before it has waited, it races with the copy. Copies and the host count as ordinary accesses.

@@ -67,6 +67,8 @@ rules! {
     InsufficientScope, insufficient_scope, "insufficient-scope", Error, "the scope of an atomic, lock or fence does not include the other thread";
     NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";
+    UnorderedCommunication, unordered_communication, "unordered-communication", Warning, "warps exchange data through strong accesses that nothing orders";
+    SameValueWrite, same_value_write, "same-value-write", Warning, "several threads write one value to the same memory, and nothing orders them";
     DivergentBarrier, divergent_barrier, "divergent-barrier", Error, "threads of a block do not all reach the same barrier";
     BarrierAfterExit, barrier_after_exit, "barrier-after-exit", Warning, "a barrier completed only because threads had exited";
     WarpSyncMask, warp_sync_mask, "warp-sync-mask", Error, "the mask of a warp operation does not match the lanes that execute it";

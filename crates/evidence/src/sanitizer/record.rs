@@ -106,6 +106,8 @@ impl Kind {
                 Rule::DataRace,
                 Rule::LockstepAssumption,
                 Rule::InsufficientScope,
+                Rule::UnorderedCommunication,
+                Rule::SameValueWrite,
             ],
             Kind::DivergentBarrier => &[
                 Rule::DivergentBarrier,

@@ -3,6 +3,7 @@
 
 extern crate racetrap_session as session;
 
+mod communication;
 mod guards;
 mod litmus;
 mod promises;

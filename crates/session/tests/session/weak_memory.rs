@@ -4,6 +4,7 @@
 //! The names of relations and axioms are those of the PTX ISA, "Memory Consistency Model". Everything but one fence is of `.gpu` scope and every thread in
 //! a block of its own, so all operations on one place are morally strong with each other.
 
+use detect::rules::Rule;
 use proptest::prelude::*;
 use ptx::parser::parse;
 use session::{Options, Session};
@@ -107,8 +108,10 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> Outcom
     };
     session.launch(program, &launch).expect("a run that ends");
     let (outcome, device) = session.finish();
+    // Relaxed accesses whose values are kept are just what the outcomes are about.
+    let mut findings = outcome.findings.iter();
     assert!(
-        outcome.findings.is_empty(),
+        findings.all(|f| f.rule == Rule::UnorderedCommunication),
         "{threads:?}: {:?}",
         outcome.findings
     );

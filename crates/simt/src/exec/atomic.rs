@@ -58,6 +58,7 @@ impl<O: Observer> Core<'_, O> {
                 bytes: u32::from(op.element),
                 write: true,
                 kind: FaultKind::OutOfBounds,
+                pointer: None,
             });
         }
     }
@@ -170,6 +171,7 @@ impl<O: Observer> Core<'_, O> {
                 scope: op.scope,
                 wrote,
                 dropped: 0,
+                stores: None,
             });
         }
     }

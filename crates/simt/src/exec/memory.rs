@@ -11,6 +11,7 @@ use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
+use crate::program::Pointer;
 use crate::state::*;
 use crate::wide::{Work, at_best};
 
@@ -180,6 +181,7 @@ impl<O: Observer> Core<'_, O> {
                 bytes: u32::from(op.element) * u32::from(op.count),
                 write: op.store,
                 kind: FaultKind::OutOfBounds,
+                pointer: None,
             });
         }
         if !op.store {
@@ -220,7 +222,48 @@ impl<O: Observer> Core<'_, O> {
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let plain = op.element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(32));
         let mut written = true;
+        let between = matches!(space, Space::Global | Space::Shared | Space::Const);
         if op.store {
+            if O::WATCHES && !op.private && between {
+                let (cw, cd, address) = (self.const_w, self.const_d, &self.address);
+                let arena = &self.device.arena;
+                let warp = &*warp;
+                let stores: &dyn StoredValues = match space {
+                    Space::Shared => &Stored {
+                        memory: shared,
+                        warp,
+                        op,
+                        address,
+                        cw,
+                        cd,
+                    },
+                    _ => &Stored {
+                        memory: arena,
+                        warp,
+                        op,
+                        address,
+                        cw,
+                        cd,
+                    },
+                };
+                self.observer.access(&Access {
+                    site,
+                    who,
+                    mask: good,
+                    space,
+                    address,
+                    neighbours: None,
+                    element: u32::from(op.element),
+                    elements: u32::from(op.count),
+                    kind: AccessKind::Write,
+                    non_coherent: op.non_coherent,
+                    order: op.order,
+                    scope: op.scope,
+                    wrote: good,
+                    dropped: 0,
+                    stores: Some(stores),
+                });
+            }
             match space {
                 Space::Global | Space::Const => {
                     store(
@@ -297,7 +340,7 @@ impl<O: Observer> Core<'_, O> {
         } else {
             good
         };
-        if O::WATCHES && !op.private {
+        if O::WATCHES && !op.private && !op.store {
             let used = if op.used_if == Slot::TRUE {
                 Mask::MAX
             } else {
@@ -307,7 +350,7 @@ impl<O: Observer> Core<'_, O> {
                 let padded = op.copies.then_some(u32::from(op.element));
                 self.uninitialized(block, w, space, good & used, bytes, padded, site);
             }
-            if matches!(space, Space::Global | Space::Shared | Space::Const) && settled != 0 {
+            if between && settled != 0 {
                 self.observer.access(&Access {
                     site,
                     who,
@@ -317,16 +360,13 @@ impl<O: Observer> Core<'_, O> {
                     neighbours: None,
                     element: u32::from(op.element),
                     elements: u32::from(op.count),
-                    kind: if op.store {
-                        AccessKind::Write
-                    } else {
-                        AccessKind::Read
-                    },
+                    kind: AccessKind::Read,
                     non_coherent: op.non_coherent,
                     order: op.order,
                     scope: op.scope,
-                    wrote: if op.store { good } else { 0 },
+                    wrote: 0,
                     dropped: settled & !used,
+                    stores: None,
                 });
             }
         }
@@ -474,7 +514,40 @@ impl<O: Observer> Core<'_, O> {
             bytes: request.element * request.count,
             write: request.write,
             kind,
+            pointer: match kind {
+                FaultKind::OutOfBounds => self.pointer(request.site, space),
+                _ => None,
+            },
         });
+    }
+
+    /// Where the pointer of an instruction's address points, if one of its candidates alone points to memory.
+    fn pointer(&self, site: Site, space: Space) -> Option<u64> {
+        let address = |pointer: &Pointer| match *pointer {
+            Pointer::Parameter(at) => {
+                let params = &self.geometry.params;
+                let inside = u64::from(at) + 8 <= params.bytes();
+                inside.then(|| params.read(u64::from(at), 8, 0))
+            }
+            Pointer::Variable(row) => Some(self.const_d.get(row)?[0]),
+            Pointer::Shared(offset) => Some(SHARED_BASE + offset),
+        };
+        let in_space = |at: &u64| match space {
+            Space::Global | Space::Const => {
+                let of = |r: &Range| (r.start..=r.end).contains(&at.wrapping_sub(GLOBAL_BASE));
+                self.ranges.iter().any(|r| !r.freed && of(r))
+            }
+            Space::Shared => belongs(*at, AddressSpace::Shared),
+            Space::Local | Space::Param => false,
+        };
+        let pointers = self.program.site(site).pointers.iter();
+        let mut all = pointers.filter_map(address).filter(in_space);
+        let only = all.next()?;
+        let only = all.all(|other| other == only).then_some(only)?;
+        Some(match space {
+            Space::Shared => only - SHARED_BASE,
+            _ => only,
+        })
     }
 
     /// Reports lanes that read bytes which nothing has written.
@@ -634,6 +707,35 @@ pub(super) fn store_register(warp: &mut Warp, op: &MemoryOp, k: usize, l: usize,
             warp.d[slot.0 as usize + 1][l] = value[1];
         }
         RegisterClass::P => {}
+    }
+}
+
+/// What a store is about to write.
+#[derive(Debug)]
+struct Stored<'a, S> {
+    memory: &'a S,
+    warp: &'a Warp,
+    op: &'a MemoryOp,
+    address: &'a Row64,
+    cw: &'a [[u32; LANES]],
+    cd: &'a [Row64],
+}
+
+impl<S: Words + std::fmt::Debug> StoredValues for Stored<'_, S> {
+    fn stored(&self, lane: usize, at: u64) -> u8 {
+        let into = at - self.address[lane];
+        let element = u64::from(self.op.element);
+        let slot = self.op.regs[(into / element) as usize % self.op.regs.len()];
+        let byte = into % element;
+        let word = match self.op.class {
+            RegisterClass::W(_) => u64::from(row(&self.warp.w, self.cw, slot)[lane]),
+            RegisterClass::Q if byte >= 8 => row(&self.warp.d, self.cd, Slot(slot.0 + 1))[lane],
+            _ => row(&self.warp.d, self.cd, slot)[lane],
+        };
+        (word >> (8 * (byte % 8))) as u8
+    }
+    fn before(&self, at: u64) -> u8 {
+        self.memory.read(at, 1, 0) as u8
     }
 }
 

@@ -162,6 +162,7 @@ impl<O: Observer> Core<'_, O> {
             bytes: 1,
             write: true,
             kind,
+            pointer: None,
         });
     }
 

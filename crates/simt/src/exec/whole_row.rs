@@ -55,7 +55,7 @@ fn load_half<S: Words>(memory: &S, layout: Layout, at: u64, to: &mut [u32; HALF]
 
 /// Loads the words of a full warp, and whether all bytes had been written.
 #[inline(always)]
-fn load<S: Words>(memory: &S, access: &RowAccess) -> (Row32, bool) {
+fn load<S: Words>(memory: &S, access: &RowAccess<'_>) -> (Row32, bool) {
     let mut to = [0; LANES];
     let valid = if access.is_adjacent() {
         memory.load_run((access.first[0] >> 2) as usize, &mut to)
@@ -72,7 +72,7 @@ fn load<S: Words>(memory: &S, access: &RowAccess) -> (Row32, bool) {
 
 /// Stores the words of a full warp, lowest lane first.
 #[inline(always)]
-fn store<S: Words>(memory: &S, access: &RowAccess, from: &Row32) {
+fn store<S: Words>(memory: &S, access: &RowAccess<'_>, from: &Row32) {
     if access.is_adjacent() {
         return memory.store_run((access.first[0] >> 2) as usize, from);
     }
@@ -98,6 +98,19 @@ fn load_lanes<S: Words>(memory: &S, address: &Row64) -> (Row32, bool) {
         valid &= memory.valid(word, lane);
     }
     (to, valid == 0xf)
+}
+
+/// A row of words that is about to be stored in some memory.
+#[derive(Debug)]
+struct StoredRow<'a, S>(&'a S, &'a Row32);
+
+impl<S: Words + std::fmt::Debug> StoredValues for StoredRow<'_, S> {
+    fn stored(&self, lane: usize, at: u64) -> u8 {
+        self.1[lane].to_le_bytes()[(at & 3) as usize]
+    }
+    fn before(&self, at: u64) -> u8 {
+        self.0.read(at, 1, 0) as u8
+    }
 }
 
 /// A full warp whose words lie anyhow, at [`Core::address`], as work for [`at_best`]. False if it is for others to perform.
@@ -133,50 +146,60 @@ impl<O: Observer> Work for Scattered<'_, '_, O> {
             return false;
         }
         let global = op.space == AddressSpace::Global;
-        let mut written = true;
+        let address = core.address;
+        let access = Access {
+            site,
+            who: block.who(w),
+            mask: Mask::MAX,
+            space: if global { Space::Global } else { Space::Shared },
+            address: &address,
+            neighbours: Some(Neighbours::of(Mask::MAX, &address, 4)),
+            element: 4,
+            elements: 1,
+            kind: if op.store {
+                AccessKind::Write
+            } else {
+                AccessKind::Read
+            },
+            non_coherent: op.non_coherent,
+            order: op.order,
+            scope: op.scope,
+            wrote: if op.store { Mask::MAX } else { 0 },
+            dropped: 0,
+            stores: None,
+        };
         if op.store {
             let from = row(&block.warps[w].w, core.const_w, op.regs[0]);
+            if O::WATCHES {
+                let stores: &dyn StoredValues = match global {
+                    true => &StoredRow(&core.device.arena, from),
+                    false => &StoredRow(&block.shared, from),
+                };
+                core.observer.access(&Access {
+                    stores: Some(stores),
+                    ..access
+                });
+            }
             match global {
-                true => store_lanes(&core.device.arena, &core.address, from),
-                false => store_lanes(&block.shared, &core.address, from),
+                true => store_lanes(&core.device.arena, &address, from),
+                false => store_lanes(&block.shared, &address, from),
             }
-        } else {
-            let (to, valid) = match global {
-                true => load_lanes(&core.device.arena, &core.address),
-                false => load_lanes(&block.shared, &core.address),
-            };
-            written = valid;
-            if op.regs[0] != Slot::NONE {
-                let register = &mut block.warps[w].w[op.regs[0].0 as usize];
-                blend(register, &to, Mask::MAX, dead);
-            }
+            return true;
+        }
+        let (to, written) = match global {
+            true => load_lanes(&core.device.arena, &address),
+            false => load_lanes(&block.shared, &address),
+        };
+        if op.regs[0] != Slot::NONE {
+            let register = &mut block.warps[w].w[op.regs[0].0 as usize];
+            blend(register, &to, Mask::MAX, dead);
         }
         if O::WATCHES {
-            let space = if global { Space::Global } else { Space::Shared };
             if !written {
                 let padded = op.copies.then_some(4);
-                core.uninitialized(block, w, space, Mask::MAX, 4, padded, site);
+                core.uninitialized(block, w, access.space, Mask::MAX, 4, padded, site);
             }
-            core.observer.access(&Access {
-                site,
-                who: block.who(w),
-                mask: Mask::MAX,
-                space,
-                address: &core.address,
-                neighbours: Some(Neighbours::of(Mask::MAX, &core.address, 4)),
-                element: 4,
-                elements: 1,
-                kind: if op.store {
-                    AccessKind::Write
-                } else {
-                    AccessKind::Read
-                },
-                non_coherent: op.non_coherent,
-                order: op.order,
-                scope: op.scope,
-                wrote: if op.store { Mask::MAX } else { 0 },
-                dropped: 0,
-            });
+            core.observer.access(&access);
         }
         true
     }
@@ -280,24 +303,33 @@ impl<O: Observer> Core<'_, O> {
             non_coherent: op.non_coherent,
             order: op.order,
             scope: op.scope,
+            stores: None,
         };
-        let mut written = true;
         if op.store {
             let from = row(&warp.w, self.const_w, op.regs[0]);
+            if O::WATCHES {
+                let stores: &dyn StoredValues = match global {
+                    true => &StoredRow(&self.device.arena, from),
+                    false => &StoredRow(&block.shared, from),
+                };
+                self.observer.row_access(&RowAccess {
+                    stores: Some(stores),
+                    ..access
+                });
+            }
             match global {
                 true => store(&self.device.arena, &access, from),
                 false => store(&block.shared, &access, from),
             }
-        } else {
-            let (to, valid) = match global {
-                true => load(&self.device.arena, &access),
-                false => load(&block.shared, &access),
-            };
-            written = valid;
-            if op.regs[0] != Slot::NONE {
-                let register = &mut block.warps[w].w[op.regs[0].0 as usize];
-                blend(register, &to, Mask::MAX, dead);
-            }
+            return true;
+        }
+        let (to, written) = match global {
+            true => load(&self.device.arena, &access),
+            false => load(&block.shared, &access),
+        };
+        if op.regs[0] != Slot::NONE {
+            let register = &mut block.warps[w].w[op.regs[0].0 as usize];
+            blend(register, &to, Mask::MAX, dead);
         }
         if O::WATCHES {
             if !written {
@@ -309,7 +341,7 @@ impl<O: Observer> Core<'_, O> {
     }
 
     #[cold]
-    fn unwritten(&mut self, block: &mut Block, w: usize, op: &MemoryOp, access: &RowAccess) {
+    fn unwritten(&mut self, block: &mut Block, w: usize, op: &MemoryOp, access: &RowAccess<'_>) {
         self.address = access.addresses();
         let padded = op.copies.then_some(4);
         self.uninitialized(block, w, access.space, Mask::MAX, 4, padded, access.site);

@@ -13,6 +13,7 @@ use crate::op::*;
 use crate::program::{Facts, Program};
 use ptx::semantics::Opcode;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
@@ -30,6 +31,7 @@ pub(super) fn find(program: &mut Program) {
     facts.order_sources = has_order_sources(program);
     facts.memory_alone = communicates_by_memory_alone(program);
     facts.control_only = control_only(program);
+    facts.hands_on = hands_on(program);
     program.facts = facts;
 }
 
@@ -238,6 +240,130 @@ fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
         }
         if reached.len() == before {
             return false;
+        }
+    }
+}
+
+/// For each site, whether it is a strong load whose value is handed on: it reaches memory, an address or the output, and nothing tests it.
+///
+/// A thread that tests a value before it uses it, or hands it to a compare-and-swap, which tests it, reckons with an old one: it polls a
+/// flag, re-checks a bound, swaps only what it has seen. An update by a minimum, maximum, `and` or `or` can be repeated and done too
+/// often. What is read between two loads that are compared with each other is optimistic ([`optimistic`]). Blind spot: what is tested for
+/// another reason.
+fn hands_on(program: &Program) -> Arc<[bool]> {
+    let mut answer = vec![false; program.sites.len()];
+    let optimistic = optimistic(program);
+    for (at, i) in program.code.iter().enumerate() {
+        if is_strong_load(program, i) && !optimistic.iter().any(|range| range.contains(&at)) {
+            answer[i.site.0 as usize] = is_handed_on(program, i);
+        }
+    }
+    answer.into()
+}
+
+fn is_strong_load(program: &Program, i: &Instr) -> bool {
+    let Op::Memory(index) = i.op else {
+        return false;
+    };
+    let m = &program.memory_ops[index as usize];
+    !m.store && m.order.is_strong() && m.space.is_between_threads()
+}
+
+/// The code between two strong loads whose values are compared with each other: what is read there is thrown away if the two differ, as
+/// under a sequence lock.
+fn optimistic(program: &Program) -> Vec<Range<usize>> {
+    let loads: Vec<(usize, HashSet<Row>)> = program
+        .code
+        .iter()
+        .enumerate()
+        .filter(|(_, i)| is_strong_load(program, i))
+        .map(|(at, i)| {
+            let mut rows = HashSet::new();
+            visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = rows.insert(r));
+            (at, rows)
+        })
+        .collect();
+    let mut ranges = Vec::new();
+    for i in &program.code {
+        if program.site(i.site).instruction.opcode != Opcode::Setp {
+            continue;
+        }
+        let mut read = Vec::new();
+        visit_operands(program, i, &mut |r, _| read.push(r), &mut |_| {});
+        let of = |row: &Row| -> Vec<usize> {
+            let holding = loads.iter().filter(|l| l.1.contains(row));
+            holding.map(|l| l.0).collect()
+        };
+        for (k, a) in read.iter().enumerate() {
+            for b in &read[k + 1..] {
+                for (x, y) in of(a)
+                    .into_iter()
+                    .flat_map(|x| of(b).into_iter().map(move |y| (x, y)))
+                {
+                    ranges.push(x.min(y)..x.max(y));
+                }
+            }
+        }
+    }
+    ranges
+}
+
+fn is_handed_on(program: &Program, load: &Instr) -> bool {
+    let mut reached: HashSet<Row> = HashSet::new();
+    visit_operands(program, load, &mut |_, _| {}, &mut |r| {
+        _ = reached.insert(r)
+    });
+    let (mut used, mut local) = (false, false);
+    loop {
+        let before = (reached.len(), local);
+        for i in &program.code {
+            let (mut data, mut escapes, mut address, mut control) = (false, false, false, false);
+            let mut look = |r: Row, what: Use| {
+                if reached.contains(&r) {
+                    match what {
+                        Use::Data => data = true,
+                        Use::Escape => escapes = true,
+                        Use::Address => address = true,
+                        Use::Control => control = true,
+                    }
+                }
+            };
+            visit_operands(program, i, &mut look, &mut |_| {});
+            used |= address;
+            match &i.op {
+                // What a guard lets through is a selection.
+                Op::Alu { .. } | Op::Setp { .. } | Op::Set { .. } | Op::Lop3Test { .. } => {
+                    data |= control;
+                }
+                Op::Pack { .. } | Op::Cvta { .. } => data |= control,
+                _ if control => return false,
+                Op::Memory(index) => {
+                    let m = &program.memory_ops[*index as usize];
+                    let own = matches!(m.space, AddressSpace::Local | AddressSpace::Param);
+                    if m.store && escapes {
+                        used |= !own && !m.private;
+                        local |= own || m.private;
+                    }
+                    data |= !m.store && own && local;
+                }
+                Op::Atomic(index) if escapes => {
+                    let a = &program.atomic_ops[*index as usize];
+                    match (&a.f, a.update) {
+                        (AtomFn::Cas, _) => return false,
+                        (_, Update::Min(_) | Update::Max(_) | Update::And | Update::Or) => {}
+                        _ => used = true,
+                    }
+                }
+                Op::System(_) => used |= escapes || local,
+                Op::Call(_) => data |= escapes || local,
+                _ => {}
+            }
+            if data {
+                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+            }
+        }
+        if (reached.len(), local) == before {
+            return used;
         }
     }
 }

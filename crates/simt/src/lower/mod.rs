@@ -18,6 +18,7 @@ pub mod facts;
 pub mod instruction;
 pub mod memory;
 pub mod operand;
+pub mod pointers;
 pub mod scope;
 pub mod speculated;
 pub mod symbols;
@@ -209,6 +210,7 @@ impl<'m> Lowering<'m> {
         let program = &mut self.program;
         [program.rows_w, program.rows_d, program.preds] = rows.map(|n| n as usize);
         self.constants.finish(program);
+        pointers::find(program);
         facts::find(program);
         Ok(self.program)
     }
@@ -370,6 +372,7 @@ impl<'m> Lowering<'m> {
             ptx_line: self.line(span),
             lines,
             caller: None,
+            pointers: Vec::new(),
             no_body: None,
             missing: None,
         });

@@ -1,0 +1,53 @@
+//! # unordered-communication
+//!
+//! One warp writes data with `volatile`, relaxed or atomic accesses, another one reads it in the same way, and nothing orders the two. It is
+//! no data race, since both accesses are strong, but the reader may get the value from before the write.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! volatile int *v = s;            // shared by the block
+//! v[t] = in[i];
+//! out[i] = v[blockDim.x - 1 - t]; // may be of another warp, which may not have written yet
+//! ```
+//!
+//! `volatile` makes the compiler access memory each time. It makes nobody wait:
+//!
+//! ```cpp
+//! s[t] = in[i];
+//! __syncthreads();
+//! out[i] = s[blockDim.x - 1 - t];
+//! ```
+//!
+//! The same holds for data that a flag or a lock protects if the fence is missing on one side, or if its scope is too narrow.
+//!
+//! ## Why it is a warning
+//!
+//! The value may be right in most runs, or the algorithm may be content with old values. It becomes an error as soon as two of the runs
+//! that `racetrap check` tries leave different results.
+//!
+//! ## What is reported
+//!
+//! A strong load and a strong write of the same location by threads of different warps, with nothing that orders them, where the value
+//! that was loaded goes on to memory, to an address or to the output. For lanes of one warp, see `lockstep-assumption`.
+//!
+//! ## What is not reported
+//!
+//! - A load whose value, or what is computed from it, decides a branch: a thread that polls a flag, that looks back for a value which says
+//!   itself whether it is ready, or that re-checks a bound.
+//! - A load whose value goes to a compare-and-swap, which finds out whether it was old.
+//! - A load whose value goes into an atomic minimum, maximum, `and` or `or` only.
+//! - A `volatile` load behind a flag or counter whose writer executed its fence, where only the reader's fence is missing: the
+//!   programming guide's own example of a last block does so.
+//! - A load between two strong loads that are compared with each other, as under a sequence lock.
+//! - What an atomic read-modify-write returns, such as a ticket.
+//!
+//! ## Limitations
+//!
+//! A value that is tested for another reason, or copied through an array of the thread's own and tested, hides the missing order.
+//! Other optimistic reads that are thrown away later are reported.
+//!
+//! ## Reference
+//!
+//! PTX ISA, "Memory Consistency Model": "Morally strong operations", "Causality Order"; CUDA C++ Programming Guide, "Memory Fence
+//! Functions" and "volatile Qualifier".
