@@ -16,7 +16,7 @@ use toolchain::CompileOptions;
 const EXAMPLES: &str = "\
 Examples:
   racetrap check reverse.cu
-      compiles the kernel, infers launch and arguments, and prints them
+      compiles the kernel, reads launch and arguments from the host code or infers them, and prints them
   racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000
       sets these values instead of inferring them
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
@@ -29,6 +29,8 @@ Values of --arg:
   TYPE[ELEMENTS]:FILL          a buffer; TYPE: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
                                FILL: random, random:LOW..=HIGH, iota, zeros, const:NUMBER, uninitialized, @FILE
   {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
+  &NAME                        the buffer of another parameter, once more
+  fn:NAME                      the address of a device function
 
 Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive.";
 

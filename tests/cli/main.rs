@@ -9,6 +9,7 @@ mod counters;
 mod device_process;
 mod diff;
 mod gpu_run;
+mod homework;
 mod hostile;
 mod judged;
 mod mutate;

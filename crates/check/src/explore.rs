@@ -6,6 +6,7 @@ mod memory;
 pub use memory::{Buffer, Memory};
 
 use super::error::{Error, ErrorKind};
+use super::functions;
 use super::geometry::Geometry;
 use super::input::Build;
 use super::plan::Plan;
@@ -36,8 +37,6 @@ const AFTER_ERRORS: u64 = 2_000_000;
 pub struct Exploration<'a> {
     /// The launch's shape.
     pub geometry: &'a Geometry,
-    /// Whether all blocks are resident.
-    pub cooperative: bool,
     /// The schedules, in order.
     pub schedules: &'a [ScheduleSpec],
     /// Budgets of a launch.
@@ -404,13 +403,16 @@ impl Exploration<'_> {
             device_bytes: DEVICE_BYTES,
         });
         let mut buffers = Vec::new();
-        let params = plan.encode(&mut |planned| place(session.device(), planned, &mut buffers))?;
+        let params = plan.encode(
+            &mut |planned| place(session.device(), planned, &mut buffers),
+            &|name| functions::address(program, name),
+        )?;
         let launch = Launch {
             grid: self.geometry.grid,
             block: self.geometry.block,
             dynamic_shared: self.geometry.shared,
             params,
-            cooperative: self.cooperative,
+            cooperative: self.geometry.cooperative,
             number: 0,
         };
         match session.launch(program, &launch) {
@@ -442,7 +444,7 @@ impl Exploration<'_> {
 
 /// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
 /// `grid.sync()` does).
-fn cooperates(program: &Program) -> bool {
+pub(crate) fn cooperates(program: &Program) -> bool {
     let reads = |op: &Op| {
         matches!(
             op,

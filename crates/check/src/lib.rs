@@ -14,7 +14,9 @@ pub mod argument;
 pub mod entry;
 pub mod error;
 pub mod explore;
+mod functions;
 pub mod geometry;
+pub mod host;
 pub mod input;
 pub mod inputs;
 pub mod limits;
@@ -106,12 +108,25 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry))
             .collect::<Result<_, _>>()?;
-        let geometry = geometry::complete(request.launch, &input, &entry)?;
+        let host = input.source.as_ref().and_then(|source| {
+            let name = entry::plain(&entry);
+            let name = name.rsplit("::").next()?.split('<').next()?;
+            host::Host::read(source, name)
+        });
+        let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
+        // What needs a cooperative launch is launched so, unless the program says otherwise.
+        geometry.cooperative |=
+            request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
         affordable(&geometry, request.budgets.steps)?;
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let parameters =
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-        let plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        functions::guess(&mut plan, &programs[0]);
+        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
+        if let Some(host) = host.as_ref().filter(|_| as_launched) {
+            plan.follow(host);
+        }
         Ok(Prepared {
             schedules: schedules(request, &programs),
             input,
@@ -131,7 +146,6 @@ impl Prepared {
     ) -> Exploration<'a> {
         Exploration {
             geometry: &self.geometry,
-            cooperative: request.cooperative,
             schedules: &self.schedules,
             limits: Limits {
                 steps: request.budgets.steps,

@@ -4,7 +4,7 @@ use super::Checked;
 use super::explore::Explored;
 use super::geometry::Geometry;
 use super::input::Input;
-use super::plan::Plan;
+use super::plan::{Origin, Plan};
 use super::request::{Request, Schedules, Source};
 use anstyle::Style;
 use detect::rules::Level;
@@ -38,7 +38,7 @@ pub fn setting(
         grid: three(geometry.grid),
         block: three(geometry.block),
         dynamic_shared: geometry.shared,
-        cooperative: request.cooperative,
+        cooperative: geometry.cooperative,
         arguments: plan
             .values
             .iter()
@@ -46,7 +46,7 @@ pub fn setting(
             .map(|(index, planned)| Argument {
                 name: plan.parameters.label(index),
                 value: planned.value.to_string(),
-                guessed: planned.guessed,
+                guessed: planned.origin != Origin::Given,
             })
             .collect(),
         builds: input
@@ -61,7 +61,7 @@ pub fn setting(
 }
 
 /// The options that launch the kernel so again.
-pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String> {
+pub fn launch(geometry: &Geometry, plan: &Plan) -> Vec<String> {
     let mut words = vec![
         format!("--grid {}", geometry.grid),
         format!("--block {}", geometry.block),
@@ -69,7 +69,7 @@ pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String
     if geometry.shared > 0 {
         words.push(format!("--shared {}", geometry.shared));
     }
-    if cooperative {
+    if geometry.cooperative {
         words.push("--cooperative".into());
     }
     for (index, planned) in plan.values.iter().enumerate() {
@@ -125,7 +125,7 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
             flag(name, value.clone());
         }
     }
-    if request.cooperative {
+    if setting.cooperative {
         words.push("--cooperative".into());
     }
     if request.perf {
@@ -190,7 +190,7 @@ pub fn judge(
                 ),
                 other => other.to_string(),
             };
-            let grid = explored.iter().any(|e| e.cooperates) && !request.cooperative;
+            let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
             let hint = match stop {
                 Stop::Trap { .. } if grid => {
                     ": `grid.sync()` needs a cooperative launch, give `--cooperative`"
@@ -355,13 +355,18 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         let grown = explored.iter().any(|e| e.grown.contains(&index));
         rows.push((
             flag,
-            match (argument.guessed, grown) {
-                (true, true) => Some("guessed, enlarged because the kernel accesses more".into()),
-                (true, false) => Some("guessed".into()),
-                (false, _) => None,
+            match plan.values.get(index).map(|planned| planned.origin) {
+                Some(Origin::Guessed) if grown => {
+                    Some("guessed, enlarged because the kernel accesses more".into())
+                }
+                Some(Origin::Guessed) => Some("guessed".into()),
+                Some(Origin::Host { line, .. }) if grown => Some(format!(
+                    "as line {line} passes it, enlarged because the kernel accesses more"
+                )),
+                Some(Origin::Host { line, .. }) => Some(format!("as line {line} passes it")),
+                Some(Origin::Given) | None => None,
             },
         ));
-        debug_assert!(index < plan.values.len());
     }
     let width = rows.iter().map(|(flag, _)| flag.len()).max().unwrap_or(0);
     for (flag, from) in rows {

@@ -102,7 +102,7 @@ pub fn mutants(
             });
         }
     }
-    let launch = check::verdict::launch(&prepared.geometry, request.cooperative, &plan);
+    let launch = check::verdict::launch(&prepared.geometry, &plan);
     Ok(KernelMutants { subject, launch })
 }
 

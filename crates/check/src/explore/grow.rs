@@ -57,7 +57,7 @@ pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Opti
     let bytes = offset - owner.offset + u64::from(place.bytes);
     let index = plan
         .named(&owner.name)
-        .filter(|i| plan.values[*i].guessed)?;
+        .filter(|i| plan.values[*i].origin.may_grow())?;
     (bytes * 2 <= GROWN).then(|| Need {
         parameter: index,
         buffer: owner.name.clone(),

@@ -6,6 +6,11 @@ use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter, Parameters};
 use session::buffer::ElementType;
 
+/// Whether a value can be passed to a parameter.
+pub(crate) fn accepts(value: &Value, parameters: &Parameters, index: usize) -> bool {
+    fits(value, parameters, index).is_ok()
+}
+
 /// Whether a value can be passed to a parameter at all.
 pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Error> {
     let parameter = &parameters.0[index];
@@ -17,6 +22,20 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         ))
     };
     match (value, parameter.kind) {
+        (Value::Function(_), _) => match parameter.bytes == 8 && !parameter.by_value {
+            true => Ok(()),
+            false => wrong(format!(
+                "a function's address has 8 bytes, but the parameter has {}",
+                parameter.bytes
+            )),
+        },
+        (Value::Same(name), _) => {
+            let other = parameters.find(name)?;
+            match other != index && parameter.bytes == 8 {
+                true => Ok(()),
+                false => wrong("only another parameter's buffer can be passed again".into()),
+            }
+        }
         (Value::Buffer(_) | Value::Rows(..), Kind::Pointer(_) | Kind::Rows(_)) => Ok(()),
         (Value::Buffer(_) | Value::Rows(..), _) if parameter.bytes == 8 && !parameter.by_value => {
             Ok(())

@@ -82,6 +82,11 @@ pub(super) fn without_directives(text: &str) -> String {
     out
 }
 
+/// The beginning of a text, of so many bytes at most.
+pub(super) fn window(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
 /// Offsets at which `word` stands as a word of its own.
 pub(super) fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_';
