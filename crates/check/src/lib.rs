@@ -114,16 +114,16 @@ impl Prepared {
             host::Host::read(source, name)
         });
         let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
-        // What needs a cooperative launch is launched so, unless the program says otherwise.
-        geometry.cooperative |=
-            request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
+        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
+        // What needs a cooperative launch is launched so, unless somebody says how it is launched.
+        geometry.cooperative |= request.cooperative
+            || as_launched && host.is_none() && explore::cooperates(&programs[0]);
         affordable(&geometry, request.budgets.steps)?;
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let parameters =
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
         let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
         functions::guess(&mut plan, &programs[0]);
-        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
         if let Some(host) = host.as_ref().filter(|_| as_launched) {
             plan.follow(host);
         }
