@@ -15,6 +15,7 @@ packages=(
     nvidia-cuda-crt==13.0.88        # headers of the compiler
     nvidia-cuda-runtime==13.0.96    # cuda_runtime.h, cooperative_groups.h
     nvidia-cuda-cccl==13.0.85       # cuda/atomic, cub, thrust
+    nvidia-cuda-profiler-api==13.0.85  # cuda_profiler_api.h, which many programs include
     nvidia-cuda-cuobjdump==13.5.37  # PTX and machine code out of binaries
     nvidia-cuda-nvdisasm==13.5.37   # what cuobjdump calls for machine code
 )

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 /// The help text.
 pub const ABOUT: &str = "\
-Find out which barriers, fences, scopes and atomics of a kernel are needed and which are redundant.
+Find out which barriers, fences, scopes and atomics of a kernel are needed.
 
 racetrap removes or weakens one thing at a time: a barrier, a fence, a `volatile`, an ordering, a
 scope or an atomic operation. It does so in the PTX, so that the compiler cannot react to the change.
@@ -28,9 +28,14 @@ All copies that the compiler made of one source line by unrolling or inlining ch
 racetrap runs the kernel, like `racetrap run` and `racetrap check` do, until a detector, the case's
 oracle or the kernel's output shows an error.
 
-`needed` comes with the finding. `redundant` holds only for the inputs that were tried, so think
-before you remove anything. A fence between atomic or volatile accesses may look redundant although
-hardware that reorders these accesses needs it.
+There are three verdicts. `needed` comes with the finding. `not exercised` means that no run could
+have shown a need: no thread came to it, or nothing that several threads touch lay on its two sides.
+`no failure found` holds only for the launches and inputs that were tried, so think before you remove
+anything. What is dispensable by itself and not together (one of two adjacent barriers) is told, too.
+
+Your own kernel runs on many launches and inputs: other blocks and grids, other sizes, small numbers,
+the constants that it compares with, buffers with few values. What you give (`--grid`, `--block`,
+`--arg`) stays as you gave it.
 
 For a case with a host plan, racetrap also removes what orders its steps: recording an event, waiting
 for an event, a wait of the host, or the blocking flag of a stream.
@@ -108,7 +113,11 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
             progress.say(text);
         })?;
         progress.end();
-        head += &format!("{}\n  {}\n\n", tried.subject.name, tried.launch.join(" "));
+        head += &format!("{}\n  {}\n", tried.subject.name, tried.launch.join(" "));
+        for note in &tried.notes {
+            head += &format!("  {note}\n");
+        }
+        head.push('\n');
         subjects.push(tried.subject);
     }
     let mut left_out = 0;

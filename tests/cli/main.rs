@@ -13,6 +13,7 @@ mod homework;
 mod hostile;
 mod judged;
 mod mutate;
+mod necessity;
 mod own_catalog;
 mod planted_bugs;
 mod sanitizer;

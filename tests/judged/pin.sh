@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews the PTX that is pinned beside each judged kernel: all that are stale, or those named.
+# Renews the PTX that is pinned beside each judged kernel, and beside those of tests/necessity: all that are stale, or those named.
 #
 #   tests/judged/pin.sh                            with nvcc on the path, or NVCC=/where/bin/nvcc
 #   tests/judged/pin.sh tests/judged/buggy/a.cu
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 nvcc=${NVCC:-nvcc}
 flags="-ptx -arch=sm_90 -lineinfo -std=c++17"
 
-[ $# -gt 0 ] || set -- tests/judged/*/*.cu
+[ $# -gt 0 ] || set -- tests/judged/*/*.cu tests/necessity/*.cu
 for source; do
     pin=${source%.cu}.ptx
     sum=$(cksum <"$source")

@@ -69,6 +69,55 @@ static void pitched()
     CHECK(cudaFree(volume.ptr));
 }
 
+__global__ void watch(long long *out)
+{
+    // A clock never goes back, however long the kernel runs.
+    long long before = clock64();
+    for (int i = 0; i < 20000; i++) {
+        long long now = clock64();
+        if (now < before) *out = 1;
+        before = now;
+    }
+}
+
+static void registered()
+{
+    const int n = 512;
+    int *host = (int *)malloc(n * sizeof(int)), *device;
+    for (int i = 0; i < n; i++) host[i] = i;
+    CHECK(cudaHostRegister(host, n * sizeof(int), cudaHostRegisterDefault));
+    REQUIRE(cudaHostRegister(host + 8, 64, cudaHostRegisterDefault) == cudaErrorHostMemoryAlreadyRegistered);
+    cudaPointerAttributes attributes;
+    CHECK(cudaPointerGetAttributes(&attributes, host + 5));
+    REQUIRE(attributes.type == cudaMemoryTypeHost);
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    cudaStreamAttrValue policy = {}, back = {};
+    policy.syncPolicy = cudaSyncPolicyYield;
+    CHECK(cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &policy));
+    CHECK(cudaStreamGetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &back));
+    REQUIRE(back.syncPolicy == cudaSyncPolicyYield);
+    CHECK(cudaMalloc(&device, n * sizeof(int)));
+    CHECK(cudaMemcpyAsync(device, host, n * sizeof(int), cudaMemcpyHostToDevice, stream));
+    add<<<2, 256, 0, stream>>>(device, n, 1);
+    CHECK(cudaMemcpyAsync(host, device, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    for (int i = 0; i < n; i++) REQUIRE(host[i] == i + 1);
+    CHECK(cudaHostUnregister(host));
+    REQUIRE(cudaHostUnregister(host) == cudaErrorHostMemoryNotRegistered);
+    CHECK(cudaStreamDestroy(stream));
+    CHECK(cudaFree(device));
+    free(host);
+
+    long long *wrong, value;
+    CHECK(cudaMalloc(&wrong, sizeof value));
+    CHECK(cudaMemset(wrong, 0, sizeof value));
+    watch<<<1, 1>>>(wrong);
+    CHECK(cudaMemcpy(&value, wrong, sizeof value, cudaMemcpyDeviceToHost));
+    REQUIRE(value == 0);
+    CHECK(cudaFree(wrong));
+}
+
 static void variables()
 {
     float *out, host[4];
@@ -134,6 +183,7 @@ int main()
 {
     linear();
     pitched();
+    registered();
     variables();
     shared_with_the_host();
     return 0;

@@ -85,6 +85,11 @@ impl Kind {
         }
     }
 
+    /// Whether it takes an instruction away, and does not weaken it.
+    pub fn removes(self) -> bool {
+        matches!(self, Kind::RemoveBarrier | Kind::RemoveFence)
+    }
+
     /// Whether it is of a case's plan, and not of a kernel.
     pub fn is_of_plan(self) -> bool {
         matches!(

@@ -19,6 +19,7 @@ use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use session::explore::in_order;
 use session::{Independence, Options, Outcome, Session};
+use simt::observer::Observer;
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
@@ -364,6 +365,58 @@ impl Exploration<'_> {
         ControlFlow::Continue(())
     }
 
+    /// Runs the program once on one core, lanes together, for an observer of one's own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`]. A run that does not come to its end is none: the observer has seen what happened until then.
+    pub fn watched<O: Observer>(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        mut observer: O,
+    ) -> Result<O, Error> {
+        let mut device = Device::new(DEVICE_BYTES);
+        let mut buffers = Vec::new();
+        let params = plan.encode(
+            &mut |planned| place(&mut device, planned, &mut buffers),
+            &|name| functions::address(program, name),
+        )?;
+        let launch = self.launch(params);
+        if let Err(error) = device.load(program) {
+            return Err(invalid(&error.to_string()));
+        }
+        let limits = Limits {
+            wall: self.left(),
+            ..self.limits
+        };
+        let schedule = &ScheduleSpec::Lockstep;
+        let ran = simt::launch(
+            &mut device,
+            program,
+            &launch,
+            schedule,
+            &limits,
+            1,
+            &mut observer,
+        );
+        match ran {
+            Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
+            Ok(_) | Err(_) => Ok(observer),
+        }
+    }
+
+    fn launch(&self, params: Vec<u8>) -> Launch {
+        Launch {
+            grid: self.geometry.grid,
+            block: self.geometry.block,
+            dynamic_shared: self.geometry.shared,
+            params,
+            cooperative: self.geometry.cooperative,
+            number: 0,
+        }
+    }
+
     /// One schedule; again with larger buffers, for as long as a guessed one is too small.
     fn run(
         &self,
@@ -407,14 +460,7 @@ impl Exploration<'_> {
             &mut |planned| place(session.device(), planned, &mut buffers),
             &|name| functions::address(program, name),
         )?;
-        let launch = Launch {
-            grid: self.geometry.grid,
-            block: self.geometry.block,
-            dynamic_shared: self.geometry.shared,
-            params,
-            cooperative: self.geometry.cooperative,
-            number: 0,
-        };
+        let launch = self.launch(params);
         match session.launch(program, &launch) {
             Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
             Err(Stop::OutOfMemory(what)) => {

@@ -33,6 +33,10 @@ pub struct Context {
     pub(crate) detectors: Detectors,
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) quarantine: VecDeque<u64>,
+    /// Memory of the host that is registered: start and bytes.
+    pub(crate) registered: BTreeMap<u64, u64>,
+    /// What the program set of its streams: 64 bytes each, by stream and number of the attribute.
+    stream_attributes: HashMap<(u64, u32), [u8; 64]>,
     pub(crate) numbers: usize,
     pub(crate) modules: Vec<Module>,
     pub(crate) kernels: Vec<Arc<Kernel>>,
@@ -124,6 +128,8 @@ impl Context {
             detectors: Detectors::new(options.perf),
             blocks: BTreeMap::new(),
             quarantine: VecDeque::new(),
+            registered: BTreeMap::new(),
+            stream_attributes: HashMap::new(),
             numbers: 0,
             modules: Vec::new(),
             kernels: Vec::new(),
@@ -180,6 +186,17 @@ impl Context {
                 function: function.to_owned(),
             });
         }
+    }
+
+    /// An attribute of a stream as the program set it; zeros where it did not.
+    pub fn stream_attribute(&self, stream: u64, attribute: u32) -> [u8; 64] {
+        let set = self.stream_attributes.get(&(stream, attribute));
+        set.copied().unwrap_or([0; 64])
+    }
+
+    /// Sets an attribute of a stream. All of them are about speed, and change nothing of what is computed.
+    pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: [u8; 64]) {
+        self.stream_attributes.insert((stream, attribute), value);
     }
 
     /// Something keeps the result from being told.

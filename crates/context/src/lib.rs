@@ -21,6 +21,7 @@ pub mod options;
 mod output;
 pub mod property;
 pub mod record;
+mod rename;
 pub mod report;
 pub mod stream;
 pub mod timeline;

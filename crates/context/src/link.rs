@@ -2,10 +2,11 @@
 //!
 //! Every object brings its own PTX, where what it takes from others is declared `.extern`. A definition goes before declarations; of weak
 //! and common ones the first stays (PTX ISA, "Linking Directives"). Files of source lines get new numbers, and labels of
-//! inlined functions' names a prefix, so that every line is still the right one. What is local to a module is taken to have a name that no
-//! other module uses, as nvcc sees to.
+//! inlined functions' names a prefix, so that every line is still the right one. What is local to a module gets
+//! another name where a module before it uses the same one.
 
-use ptx::ast::{Item, Linkage, Module, Section, Stmt};
+use super::rename::rename;
+use ptx::ast::{FunctionKind, Item, Linkage, Module, Section, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// What can't be linked.
@@ -37,7 +38,8 @@ pub fn texts(all: &[String]) -> Result<String, Box<dyn std::error::Error>> {
 /// # Errors
 ///
 /// [`LinkError`]
-pub fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
+pub fn link(mut modules: Vec<Module>) -> Result<Module, LinkError> {
+    keep_apart(&mut modules);
     let mut modules = modules.into_iter();
     let mut out = modules.next().ok_or(LinkError::Empty)?;
     let first = std::mem::take(&mut out.items);
@@ -78,6 +80,35 @@ pub fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     out.items
         .sort_by_key(|item| matches!(item, Item::File(_) | Item::Section(_)));
     Ok(out)
+}
+
+/// Renames what is local to a module where another module has something of its name.
+fn keep_apart(modules: &mut [Module]) {
+    let mut users: HashMap<&str, usize> = HashMap::new();
+    for module in modules.iter() {
+        let names: HashSet<&str> = module.items.iter().filter_map(name).collect();
+        for name in names {
+            *users.entry(name).or_default() += 1;
+        }
+    }
+    let shared = |item: &Item| -> Option<String> {
+        let is_local = linkage(item).is_none() && is_definition(item) && !is_entry(item);
+        let name = name(item).filter(|name| is_local && users[name] > 1)?;
+        Some(name.to_owned())
+    };
+    let locals: Vec<HashSet<String>> = modules
+        .iter()
+        .map(|module| module.items.iter().filter_map(shared).collect())
+        .collect();
+    for (number, (module, locals)) in modules.iter_mut().zip(locals).enumerate() {
+        let new = |name: String| (name.clone(), format!("{name}$object{number}"));
+        rename(module, &locals.into_iter().map(new).collect());
+    }
+}
+
+/// Kernels are found by their names, whatever their linkage.
+fn is_entry(item: &Item) -> bool {
+    matches!(item, Item::Function(f) if f.kind == FunctionKind::Entry)
 }
 
 fn name(item: &Item) -> Option<&str> {
@@ -192,6 +223,29 @@ mod tests {
             text.contains(".loc 1 7 3") && text.contains(".loc 2 9 1"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_local_to_two_modules_stays_apart() {
+        let module = |kernel: &str, value: u32| {
+            format!(
+                ".global .u32 text = {value};\n.global .u64 at = generic(text)+4;\n.func local() {{ ret; }}\n\
+                 .visible .entry {kernel}() {{ .reg .b32 %r<2>; ld.global.u32 %r1, [text+4]; call local, (); ret; }}\n\
+                 .visible .entry {kernel}_own() {{ .reg .b32 %r<2>; .local .u32 text; ld.local.u32 %r1, [text]; ret; }}\n"
+            )
+        };
+        let text = linked(&[&module("a", 1), &module("b", 2)]).unwrap();
+        for part in [
+            "text$object0 = 1",
+            "text$object1 = 2",
+            "[text$object0+4]",
+            "[text$object1+4]",
+            "generic(text$object1)",
+            "call local$object0",
+            "ld.local.u32 %r1, [text];",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]

@@ -18,11 +18,6 @@ pub enum Kind {
     Pinned,
     /// `__device__`, `__constant__`
     Variable,
-    /// A copy of memory that the host registered (`cudaHostRegister`).
-    Registered {
-        /// Where it lies.
-        host: u64,
-    },
 }
 
 impl Kind {
@@ -38,7 +33,6 @@ impl Kind {
             Kind::Managed => "managed memory",
             Kind::Pinned => "pinned memory",
             Kind::Variable => "a device variable",
-            Kind::Registered { .. } => "registered memory",
         }
     }
 }
@@ -125,19 +119,59 @@ impl Context {
         inside.then_some(block)
     }
 
-    /// Where the device finds memory of the host, if it can.
-    pub fn device_address(&self, host: u64) -> Option<u64> {
-        if let Some(block) = self.block(host) {
-            return block.kind.is_open().then_some(host);
+    /// Where the device finds memory of the host.
+    ///
+    /// # Errors
+    ///
+    /// It is none that the device can address; or it is registered, which serves copies here and not kernels.
+    pub fn device_address(&mut self, host: u64, function: &str) -> Result<u64> {
+        if self.block(host).is_some_and(|block| block.kind.is_open()) {
+            return Ok(host);
         }
-        self.blocks.values().find_map(|block| match block.kind {
-            Kind::Registered { host: start }
-                if block.freed.is_none() && (start..start + block.bytes).contains(&host) =>
-            {
-                Some(block.address + (host - start))
+        match self.registered_around(host, 1) {
+            Some(_) => {
+                self.missing(&format!("{function} of registered memory"));
+                Err(Error::NOT_SUPPORTED)
             }
-            _ => None,
-        })
+            None => Err(Error::INVALID_VALUE),
+        }
+    }
+
+    /// Registers memory of the host (`cudaHostRegister`).
+    ///
+    /// # Errors
+    ///
+    /// It is empty, or some of it is registered already.
+    pub fn register(&mut self, host: u64, bytes: u64) -> Result<()> {
+        if host == 0 || bytes == 0 || host.checked_add(bytes).is_none() {
+            return Err(Error::INVALID_VALUE);
+        }
+        if self.registered_around(host, bytes).is_some() {
+            return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        self.registered.insert(host, bytes);
+        Ok(())
+    }
+
+    /// Takes a registration back (`cudaHostUnregister`).
+    ///
+    /// # Errors
+    ///
+    /// None begins there.
+    pub fn unregister(&mut self, host: u64) -> Result<()> {
+        let known = self.registered.remove(&host);
+        known.map(|_| ()).ok_or(Error::HOST_MEMORY_NOT_REGISTERED)
+    }
+
+    /// Whether memory of the host is registered.
+    pub fn is_registered(&self, host: u64) -> bool {
+        self.registered_around(host, 1).is_some()
+    }
+
+    /// The start of a registered range that a range touches.
+    fn registered_around(&self, host: u64, bytes: u64) -> Option<u64> {
+        let (start, length) = self.registered.range(..host + bytes).next_back()?;
+        (host < start + length).then_some(*start)
     }
 
     /// Bytes that are left, and all.

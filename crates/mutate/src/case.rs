@@ -52,6 +52,7 @@ pub fn judge(catalog: &Catalog, entry: &Entry, settings: &Settings) -> Subject {
         name: entry.id.clone(),
         refused: None,
         mutants: Vec::new(),
+        together: Vec::new(),
         unused: Vec::new(),
         strict: settings.unit == Unit::Place,
     };
@@ -147,8 +148,9 @@ fn probed(changed: &Prepared<'_>, settings: &Settings) -> Outcome {
     match (probe.sign, probe.trouble) {
         (Some(sign), _) => Outcome::Needed(Box::new(sign)),
         (None, Some((verdict, why))) => Outcome::Unknown(verdict, why),
-        (None, None) => Outcome::Redundant {
+        (None, None) => Outcome::NoFailure {
             runs: probe.runs,
+            launches: 1,
             every_schedule: !probe.dependent,
         },
     }

@@ -14,6 +14,8 @@ pub struct Subject {
     pub refused: Option<(u8, String)>,
     /// The mutants, in the order of the source lines.
     pub mutants: Vec<Judged>,
+    /// Sets of mutants of which each shows nothing, and all together fail.
+    pub together: Vec<Together>,
     /// Explanations of the case that match no mutant.
     pub unused: Vec<String>,
     /// Whether survivors must be explained. True for the catalogue's cases, but not for single copies of a source line.
@@ -35,15 +37,33 @@ pub struct Judged {
     pub explained: Option<String>,
 }
 
+/// Mutants of which one at least is needed: without all of them something fails, and not as long as any one of them is there.
+#[derive(Clone, Debug)]
+pub struct Together {
+    /// Their indices among the subject's mutants; two or more.
+    pub members: Vec<usize>,
+    /// What fails without all of them.
+    pub sign: Box<Sign>,
+}
+
 /// The outcome of a mutant.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// An error appears without it.
     Needed(Box<Sign>),
-    /// No error appeared.
-    Redundant {
+    /// No run could have shown that it is needed.
+    NotExercised {
+        /// Why not.
+        why: String,
+        /// The number of launches and inputs that were tried.
+        launches: usize,
+    },
+    /// No error appeared, although it had something to order.
+    NoFailure {
         /// The number of runs.
         runs: u32,
+        /// The number of launches and inputs.
+        launches: usize,
         /// Whether every schedule gives the same results for the inputs tried. This is a proof for these inputs.
         every_schedule: bool,
     },
@@ -52,11 +72,11 @@ pub enum Outcome {
 }
 
 impl Judged {
-    /// Whether a strict subject accepts it: needed, or redundant and explained.
+    /// Whether a strict subject accepts it: needed, or without a failure and explained.
     pub fn is_expected(&self) -> bool {
         match self.outcome {
             Outcome::Needed(_) => self.explained.is_none(),
-            Outcome::Redundant { .. } => self.explained.is_some(),
+            Outcome::NoFailure { .. } | Outcome::NotExercised { .. } => self.explained.is_some(),
             Outcome::Unknown(..) => false,
         }
     }
@@ -69,9 +89,11 @@ pub struct Sums {
     pub mutants: usize,
     /// Needed mutants.
     pub needed: usize,
-    /// Redundant mutants.
-    pub redundant: usize,
-    /// Redundant mutants that the case explains.
+    /// Mutants that no run could have shown to be needed.
+    pub not_exercised: usize,
+    /// Mutants without a failure.
+    pub no_failure: usize,
+    /// Mutants of the last two kinds that the case explains.
     pub explained: usize,
     /// Mutants without a verdict.
     pub unknown: usize,
@@ -97,8 +119,12 @@ impl Subject {
                     "{at}: {}: the case says that this changes nothing, but it causes an error: {}",
                     one.change, sign.what
                 )),
-                (Outcome::Redundant { runs, .. }, None) => problems.push(format!(
+                (Outcome::NoFailure { runs, .. }, None) => problems.push(format!(
                     "{at}: {}: no error in {runs} runs, and the case does not explain why",
+                    one.change
+                )),
+                (Outcome::NotExercised { why, .. }, None) => problems.push(format!(
+                    "{at}: {}: {why}, and the case does not explain why",
                     one.change
                 )),
                 (Outcome::Unknown(verdict, why), _) => {
@@ -130,12 +156,14 @@ impl Subject {
 pub fn sums(subjects: &[Subject]) -> Sums {
     let all = || subjects.iter().flat_map(|s| &s.mutants);
     let count = |is: &dyn Fn(&Judged) -> bool| all().filter(|m| is(m)).count();
-    let redundant = |m: &Judged| matches!(m.outcome, Outcome::Redundant { .. });
+    let not_exercised = |m: &Judged| matches!(m.outcome, Outcome::NotExercised { .. });
+    let no_failure = |m: &Judged| matches!(m.outcome, Outcome::NoFailure { .. });
     Sums {
         mutants: all().count(),
         needed: count(&|m| matches!(m.outcome, Outcome::Needed(_))),
-        redundant: count(&redundant),
-        explained: count(&|m| redundant(m) && m.explained.is_some()),
+        not_exercised: count(&not_exercised),
+        no_failure: count(&no_failure),
+        explained: count(&|m| (no_failure(m) || not_exercised(m)) && m.explained.is_some()),
         unknown: count(&|m| matches!(m.outcome, Outcome::Unknown(..))),
     }
 }

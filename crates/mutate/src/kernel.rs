@@ -1,34 +1,47 @@
-//! The mutants of somebody's own kernel, each run as `racetrap check` runs the kernel.
+//! The mutants of somebody's own kernel, each run as `racetrap check` runs the kernel, on several launches and inputs ([`super::trial`]).
 //!
-//! There is no oracle. Where the kernel's results don't depend on the order of threads, its own results are one: a
-//! mutant that leaves something else in memory does something else. A guessed buffer that has to grow for a mutant says the
-//! same.
+//! There is no oracle. The kernel's own results are one: a mutant that leaves what the kernel itself left under none of the schedules does
+//! something else ([`Results`]). A guessed buffer that has to grow for a mutant says the same.
+//!
+//! Mutants that show nothing by themselves are removed together at last ([`super::together`]): of two adjacent barriers each is
+//! dispensable, and not both.
 
 use super::case::{place, ptx_lines};
+use super::exercise::{Exercise, Exercised, Watcher};
 use super::judged::{Judged, Outcome, Subject};
-use super::{Kind, Mutant, Unit, mutants as all_mutants, mutated};
+use super::trial::{self, Trial};
+use super::{Kind, Mutant, Unit, mutants as all_mutants, mutated, together};
 use catalog::probe::Sign;
 use check::explore::{Exploration, Explored};
 use check::input::Build;
-use check::plan::Plan;
-use check::{Error, Prepared, Request, Watch};
+use check::{Error, ErrorKind, Prepared, Request, Watch};
 use detect::rules::Level;
+use ptx::ast::Module;
 use ptx::demangle;
 use report::exit;
 use report::{Diagnostic, Sources, Verdict};
 use session::Independence;
-use simt::{Program, Stop};
+use simt::{Program, ScheduleSpec, Stop};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// A mutant that takes so many times the steps of the kernel, and so many more, does not end.
 const ENDLESS: (u64, u64) = (8, 200_000);
+/// Schedules on each launch but the first.
+const SCHEDULES: usize = 4;
+/// Warp-instructions of the kernel on a launch beside the first, at most: a longer one is not run for each mutant.
+const LONGEST: u64 = 2_000_000;
+/// A kernel with so many different results is taken to have more than were seen.
+const FEW_RESULTS: usize = 4;
 
 /// A kernel with its mutants, and how it was run.
 pub struct KernelMutants {
     /// What came of them.
     pub subject: Subject,
-    /// The launch and the arguments, in the notation of the command line.
+    /// The first launch and its arguments, in the notation of the command line.
     pub launch: Vec<String>,
+    /// What there is to say of the launches: others that were tried, a guess that had to be given up.
+    pub notes: Vec<String>,
 }
 
 /// Judges the mutants of the kernel in a file.
@@ -46,64 +59,119 @@ pub fn mutants(
     let mut sources = Sources::new();
     // The optimised build is the one that people run.
     let prepared = Prepared::new(request, 1, &mut sources, watch)?;
-    let build = &prepared.input.builds[0];
-    let (name, program) = (&prepared.entry, &prepared.programs[0]);
-    let mut plan = prepared.plan.clone();
-    let mut exploration = Exploration {
-        remember: true,
-        perf: false,
-        ..prepared.exploration(request, watch)
-    };
-    let own = exploration.explore(build, program, &mut plan, &mut sources)?;
-    let shown = demangle(name);
+    let shown = demangle(&prepared.entry);
     let shown = shown.split('(').next().unwrap_or_default();
     let mut subject = Subject {
         name: format!("{}: {shown}", prepared.input.path),
-        refused: refusal(&own),
+        refused: None,
         mutants: Vec::new(),
+        together: Vec::new(),
         unused: Vec::new(),
         strict: false,
     };
-    if subject.refused.is_none() {
-        let (times, more) = ENDLESS;
-        let steps = own.steps.saturating_mul(times).saturating_add(more);
-        exploration.limits.steps = steps.min(request.budgets.steps);
-        let functions = program.functions.iter().map(|f| f.name.as_str()).collect();
-        let all = all_mutants(&build.module, &functions, unit, only);
-        for (number, mutant) in all.iter().enumerate() {
-            let place = place(mutant, &mut sources, &build.ptx);
-            progress(&format!(
-                "{} of {}: line {}: {}",
-                number + 1,
-                all.len(),
-                place.line,
-                mutant.change
-            ));
-            let one = One {
-                exploration: &exploration,
-                build,
-                own: &own,
-                plan: &plan,
-            };
-            let in_time = prepared.until.is_none_or(|end| Instant::now() < end);
-            let outcome = match in_time {
-                true => one.outcome(mutant, name, &mut sources)?,
-                false => Outcome::Unknown(
-                    Verdict::Inconclusive,
-                    "the time was up (`--timeout`)".into(),
-                ),
-            };
-            subject.mutants.push(Judged {
-                change: mutant.change.clone(),
-                place,
-                ptx_lines: ptx_lines(mutant, &build.ptx),
-                outcome,
-                explained: None,
-            });
+    let mut kernel = Kernel {
+        build: &prepared.input.builds[0],
+        prepared: &prepared,
+        request,
+        watch,
+        grounds: Vec::new(),
+    };
+    let mut first = Trial {
+        geometry: prepared.geometry.clone(),
+        plan: prepared.plan.clone(),
+        how: String::new(),
+    };
+    let mut notes = Vec::new();
+    let mut own = kernel.own(&mut first, &prepared.schedules, &mut sources)?;
+    subject.refused = refusal(&own);
+    if subject.refused.is_some() {
+        let rule = worst(&own.diagnostics).map(|d| d.rule);
+        for mut other in trial::instead(&prepared, request, &first, rule) {
+            let instead = kernel.own(&mut other, &prepared.schedules, &mut sources)?;
+            if refusal(&instead).is_none() {
+                subject.refused = None;
+                notes.push(format!(
+                    "with the guessed launch (--grid {} --block {}) the kernel itself is not clean, so it is launched with {}; give `--grid` and `--block` as your program does",
+                    first.geometry.grid, first.geometry.block, other.how
+                ));
+                other.how = String::new();
+                (first, own) = (other, instead);
+                break;
+            }
         }
     }
-    let launch = check::verdict::launch(&prepared.geometry, &plan);
-    Ok(KernelMutants { subject, launch })
+    let launch = check::verdict::launch(&first.geometry, &first.plan);
+    if subject.refused.is_some() {
+        return Ok(KernelMutants {
+            subject,
+            launch,
+            notes,
+        });
+    }
+    let others = trial::others(&prepared, request, &first);
+    kernel.ground(first, own, &prepared.schedules)?;
+    let of = others.len();
+    // Older values show by chance alone: where they matter, no schedule is left out.
+    let stale = prepared.programs[0].facts.stale_values;
+    let most = if stale { usize::MAX } else { SCHEDULES };
+    let schedules = &prepared.schedules[..prepared.schedules.len().min(most)];
+    for (number, mut trial) in others.into_iter().enumerate() {
+        if kernel.out_of_time() {
+            break;
+        }
+        progress(&format!("launch {} of {of}: {}", number + 1, trial.how));
+        match kernel.own(&mut trial, schedules, &mut sources) {
+            Ok(own) if refusal(&own).is_none() && own.steps <= LONGEST => {
+                kernel.ground(trial, own, schedules)?;
+            }
+            Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    let used = kernel.grounds.len() - 1;
+    if used > 0 {
+        notes.push(match of - used {
+            0 => format!("{used} other launches and inputs are tried, too"),
+            left => format!(
+                "{used} other launches and inputs are tried, too; {left} are not, since the kernel itself is not clean there or takes long"
+            ),
+        });
+    }
+    let functions = prepared.programs[0].functions.iter();
+    let functions: BTreeSet<&str> = functions.map(|f| f.name.as_str()).collect();
+    let all = all_mutants(&kernel.build.module, &functions, unit, only);
+    for (number, mutant) in all.iter().enumerate() {
+        let place = place(mutant, &mut sources, &kernel.build.ptx);
+        let at = (number + 1, all.len());
+        progress(&format!(
+            "{} of {}: line {}: {}",
+            at.0, at.1, place.line, mutant.change
+        ));
+        subject.mutants.push(Judged {
+            change: mutant.change.clone(),
+            place,
+            ptx_lines: ptx_lines(mutant, &kernel.build.ptx),
+            outcome: kernel.outcome(mutant, &mut sources)?,
+            explained: None,
+        });
+    }
+    progress("removing together what nothing fails without");
+    subject.together = together::groups(
+        &all,
+        &subject.mutants,
+        |module| {
+            if kernel.out_of_time() {
+                return Ok(None);
+            }
+            kernel.sign(&module, |_| true, &mut sources)
+        },
+        &kernel.build.module,
+    )?;
+    Ok(KernelMutants {
+        subject,
+        launch,
+        notes,
+    })
 }
 
 /// Why nothing follows from this kernel's mutants.
@@ -132,97 +200,291 @@ fn worst(diagnostics: &[Diagnostic]) -> Option<&Diagnostic> {
     more_than_notes.min_by_key(|d| (std::cmp::Reverse(d.level), d.rule))
 }
 
-/// What trying one mutant needs.
-struct One<'a> {
-    exploration: &'a Exploration<'a>,
-    build: &'a Build,
-    own: &'a Explored,
-    plan: &'a Plan,
+/// What a kernel leaves in memory and prints, over the schedules that were tried.
+#[derive(Clone, Debug, Default)]
+struct Results {
+    left: BTreeSet<u64>,
+    output: String,
+    /// Whether a result that is not among these is a wrong one: every schedule gives the same, or all that were tried gave one of few,
+    /// the last half of them nothing new.
+    known: bool,
+    tried: usize,
 }
 
-impl One<'_> {
-    /// Runs a mutant under one schedule after the other, until something is wrong.
-    fn outcome(
+impl Results {
+    fn of(own: &Explored) -> Results {
+        let left: BTreeSet<u64> = own.left.iter().copied().collect();
+        let half = own.left.len().div_ceil(2);
+        let early: BTreeSet<u64> = own.left[..half].iter().copied().collect();
+        let settled = own.left.len() > 1 && early == left && left.len() <= FEW_RESULTS;
+        Results {
+            known: own.independence == Some(Independence::Independent) || settled,
+            tried: own.left.len(),
+            output: own.output.clone(),
+            left,
+        }
+    }
+
+    /// What is wrong with what a mutant left.
+    fn wrong(&self, ran: &Explored, same_output: bool) -> Option<String> {
+        if !self.known || ran.stopped.is_some() {
+            return None;
+        }
+        let under = match self.tried {
+            0 | 1 => String::new(),
+            n => format!(", other than the kernel's own under {n} schedules"),
+        };
+        if ran.left.iter().any(|left| !self.left.contains(left)) {
+            return Some(format!("it leaves other results in memory{under}"));
+        }
+        (same_output && ran.output != self.output).then(|| "it prints something else".into())
+    }
+}
+
+/// A launch on which the kernel itself is clean.
+struct Ground {
+    trial: Trial,
+    schedules: Vec<ScheduleSpec>,
+    results: Results,
+    independence: Option<Independence>,
+    steps: u64,
+    exercise: Exercise,
+}
+
+/// What trying mutants needs.
+struct Kernel<'a> {
+    build: &'a Build,
+    prepared: &'a Prepared,
+    request: &'a Request,
+    watch: &'a dyn Watch,
+    grounds: Vec<Ground>,
+}
+
+impl<'a> Kernel<'a> {
+    fn out_of_time(&self) -> bool {
+        self.prepared.until.is_some_and(|end| Instant::now() >= end)
+    }
+
+    fn exploration<'b>(
+        &'b self,
+        trial: &'b Trial,
+        schedules: &'b [ScheduleSpec],
+    ) -> Exploration<'b> {
+        Exploration {
+            geometry: &trial.geometry,
+            schedules,
+            remember: true,
+            perf: false,
+            ..self.prepared.exploration(self.request, self.watch)
+        }
+    }
+
+    /// Runs the kernel itself; guessed buffers may grow.
+    fn own(
         &self,
-        mutant: &Mutant,
-        entry: &str,
+        trial: &mut Trial,
+        schedules: &[ScheduleSpec],
         sources: &mut Sources,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Explored, Error> {
+        let mut plan = trial.plan.clone();
+        let program = &self.prepared.programs[0];
+        let exploration = self.exploration(trial, schedules);
+        let own = exploration.explore(self.build, program, &mut plan, sources)?;
+        trial.plan = plan;
+        Ok(own)
+    }
+
+    fn ground(
+        &mut self,
+        trial: Trial,
+        own: Explored,
+        schedules: &[ScheduleSpec],
+    ) -> Result<(), Error> {
+        let program = &self.prepared.programs[0];
+        let seen = self.exploration(&trial, schedules).watched(
+            program,
+            &trial.plan,
+            Watcher::default(),
+        )?;
+        self.grounds.push(Ground {
+            results: Results::of(&own),
+            independence: own.independence,
+            steps: own.steps,
+            schedules: schedules.to_vec(),
+            exercise: Exercise::of(seen),
+            trial,
+        });
+        Ok(())
+    }
+
+    /// Runs a mutant on one launch after the other, under one schedule after the other, until something is wrong.
+    fn outcome(&self, mutant: &Mutant, sources: &mut Sources) -> Result<Outcome, Error> {
         let module = mutated(&self.build.module, mutant);
-        let program = match Program::lower(&module, &self.build.ptx.text, entry) {
+        let lines = ptx_lines(mutant, &self.build.ptx);
+        let program = &self.prepared.programs[0];
+        let around: Vec<Exercised> = self
+            .grounds
+            .iter()
+            .map(|ground| ground.exercise.around(program, &lines, &mutant.change))
+            .collect();
+        let most = around
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(Exercised::NotReached);
+        if self.out_of_time() {
+            let why = "the time was up (`--timeout`)".into();
+            return Ok(Outcome::Unknown(Verdict::Inconclusive, why));
+        }
+        let reached = |index: usize| around[index] > Exercised::NotReached;
+        let mut tried = Tried::default();
+        // Where it has something to order, it shows soonest.
+        let mut order: Vec<usize> = (0..self.grounds.len()).filter(|i| reached(*i)).collect();
+        order.sort_by_key(|index| std::cmp::Reverse(around[*index]));
+        let program = match Program::lower(&module, &self.build.ptx.text, &self.prepared.entry) {
             Ok(program) => program,
             Err(error) => return Ok(Outcome::Unknown(Verdict::Unsupported, error.to_string())),
         };
-        let mut runs = 0;
-        for schedule in self.exploration.schedules {
-            let mut plan = self.plan.clone();
-            let under = Exploration {
-                schedules: std::slice::from_ref(schedule),
-                ..self.exploration.clone()
-            };
-            let ran = under.explore(self.build, &program, &mut plan, sources)?;
-            runs += 1;
-            if let Some(sign) = self.sign(&ran, &plan) {
-                return Ok(Outcome::Needed(Box::new(sign)));
+        for index in order {
+            if self.out_of_time() {
+                break;
+            }
+            match self.on(&self.grounds[index], &program, &mut tried, sources)? {
+                On::Sign(sign) => return Ok(Outcome::Needed(sign)),
+                On::Stopped(verdict, why) => return Ok(Outcome::Unknown(verdict, why)),
+                On::Nothing => {}
+            }
+        }
+        Ok(match most {
+            Exercised::NotReached => Outcome::NotExercised {
+                why: "no thread reached it".into(),
+                launches: self.grounds.len(),
+            },
+            Exercised::NothingToOrder => Outcome::NotExercised {
+                why: mutant.change.nothing_to_order().into(),
+                launches: self.grounds.len(),
+            },
+            Exercised::Untold if tried.independent < tried.launches => Outcome::NotExercised {
+                why: "it orders atomic or volatile accesses to two locations; older values of loads were tried, and not every order that hardware may perform them in".into(),
+                launches: self.grounds.len(),
+            },
+            Exercised::Yes | Exercised::Untold => Outcome::NoFailure {
+                runs: tried.runs,
+                launches: tried.launches,
+                every_schedule: tried.independent == tried.launches,
+            },
+        })
+    }
+
+    /// What is wrong with a changed module, on any of the launches that are wanted.
+    fn sign(
+        &self,
+        module: &Module,
+        wanted: impl Fn(&Ground) -> bool,
+        sources: &mut Sources,
+    ) -> Result<Option<Box<Sign>>, Error> {
+        let lowered = Program::lower(module, &self.build.ptx.text, &self.prepared.entry);
+        let Ok(program) = lowered else {
+            return Ok(None);
+        };
+        for ground in self.grounds.iter().filter(|g| wanted(g)) {
+            if let On::Sign(sign) = self.on(ground, &program, &mut Tried::default(), sources)? {
+                return Ok(Some(sign));
+            }
+        }
+        Ok(None)
+    }
+
+    fn on(
+        &self,
+        ground: &Ground,
+        program: &Program,
+        tried: &mut Tried,
+        sources: &mut Sources,
+    ) -> Result<On, Error> {
+        let (times, more) = ENDLESS;
+        let steps = ground.steps.saturating_mul(times).saturating_add(more);
+        tried.launches += 1;
+        for schedule in &ground.schedules {
+            let mut plan = ground.trial.plan.clone();
+            let mut under = self.exploration(&ground.trial, std::slice::from_ref(schedule));
+            under.limits.steps = steps.min(self.request.budgets.steps);
+            let ran = under.explore(self.build, program, &mut plan, sources)?;
+            tried.runs += 1;
+            if let Some(mut sign) = sign(ground, &ran, &plan, schedule) {
+                if !ground.trial.how.is_empty() {
+                    sign.what = format!("{} (with {})", sign.what, ground.trial.how);
+                }
+                return Ok(On::Sign(Box::new(sign)));
             }
             if let Some(stop) = &ran.stopped {
                 let verdict = match stop {
                     Stop::Unsupported { .. } => Verdict::Unsupported,
                     _ => Verdict::Inconclusive,
                 };
-                return Ok(Outcome::Unknown(verdict, stop.to_string()));
+                return Ok(On::Stopped(verdict, stop.to_string()));
             }
-            let independent = Some(Independence::Independent);
-            if ran.independence == independent
-                || ran.independence == Some(Independence::VerdictOnly)
-            {
-                return Ok(Outcome::Redundant {
-                    runs,
-                    every_schedule: ran.independence == independent
-                        && self.own.independence == independent,
-                });
+            match ran.independence {
+                Some(Independence::Independent) => {
+                    let own = ground.independence == Some(Independence::Independent);
+                    tried.independent += usize::from(own);
+                    break;
+                }
+                Some(Independence::VerdictOnly) if !ground.results.known => break,
+                _ => {}
             }
         }
-        Ok(Outcome::Redundant {
-            runs,
-            every_schedule: false,
-        })
+        Ok(On::Nothing)
     }
+}
 
-    fn sign(&self, ran: &Explored, plan: &Plan) -> Option<Sign> {
-        let plain = |what: String| Sign {
-            rule: None,
-            what,
-            diagnostic: None,
+/// What was tried of a mutant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    runs: u32,
+    launches: usize,
+    /// Launches on which every schedule gives the kernel's own result.
+    independent: usize,
+}
+
+/// What came of a mutant on a launch.
+enum On {
+    Sign(Box<Sign>),
+    Stopped(Verdict, String),
+    Nothing,
+}
+
+/// What is wrong with a run of a mutant.
+fn sign(
+    ground: &Ground,
+    ran: &Explored,
+    plan: &check::plan::Plan,
+    schedule: &ScheduleSpec,
+) -> Option<Sign> {
+    let plain = |what: String| Sign {
+        rule: None,
+        what,
+        diagnostic: None,
+        example: None,
+    };
+    if let Some(worst) = worst(&ran.diagnostics) {
+        return Some(Sign {
+            rule: Some(worst.rule),
+            what: format!("{}: {}", worst.rule, worst.title),
+            diagnostic: Some(Diagnostic {
+                replay: None,
+                builds: Vec::new(),
+                ..worst.clone()
+            }),
             example: None,
-        };
-        if let Some(worst) = worst(&ran.diagnostics) {
-            return Some(Sign {
-                rule: Some(worst.rule),
-                what: format!("{}: {}", worst.rule, worst.title),
-                diagnostic: Some(Diagnostic {
-                    replay: None,
-                    builds: Vec::new(),
-                    ..worst.clone()
-                }),
-                example: None,
-            });
-        }
-        if let Some(index) = ran.grown.first() {
-            let name = plan.parameters.label(*index);
-            return Some(plain(format!("it reaches beyond the end of `{name}`")));
-        }
-        // What the kernel leaves is only known where the order of threads has no part in it.
-        if self.own.independence != Some(Independence::Independent) || ran.stopped.is_some() {
-            return None;
-        }
-        let other = ran.left.first() != self.own.left.first();
-        let printed = ran.output != self.own.output;
-        (other || printed).then(|| {
-            plain(match other {
-                true => "it leaves other results in memory".into(),
-                false => "it prints something else".into(),
-            })
-        })
+        });
     }
+    if let Some(index) = ran.grown.first() {
+        let name = plan.parameters.label(*index);
+        return Some(plain(format!("it reaches beyond the end of `{name}`")));
+    }
+    // What the kernel prints was kept of its first schedule alone.
+    let same_output = ground.schedules.first() == Some(schedule)
+        || ground.independence == Some(Independence::Independent);
+    ground.results.wrong(ran, same_output).map(plain)
 }

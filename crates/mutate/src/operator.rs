@@ -55,7 +55,28 @@ impl Change {
         }
     }
 
-    /// What a `redundant` verdict leaves open.
+    /// Why a run shows nothing in which threads came to it.
+    pub fn nothing_to_order(&self) -> &'static str {
+        match self.kind {
+            Kind::RemoveBarrier => {
+                "threads reached it, but in no run did two of them access one location just before and just behind it, one of them to write"
+            }
+            Kind::RemoveFence => {
+                "threads reached it, but in no run did one of them access locations on both its sides that other threads access, too"
+            }
+            Kind::NarrowScope if self.what == "fence" => {
+                "threads reached it, but in no run did one of them access locations on both its sides that other threads access, too"
+            }
+            Kind::NarrowScope => {
+                "threads reached it, but in no run did a thread of another block access its location, one of the two to write"
+            }
+            _ => {
+                "threads reached it, but in no run did another thread access its location, one of the two to write"
+            }
+        }
+    }
+
+    /// What a verdict leaves open that found no failure.
     pub fn caveat(&self) -> Option<&'static str> {
         let ordering = match self.kind {
             Kind::RemoveFence | Kind::WeakenOrder => true,

@@ -52,13 +52,14 @@ pub fn mutants(module: &Module, wanted: &BTreeSet<&str>, unit: Unit, only: &[Kin
         let mut walk = Walk {
             sources: &sources,
             loc: None,
+            before: None,
             found: &mut found,
         };
         walk.statements(function.body.as_deref().unwrap_or_default());
     }
-    found.retain(|m: &Mutant| only.is_empty() || only.contains(&m.change.kind));
+    found.retain(|(m, _): &(Mutant, u32)| only.is_empty() || only.contains(&m.change.kind));
     let mut all = match unit {
-        Unit::Instruction => found,
+        Unit::Instruction => found.into_iter().map(|(m, _)| m).collect(),
         Unit::Place => grouped(found),
     };
     all.sort_by_key(|m| (m.line.as_ref().map(key), m.edits[0].start));
@@ -70,16 +71,18 @@ fn key(line: &SourceLine) -> (String, u32, u32) {
     (line.file.clone(), line.line, line.column)
 }
 
-fn grouped(found: Vec<Mutant>) -> Vec<Mutant> {
+/// One mutant of all that come from one place. Adjacent instructions of one place are not copies of each other, as those of an unrolled
+/// loop are, but several that stand there, as in a macro: the second number tells them apart.
+fn grouped(found: Vec<(Mutant, u32)>) -> Vec<Mutant> {
     let mut out: Vec<Mutant> = Vec::new();
     let mut known = BTreeMap::new();
-    for one in found {
+    for (one, number) in found {
         let Some(line) = &one.line else {
             out.push(one);
             continue;
         };
         let at = *known
-            .entry((key(line), one.change.clone()))
+            .entry((key(line), one.change.clone(), number))
             .or_insert(out.len());
         match out.get_mut(at) {
             Some(group) => group.edits.extend(one.edits),
@@ -92,7 +95,10 @@ fn grouped(found: Vec<Mutant>) -> Vec<Mutant> {
 struct Walk<'a> {
     sources: &'a SourceMap,
     loc: Option<&'a Loc>,
-    found: &'a mut Vec<Mutant>,
+    /// Of the instruction before: its place, its first change, its number among adjacent ones of one place; none if it has no mutants.
+    before: Option<(Option<SourceLine>, Change, u32)>,
+    /// With the number among adjacent ones of one place.
+    found: &'a mut Vec<(Mutant, u32)>,
 }
 
 impl<'a> Walk<'a> {
@@ -104,16 +110,29 @@ impl<'a> Walk<'a> {
                 Stmt::Loc(loc) => self.loc = Some(loc),
                 Stmt::Block(inner) => self.statements(inner),
                 Stmt::Instruction(i) => {
-                    for mutation in mutations(i) {
-                        self.found.push(Mutant {
+                    let line = self.loc.and_then(|loc| place(self.sources, loc));
+                    let mutations = mutations(i);
+                    let first = mutations.first().map(|m| m.change.clone());
+                    let number = match (&self.before, &first) {
+                        (Some((at, change, number)), Some(first))
+                            if *at == line && change == first =>
+                        {
+                            number + 1
+                        }
+                        _ => 0,
+                    };
+                    self.before = first.map(|first| (line.clone(), first, number));
+                    for mutation in mutations {
+                        let mutant = Mutant {
                             change: mutation.change,
-                            line: self.loc.and_then(|loc| place(self.sources, loc)),
+                            line: line.clone(),
                             edits: vec![Edit {
                                 start: i.span.start,
                                 before: i.clone(),
                                 after: mutation.replacement,
                             }],
-                        });
+                        };
+                        self.found.push((mutant, number));
                     }
                 }
                 _ => {}
@@ -129,9 +148,14 @@ fn place(sources: &SourceMap, loc: &Loc) -> Option<SourceLine> {
 
 /// The module with a mutant's edits.
 pub fn mutated(module: &Module, mutant: &Mutant) -> Module {
-    let edits: BTreeMap<u32, &[Stmt]> = mutant
-        .edits
+    mutated_by(module, &[mutant])
+}
+
+/// The module with the edits of several mutants; of two edits of one instruction the last counts.
+pub fn mutated_by(module: &Module, mutants: &[&Mutant]) -> Module {
+    let edits: BTreeMap<u32, &[Stmt]> = mutants
         .iter()
+        .flat_map(|mutant| &mutant.edits)
         .map(|edit| (edit.start, edit.after.as_slice()))
         .collect();
     let mut module = module.clone();

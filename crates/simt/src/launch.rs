@@ -1,7 +1,8 @@
 //! Launching a kernel: checks, resident blocks, and the loops that give turns.
 //!
 //! Schedules that sweep run one block after another, each warp as far as it
-//! can; further blocks become resident when those that are can't finish by themselves.
+//! can; further blocks become resident when those that are can't finish by themselves. Schedules that decide begin with
+//! many resident blocks.
 //! Where blocks can't wait for each other ([`super::program::Facts::blocks_commute`])
 //! they are dealt out to several cores; when the observers' forks then don't agree
 //! that nothing happened between blocks, memory is put back and the launch is run
@@ -35,6 +36,14 @@ const WARP_QUANTUM: u32 = 1 << 16;
 const SHORT_QUANTUM: u32 = 1 << 10;
 /// Passes over a block before it makes room for another one.
 const BLOCK_PASSES: u32 = 4;
+
+/// Blocks that are resident at the beginning of a schedule that decides: enough of them to meet in any order, and few enough for
+/// what they need to stay in the processor's caches. No program may count on more, but for cooperative launches (CUDA C++ Programming
+/// Guide, "Scalable Programming Model").
+const RESIDENT: usize = 128;
+/// Turns, for each warp that is resident, in which no block ends, after which twice as many blocks may be resident: those that are may be
+/// waiting for others.
+const WARP_TURNS: u64 = 512;
 
 /// A launch: `kernel<<<grid, block, dynamic_shared>>>(params)`.
 #[derive(Clone, Debug)]
@@ -471,9 +480,7 @@ impl<'a> Grid<'a> {
         core: &mut Core<'_, O>,
         blocks: impl IntoIterator<Item = &'b Block> + Clone,
     ) -> Result<(), Stop> {
-        let steps = self
-            .steps
-            .fetch_add(std::mem::take(&mut core.steps), Relaxed);
+        let steps = self.steps.fetch_add(core.take_steps(), Relaxed);
         if steps > self.limits.steps {
             let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
             let runnable = || blocks.clone().into_iter().filter(|b| b.runnable());
@@ -746,10 +753,21 @@ impl<'a> Grid<'a> {
         let room = self.room(blocks, cooperative)?;
         let mut resident: BTreeMap<u32, Block> = BTreeMap::new();
         let mut listing = Listing::default();
+        let mut window = if cooperative {
+            room
+        } else {
+            room.min(RESIDENT)
+        };
         let mut next = 0;
         let mut turns = 0u64;
+        let mut latest_end = 0;
         loop {
-            while next < blocks && resident.len() < room {
+            let warps = (resident.len() * self.geometry.tids.len()) as u64;
+            if window < room && turns - latest_end > WARP_TURNS * warps {
+                window = room.min(window * 2);
+                latest_end = turns;
+            }
+            while next < blocks && resident.len() < window {
                 let block = self.block(&mut core, next);
                 listing.update(&block, strategy);
                 resident.insert(next, block);
@@ -815,6 +833,7 @@ impl<'a> Grid<'a> {
             if block.live == 0 {
                 self.block_ends(&mut core, block.id);
                 resident.remove(&b);
+                latest_end = turns;
                 listing.ready.set_tired(None);
             }
             turns += 1;

@@ -8,7 +8,11 @@ extern __device__ int twice(int x);
 extern __device__ int offset;
 static __device__ int local(int x) { return x + 1; }
 
-__global__ void kernel(int *out) { *out = twice(local(20)) + offset; }
+__global__ void kernel(int *out)
+{
+    printf("kernel %d\n", offset);
+    *out = twice(local(20)) + offset;
+}
 
 int main()
 {

@@ -122,12 +122,25 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     host: *mut c_void,
     _: c_uint,
 ) -> u32 {
-    plain("cuMemHostGetDevicePointer", |context, _| {
-        let address = context
-            .device_address(host.addr() as u64)
-            .ok_or(Error::INVALID_VALUE)?;
+    plain("cuMemHostGetDevicePointer", |context, entry| {
+        let address = context.device_address(host.addr() as u64, entry.0)?;
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, address) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, _: c_uint) -> u32 {
+    plain("cuMemHostRegister", |context, _| {
+        context.register(host.addr() as u64, bytes as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> u32 {
+    plain("cuMemHostUnregister", |context, _| {
+        context.synchronize_all()?;
+        context.unregister(host.addr() as u64)
     })
 }
 

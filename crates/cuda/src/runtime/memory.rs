@@ -196,12 +196,25 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
     host: *mut c_void,
     _flags: c_uint,
 ) -> u32 {
-    enter("cudaHostGetDevicePointer", |context, _| {
-        let address = context
-            .device_address(host.addr() as u64)
-            .ok_or(Error::INVALID_VALUE)?;
+    enter("cudaHostGetDevicePointer", |context, entry| {
+        let address = context.device_address(host.addr() as u64, entry.0)?;
         // SAFETY: the caller passes a place for a pointer.
         unsafe { put(to, address as *mut c_void) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaHostRegister(host: *mut c_void, bytes: usize, _flags: c_uint) -> u32 {
+    enter("cudaHostRegister", |context, _| {
+        context.register(host.addr() as u64, bytes as u64)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaHostUnregister(host: *mut c_void) -> u32 {
+    enter("cudaHostUnregister", |context, _| {
+        context.synchronize_all()?;
+        context.unregister(host.addr() as u64)
     })
 }
 
@@ -253,9 +266,9 @@ pub unsafe extern "C" fn cudaPointerGetAttributes(
             Some(Kind::Managed) => (3, here, here),
             Some(Kind::Pinned) => (1, here, here),
             Some(_) => (2, here, null),
-            None => match context.device_address(address) {
-                Some(device) => (1, device as *mut c_void, here),
-                None => (0, null, here),
+            None => match context.is_registered(address) {
+                true => (1, null, here),
+                false => (0, null, here),
             },
         };
         let attributes = PointerAttributes {

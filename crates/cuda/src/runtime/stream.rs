@@ -94,6 +94,39 @@ pub unsafe extern "C" fn cudaStreamGetId(stream: Handle, to: *mut u64) -> u32 {
     })
 }
 
+/// The value is a union of 64 bytes (`cudaStreamAttrValue`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamSetAttribute(
+    stream: Handle,
+    attribute: c_uint,
+    value: *const [u8; 64],
+) -> u32 {
+    enter("cudaStreamSetAttribute", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        if value.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes a union of that size.
+        let value = unsafe { value.read_unaligned() };
+        context.set_stream_attribute(stream.addr() as u64, attribute, value);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaStreamGetAttribute(
+    stream: Handle,
+    attribute: c_uint,
+    to: *mut [u8; 64],
+) -> u32 {
+    enter("cudaStreamGetAttribute", |context, entry| {
+        context.stream(stream.addr() as u64, || entry.call())?;
+        let value = context.stream_attribute(stream.addr() as u64, attribute);
+        // SAFETY: the caller passes a union of that size.
+        unsafe { put(to, value) }
+    })
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaStreamIsCapturing(stream: Handle, to: *mut c_int) -> u32 {
     enter("cudaStreamIsCapturing", |context, entry| {

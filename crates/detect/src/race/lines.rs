@@ -165,18 +165,21 @@ enum State {
     Strong,
 }
 
-/// A line.
+/// A line. What most accesses look at comes first, so that they touch as few lines of the processor's cache as may be.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Line {
+    state: State,
+    /// Places of `reads` that have been used.
+    used: u8,
+    /// In shared memory, the stamp of the last read.
+    latest_read: Stamp,
     write: Span,
     reads: [Span; FEW],
     /// In shared memory, all reads, once they have been too many for the few.
     many: Option<Box<[Span; MANY]>>,
-    /// In shared memory, the stamp of the last read.
-    latest_read: Stamp,
     /// Of an open one, the stamp of the last access.
     latest: Stamp,
-    state: State,
 }
 
 /// Whether readers of two warps stand for all others that no floor covers.
@@ -199,6 +202,7 @@ impl Line {
 
     fn forget_reads(&mut self) {
         self.reads = Default::default();
+        self.used = 0;
         if let Some(many) = &mut self.many {
             many.fill(Span::default());
         }
@@ -208,7 +212,7 @@ impl Line {
     fn spans(&self) -> &[Span] {
         match &self.many {
             Some(many) => &many[..],
-            None => &self.reads,
+            None => &self.reads[..usize::from(self.used)],
         }
     }
 
@@ -236,8 +240,9 @@ impl Line {
     }
 
     fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        let used = usize::from(self.used);
         let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
-        for at in 0..FEW {
+        for at in 0..used.min(FEW) {
             let read = &mut self.reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
@@ -261,11 +266,13 @@ impl Line {
                 first = first.or(Some(read.warp));
             }
         }
+        let room = room.or((used < FEW).then_some(used));
         match room {
             // Two stand for all that follow: see the pairs of [`Cells`].
             _ if pair && !v.fine_sync => Ok(()),
             Some(at) => {
                 self.reads[at] = *new;
+                self.used = self.used.max(at as u8 + 1);
                 Ok(())
             }
             None => Err(Race),

@@ -30,15 +30,31 @@ struct Read {
     site: Site,
     /// First granule of each half.
     first: [u32; 2],
-    /// For each half, whether all its lanes have one word.
-    same: [bool; 2],
+    layout: [Layout; 2],
     scope: Scope,
+}
+
+impl Read {
+    #[inline(always)]
+    fn of(access: &RowAccess, first: [u32; 2], v: &View<'_>) -> Read {
+        Read {
+            stamp: v.now,
+            warp_floor: v.warp_floor,
+            warp: v.warp,
+            site: access.site,
+            first,
+            layout: access.layout,
+            scope: access.scope,
+        }
+    }
 }
 
 /// Reads that were set aside since the last barrier of a block.
 #[derive(Debug, Default)]
 pub struct ReadLog {
-    reads: Vec<Read>,
+    /// Places for reads; what is behind `len` is of no interest.
+    places: Vec<Read>,
+    len: usize,
     /// Reads that were made again and again, by warp and instruction; looked at once the log is half full.
     repeated: Vec<Option<Read>>,
 }
@@ -47,17 +63,12 @@ impl ReadLog {
     /// Whether nothing is set aside.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.reads.is_empty()
+        self.len == 0
     }
 
     /// A barrier has settled all of them.
     pub fn clear(&mut self) {
-        self.reads.clear();
-    }
-
-    /// How many it may hold, where a window has so many granules.
-    fn room(granules: usize) -> usize {
-        granules.clamp(64, 1024)
+        self.len = 0;
     }
 
     /// The reads, as accesses of block `who` with the points of view that they had, which end the log.
@@ -67,7 +78,7 @@ impl ReadLog {
         who: WarpRef,
         mut each: impl FnMut(&RowAccess, &View<'v>),
     ) {
-        for read in std::mem::take(&mut self.reads) {
+        for read in &self.places[..std::mem::take(&mut self.len)] {
             let access = RowAccess {
                 site: read.site,
                 who: WarpRef {
@@ -76,10 +87,7 @@ impl ReadLog {
                 },
                 space: Space::Shared,
                 first: read.first.map(|granule| u64::from(granule) * 4),
-                layout: read.same.map(|same| match same {
-                    true => Layout::Same,
-                    false => Layout::Adjacent,
-                }),
+                layout: read.layout,
                 write: false,
                 non_coherent: false,
                 order: Order::Weak,
@@ -98,22 +106,39 @@ impl ReadLog {
 
     /// Sets a read aside. False if there is no room.
     #[inline(always)]
-    fn add(&mut self, read: Read, room: usize) -> bool {
-        if self.reads.len() < room / 2 {
-            self.reads.push(read);
-            return true;
+    fn add(&mut self, access: &RowAccess, first: [u32; 2], v: &View<'_>, granules: usize) -> bool {
+        let half = self.places.len() / 2;
+        match self.places.get_mut(self.len) {
+            // In place: a copy of what has just been written in pieces makes the processor wait.
+            Some(place) if self.len < half => {
+                *place = Read::of(access, first, v);
+                self.len += 1;
+                true
+            }
+            _ => self.add_rarely(access, first, v, granules),
         }
-        self.add_rarely(read, room)
     }
 
     #[inline(never)]
-    fn add_rarely(&mut self, read: Read, room: usize) -> bool {
-        let repeated = self.is_repeated(&read);
-        let fits = repeated || self.reads.len() < room;
-        if fits && !repeated {
-            self.reads.push(read);
+    fn add_rarely(
+        &mut self,
+        access: &RowAccess,
+        first: [u32; 2],
+        v: &View<'_>,
+        granules: usize,
+    ) -> bool {
+        let read = Read::of(access, first, v);
+        if self.places.is_empty() {
+            self.places.resize(granules.clamp(64, 1024), read);
+        } else if self.is_repeated(&read) {
+            return true;
         }
-        fits
+        let Some(place) = self.places.get_mut(self.len) else {
+            return false;
+        };
+        *place = read;
+        self.len += 1;
+        true
     }
 
     fn is_repeated(&mut self, read: &Read) -> bool {
@@ -158,19 +183,7 @@ pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, access: &RowAccess, v: &
     if !readable {
         return false;
     }
-    let read = Read {
-        stamp: v.now,
-        warp_floor: v.warp_floor,
-        warp: v.warp,
-        site: access.site,
-        first,
-        same: [
-            access.layout[0] == Layout::Same,
-            access.layout[1] == Layout::Same,
-        ],
-        scope: access.scope,
-    };
-    if !log.add(read, ReadLog::room(shared.granules())) {
+    if !log.add(access, first, v, shared.granules()) {
         return false;
     }
     shared.has_read(a, v);

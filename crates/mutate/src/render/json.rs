@@ -1,6 +1,6 @@
 //! One JSON document, for programs. Its schema is `docs/mutate.schema.json`, generated from the types of this file.
 //!
-//! `version` is 1. Fields may be added without raising it; a field that goes or changes its meaning raises it.
+//! `version` is 2. Fields may be added without raising it; a field that goes or changes its meaning raises it.
 
 use crate::judged::{self, Judged, Outcome, Subject};
 use crate::operator::Kind;
@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Version of the document's layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The document.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "racetrap mutate")]
 pub struct Document {
-    /// Version of this layout: 1.
+    /// Version of this layout: 2.
     version: u32,
     /// The program that wrote it.
     tool: Tool,
@@ -32,9 +32,11 @@ struct Totals {
     mutants: usize,
     /// Those without which something goes wrong.
     needed: usize,
-    /// Those without which nothing went wrong.
-    redundant: usize,
-    /// Redundant ones that the case explains.
+    /// Those that no run could have shown to be needed.
+    not_exercised: usize,
+    /// Those without which nothing went wrong, although they had something to order.
+    no_failure_found: usize,
+    /// Those of the last two kinds that the case explains.
     explained: usize,
     /// Those of which nothing can be said.
     unknown: usize,
@@ -54,6 +56,20 @@ struct Kernel {
     problems: Vec<String>,
     /// The mutants, in the order of the source's lines; those of the plan last.
     mutants: Vec<Mutant>,
+    /// Sets of mutants of which each shows nothing, and all together fail.
+    together: Vec<Together>,
+}
+
+/// Mutants of which one at least is needed.
+#[derive(Serialize, JsonSchema)]
+struct Together {
+    /// Their indices in `mutants`, from 0.
+    members: Vec<usize>,
+    /// What goes wrong without all of them, in a line.
+    what: String,
+    /// The finding that appears, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finding: Option<Finding>,
 }
 
 /// One mutant.
@@ -83,7 +99,7 @@ struct Mutant {
     instruction: String,
     /// What came of it.
     outcome: Word,
-    /// What goes wrong, in a line; or why nothing can be said.
+    /// What goes wrong, in a line; or why it is not exercised, or why nothing can be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     what: Option<String>,
     /// The finding that appears, where it is one.
@@ -92,13 +108,16 @@ struct Mutant {
     /// The smallest run that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     smallest: Option<String>,
-    /// Of a redundant one: the runs in which nothing went wrong.
+    /// Where no failure was found: the runs in which nothing went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<u32>,
-    /// Of a redundant one: whether every schedule gives the right results on the inputs tried.
+    /// Where no failure was found, or it is not exercised: launches and inputs that were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launches: Option<usize>,
+    /// Where no failure was found: whether every schedule gives the right results on the inputs tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     every_schedule: Option<bool>,
-    /// Of a redundant one: what that leaves open.
+    /// Where no failure was found: what that leaves open.
     #[serde(skip_serializing_if = "Option::is_none")]
     caveat: Option<&'static str>,
     /// Why the case says that it changes nothing.
@@ -112,8 +131,10 @@ struct Mutant {
 enum Word {
     /// Something goes wrong without it.
     Needed,
+    /// No run could have shown that it is needed: nobody came to it, or it had nothing to order.
+    NotExercised,
     /// Nothing went wrong without it, on the inputs tried.
-    Redundant,
+    NoFailureFound,
     /// Nothing can be said.
     Unknown,
 }
@@ -137,6 +158,7 @@ impl From<&Judged> for Mutant {
             finding: None,
             smallest: None,
             runs: None,
+            launches: None,
             every_schedule: None,
             caveat: None,
             explained: one.explained.clone(),
@@ -148,12 +170,19 @@ impl From<&Judged> for Mutant {
                 mutant.finding = sign.diagnostic.as_ref().map(Finding::from);
                 mutant.smallest = sign.example.as_ref().map(ToString::to_string);
             }
-            Outcome::Redundant {
+            Outcome::NotExercised { why, launches } => {
+                mutant.outcome = Word::NotExercised;
+                mutant.what = Some(why.clone());
+                mutant.launches = Some(*launches);
+            }
+            Outcome::NoFailure {
                 runs,
+                launches,
                 every_schedule,
             } => {
-                mutant.outcome = Word::Redundant;
+                mutant.outcome = Word::NoFailureFound;
                 mutant.runs = Some(*runs);
+                mutant.launches = Some(*launches);
                 mutant.every_schedule = Some(*every_schedule);
                 mutant.caveat = one.change.caveat();
             }
@@ -162,6 +191,16 @@ impl From<&Judged> for Mutant {
             }
         }
         mutant
+    }
+}
+
+impl From<&judged::Together> for Together {
+    fn from(group: &judged::Together) -> Together {
+        Together {
+            members: group.members.clone(),
+            what: group.sign.what.clone(),
+            finding: group.sign.diagnostic.as_ref().map(Finding::from),
+        }
     }
 }
 
@@ -174,6 +213,7 @@ pub fn render(subjects: &[Subject]) -> String {
         refused: subject.refused.as_ref().map(|(_, why)| why.clone()),
         problems: subject.problems(),
         mutants: subject.mutants.iter().map(Mutant::from).collect(),
+        together: subject.together.iter().map(Together::from).collect(),
     };
     let document = Document {
         version: VERSION,
@@ -182,7 +222,8 @@ pub fn render(subjects: &[Subject]) -> String {
         totals: Totals {
             mutants: sums.mutants,
             needed: sums.needed,
-            redundant: sums.redundant,
+            not_exercised: sums.not_exercised,
+            no_failure_found: sums.no_failure,
             explained: sums.explained,
             unknown: sums.unknown,
         },

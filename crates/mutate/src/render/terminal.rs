@@ -1,6 +1,6 @@
 //! Renders text for people: one line for each case, and on request each mutant with its source lines.
 
-use crate::judged::{Judged, Outcome, Subject, Sums, sums};
+use crate::judged::{Judged, Outcome, Subject, Sums, Together, sums};
 use annotate_snippets as a;
 use anstyle::{AnsiColor, Style};
 use report::terminal::snippets;
@@ -32,19 +32,24 @@ pub fn line(subject: &Subject, width: usize, color: bool) -> String {
     out
 }
 
-/// `3 needed, 1 redundant (explained)`
+/// `3 needed, 1 without a failure (explained)`
 fn counted(sums: Sums, strict: bool) -> String {
     let mut parts = Vec::new();
     if sums.needed > 0 {
         parts.push(format!("{} needed", sums.needed));
     }
-    if sums.redundant > 0 {
-        let explained = match (strict, sums.redundant - sums.explained) {
-            (false, _) => String::new(),
-            (true, 0) => " (explained)".into(),
-            (true, n) => format!(" ({n} not explained)"),
+    if sums.not_exercised > 0 {
+        parts.push(format!("{} not exercised", sums.not_exercised));
+    }
+    if sums.no_failure > 0 {
+        parts.push(format!("{} without a failure", sums.no_failure));
+    }
+    let silent = sums.not_exercised + sums.no_failure;
+    if let (true, Some(last), 1..) = (strict, parts.last_mut(), silent) {
+        *last += &match silent - sums.explained {
+            0 => " (explained)".to_owned(),
+            n => format!(" ({n} not explained)"),
         };
-        parts.push(format!("{} redundant{explained}", sums.redundant));
     }
     if sums.unknown > 0 {
         parts.push(format!("{} unknown", sums.unknown));
@@ -52,14 +57,71 @@ fn counted(sums: Sums, strict: bool) -> String {
     parts.join(", ")
 }
 
-/// Renders the mutants of a kernel, each ending in a line feed.
+/// Renders the mutants of a kernel, each ending in a line feed, then what is needed together.
 pub fn mutants(subject: &Subject, color: bool) -> String {
     let mut out = String::new();
     for one in &subject.mutants {
         out += &mutant(one, color);
         out.push('\n');
     }
+    for group in &subject.together {
+        out += &together(group, &subject.mutants, color);
+        out.push('\n');
+    }
     out
+}
+
+/// Renders mutants of which one at least is needed.
+fn together(group: &Together, mutants: &[Judged], color: bool) -> String {
+    let members = group.members.iter().filter_map(|index| mutants.get(*index));
+    let mut labels: Vec<Label> = members
+        .map(|one| Label {
+            text: one.change.to_string(),
+            ..one.place.clone()
+        })
+        .collect();
+    let count = match labels.len() {
+        2 => "two".to_owned(),
+        n => n.to_string(),
+    };
+    let all = if labels.len() == 2 { "both" } else { "all" };
+    let what = match &group.sign.diagnostic {
+        Some(finding) => finding.title.clone(),
+        None => group.sign.what.clone(),
+    };
+    let title = format!("one of these {count} is needed; with {all} changes: {what}");
+    let mut notes = vec![format!(
+        "nothing fails as long as one of the {count} is as it was"
+    )];
+    if let Some(finding) = &group.sign.diagnostic {
+        labels.extend(finding.labels.iter().cloned());
+        notes.push(found(finding));
+    }
+    let title = a::Level::HELP
+        .with_name("needed")
+        .primary_title(title)
+        .id("together");
+    rendered(a::Group::with_title(title), &labels, &notes, color)
+}
+
+/// A group with its source lines and notes.
+fn rendered<'a>(
+    mut group: a::Group<'a>,
+    labels: &'a [Label],
+    notes: &'a [String],
+    color: bool,
+) -> String {
+    for snippet in snippets(labels) {
+        group = group.element(snippet);
+    }
+    for note in notes {
+        group = group.element(a::Level::NOTE.message(note.as_str()));
+    }
+    let renderer = match color {
+        true => a::Renderer::styled(),
+        false => a::Renderer::plain(),
+    };
+    renderer.render(&[group]) + "\n"
 }
 
 /// Renders one mutant: the changed line and the lines of the finding.
@@ -88,14 +150,25 @@ fn mutant(one: &Judged, color: bool) -> String {
                 format!("{condition}: {title}"),
             )
         }
-        Outcome::Redundant {
+        Outcome::NotExercised { why, launches } => {
+            notes.push(match launches {
+                1 => "one launch was tried; give another one (`--grid`, `--block`, `--arg`)".into(),
+                n => format!(
+                    "{n} launches and inputs were tried; give one that needs it (`--grid`, `--block`, `--arg`)"
+                ),
+            });
+            let title = format!("nothing is known of the kernel {condition}: {why}");
+            (a::Level::WARNING.with_name("not exercised"), title)
+        }
+        Outcome::NoFailure {
             runs,
+            launches,
             every_schedule,
         } => {
-            notes.push(tried(*runs, *every_schedule));
+            notes.push(tried(*runs, *launches, *every_schedule));
             notes.extend(one.change.caveat().map(str::to_owned));
-            let title = format!("no error found {condition}");
-            (a::Level::WARNING.with_name("redundant"), title)
+            let title = format!("no failure found {condition}");
+            (a::Level::WARNING.with_name("no failure found"), title)
         }
         Outcome::Unknown(verdict, why) => {
             notes.push(format!("{}: {why}", verdict.name()));
@@ -116,18 +189,7 @@ fn mutant(one: &Judged, color: bool) -> String {
             .map(|why| format!("the case says: {}", why.trim())),
     );
     let title = level.primary_title(title).id(one.change.kind.name());
-    let mut group = a::Group::with_title(title);
-    for snippet in snippets(&labels) {
-        group = group.element(snippet);
-    }
-    for note in &notes {
-        group = group.element(a::Level::NOTE.message(note.as_str()));
-    }
-    let renderer = match color {
-        true => a::Renderer::styled(),
-        false => a::Renderer::plain(),
-    };
-    renderer.render(&[group]) + "\n"
+    rendered(a::Group::with_title(title), &labels, &notes, color)
 }
 
 fn found(finding: &Diagnostic) -> String {
@@ -136,13 +198,21 @@ fn found(finding: &Diagnostic) -> String {
 }
 
 /// What was tried and what the result guarantees.
-fn tried(runs: u32, every_schedule: bool) -> String {
-    let plural = if runs == 1 { "" } else { "s" };
+fn tried(runs: u32, launches: usize, every_schedule: bool) -> String {
+    let number = |n: usize, word: &str| match n {
+        1 => format!("1 {word}"),
+        n => format!("{n} {word}s"),
+    };
+    let runs = number(runs as usize, "run");
+    let on = match launches {
+        0 | 1 => String::new(),
+        n => format!(" on {n} launches and inputs"),
+    };
     match every_schedule {
         true => format!(
-            "{runs} run{plural}: every schedule gives the right results for these inputs and launches; no others were tried"
+            "{runs}{on}: every schedule gives the right results there; no other launches and inputs were tried"
         ),
-        false => format!("{runs} run{plural}; other inputs, launches and schedules were not tried"),
+        false => format!("{runs}{on}; other inputs, launches and schedules were not tried"),
     }
 }
 

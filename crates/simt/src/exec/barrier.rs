@@ -99,6 +99,10 @@ impl<O: Observer> Core<'_, O> {
     /// Leaves behind the lanes that name another barrier or count than the first one: lanes
     /// that met at one place in different rounds of a loop.
     pub(super) fn part(&self, block: &mut Block, w: usize, s: usize, b: &BarrierOp) {
+        let is_constant = |slot: Slot| slot == Slot::NONE || slot.0 & Slot::CONST != 0;
+        if is_constant(b.id) && is_constant(b.threads) {
+            return;
+        }
         let warp = &mut block.warps[w];
         let (pc, mask) = (warp.splits[s].pc, warp.splits[s].mask);
         let first = mask.trailing_zeros() as usize;
@@ -186,7 +190,16 @@ impl<O: Observer> Core<'_, O> {
             }
         }
         for a in &arrivals {
-            block.warps[a.warp.0 as usize].reconverge();
+            let warp = &mut block.warps[a.warp.0 as usize];
+            if warp.splits.len() > 1 {
+                warp.reconverge();
+            }
+        }
+        let left = &mut block.barriers[id].arrivals;
+        if left.is_empty() {
+            // Its memory serves the next time.
+            arrivals.clear();
+            *left = arrivals;
         }
     }
 

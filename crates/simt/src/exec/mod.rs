@@ -79,6 +79,9 @@ pub(crate) struct Core<'a, O: Observer> {
     /// Other cores run at the same time.
     pub parallel: bool,
     pub steps: u64,
+    /// Steps that were taken into the common count, and looks at the clock: what the clock goes on from.
+    spent: u64,
+    looks: u64,
     /// For each instruction, the allocation that its last global access hit.
     pub(super) recent: Vec<Range>,
     /// Where strong loads may return older values.
@@ -113,6 +116,8 @@ impl<'a, O: Observer> Core<'a, O> {
             output,
             parallel,
             steps: 0,
+            spent: 0,
+            looks: 0,
             recent: vec![Range::default(); program.sites.len()],
             history: None,
             t32: [0; LANES],
@@ -120,6 +125,13 @@ impl<'a, O: Observer> Core<'a, O> {
             address: [0; LANES],
             idle: 0,
         }
+    }
+
+    /// Steps since they were taken last.
+    pub fn take_steps(&mut self) -> u64 {
+        let steps = std::mem::take(&mut self.steps);
+        self.spent += steps;
+        steps
     }
 
     /// All threads of a block have ended.

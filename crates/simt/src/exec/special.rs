@@ -77,9 +77,9 @@ impl<O: Observer> Core<'_, O> {
         self.splat(warp, d, wide, value, active);
     }
 
-    /// A clock that every instruction moves on.
+    /// A clock that every instruction moves on, and every look at it.
     fn clock(&mut self) -> u64 {
-        self.steps += 1;
-        self.steps * 8
+        self.looks += 1;
+        (self.spent + self.steps + self.looks) * 8
     }
 }

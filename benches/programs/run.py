@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Builds and runs public CUDA programs under `racetrap exec`, and prints a table of what came out.
+
+    benches/programs/run.py --samples DIR --rodinia DIR [--only TEXT] [--jobs N] [--out docs/programs.md]
+
+DIR are checkouts of github.com/NVIDIA/cuda-samples and of a repository with Rodinia's folder `cuda`, for example
+github.com/yuhc/gpu-rodinia (with its data). Nothing of either is part of racetrap.
+
+A program is taken if it needs no graphics, no closed library (cuBLAS, cuFFT, NPP, nvrtc …), no MPI and no second process: its sources' `#include`
+lines say so. It is built unmodified, each in a copy of the checkout: samples as one `nvcc` command over the sources of the folder, Rodinia with its own
+makefile, both under `racetrap build`. Then it runs with the smallest arguments that its command line allows (ARGUMENTS below).
+
+Columns: whether it builds, what the program says of itself (its exit status, and the words that it prints on success), the findings by rule, seconds,
+and what stops it, where something does.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parents[2]
+
+# What a program needs that has no place here, by what its sources name.
+NEEDS = [
+    ("graphics", r"GL/|GLFW|glut|glew|freeglut|vulkan|d3d1|EGL/|helper_gl|rendercheck"),
+    ("cuBLAS", r"cublas"),
+    ("cuFFT", r"cufft"),
+    ("cuSPARSE", r"cusparse"),
+    ("cuSOLVER", r"cusolver"),
+    ("cuRAND's host library", r"<curand\.h>|\"curand\.h\""),
+    ("NPP", r"\bnpp|Exceptions\.h"),
+    ("nvJPEG", r"nvjpeg"),
+    ("nvrtc", r"nvrtc"),
+    ("libNVVM", r"nvvm\.h"),
+    ("cuDLA, NvSci or NvMedia", r"cudla|nvsci|NvMedia|nvmedia"),
+    ("MPI", r"mpi\.h"),
+    ("OpenCV or FreeImage", r"opencv|FreeImage"),
+    ("several processes", r"helper_multiprocess"),
+]
+
+# The smallest arguments that the command line allows; without an entry a program runs without arguments.
+ARGUMENTS = {
+    "matrixMul": ["-wA=64", "-hA=64", "-wB=64", "-hB=64"],
+    "matrixMulDrv": [],
+    "reduction": ["--n=4096"],
+    "transpose": ["-dimX=64", "-dimY=64"],
+    "alignedTypes": [],
+    "rodinia/backprop": ["backprop", "1024"],
+    "rodinia/bfs": ["bfs", "{data}/bfs/graph4096.txt"],
+    "rodinia/b+tree": ["b+tree.out", "file", "{data}/b+tree/mil.txt", "command", "{data}/b+tree/command.txt"],
+    "rodinia/cfd": ["euler3d", "{data}/cfd/fvcorr.domn.097K"],
+    "rodinia/dwt2d": ["dwt2d", "192.bmp", "-d", "192x192", "-f", "-5", "-l", "3"],
+    "rodinia/gaussian": ["gaussian", "-s", "16"],
+    "rodinia/heartwall": ["heartwall", "{data}/heartwall/test.avi", "1"],
+    "rodinia/hotspot": ["hotspot", "64", "2", "2", "{data}/hotspot/temp_64", "{data}/hotspot/power_64", "output.out"],
+    "rodinia/hotspot3D": ["3D", "64", "8", "2", "{data}/hotspot3D/power_64x8", "{data}/hotspot3D/temp_64x8", "output.out"],
+    "rodinia/huffman": ["pavle", "{data}/huffman/test1024_H2.206587175259.in"],
+    "rodinia/hybridsort": ["hybridsort", "r"],
+    "rodinia/kmeans": ["kmeans", "-o", "-i", "{data}/kmeans/100"],
+    "rodinia/lavaMD": ["lavaMD", "-boxes1d", "2"],
+    "rodinia/leukocyte": ["CUDA/leukocyte", "{data}/leukocyte/testfile.avi", "1"],
+    "rodinia/lud": ["cuda/lud_cuda", "-s", "64", "-v"],
+    "rodinia/myocyte": ["myocyte.out", "1", "1", "0"],
+    "rodinia/nn": ["nn", "filelist.txt", "-r", "5", "-lat", "30", "-lng", "90"],
+    "rodinia/nw": ["needle", "64", "10"],
+    "rodinia/particlefilter": ["particlefilter_naive", "-x", "32", "-y", "32", "-z", "3", "-np", "64"],
+    "rodinia/pathfinder": ["pathfinder", "256", "16", "4"],
+    "rodinia/srad": ["srad_v2/srad", "64", "64", "0", "15", "0", "15", "0.5", "1"],
+    "rodinia/streamcluster": ["sc_gpu", "4", "8", "16", "256", "256", "64", "none", "output.txt", "1"],
+}
+
+# Words by which a program reports that its result is right, and that it is wrong.
+RIGHT = re.compile(r"\bPASS(ED)?\b|\bSUCCESS\b|Test passed|results? (?:match|verified|OK|correct)|\bOK\b", re.I)
+WRONG = re.compile(r"\bFAIL(ED|URE)?\b|Result = FAIL|mismatch|incorrect|error", re.I)
+WAIVED = 2
+
+
+def needs(folder):
+    """What a sample's sources need that there is not."""
+    text = ""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in {".cu", ".cpp", ".c", ".cuh", ".h", ".hpp"} and path.is_file():
+            text += "\n".join(
+                line for line in path.read_text(errors="replace").splitlines() if "#include" in line or "#  include" in line
+            ) + "\n"
+    cmake = folder / "CMakeLists.txt"
+    if cmake.exists():
+        text += cmake.read_text(errors="replace")
+    return [name for name, pattern in NEEDS if re.search(pattern, text, re.I)]
+
+
+def samples(root):
+    for makefile in sorted(root.glob("Samples/*/*/CMakeLists.txt")):
+        yield makefile.parent.name, makefile.parent, needs(makefile.parent)
+
+
+def rodinia(root):
+    for makefile in sorted(root.glob("cuda/*/[Mm]akefile")) + sorted(root.glob("cuda/*/CUDA/[Mm]akefile")):
+        folder = makefile.parent
+        name = folder.name if folder.name != "CUDA" else folder.parent.name
+        yield f"rodinia/{name}", folder, needs(folder)
+
+
+def run(command, folder, seconds, environment=None):
+    """Status, output, seconds; status None where the time was up."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, 9)
+        output, _ = process.communicate()
+        status = None
+    return status, output, time.monotonic() - began
+
+
+def build_sample(racetrap, name, folder, seconds):
+    sources = sorted(str(p.relative_to(folder)) for p in folder.iterdir() if p.suffix in {".cu", ".cpp", ".c"})
+    text = "".join(p.read_text(errors="replace") for p in folder.glob("CMakeLists.txt"))
+    flags = ["-std=c++17", "-I", str(folder.parents[2] / "Common"), "-I", str(folder), "-o", name]
+    if "CUDA_SEPARABLE_COMPILATION" in text:
+        flags += ["-rdc=true"]
+    if "OpenMP" in text:
+        flags += ["-Xcompiler", "-fopenmp"]
+    if "extended-lambda" in text:
+        flags += ["--extended-lambda"]
+    if "cuda_driver" in text.lower() or "cuda.h" in "".join((folder / s).read_text(errors="replace") for s in sources):
+        flags += ["-lcuda"]
+    return run([racetrap, "build", "--", "nvcc", *flags, *sources], folder, seconds)
+
+
+def build_rodinia(racetrap, folder, seconds):
+    return run([racetrap, "build", "--", "make", "CUDA_DIR=" + os.environ.get("CUDA_PATH", "/usr/local/cuda"), "SM_VERSION=75"], folder, seconds)
+
+
+def try_one(options, name, source, root, scratch):
+    row = {"program": name, "builds": False, "says": "", "findings": {}, "seconds": None, "stops": ""}
+    copy = scratch / name.replace("/", "_")
+    if name.startswith("rodinia/"):
+        top = copy / source.relative_to(root).parts[0]
+        shutil.copytree(root / "cuda" / source.relative_to(root / "cuda").parts[0], top / source.relative_to(root / "cuda").parts[0], symlinks=True)
+        for extra in ("common", "cuda/util"):
+            if (root / extra).exists() and not (copy / extra).exists():
+                shutil.copytree(root / extra, copy / extra, symlinks=True)
+        folder = copy / source.relative_to(root)
+        status, output, _ = build_rodinia(options.racetrap, folder, options.build_seconds)
+    else:
+        folder = copy / source.relative_to(root)
+        shutil.copytree(source, folder, symlinks=True)
+        (copy / "Common").symlink_to(root / "Common")
+        status, output, _ = build_sample(options.racetrap, name, folder, options.build_seconds)
+    arguments = ARGUMENTS.get(name, [])
+    if name.startswith("rodinia/"):
+        program = folder / (arguments[0] if arguments else name.split("/")[1])
+        if not program.exists():
+            found = [p for p in folder.rglob("*") if p.is_file() and os.access(p, os.X_OK) and p.read_bytes()[:4] == b"\x7fELF" and p.suffix not in {".o", ".so"}]
+            program = found[0] if found else program
+        arguments = [a.replace("{data}", str(root / "data")) for a in arguments[1:]]
+    else:
+        program = folder / name
+    if not program.exists():
+        lines = [line for line in output.splitlines() if re.search(r"error|cannot find|No such file", line, re.I)]
+        row["stops"] = (lines or output.splitlines() or ["no program came out"])[0][:160]
+        return row
+    row["builds"] = True
+    report = scratch / (name.replace("/", "_") + ".json")
+    command = [options.racetrap, "exec", "--format", "json", "--report", str(report), "--timeout", str(options.seconds), "--", str(program), *arguments]
+    status, output, seconds = run(command, folder, options.seconds + 60)
+    row["seconds"] = round(seconds, 1)
+    (scratch / (name.replace("/", "_") + ".txt")).write_text(output)
+    row["says"] = (
+        "time was up" if status is None
+        else "wrong" if WRONG.search(output) and not RIGHT.search(output)
+        else "right" if RIGHT.search(output)
+        else "nothing"
+    )
+    row["status"] = status
+    try:
+        document = json.loads(report.read_text())
+        row["report"] = document
+    except (OSError, ValueError):
+        document = None
+    row["tail"] = output[-1500:]
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=pathlib.Path, help="a checkout of NVIDIA/cuda-samples")
+    parser.add_argument("--rodinia", type=pathlib.Path, help="a checkout with Rodinia's folder `cuda`")
+    parser.add_argument("--racetrap", default=str(HERE / "target/release/racetrap"))
+    parser.add_argument("--only", default="", help="programs whose names contain this")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=int, default=120, help="time of a program")
+    parser.add_argument("--build-seconds", type=int, default=600)
+    parser.add_argument("--keep", type=pathlib.Path, help="where copies, outputs and reports stay")
+    parser.add_argument("--out", type=pathlib.Path, help="the table as Markdown")
+    options = parser.parse_args()
+    options.racetrap = str(pathlib.Path(options.racetrap).resolve())
+    programs, left = [], []
+    for root, found in ((options.samples, samples), (options.rodinia, rodinia)):
+        if root is None:
+            continue
+        for name, folder, lacking in found(root.resolve()):
+            if options.only not in name:
+                continue
+            (left if lacking else programs).append((name, folder, root.resolve(), lacking))
+    scratch = options.keep or pathlib.Path(tempfile.mkdtemp(prefix="racetrap-programs-"))
+    scratch.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = {pool.submit(try_one, options, name, folder, root, scratch): name for name, folder, root, _ in programs}
+        for job in concurrent.futures.as_completed(jobs):
+            try:
+                row = job.result()
+            except Exception as error:  # A program that can't be tried is a row, too.
+                row = {"program": jobs[job], "builds": False, "says": "", "stops": f"{type(error).__name__}: {error}", "seconds": None, "findings": {}}
+            rows.append(row)
+            print(json.dumps({k: v for k, v in row.items() if k not in ("report", "tail")}), file=sys.stderr, flush=True)
+    (scratch / "rows.json").write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
