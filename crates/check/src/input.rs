@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
+use toolchain::sandbox::Confined;
 use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 
 /// Largest file that is read: larger PTX than compilers write; its tree takes some fifty times as much memory.
@@ -33,6 +34,8 @@ pub struct Input {
     pub path: String,
     /// CUDA source, for names.
     pub source: Option<CudaText>,
+    /// How far the compiler was confined, where it was called.
+    pub confined: Option<Confined>,
     /// The modules to run, at least one.
     pub builds: Vec<Build>,
 }
@@ -93,6 +96,7 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     }
     Ok(Input {
         path: shown,
+        confined: Some(Nvcc::confined()),
         source: Some(CudaText::new(&text, &options.defines)),
         builds,
     })
@@ -113,6 +117,7 @@ fn ptx_input(
     let source = files.filter_map(|name| sources.find(name)).next();
     Ok(Input {
         path: shown.to_owned(),
+        confined: None,
         source: source.map(|file| CudaText::new(&file.text, &options.defines)),
         builds: vec![build],
     })
@@ -223,11 +228,30 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
         text,
     });
     match ptx::parse(&file.text) {
-        Ok(module) => Ok(Build {
-            name,
-            ptx: file,
-            module,
-        }),
+        Ok(module) => {
+            // What nvcc wrote is valid.
+            let invalid = name
+                .is_none()
+                .then(|| ptx::validate(&module))
+                .and_then(Result::err);
+            match invalid {
+                None => Ok(Build {
+                    name,
+                    ptx: file,
+                    module,
+                }),
+                Some(ptx::Invalid { kind, span }) => Err(Error::new(
+                    ErrorKind::Input,
+                    format!("`{path}` is not valid PTX"),
+                )
+                .at(
+                    file,
+                    span.start as usize..span.end as usize,
+                    kind.to_string(),
+                )
+                .help("`ptxas` of the CUDA toolkit refuses this file as well")),
+            }
+        }
         Err(error) if error.kind == ParseErrorKind::Empty => {
             Err(no_ptx(path, "it is empty or has only comments"))
         }

@@ -135,7 +135,7 @@ pub(super) fn untyped(text: &str, element: ElementType, parameter: &Parameter) -
 }
 
 /// A buffer read from a file without a length gets it from the file.
-pub(super) fn with_length(value: Value) -> Result<Value, Error> {
+pub(crate) fn with_length(value: Value) -> Result<Value, Error> {
     Ok(match value {
         Value::Buffer(BufferSpec {
             element,
