@@ -15,8 +15,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
-# Random programs are the same in every run here; other seeds are tried by hand, with more cases.
-export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261122}
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
 export RACETRAP_SKIPPED=$PWD/target/skipped-tests.txt

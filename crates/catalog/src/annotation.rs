@@ -77,6 +77,8 @@ const ACTIONS: &[(&str, Action)] = &[
     ("run", Action::Run),
     ("branch", Action::Branch),
     ("use", Action::Use),
+    ("stop", Action::Stop),
+    ("free", Action::Free),
 ];
 
 /// The word for an action, as spelt in tags and reports.

@@ -42,6 +42,9 @@ fn sides(rule: Rule) -> Sides {
         | Rule::MisalignedAccess
         | Rule::UninitializedRead
         | Rule::UseAfterFree
+        | Rule::AssertionFailed
+        | Rule::Trap
+        | Rule::InvalidCall
         | Rule::BankConflict
         | Rule::UncoalescedAccess
         | Rule::DivergentBranch

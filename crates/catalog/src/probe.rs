@@ -65,16 +65,6 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
             Err(RunError::Inconclusive(text)) => {
                 return trouble(probe, Verdict::Inconclusive, text);
             }
-            Err(RunError::Gave(what, _)) => {
-                probe.runs += 1;
-                probe.sign = Some(Sign {
-                    rule: None,
-                    what,
-                    diagnostic: None,
-                    example: None,
-                });
-                return probe;
-            }
         };
         probe.runs += 1;
         probe.dependent |= observation.ran.independence != Independence::Independent;

@@ -340,7 +340,7 @@ impl Exploration<'_> {
                 out.schedules.push(schedule.to_string());
                 return ControlFlow::Break(());
             }
-            Some(Stop::Deadlock { .. }) => state.dirty = true,
+            Some(stop) if stop.is_finding() => state.dirty = true,
             Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
                 return ControlFlow::Break(());
             }
@@ -462,7 +462,7 @@ pub(crate) fn cooperates(program: &Program) -> bool {
 
 /// The source line of the instruction that a stop names.
 fn line_of(stop: &Stop, program: &Program) -> Option<String> {
-    let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. }) = stop else {
+    let Stop::Unsupported { site, .. } = stop else {
         return None;
     };
     let line = program.sites.get(site.0 as usize)?.lines.first()?;

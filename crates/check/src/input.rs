@@ -97,9 +97,48 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     Ok(Input {
         path: shown,
         confined: Some(Nvcc::confined()),
-        source: Some(CudaText::new(&text, &options.defines)),
+        source: Some(CudaText::new(
+            &with_headers(text, sources),
+            &options.defines,
+        )),
         builds,
     })
+}
+
+/// Headers of the program's own that are read for names, and their bytes.
+const HEADERS: usize = 32;
+const HEADER_BYTES: usize = 1 << 20;
+
+/// A source with the headers that it includes by `#include "…"` behind it: kernels and types may be declared there. Lines of the
+/// source stay what they are.
+fn with_headers(mut text: String, sources: &mut Sources) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let names: Vec<String> = text[at..]
+            .lines()
+            .filter_map(|line| {
+                let rest = line.trim_start().strip_prefix('#')?.trim_start();
+                let rest = rest.strip_prefix("include")?.trim_start();
+                Some(rest.strip_prefix('"')?.split_once('"')?.0.to_owned())
+            })
+            .take(HEADERS)
+            .collect();
+        at = text.len();
+        for name in names {
+            if seen.len() >= HEADERS || seen.contains(&name) {
+                continue;
+            }
+            if let Some(header) = sources.find(&name)
+                && header.text.len() <= HEADER_BYTES
+            {
+                text.push('\n');
+                text.push_str(&header.text);
+            }
+            seen.push(name);
+        }
+    }
+    text
 }
 
 /// PTX, with the source that it names where that is to be had.

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::plan::{Origin, Plan};
 use super::request::{Request, Schedules, Source};
 use anstyle::Style;
-use detect::rules::Level;
+use detect::rules::{Level, Rule};
 use ptx::demangle;
 use report::exit;
 use report::terminal::thousands;
@@ -180,7 +180,6 @@ pub fn judge(
             let inside = build.map(|b| format!(" ({b} build)")).unwrap_or_default();
             let verdict = match stop {
                 Stop::Unsupported { .. } => Verdict::Unsupported,
-                Stop::Trap { .. } | Stop::Assert { .. } => Verdict::Findings,
                 _ if errors > 0 => Verdict::Findings,
                 _ => Verdict::Inconclusive,
             };
@@ -197,14 +196,7 @@ pub fn judge(
                 ),
                 other => other.to_string(),
             };
-            let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
-            let hint = match stop {
-                Stop::Trap { .. } if grid => {
-                    ": `grid.sync()` needs a cooperative launch, give `--cooperative`"
-                }
-                _ => "",
-            };
-            (verdict, format!("{what}{at}{inside}{hint}"))
+            (verdict, format!("{what}{at}{inside}"))
         }
         None if errors + warnings > 0 => (Verdict::Findings, String::new()),
         None => (
@@ -219,14 +211,17 @@ pub fn judge(
             false => format!("{found}; {summary}"),
         };
     }
+    let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
+    if grid && diagnostics.iter().any(|d| d.rule == Rule::Trap) {
+        summary += "; `grid.sync()` needs a cooperative launch, give `--cooperative`";
+    }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");
     }
-    let stopped = matches!(stop, Some((Stop::Trap { .. } | Stop::Assert { .. }, ..)));
-    let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0 && !stopped;
+    let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
         name: format!("{}: {}", input.path, setting.entry),
         verdict,

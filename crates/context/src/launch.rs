@@ -11,8 +11,6 @@ use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
 use detect::footprint::Footprint;
-use detect::rules::Rule;
-use ptx::demangle;
 use simt::observer::NullObserver;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop, launch};
 use std::sync::Arc;
@@ -268,17 +266,9 @@ impl Context {
                 eprintln!(
                     "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
                 );
-                let title = format!(
-                    "assertion `{message}` failed at {file}:{line} in `{}`",
-                    kernel.name
-                );
-                self.failed(title, name, call());
                 Error::ASSERT
             }
-            Stop::Trap { .. } => {
-                self.failed(format!("`{}` executed `trap`", kernel.name), name, call());
-                Error::LAUNCH_FAILURE
-            }
+            Stop::Trap { .. } | Stop::InvalidCall { .. } => Error::LAUNCH_FAILURE,
             Stop::Deadlock { .. } | Stop::NoProgress { .. } => Error::LAUNCH_TIMEOUT,
             Stop::InvalidLaunch(what) => {
                 self.doubt(&format!("launch of `{}`: {what}", kernel.name));
@@ -298,19 +288,6 @@ impl Context {
             }
         };
         self.sticky = Some(error);
-    }
-
-    /// A kernel stopped itself.
-    fn failed(&mut self, title: String, name: &LaunchName, call: Call) {
-        let title = demangle(&title);
-        self.misuse_in(
-            Rule::InvalidApiUse,
-            title,
-            call,
-            None,
-            None,
-            Some(name.clone()),
-        );
     }
 
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.

@@ -1,6 +1,7 @@
 //! What a detector has found, before anybody words it.
 
 use crate::rules::Rule;
+use simt::BadCall;
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
 use std::collections::HashMap;
@@ -27,6 +28,10 @@ pub enum Action {
     Run,
     /// Branched.
     Branch,
+    /// Stopped the launch.
+    Stop,
+    /// Freed memory.
+    Free,
     /// Used a value in another way: as an address, or in a call.
     Use,
 }
@@ -110,6 +115,19 @@ pub enum Detail {
         /// Sectors that the bytes would fill if they lay together.
         ideal: u64,
     },
+    /// A failed assertion, as it describes itself.
+    Assertion {
+        /// The condition.
+        message: String,
+        /// Source file.
+        file: String,
+        /// Source line.
+        line: u32,
+        /// Function.
+        function: String,
+    },
+    /// What is wrong with a call.
+    Call(BadCall),
     /// A branch: times executed, times divergent.
     Branches {
         /// Warp-level executions.

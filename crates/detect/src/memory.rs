@@ -1,5 +1,5 @@
-//! Accesses that memory refuses: `out-of-bounds`, `misaligned-access`, `use-after-free`,
-//! and `uninitialized-read`.
+//! Accesses that memory refuses: `out-of-bounds`, `misaligned-access`, `use-after-free`
+//! and `uninitialized-read`; and what `free` refuses.
 //!
 //! Bounds, alignment and validity are checked where the access is made; here a
 //! [`MemoryFault`] becomes a finding. An uninitialised read is reported where the bytes are
@@ -23,7 +23,8 @@ impl Detector {
         let rule = match fault.kind {
             FaultKind::OutOfBounds => Rule::OutOfBounds,
             FaultKind::Misaligned => Rule::MisalignedAccess,
-            FaultKind::Freed => Rule::UseAfterFree,
+            FaultKind::Freed | FaultKind::FreedTwice => Rule::UseAfterFree,
+            FaultKind::NotAllocated => Rule::InvalidCall,
             FaultKind::Uninitialized => Rule::UninitializedRead,
         };
         let lane = fault.mask.trailing_zeros() as usize;
@@ -39,10 +40,10 @@ impl Detector {
                 block: fault.who.block,
                 thread: fault.who.thread(LaneId(lane as u8)),
                 threads: fault.mask.count_ones(),
-                action: if fault.write {
-                    Action::Write
-                } else {
-                    Action::Read
+                action: match fault.kind {
+                    FaultKind::FreedTwice | FaultKind::NotAllocated => Action::Free,
+                    _ if fault.write => Action::Write,
+                    _ => Action::Read,
                 },
                 order: None,
             }],

@@ -211,8 +211,7 @@ impl Reference {
     }
 
     /// "Causality Order": base causality order, or observation order and then base causality
-    /// order. The manual's is not transitive; among the strong operations on one byte it is
-    /// taken as if it were, since coherence orders them so.
+    /// order. It is not transitive.
     fn is_ordered(&self, old: &Operation, new: &Operation) -> bool {
         let known = &self.threads[&new.thread].clocks.real;
         let observed = |byte: u64| {
@@ -255,6 +254,14 @@ impl Reference {
 
     fn operate(&mut self, new: Operation) {
         let mut new = new;
+        let observed = self.observed(&new);
+        if new.is_strong() {
+            // What it acquires is ordered before it ("Base Causality Order").
+            self.communicate(&new);
+            if new.reads() {
+                self.read(&new, observed.is_some());
+            }
+        }
         for old in &self.operations {
             if !old.location.overlaps(&new.location) {
                 continue;
@@ -277,18 +284,11 @@ impl Reference {
         if new.non_coherent {
             self.read_stale(&new);
         }
-        let observed = self.observed(&new);
         if new.reads() && new.is_strong() {
             let before = observed.map_or(Vec::new(), |w| self.operations[w].before.clone());
             for i in before {
                 let seen = (new.thread, new.time, new.location);
                 self.operations[i].seen.push(seen);
-            }
-        }
-        if new.is_strong() {
-            self.communicate(&new);
-            if new.reads() {
-                self.read(&new, observed.is_some());
             }
         }
         if new.writes {

@@ -119,10 +119,6 @@ fn refusal(own: &Explored) -> Option<(u8, String)> {
     let at = own.stopped_at.as_ref().map(|line| format!(" at {line}"));
     let why = format!("{stop}{}", at.unwrap_or_default());
     Some(match stop {
-        Stop::Trap { .. } | Stop::Assert { .. } => (
-            exit::FINDINGS,
-            format!("the kernel itself does not end well: {why}"),
-        ),
         Stop::WallClock(_) => (
             exit::INCONCLUSIVE,
             "the kernel itself did not end in time: give it more (`--timeout`), or a smaller launch".into(),
@@ -211,9 +207,6 @@ impl One<'_> {
                 }),
                 example: None,
             });
-        }
-        if let Some(stop @ (Stop::Trap { .. } | Stop::Assert { .. })) = &ran.stopped {
-            return Some(plain(stop.to_string()));
         }
         if let Some(index) = ran.grown.first() {
             let name = plan.parameters.label(*index);

@@ -290,6 +290,8 @@ fn action(end: &End, place: Option<&Place>, names: &MemoryNames, plural: bool) -
         Action::Run if plural => "are still running here".to_string(),
         Action::Run => "is still running here".to_string(),
         Action::Use => format!("use{s} the value here"),
+        Action::Stop => format!("stop{s} the launch here"),
+        Action::Free => format!("free{s} {what} here"),
         Action::Branch => format!("branch{} here", if plural { "" } else { "es" }),
     }
 }
@@ -412,7 +414,19 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             format!("{access} of {bytes} bytes at an address that is not a multiple of {bytes}")
         }
         Rule::UninitializedRead => format!("{} is read but was never written", what(true)),
-        Rule::UseAfterFree => format!("{access} of memory that was freed"),
+        Rule::UseAfterFree => match finding.ends.first().map(|e| e.action) {
+            Some(Action::Free) => "memory is freed that was freed before".to_string(),
+            _ => format!("{access} of memory that was freed"),
+        },
+        Rule::AssertionFailed => match &finding.detail {
+            Detail::Assertion { message, .. } => format!("assertion `{message}` failed"),
+            _ => Rule::AssertionFailed.summary().to_string(),
+        },
+        Rule::Trap => "the kernel executed `trap`".to_string(),
+        Rule::InvalidCall => match &finding.detail {
+            Detail::Call(why) => why.to_string(),
+            _ => "`free` of an address that `malloc` did not return".to_string(),
+        },
         Rule::BankConflict => match finding.detail {
             Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
             _ => Rule::BankConflict.summary().to_string(),
@@ -430,7 +444,7 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
 fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),
@@ -456,6 +470,10 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
         Detail::Branches { executed, divergent } => notes.push(format!(
             "{divergent} of {executed} executions split the warp"
         )),
+        Detail::Assertion { file, line, function, .. } => notes.push(match function.is_empty() {
+            true => format!("asserted at {file}:{line}"),
+            false => format!("asserted at {file}:{line}, in `{function}`"),
+        }),
         Detail::Text(text) => notes.push(text.clone()),
     }
     if let (Some(place), Some(names)) = (&finding.place, names) {

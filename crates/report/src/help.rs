@@ -4,6 +4,7 @@ use super::source::SourceFile;
 use super::{KernelView, View};
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::Rule;
+use simt::BadCall;
 use simt::observer::{BarrierFault, Scope, Space};
 use std::ops::Range;
 use std::sync::Arc;
@@ -144,6 +145,28 @@ pub(super) fn help(
             "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
             at(0)
         ),
+        Rule::AssertionFailed => format!(
+            "find out which value breaks the condition at {}; if another finding is about it, mend that first",
+            at(0)
+        ),
+        Rule::Trap => format!(
+            "see what leads to {}: the code or a library stops the launch there on purpose",
+            at(0)
+        ),
+        Rule::InvalidCall => match &finding.detail {
+            Detail::Call(BadCall::Null | BadCall::NoFunction(_)) => format!(
+                "make sure that the pointer that {} calls through is set on every path, to a function of this module",
+                at(0)
+            ),
+            Detail::Call(BadCall::NoBody(name)) => format!(
+                "compile the file that defines `{name}` together with this one (`#include` it, or link with `nvcc -dlink -ptx`)"
+            ),
+            Detail::Call(BadCall::StackOverflow(_)) => format!(
+                "check that the recursion at {} ends for every input; or use a loop with a stack of its own",
+                at(0)
+            ),
+            _ => format!("pass to `free` at {} exactly what `malloc` returned", at(0)),
+        },
         Rule::NoProgress => format!(
             "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself; `--max-steps` raises the budget",
             at(0)
@@ -160,7 +183,10 @@ pub(super) fn help(
             Some(Space::Shared) => format!("write it and call `__syncthreads()` before {}", at(0)),
             _ => format!("write it before {}", at(0)),
         },
-        Rule::UseAfterFree => format!("free it after {}", at(0)),
+        Rule::UseAfterFree => match finding.ends.first()?.action {
+            Action::Free => format!("let only one thread free it, once, at {}", at(0)),
+            _ => format!("free it after {}", at(0)),
+        },
         Rule::BankConflict => format!(
             "pad the rows of the array by one element, or let neighbouring lanes access neighbouring words at {}",
             at(0)

@@ -314,7 +314,21 @@ impl Session {
     }
 }
 
-/// Deadlocks and endless kernels as findings; other stops are no findings.
+/// The thread that stopped a launch.
+fn stops(site: Site, block: BlockId, thread: ThreadId, launch: u32) -> End {
+    End {
+        site,
+        launch,
+        block,
+        thread,
+        threads: 1,
+        action: Action::Stop,
+        order: None,
+    }
+}
+
+/// What a thread did that stopped the launch, or what it waits for in vain, as a finding; other stops are no findings
+/// ([`Stop::is_finding`]).
 pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
     let ends = |block: BlockId, parties: &[Party], action: Action| -> Vec<End> {
         let mut ends: Vec<End> = Vec::new();
@@ -350,7 +364,49 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
             all.extend(ends(*block, waiting, Action::Wait));
             (Rule::NoProgress, all, Detail::Steps(*steps))
         }
-        _ => return None,
+        Stop::Trap {
+            site,
+            block,
+            thread,
+        } => (
+            Rule::Trap,
+            vec![stops(*site, *block, *thread, launch)],
+            Detail::None,
+        ),
+        Stop::Assert {
+            site,
+            block,
+            thread,
+            message,
+            file,
+            line,
+            function,
+        } => (
+            Rule::AssertionFailed,
+            vec![stops(*site, *block, *thread, launch)],
+            Detail::Assertion {
+                message: message.clone(),
+                file: file.clone(),
+                line: *line,
+                function: function.clone(),
+            },
+        ),
+        Stop::InvalidCall {
+            site,
+            block,
+            thread,
+            why,
+        } => (
+            Rule::InvalidCall,
+            vec![stops(*site, *block, *thread, launch)],
+            Detail::Call(why.clone()),
+        ),
+        Stop::Unsupported { .. }
+        | Stop::Budget { .. }
+        | Stop::WallClock(_)
+        | Stop::KernelsSynchronise(..)
+        | Stop::InvalidLaunch(_)
+        | Stop::OutOfMemory(_) => return None,
     };
     Some(Finding {
         rule,

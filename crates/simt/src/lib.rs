@@ -34,4 +34,4 @@ pub use lower::{LowerError, entries};
 pub use memory::Device;
 pub use program::Program;
 pub use schedule::ScheduleSpec;
-pub use stop::{Limits, Stats, Stop};
+pub use stop::{BadCall, Limits, Stats, Stop};

@@ -8,6 +8,7 @@
 //! Every word carries four bits that say which of its bytes have been written.
 
 use super::ids::LANES;
+use super::observer::FaultKind;
 use super::program::{GlobalVariable, Program, Target};
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -449,13 +450,15 @@ impl Heap {
         GLOBAL_BASE + next
     }
 
-    /// Frees a block; false if there is none at the address.
-    pub fn free(&mut self, address: u64) -> bool {
-        let block = self
-            .blocks
-            .iter_mut()
-            .find(|b| b.address() == address && !b.freed);
-        block.map(|b| b.freed = true).is_some()
+    /// Frees the block at an address.
+    pub fn free(&mut self, address: u64) -> Result<(), FaultKind> {
+        let mut blocks = self.blocks.iter_mut();
+        let block = blocks.find(|b| b.address() == address);
+        let block = block.ok_or(FaultKind::NotAllocated)?;
+        match std::mem::replace(&mut block.freed, true) {
+            true => Err(FaultKind::FreedTwice),
+            false => Ok(()),
+        }
     }
 }
 

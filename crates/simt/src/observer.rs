@@ -498,6 +498,10 @@ pub enum FaultKind {
     Misaligned,
     /// The allocation was freed.
     Freed,
+    /// `free` of an allocation that was freed before.
+    FreedTwice,
+    /// `free` of what `malloc` has not returned.
+    NotAllocated,
     /// Bytes that nothing has written. The access is performed all the same and
     /// reported by [`Observer::access`] too.
     Uninitialized,

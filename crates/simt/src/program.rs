@@ -91,6 +91,8 @@ pub struct SiteInfo {
     pub lines: Vec<SourceLine>,
     /// The call of the function that it is in, if there is only one in the program.
     pub caller: Option<Site>,
+    /// The function that it calls and the PTX declares without a body.
+    pub no_body: Option<String>,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,
 }

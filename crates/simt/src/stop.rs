@@ -41,6 +41,42 @@ pub struct Stats {
     pub output: String,
 }
 
+/// What is wrong with a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCall {
+    /// Through a null pointer.
+    #[error("a call through a null pointer")]
+    Null,
+    /// Through a pointer that holds no function's address.
+    #[error("a call through a pointer to {0:#x}, where no function begins")]
+    NoFunction(u64),
+    /// Of a function that is declared and defined nowhere.
+    #[error("a call of `{0}`, which is declared but defined nowhere")]
+    NoBody(String),
+    /// The stack is full: recursion that does not end in time.
+    #[error("the stack of {0} KiB a thread is full")]
+    StackOverflow(u32),
+}
+
+impl Stop {
+    /// Whether the kernel is to blame: a thread stopped the launch, or threads wait for what never comes.
+    pub fn is_finding(&self) -> bool {
+        match self {
+            Stop::Deadlock { .. }
+            | Stop::NoProgress { .. }
+            | Stop::Trap { .. }
+            | Stop::Assert { .. }
+            | Stop::InvalidCall { .. } => true,
+            Stop::Unsupported { .. }
+            | Stop::Budget { .. }
+            | Stop::WallClock(_)
+            | Stop::KernelsSynchronise(..)
+            | Stop::InvalidLaunch(_)
+            | Stop::OutOfMemory(_) => false,
+        }
+    }
+}
+
 /// Why a launch did not complete.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Stop {
@@ -115,6 +151,18 @@ pub enum Stop {
         line: u32,
         /// Function.
         function: String,
+    },
+    /// A call that leads nowhere.
+    #[error("{why}")]
+    InvalidCall {
+        /// The call.
+        site: Site,
+        /// The block.
+        block: BlockId,
+        /// The first thread that called.
+        thread: ThreadId,
+        /// What is wrong with it.
+        why: BadCall,
     },
     /// Concurrent kernels with accesses that only synchronisation between them could order.
     #[error(

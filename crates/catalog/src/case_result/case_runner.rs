@@ -104,8 +104,6 @@ impl Observation {
 pub(crate) enum RunError {
     Unsupported(String),
     Inconclusive(String),
-    /// The kernel itself gave up, by a trap or a failed assertion: why, and the same with its place.
-    Gave(String, String),
 }
 
 pub(crate) struct CaseRunner<'a> {
@@ -264,7 +262,7 @@ impl<'a> CaseRunner<'a> {
             None => {
                 mismatch = compare(self.prepared, &plan, &ran).map_err(|e| inconclusive(&e))?;
             }
-            Some(Stop::Deadlock { .. } | Stop::NoProgress { .. }) => {}
+            Some(stop) if stop.is_finding() => {}
             Some(stop) => {
                 let place = self.prepared.stopped_at(&plan, stop);
                 let place = place.map(|at| format!("{at}: ")).unwrap_or_default();
@@ -273,9 +271,6 @@ impl<'a> CaseRunner<'a> {
                 return Err(match stop {
                     Stop::Unsupported { .. } | Stop::KernelsSynchronise(..) => {
                         RunError::Unsupported(text)
-                    }
-                    Stop::Trap { .. } | Stop::Assert { .. } => {
-                        RunError::Gave(stop.to_string(), text)
                     }
                     _ => RunError::Inconclusive(text),
                 });
@@ -443,7 +438,7 @@ impl<'a> CaseRunner<'a> {
 fn trouble(trial: &mut CaseResult, trouble: RunError) {
     (trial.verdict, trial.summary) = match trouble {
         RunError::Unsupported(text) => (Verdict::Unsupported, text),
-        RunError::Inconclusive(text) | RunError::Gave(_, text) => (Verdict::Inconclusive, text),
+        RunError::Inconclusive(text) => (Verdict::Inconclusive, text),
     };
 }
 /// `1 run`, `64 runs`

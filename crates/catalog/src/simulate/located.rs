@@ -115,9 +115,7 @@ impl Prepared<'_> {
 
     /// Where in the source an instruction lies that stopped a run.
     pub fn stopped_at(&self, plan: &Plan, stop: &Stop) -> Option<String> {
-        let (Stop::Unsupported { site, .. } | Stop::Trap { site, .. } | Stop::Assert { site, .. }) =
-            stop
-        else {
+        let Stop::Unsupported { site, .. } = stop else {
             return None;
         };
         plan.launches().find_map(|l| {

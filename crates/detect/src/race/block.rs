@@ -243,11 +243,8 @@ impl Block {
             let fences = self.collect_fences(all, false);
             joined.join(&fences);
         }
-        let bound = 1 + parties
-            .iter()
-            .map(|p| self.warps[p.warp.0 as usize].now)
-            .max()
-            .unwrap_or(0);
+        // Two readers that are kept as a pair have the later one's stamp, which may be another warp's.
+        let bound = 1 + self.latest();
         let mut own = BlockClock::floor(self.floor);
         for party in parties {
             let warp = party.warp.0;

@@ -41,18 +41,21 @@
 //!   other strong ones.
 //! * Two `fence.sc` are ordered where communication forces it, not where they happened to
 //!   run in that order.
-//! * Causality order is not transitive where it goes through observation order. A strong write that a later one of the same
-//!   warp, or a read-modify-write of the same block, has replaced is taken as transitively ordered with who observes that one.
 //! * Threads that exited take no part in a barrier: what they did stays unordered.
 //!
 //! # Blind spots
 //!
 //! * It judges one interleaving: a race that needs another path is found on that path.
+//!   One that only executions have that are not sequentially consistent, such as an atomic that an earlier one of another thread
+//!   seems to precede because that thread's later relaxed store was seen, is not found.
 //!   After the first race on a granule, later ones there may be missed or named by another
 //!   of their accesses.
 //! * Where no fine synchronisation is possible, the readers of a granule by several warps
 //!   are kept as two of them. A third one that then exits without a barrier can be
 //!   missed, by a write after the next barrier.
+//! * Causality order is not transitive where it goes through observation order: who observes a strong write comes after that
+//!   write, not after what was ordered before it. From 64 strong writes (or failed compare-and-swaps) to one granule on that nothing
+//!   orders or replaces, one that a later one of its block is ordered after counts as ordered with whoever observes that.
 //! * Accesses through other proxies (textures, asynchronous copies) are not seen.
 //!
 //! # Blocks on several cores
@@ -622,6 +625,35 @@ impl Strong<'_> {
             page.open(at + i, true, &v);
         }
         let link = reads && (0..n).all(|i| page.links(at + i, class(i), &v));
+        let op = Operation {
+            warp,
+            lane,
+            name: address << 4
+                | u64::from(access.element.trailing_zeros()) << 1
+                | u64::from(access.space == Space::Global),
+            reads,
+            can_acquire: matches!(access.kind, AccessKind::Read | AccessKind::Atomic),
+            writes,
+            acquires: access.order.acquires(),
+            releases: access.order.releases(),
+            wide,
+        };
+        // What it acquires is ordered before it, not only before what follows: the last operation of an acquire pattern is
+        // what the release synchronises with (PTX ISA, "Base Causality Order").
+        let mut location = None;
+        if self.launch.fine_sync {
+            location = page.take_location(at, n as u32);
+            if location.is_none() && sync::leaves_a_trace(block, &op) {
+                location = Some(Location::of(n as u32));
+            }
+            if let Some(location) = &mut location {
+                location.communicate(block, &op);
+                if reads {
+                    location.read(block, &op, link);
+                }
+            }
+        }
+        let v = self.launch.view(block, warp, access.space == Space::Global);
         for i in 0..n {
             let class = class(i);
             let a = StrongAccess {
@@ -643,48 +675,14 @@ impl Strong<'_> {
             }
             page.add_strong(at + i, &a, &v);
         }
-        if self.launch.fine_sync {
+        if writes && self.launch.fine_sync {
+            page.break_locations(at, n, true);
+        }
+        if let Some(mut location) = location {
             if writes {
-                page.break_locations(at, n, true);
+                location.write(block, &op, link);
             }
-            let op = Operation {
-                warp,
-                lane,
-                name: address << 4
-                    | u64::from(access.element.trailing_zeros()) << 1
-                    | u64::from(access.space == Space::Global),
-                reads,
-                can_acquire: matches!(access.kind, AccessKind::Read | AccessKind::Atomic),
-                writes,
-                acquires: access.order.acquires(),
-                releases: access.order.releases(),
-                wide,
-            };
-            synchronise(page, at, n as u32, block, &op, link);
+            page.put_location(at, location);
         }
     }
-}
-
-/// Release and acquire at the location that an element is.
-fn synchronise(
-    page: &mut Cells,
-    at: usize,
-    cells: u32,
-    block: &mut Block,
-    op: &Operation,
-    link: bool,
-) {
-    let mut location = match page.take_location(at, cells) {
-        Some(location) => location,
-        None if sync::leaves_a_trace(block, op) => Location::of(cells),
-        None => return,
-    };
-    location.communicate(block, op);
-    if op.reads {
-        location.read(block, op, link);
-    }
-    if op.writes {
-        location.write(block, op, link);
-    }
-    page.put_location(at, location);
 }

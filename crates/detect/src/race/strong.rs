@@ -87,6 +87,13 @@ impl Observers {
             None => self.0.push((v.me, v.now, 1 << lane)),
         }
     }
+    /// Whether whoever comes after one of these also comes after one of `others`.
+    fn imply(&self, others: &Observers) -> bool {
+        self.0.iter().all(|&(warp, stamp, mask)| {
+            let earlier = others.0.iter().filter(|o| o.0 == warp && o.1 <= stamp);
+            mask & !earlier.fold(0, |all, o| all | o.2) == 0
+        })
+    }
     /// Whether one of them is ordered before an access of `lane`.
     fn before(&self, lane: u32, v: &View<'_>) -> bool {
         self.0
@@ -105,6 +112,10 @@ pub struct StrongRead {
     /// The latest write that it is known to be ordered before; 0 if there is none.
     under: u32,
 }
+
+/// Accesses of one kind that are remembered one by one. Beyond it, those that a later access of the same block is ordered after are
+/// forgotten.
+const REMEMBERED: usize = 64;
 
 /// Everything strong that happened to a granule, where one slot does not hold it.
 #[derive(Clone, Debug, Default)]
@@ -466,35 +477,38 @@ impl StrongCell {
         }
     }
 
-    /// Adds a write. What it observed, if it is a read-modify-write, goes under it. Of what is ordered before it, what
-    /// is of the same class and block is dropped: who is unordered with it, is unordered with
-    /// the new write in the same way.
+    /// Adds a write. What it observed, if it is a read-modify-write, goes under it and is dropped where it is of the same class and
+    /// block: who is unordered with it, is unordered with the new write in the same way. What is only ordered before it stays: whoever
+    /// observes the new write comes after that one alone (PTX ISA, "Causality Order").
     fn add_write(&mut self, a: &StrongAccess, v: &View<'_>) {
         self.latest += 1;
         let id = self.latest;
-        // The last write, if it is of another block and read: it stays, and stands for what
-        // is under it.
-        let far = match self.writes.last() {
-            Some(w) if a.reads && a.link && !v.in_block(w.warp) => w.id,
-            _ => 0,
-        };
         let observed = match self.writes.last() {
             Some(w) if a.reads && a.link => w.id,
             _ => 0,
         };
+        // The last write, if it is of another block and read: it stays, and stands for what
+        // is under it.
+        let far = match self.writes.last() {
+            Some(w) if observed != 0 && !v.in_block(w.warp) => w.id,
+            _ => 0,
+        };
+        let many = self.writes.len() > REMEMBERED;
         self.writes.retain_mut(|w| {
             if is_unordered(w, a.lane, v) {
                 return true;
             }
+            let observed = observed != 0 && w.under == observed;
             // Lanes of a warp may clash with a plain one where others don't.
             let near = v.in_block(w.warp) && (w.class.rmw() || w.warp == v.me);
-            let stood_for = near || w.under == far && w.id != far;
+            let stood_for = near && (observed || many) || w.under == far && w.id != far;
             // Whoever observes a read-modify-write comes after what that observed.
-            if observed != 0 && w.under == observed {
+            if observed {
                 w.under = id;
             }
             w.class != a.class || !stood_for
         });
+        self.forget_implied(id);
         self.put_reads_under(id, far, a, v);
         self.writes.push(StrongWrite {
             warp: v.me,
@@ -508,8 +522,27 @@ impl StrongCell {
         });
     }
 
+    /// Of the writes of one thread that nobody will observe any more, as `latest` has replaced them, a later one stands for an earlier
+    /// one if who comes after the later one comes after the earlier one.
+    fn forget_implied(&mut self, latest: u32) {
+        let mut at = 0;
+        while at < self.writes.len() {
+            let w = &self.writes[at];
+            let stands = |later: &StrongWrite| {
+                (later.warp, later.lane, later.class) == (w.warp, w.lane, w.class)
+                    && later.under != latest
+                    && later.seen.imply(&w.seen)
+            };
+            match w.under != latest && self.writes[at + 1..].iter().any(stands) {
+                true => drop(self.writes.remove(at)),
+                false => at += 1,
+            }
+        }
+    }
+
     fn put_reads_under(&mut self, id: u32, far: u32, a: &StrongAccess, v: &View<'_>) {
         let mut split = Vec::new();
+        let many = self.reads.len() > REMEMBERED;
         self.reads.retain_mut(|r| {
             let left = unordered_readers(r, a.lane, v);
             let e = &mut r.entry;
@@ -517,7 +550,7 @@ impl StrongCell {
                 return true;
             }
             let stood_for = v.in_block(e.warp) || far != 0 && r.under == far;
-            let drop = r.class == a.class && r.class.rmw() && stood_for;
+            let drop = many && r.class == a.class && r.class.rmw() && stood_for;
             if left == 0 {
                 r.under = id;
                 return !drop;

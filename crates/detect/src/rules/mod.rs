@@ -78,6 +78,9 @@ rules! {
     MisalignedAccess, misaligned_access, "misaligned-access", Error, "an address that is not a multiple of the access size";
     UninitializedRead, uninitialized_read, "uninitialized-read", Error, "a read of bytes that nothing has written";
     UseAfterFree, use_after_free, "use-after-free", Error, "an access to memory that was freed";
+    AssertionFailed, assertion_failed, "assertion-failed", Error, "an assertion does not hold";
+    Trap, trap, "trap", Error, "a thread executed `trap`, which stops the launch";
+    InvalidCall, invalid_call, "invalid-call", Error, "a call that leads nowhere, or recursion that fills the stack";
     BankConflict, bank_conflict, "bank-conflict", Note, "lanes of a warp address different words of the same shared-memory bank";
     UncoalescedAccess, uncoalesced_access, "uncoalesced-access", Note, "a warp moves more memory sectors than its data fills";
     DivergentBranch, divergent_branch, "divergent-branch", Note, "a branch sends lanes of a warp both ways";

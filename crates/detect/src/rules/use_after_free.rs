@@ -1,6 +1,6 @@
 //! # use-after-free
 //!
-//! A thread accesses memory that the host or the device's `free` has freed.
+//! A thread accesses memory that the host or the device's `free` has freed, or frees it again.
 //!
 //! ## Example
 //!

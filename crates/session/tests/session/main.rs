@@ -6,4 +6,5 @@ extern crate racetrap_session as session;
 mod guards;
 mod litmus;
 mod promises;
+mod stops;
 mod weak_memory;

@@ -1,12 +1,13 @@
 //! Calls of device functions (PTX ISA, "call" and the function call ABI).
 
 use super::Core;
+use crate::ids::LaneId;
 use crate::memory::{FUNCTION_BASE, Words};
 use crate::observer::Observer;
 use crate::op::*;
 use crate::program::FunctionInfo;
 use crate::state::*;
-use crate::stop::Stop;
+use crate::stop::{BadCall, Stop};
 
 /// Largest local memory of a lane, bytes (CUDA C++ Programming Guide, "Compute Capabilities").
 const STACK: u32 = 512 << 10;
@@ -47,10 +48,11 @@ impl<O: Observer> Core<'_, O> {
                 }
                 let index = to.wrapping_sub(FUNCTION_BASE);
                 if index >= self.program.functions.len() as u64 {
-                    return Err(self.cannot(
-                        pc,
-                        "a call through a pointer that is not a function's address",
-                    ));
+                    let why = match to {
+                        0 => BadCall::Null,
+                        to => BadCall::NoFunction(to),
+                    };
+                    return Err(self.bad_call(block, w, s, why));
                 }
                 index as u32
             }
@@ -60,10 +62,7 @@ impl<O: Observer> Core<'_, O> {
         let new_base = top.next_multiple_of(16);
         let new_top = new_base + info.frame + saved_bytes(info);
         if new_top > STACK {
-            return Err(self.cannot(
-                pc,
-                "the stack of 512 KiB is full: recursion without an end?",
-            ));
+            return Err(self.bad_call(block, w, s, BadCall::StackOverflow(STACK >> 10)));
         }
         warp.local.reserve(new_top);
         let mask = warp.splits[s].mask;
@@ -140,13 +139,17 @@ impl<O: Observer> Core<'_, O> {
         frame.return_pc
     }
 
-    fn cannot(&self, pc: u32, what: &str) -> Stop {
-        let site = self.program.code[pc as usize].site;
-        let info = self.program.site(site);
-        Stop::Unsupported {
-            site,
-            text: format!("{} ({what})", info.text),
-            line: info.ptx_line,
+    /// A call at a split's next instruction that leads nowhere.
+    #[cold]
+    pub(super) fn bad_call(&self, block: &Block, w: usize, s: usize, why: BadCall) -> Stop {
+        let split = &block.warps[w].splits[s];
+        Stop::InvalidCall {
+            site: self.program.code[split.pc as usize].site,
+            block: block.id,
+            thread: block
+                .who(w)
+                .thread(LaneId(split.mask.trailing_zeros() as u8)),
+            why,
         }
     }
 }

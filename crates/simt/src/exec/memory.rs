@@ -362,7 +362,7 @@ impl<O: Observer> Core<'_, O> {
                     .is_some_and(|e| e <= self.geometry.params.bytes()),
             };
             outside |= u32::from(!inside) << l;
-            misaligned |= u32::from(inside && !at.is_multiple_of(size)) << l;
+            misaligned |= u32::from(!at.is_multiple_of(size)) << l;
         }
         let request = Request {
             site,

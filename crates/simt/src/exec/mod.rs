@@ -25,7 +25,7 @@ use super::observer::{Divergence, Observer};
 use super::op::*;
 use super::program::Program;
 use super::state::*;
-use super::stop::Stop;
+use super::stop::{BadCall, Stop};
 use super::weak_memory::StoreHistory;
 use super::wide::{Work, at_best};
 use std::sync::Mutex;
@@ -422,6 +422,10 @@ impl<'a, O: Observer> Core<'a, O> {
                         }
                         _ => {
                             let info = program.site(i.site);
+                            if let Some(name) = &info.no_body {
+                                let why = BadCall::NoBody(name.clone());
+                                return Err(self.bad_call(block, w, s, why));
+                            }
                             return Err(Stop::Unsupported {
                                 site: i.site,
                                 text: info.text.clone(),

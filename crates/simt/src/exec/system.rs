@@ -76,16 +76,19 @@ impl<O: Observer> Core<'_, O> {
                     heap.malloc(a)
                 }
                 System::Free => {
-                    let freed = a == 0 || {
-                        let mut heap = self
-                            .device
-                            .heap
-                            .lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner);
-                        heap.free(a)
+                    let freed = match a {
+                        0 => Ok(()),
+                        a => {
+                            let mut heap = self
+                                .device
+                                .heap
+                                .lock()
+                                .unwrap_or_else(std::sync::PoisonError::into_inner);
+                            heap.free(a)
+                        }
                     };
-                    if !freed && O::WATCHES {
-                        self.bad_free(block, w, l, a, site);
+                    if let (Err(kind), true) = (freed, O::WATCHES) {
+                        self.bad_free(block, w, l, a, site, kind);
                     }
                     0
                 }
@@ -140,7 +143,15 @@ impl<O: Observer> Core<'_, O> {
         self.text(block, w, l, format).matches('%').count() as u64
     }
 
-    fn bad_free(&mut self, block: &Block, w: usize, l: usize, address: u64, site: Site) {
+    fn bad_free(
+        &mut self,
+        block: &Block,
+        w: usize,
+        l: usize,
+        address: u64,
+        site: Site,
+        kind: FaultKind,
+    ) {
         let mask: Mask = 1 << l;
         self.observer.fault(&MemoryFault {
             site,
@@ -150,7 +161,7 @@ impl<O: Observer> Core<'_, O> {
             address: &[address; LANES],
             bytes: 1,
             write: true,
-            kind: FaultKind::Freed,
+            kind,
         });
     }
 

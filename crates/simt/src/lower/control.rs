@@ -99,8 +99,18 @@ impl<'m> Lowering<'m> {
             })));
             return Ok(());
         }
-        let which = System::named(name)
-            .ok_or_else(|| format!("the function `{name}`, which this PTX does not define"))?;
+        let Some(which) = System::named(name) else {
+            // Names that CUDA keeps for itself are what racetrap lacks, not what the program lacks.
+            if !["cuda", "__cuda", "__nv"]
+                .iter()
+                .any(|own| name.starts_with(own))
+            {
+                self.program.sites[self.site.0 as usize].no_body = Some(name.clone());
+            }
+            return Err(format!(
+                "the function `{name}`, which this PTX does not define"
+            ));
+        };
         self.emit(Op::System(Box::new(SystemCall {
             which,
             args,

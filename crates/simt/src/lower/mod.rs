@@ -370,6 +370,7 @@ impl<'m> Lowering<'m> {
             ptx_line: self.line(span),
             lines,
             caller: None,
+            no_body: None,
             missing: None,
         });
         Site(self.program.sites.len() as u32 - 1)
