@@ -31,7 +31,8 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         },
         (Value::Same(name), _) => {
             let other = parameters.find(name)?;
-            match other != index && parameter.bytes == 8 {
+            let wide = |p: &Parameter| p.bytes == 8 && !p.by_value;
+            match other != index && wide(parameter) && wide(&parameters.0[other]) {
                 true => Ok(()),
                 false => wrong("only another parameter's buffer can be passed again".into()),
             }
