@@ -193,6 +193,14 @@ impl Observer for Detectors {
             footprint.access(access);
         }
     }
+    #[inline]
+    fn row_access(&mut self, access: &RowAccess) {
+        let alone = self.non_coherent.is_none() && self.perf.is_none() && self.footprint.is_none();
+        if !(alone && self.races.row_access(access)) {
+            let address = access.addresses();
+            self.access(&access.expanded(&address));
+        }
+    }
     fn stale_value(&mut self, site: Site) {
         self.stale_loads.insert(site);
         self.races.stale_value(site);

@@ -34,6 +34,8 @@ pub struct Does {
     pub stride: u64,
     pub wrote: Mask,
     pub non_coherent: bool,
+    /// Where the words of both halves of the warp begin and how they lie, in place of base and stride.
+    pub halves: Option<[(u64, Layout); 2]>,
 }
 
 fn does(kind: AccessKind, base: u64) -> Does {
@@ -48,6 +50,7 @@ fn does(kind: AccessKind, base: u64) -> Does {
         stride: 0,
         wrote: ALL,
         non_coherent: false,
+        halves: None,
     }
 }
 
@@ -72,6 +75,13 @@ impl Does {
     pub fn global(self) -> Does {
         Does {
             space: Space::Global,
+            ..self
+        }
+    }
+    /// Each half of the warp at words of its own.
+    pub fn halves(self, halves: [(u64, Layout); 2]) -> Does {
+        Does {
+            halves: Some(halves),
             ..self
         }
     }
@@ -195,7 +205,25 @@ impl<O: Observer> Scene<O> {
     /// Lanes of a warp access memory.
     pub fn go(&mut self, who: WarpRef, mask: Mask, does: Does) -> Site {
         let site = self.site();
-        let address = std::array::from_fn(|lane| does.base + lane as u64 * does.stride);
+        let mut address = std::array::from_fn(|lane| does.base + lane as u64 * does.stride);
+        if let Some(halves) = does.halves {
+            let row = RowAccess {
+                site,
+                who,
+                space: does.space,
+                first: halves.map(|(first, _)| first),
+                layout: halves.map(|(_, layout)| layout),
+                write: does.kind == AccessKind::Write,
+                non_coherent: does.non_coherent,
+                order: does.order,
+                scope: does.scope,
+            };
+            if mask == ALL {
+                self.observer.row_access(&row);
+                return site;
+            }
+            address = row.addresses();
+        }
         self.observer.access(&Access {
             site,
             who,

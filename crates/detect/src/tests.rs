@@ -128,6 +128,7 @@ fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
                         base: at * width.min(8) / width * width,
                         stride: stride * width,
                         wrote: if red { ALL } else { wrote },
+                        halves: None,
                         non_coherent: nc
                             && global
                             && kind == AccessKind::Read
@@ -197,6 +198,7 @@ fn message_step() -> impl Strategy<Value = Step> {
                 stride: 0,
                 wrote: if wrote % 4 == 0 { 0 } else { ALL },
                 non_coherent: false,
+                halves: None,
             },
         )
     });
@@ -218,6 +220,35 @@ fn message_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Whole warps, mostly, that read and write a few lines row by row.
+fn row_step() -> impl Strategy<Value = Step> {
+    let half = || {
+        let layout = prop_oneof![3 => Just(Layout::Adjacent), 1 => Just(Layout::Same)];
+        (prop::sample::select(vec![0u64, 0, 4, 60, 64, 128]), layout)
+    };
+    let halves = (half(), half(), prop::bool::weighted(0.4)).prop_map(|(low, high, follows)| {
+        if follows {
+            [low, (low.0 + 64, low.1)]
+        } else {
+            [low, high]
+        }
+    });
+    let access =
+        (any::<bool>(), prop::bool::weighted(0.2), halves).prop_map(|(writes, global, halves)| {
+            let does = if writes { write(0) } else { read(0) }.halves(halves);
+            if global { does.global() } else { does }
+        });
+    let who = || (0..BLOCKS, 0..WARPS - 1);
+    prop_oneof![
+        12 => (who(), prop_oneof![6 => Just(ALL), 1 => mask()], access)
+            .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        2 => (who(), prop_oneof![3 => Just(ALL), 1 => mask()])
+            .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        3 => (0..BLOCKS).prop_map(Step::Barrier),
+        1 => (who(), mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
 fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
     let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
         fine,
@@ -232,6 +263,9 @@ fn play<O: Observer>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
     scene.shape.fine_sync = kinds.fine;
     scene.shape.strong_shared = kinds.strong;
     scene.shape.strong_global = kinds.strong;
+    scene.shape.non_coherent = steps
+        .iter()
+        .any(|s| matches!(s, Step::Go(_, _, _, does) if does.non_coherent));
     let granule = steps
         .iter()
         .filter_map(|s| match s {
@@ -391,6 +425,7 @@ fn does(
         base,
         stride,
         wrote: ALL,
+        halves: None,
         non_coherent: false,
     }
 }
@@ -587,6 +622,17 @@ proptest! {
         steps in prop::collection::vec(message_step(), 1..40),
     ) {
         let kinds = Kinds { fine: true, strong: true };
+        agree(kinds, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(1000))]
+    #[test]
+    fn the_fast_detector_judges_whole_rows_like_the_plain_one(
+        steps in prop::collection::vec(row_step(), 1..60),
+    ) {
+        let kinds = Kinds { fine: false, strong: false };
         agree(kinds, &steps)?;
     }
 }

@@ -4,13 +4,15 @@
 //! share the cores, one each. Results are taken in the order of the runs, so that the number of cores changes nothing of what comes
 //! out; what was begun behind the run that ended the exploration is thrown away.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Does `run` for each item, on up to `jobs` cores, and gives the results to `take` in the order of the items, until it breaks.
 ///
-/// `run` is told how many cores it may use.
+/// `run` is told how many cores it may use. Each core goes on with the next item as soon as it has finished one, but no further than
+/// two items a core ahead of what has been taken: what is behind the run that ends the exploration is made in vain.
 pub fn in_order<T, R>(
     items: &[T],
     jobs: usize,
@@ -26,16 +28,126 @@ pub fn in_order<T, R>(
     if take(first, run(first, jobs)).is_break() {
         return;
     }
-    let jobs = jobs.max(1);
-    for batch in rest.chunks(jobs) {
-        // What is left over of the cores goes to the runs of a short batch.
-        let results = parallel(batch.len(), jobs, &|index| {
-            run(&batch[index], (jobs / batch.len()).max(1))
-        });
-        for (item, result) in batch.iter().zip(results) {
+    let cores = jobs.clamp(1, rest.len().max(1));
+    // What is left over goes to the runs of a short list.
+    let each = (jobs / cores).max(1);
+    if cores == 1 {
+        for item in rest {
+            if take(item, run(item, each)).is_break() {
+                return;
+            }
+        }
+        return;
+    }
+    let line = Line {
+        state: Mutex::new(State {
+            next: 0,
+            taken: 0,
+            ended: false,
+            made: BTreeMap::new(),
+        }),
+        changed: Condvar::new(),
+    };
+    std::thread::scope(|scope| {
+        // Whatever happens to whom, nobody waits for somebody who is gone.
+        let _end = End(&line);
+        for _ in 0..cores {
+            scope.spawn(|| {
+                let _end = EndOfPanic(&line);
+                while let Some(index) = line.next(rest.len(), 2 * cores) {
+                    let result = run(&rest[index], each);
+                    line.lock().made.insert(index, result);
+                    line.changed.notify_all();
+                }
+            });
+        }
+        for (index, item) in rest.iter().enumerate() {
+            let Some(result) = line.made(index) else {
+                return;
+            };
             if take(item, result).is_break() {
                 return;
             }
+        }
+    });
+}
+
+/// Runs that are made in any order and taken in one.
+struct Line<R> {
+    state: Mutex<State<R>>,
+    changed: Condvar,
+}
+
+struct State<R> {
+    /// The next item to be run.
+    next: usize,
+    /// How many have been taken.
+    taken: usize,
+    /// Nobody needs more.
+    ended: bool,
+    made: BTreeMap<usize, R>,
+}
+
+impl<R> Line<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State<R>>) -> MutexGuard<'s, State<R>> {
+        self.changed.wait(state).unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// The number of an item to run, of so many, at most `ahead` beyond what has been taken.
+    fn next(&self, items: usize, ahead: usize) -> Option<usize> {
+        let mut state = self.lock();
+        while !state.ended && state.next < items && state.next >= state.taken + ahead {
+            state = self.wait(state);
+        }
+        if state.ended || state.next >= items {
+            return None;
+        }
+        state.next += 1;
+        Some(state.next - 1)
+    }
+
+    /// What an item's run came to. `None` if nobody will make it any more.
+    fn made(&self, index: usize) -> Option<R> {
+        let mut state = self.lock();
+        loop {
+            if let Some(result) = state.made.remove(&index) {
+                state.taken = index + 1;
+                self.changed.notify_all();
+                return Some(result);
+            }
+            if state.ended {
+                return None;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    fn end(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Ends the line when it goes out of scope.
+struct End<'l, R>(&'l Line<R>);
+
+impl<R> Drop for End<'_, R> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// The same when a run panics.
+struct EndOfPanic<'l, R>(&'l Line<R>);
+
+impl<R> Drop for EndOfPanic<'_, R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
         }
     }
 }

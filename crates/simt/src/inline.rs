@@ -5,6 +5,7 @@
 //! one that the table of arithmetic names for a spelling below. The test of this file compares what the loop does
 //! with what that function does.
 
+use crate::alu::float::double;
 use crate::alu::{self, AluOp, Mask, Row32, Row64};
 use crate::ids::LANES;
 use crate::op::{Op, Slot};
@@ -165,6 +166,36 @@ fn f(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
 
+impl Rows<'_> {
+    /// The result of an operation of `.f64`, which keeps one of its operands' NaN. Those are settled apart: few rows have some.
+    #[inline(always)]
+    fn into_float<const N: usize>(self, f: impl Fn([f64; N]) -> f64) {
+        let operands: [&Row64; N] =
+            std::array::from_fn(|k| row(&self.warp.d, self.doubles, self.s[k]));
+        let mut to = [0; LANES];
+        let mut nan = 0;
+        for l in 0..LANES {
+            let value = f(operands.map(|row| f64::from_bits(row[l])));
+            to[l] = value.to_bits();
+            nan |= u64::from(value.is_nan());
+        }
+        if nan != 0 {
+            to = double::settled(operands, to);
+        }
+        let register = &mut self.warp.d[self.d.0 as usize];
+        blend(register, &to, self.active, self.dead);
+    }
+}
+
+#[inline(always)]
+fn dd_float(r: Rows<'_>, f: impl Fn(f64, f64) -> f64) {
+    r.into_float(|[a, b]| f(a, b));
+}
+#[inline(always)]
+fn ddd_float(r: Rows<'_>, f: impl Fn(f64, f64, f64) -> f64) {
+    r.into_float(|[a, b, c]| f(a, b, c));
+}
+
 /// Name; opcode, modifiers and operands as written; classes of sources and destination; lane function.
 macro_rules! inline_operations {
     ($($name:ident: $opcode:ident $modifiers:expr, $operands:literal, $shape:ident $f:expr;)*) => {
@@ -178,11 +209,14 @@ macro_rules! inline_operations {
             $($name,)*
             /// `fma.rn.f32`, where the processor has it.
             FmaF32,
+            /// `fma.rn.f64`, where the processor has it.
+            FmaF64,
         }
 
         const SPELLINGS: &[(Inline, Opcode, &[&str], usize)] = &[
             $((Inline::$name, Opcode::$opcode, &$modifiers, $operands),)*
             (Inline::FmaF32, Opcode::Fma, &["rn", "f32"], 4),
+            (Inline::FmaF64, Opcode::Fma, &["rn", "f64"], 4),
         ];
 
         #[inline(always)]
@@ -191,6 +225,7 @@ macro_rules! inline_operations {
                 Inline::No => {}
                 $(Inline::$name => $shape(rows, $f),)*
                 Inline::FmaF32 => www_w(rows, |a, b, c| single(f(a).mul_add(f(b), f(c)))),
+                Inline::FmaF64 => ddd_float(rows, f64::mul_add),
             }
         }
     };
@@ -227,6 +262,9 @@ inline_operations! {
     AddF32: Add ["rn", "f32"], 3, ww_w |a, b| single(f(a) + f(b));
     SubF32: Sub ["rn", "f32"], 3, ww_w |a, b| single(f(a) - f(b));
     MulF32: Mul ["rn", "f32"], 3, ww_w |a, b| single(f(a) * f(b));
+    AddF64: Add ["rn", "f64"], 3, dd_float |a, b| a + b;
+    SubF64: Sub ["rn", "f64"], 3, dd_float |a, b| a - b;
+    MulF64: Mul ["rn", "f64"], 3, dd_float |a, b| a * b;
     Select32: Selp ["b32"], 4, wwp_w |a, b, p| if p { a } else { b };
     Equal: Setp ["eq", "u32"], 3, ww_p |a, b| a == b;
     NotEqual: Setp ["ne", "u32"], 3, ww_p |a, b| a != b;
@@ -243,6 +281,12 @@ inline_operations! {
 }
 
 impl Inline {
+    /// Whether it needs a processor with fused multiplication and addition.
+    #[inline(always)]
+    pub(crate) fn is_fused(self) -> bool {
+        matches!(self, Inline::FmaF32 | Inline::FmaF64)
+    }
+
     /// The operation that a decoded one is.
     pub(crate) fn of(op: &Op) -> Inline {
         static KNOWN: OnceLock<HashMap<usize, Inline>> = OnceLock::new();
@@ -378,6 +422,7 @@ mod tests {
                     AluOp::WWW_W(f) => f(&w[0], &w[1], &w[2], &mut t32),
                     AluOp::D_D(f) => f(&d[0], &mut t64),
                     AluOp::DD_D(f) => f(&d[0], &d[1], &mut t64),
+                    AluOp::DDD_D(f) => f(&d[0], &d[1], &d[2], &mut t64),
                     AluOp::DW_D(f) => f(&d[0], &w[1], &mut t64),
                     AluOp::W_D(f) => f(&w[0], &mut t64),
                     AluOp::WW_D(f) => f(&w[0], &w[1], &mut t64),

@@ -354,6 +354,10 @@ impl<O: Observer> Observer for ByRef<'_, O> {
     fn access(&mut self, access: &Access<'_>) {
         self.0.access(access);
     }
+    #[inline(always)]
+    fn row_access(&mut self, access: &RowAccess) {
+        self.0.row_access(access);
+    }
     fn stale_value(&mut self, site: Site) {
         self.0.stale_value(site);
     }

@@ -188,6 +188,106 @@ impl Neighbours {
     }
 }
 
+/// How the words of half a warp lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Word after word, lane after lane.
+    Adjacent,
+    /// All lanes have one word.
+    Same,
+}
+
+/// Lanes of half a warp.
+pub const HALF: usize = LANES / 2;
+
+/// The commonest access, described in few words: all lanes of a full warp load or store one 32-bit word each, and the words of each half
+/// of the warp are adjacent or the same one. [`RowAccess::expanded`] says the same as any other access.
+#[derive(Clone, Copy, Debug)]
+pub struct RowAccess {
+    /// See [`Access::site`].
+    pub site: Site,
+    /// See [`Access::who`].
+    pub who: WarpRef,
+    /// See [`Access::space`].
+    pub space: Space,
+    /// First byte of each half.
+    pub first: [u64; 2],
+    /// How each half lies.
+    pub layout: [Layout; 2],
+    /// A store; else a load.
+    pub write: bool,
+    /// See [`Access::non_coherent`].
+    pub non_coherent: bool,
+    /// See [`Access::order`].
+    pub order: Order,
+    /// See [`Access::scope`].
+    pub scope: Scope,
+}
+
+impl RowAccess {
+    /// Bytes from the first byte of a half to that of its last lane.
+    fn span(&self, half: usize) -> u64 {
+        match self.layout[half] {
+            Layout::Adjacent => 4 * (HALF as u64 - 1),
+            Layout::Same => 0,
+        }
+    }
+
+    /// Whether all 32 words are adjacent.
+    #[inline(always)]
+    pub fn is_adjacent(&self) -> bool {
+        self.layout == [Layout::Adjacent; 2] && self.first[1] == self.first[0] + 4 * HALF as u64
+    }
+
+    /// The lanes' addresses, as in [`Access::address`].
+    pub fn addresses(&self) -> Row64 {
+        std::array::from_fn(|lane| {
+            let (half, lane) = (lane / HALF, lane % HALF);
+            match self.layout[half] {
+                Layout::Adjacent => self.first[half] + 4 * lane as u64,
+                Layout::Same => self.first[half],
+            }
+        })
+    }
+
+    /// What [`Neighbours::of`] makes of its addresses.
+    pub fn neighbours(&self) -> Neighbours {
+        let step = self.first[1].wrapping_sub(self.first[0] + self.span(0));
+        let lanes = |of: Layout, between: u64| -> Mask {
+            let low = if self.layout[0] == of { 0x0000_fffe } else { 0 };
+            let high = if self.layout[1] == of { 0xfffe_0000 } else { 0 };
+            low | high | Mask::from(step == between) << HALF
+        };
+        Neighbours {
+            next: lanes(Layout::Adjacent, 4),
+            same: lanes(Layout::Same, 0),
+        }
+    }
+
+    /// The same as any access, with its [`RowAccess::addresses`].
+    pub fn expanded<'a>(&self, address: &'a Row64) -> Access<'a> {
+        Access {
+            site: self.site,
+            who: self.who,
+            mask: Mask::MAX,
+            space: self.space,
+            address,
+            neighbours: Some(self.neighbours()),
+            element: 4,
+            elements: 1,
+            kind: match self.write {
+                true => AccessKind::Write,
+                false => AccessKind::Read,
+            },
+            non_coherent: self.non_coherent,
+            order: self.order,
+            scope: self.scope,
+            wrote: if self.write { Mask::MAX } else { 0 },
+            dropped: 0,
+        }
+    }
+}
+
 /// A memory access of one warp-instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
@@ -607,6 +707,12 @@ pub trait Observer: Sized + Send {
     /// Memory was accessed.
     fn access(&mut self, access: &Access<'_>) {
         let _ = access;
+    }
+    /// Memory was accessed in the commonest way.
+    #[inline]
+    fn row_access(&mut self, access: &RowAccess) {
+        let address = access.addresses();
+        self.access(&access.expanded(&address));
     }
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no

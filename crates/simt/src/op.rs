@@ -302,6 +302,8 @@ pub struct MemoryOp {
     pub regs: [Slot; 8],
     /// Class of these rows.
     pub class: RegisterClass,
+    /// Whether it loads or stores one 32-bit word of shared or global memory at an address in a register.
+    pub word: bool,
     /// Ordering.
     pub order: Order,
     /// Scope.

@@ -320,14 +320,35 @@ pub(crate) struct Geometry {
     pub workspace: Option<u64>,
 }
 
+/// A lane of a row.
+pub(crate) trait Lane: Copy {
+    /// `new` where `bit` is 1, `old` where it is 0, without a branch.
+    fn choose(bit: u32, new: Self, old: Self) -> Self;
+}
+
+impl Lane for u32 {
+    #[inline(always)]
+    fn choose(bit: u32, new: u32, old: u32) -> u32 {
+        old ^ (old ^ new) & bit.wrapping_neg()
+    }
+}
+
+impl Lane for u64 {
+    #[inline(always)]
+    fn choose(bit: u32, new: u64, old: u64) -> u64 {
+        old ^ (old ^ new) & u64::from(bit).wrapping_neg()
+    }
+}
+
 /// Writes the active lanes of a result row. Dead lanes may be overwritten: nobody reads them.
 #[inline(always)]
-pub(crate) fn blend<T: Copy>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
+pub(crate) fn blend<T: Lane>(to: &mut [T; LANES], from: &[T; LANES], active: Mask, dead: Mask) {
     if active | dead == Mask::MAX {
         *to = *from;
     } else {
+        let (old, new) = (*to, *from);
         for l in 0..LANES {
-            to[l] = if active >> l & 1 != 0 { from[l] } else { to[l] };
+            to[l] = T::choose(active >> l & 1, new[l], old[l]);
         }
     }
 }

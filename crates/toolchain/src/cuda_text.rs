@@ -16,7 +16,8 @@ pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 
 use function::{FunctionText, functions};
 use scan::{
-    blank, identifier, last_identifier, matching, split, window, without_directives, words,
+    blank, boundary, identifier, last_identifier, matching, split, window, without_directives,
+    words,
 };
 use std::collections::HashMap;
 
@@ -109,7 +110,7 @@ impl CudaText {
     pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
         for at in words(&self.text, name) {
             let before = &self.text[..at];
-            let before = &before[before.floor_char_boundary(at.saturating_sub(STATEMENT))..];
+            let before = &before[boundary(before, at.saturating_sub(STATEMENT))..];
             let head = before
                 .rfind([';', '}', '{'])
                 .map_or(before, |p| &before[p..]);
@@ -135,7 +136,7 @@ impl CudaText {
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
     pub fn variable(&self, name: &str) -> Option<Declared> {
         words(&self.text, name).find_map(|at| {
-            let near = self.text.floor_char_boundary(at.saturating_sub(STATEMENT));
+            let near = boundary(&self.text, at.saturating_sub(STATEMENT));
             let from = self.text[near..at].rfind([';', '}', '{']);
             let from = from.map_or(near, |p| near + p + 1);
             let end = at + window(&self.text[at..], STATEMENT).find([';', '=', ',', ')'])?;

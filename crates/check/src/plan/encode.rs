@@ -27,8 +27,8 @@ impl Plan {
         functions: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<Vec<u8>, Error> {
         let mut block = vec![0; self.parameters.bytes() as usize];
-        let all = self.parameters.0.iter().zip(&self.values).enumerate();
-        for (index, (parameter, planned)) in all.clone() {
+        let all = self.parameters.0.iter().zip(&self.values);
+        for (index, (parameter, planned)) in all.clone().enumerate() {
             if matches!(planned.value, Value::Same(_)) {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Plan {
             block[offset..offset + bytes.len()].copy_from_slice(&bytes);
         }
         // The address that another parameter got.
-        for (parameter, planned) in all.map(|(_, both)| both) {
+        for (parameter, planned) in all {
             if let Value::Same(name) = &planned.value {
                 let other = self.parameters.0[self.parameters.find(name)?].offset as usize;
                 let offset = parameter.offset as usize;

@@ -115,7 +115,7 @@ impl Block {
     /// Threads that have exited took no part, so their accesses stay unordered. That is
     /// what [`Block::uncovered`] is for: floors then can't tell, and clocks must.
     pub fn barrier(&mut self, barrier: &BlockBarrier<'_>) {
-        if barrier.full && !self.uncovered {
+        if self.only_raises_floor(barrier) {
             self.arrivals.retain(|(id, _)| *id != barrier.id);
             return self.raise_floor();
         }
@@ -137,6 +137,18 @@ impl Block {
         } else {
             self.teach(barrier.waited, &joined);
         }
+    }
+
+    /// Whether a barrier does no more than raise the block's floor.
+    pub fn only_raises_floor(&self, barrier: &BlockBarrier<'_>) -> bool {
+        barrier.full && !self.uncovered
+    }
+
+    /// Whether a warp barrier does no more than raise the warp's floor.
+    pub fn only_raises_warp_floor(&self, party: &Party) -> bool {
+        let w = &self.warps[party.warp.0 as usize];
+        let absent = w.exists & !party.mask & !(w.exited & !w.touched);
+        absent == 0 && !self.fenced && !self.dirty
     }
 
     fn raise_floor(&mut self) {

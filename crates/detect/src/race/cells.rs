@@ -12,7 +12,7 @@
 //! | none | nobody has read | `r_stamp` 0 |
 //! | single | some lanes of one warp, at one stamp and instruction | |
 //! | twin | the same at two instructions | [`TWIN`]; `r_mask` all lanes, `r_mask2` those of the second |
-//! | pair | two or more warps of a block; two are kept | [`PAIR`]; `r_stamp` the later of the two, `r_mask2` the second's warp |
+//! | pair | two or more warps of a block; two are kept | [`PAIR`]; `r_stamp` the earlier of the two, `r_mask2` the second's warp |
 //! | far pair | warps of two or more blocks; two of different blocks are kept | [`PAIR`]; `r_stamp` [`FAR`] |
 //! | list | everybody, exactly | `r_stamp` [`LIST`], `r_mask` 0, `r_tag` the index |
 //!
@@ -347,7 +347,7 @@ impl Cells {
                 };
                 rt[i] |= if meets { PAIR } else { 0 } | if second { TWIN } else { 0 };
                 if meets {
-                    rs[i] = rs[i].max(now);
+                    rs[i] = rs[i].min(now);
                     continue;
                 }
             }
@@ -612,7 +612,7 @@ impl Cells {
 
     fn set_pair(&mut self, at: usize, old: Entry, new: Entry, v: &View<'_>) {
         self.r_stamp[at] = if v.in_block(old.warp) {
-            old.stamp.max(new.stamp)
+            old.stamp.min(new.stamp)
         } else {
             FAR
         };

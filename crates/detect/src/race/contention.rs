@@ -39,7 +39,7 @@ const PAGE: u32 = 8;
 
 /// Multiplies; the keys are addresses.
 #[derive(Clone, Copy, Debug, Default)]
-struct AddressHasher(u64);
+pub(super) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn finish(&self) -> u64 {
@@ -56,7 +56,8 @@ impl Hasher for AddressHasher {
     }
 }
 
-type Map<V> = HashMap<u64, V, BuildHasherDefault<AddressHasher>>;
+/// By address, or another number that is not chosen by an adversary.
+pub(super) type Map<V> = HashMap<u64, V, BuildHasherDefault<AddressHasher>>;
 
 /// What an instruction does to a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ struct Entry {
     mask: Mask,
     /// Index of their [`Roles`].
     roles: u32,
+    /// Whether the warp has no other entry.
+    only: bool,
 }
 
 /// What happened to a granule.
@@ -489,6 +492,14 @@ impl Contention {
         let is_current = |e: &Entry| (e.warp, e.stamp) == (v.me, v.now);
         let known = |e: &Entry| is_current(e) && e.mask & bit != 0;
         let mut roles = self.with(0, role);
+        if let Some(last) = entries.last_mut()
+            && is_current(last)
+            && last.only
+            && last.roles == roles
+        {
+            last.mask |= bit;
+            return;
+        }
         if let Some(at) = entries.iter().rposition(known) {
             roles = self.with(entries[at].roles, role);
             if roles == entries[at].roles {
@@ -504,12 +515,18 @@ impl Contention {
             }
         }
         entries.retain(|e| e.mask != 0 && e.stamp >= v.block_floor);
+        let mut others = 0;
+        for e in entries.iter_mut().filter(|e| e.warp == v.me) {
+            e.only = false;
+            others += 1;
+        }
         let home = entries
             .iter()
             .position(|e| is_current(e) && e.roles == roles);
         match home {
             Some(at) => {
                 entries[at].mask |= bit;
+                entries[at].only = others == 1;
                 let last = entries.len() - 1;
                 entries.swap(at, last);
             }
@@ -518,6 +535,7 @@ impl Contention {
                 stamp: v.now,
                 mask: bit,
                 roles,
+                only: others == 0,
             }),
         }
     }

@@ -370,6 +370,26 @@ fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race
 }
 
 impl Cells {
+    /// Whether a line is packed, and its last write settled.
+    #[inline(always)]
+    pub fn is_readable(&mut self, line: usize, v: &View<'_>) -> bool {
+        let line = &mut self.lines[line];
+        line.is_packed(v) && line.write.is_settled(v)
+    }
+
+    /// Somebody has read a line of shared memory; what exactly is for others to remember.
+    #[inline(always)]
+    pub fn has_read(&mut self, line: usize, v: &View<'_>) {
+        let line = &mut self.lines[line];
+        line.latest_read = v.now.max(line.latest_read);
+    }
+
+    /// Whether somebody has read a line of shared memory since the block's last barrier.
+    #[inline(always)]
+    pub fn is_read_since(&self, line: usize, v: &View<'_>) -> bool {
+        self.lines[line].latest_read >= v.block_floor
+    }
+
     /// A weak read of adjacent granules within one packed line. An error means that nothing was
     /// done: it may be a race, or the line has to be opened.
     #[inline]

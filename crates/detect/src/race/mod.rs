@@ -29,7 +29,8 @@
 //! and HiRace (Jacobson et al., SC 2024), but lossless. As long as accesses are to adjacent
 //! memory, one entry stands for a whole line of granules ([`lines`]). A granule is the largest unit that
 //! all accesses of the program are multiples of, so the answer is exact to the byte. A
-//! warp's access to adjacent memory is one branch-free loop over slices.
+//! warp's access to adjacent memory is one branch-free loop over slices. Reads of shared memory by whole warps are set aside until
+//! something depends on them, which mostly is never ([`rows`]).
 //!
 //! *Scopes.* Each clock exists twice, as the scopes have it and as it would be if all were
 //! wide enough: what only the second one orders is `insufficient-scope`.
@@ -72,6 +73,7 @@ pub mod lines;
 mod merge;
 pub mod pages;
 pub mod report;
+pub mod rows;
 pub mod strong;
 pub mod sync;
 pub mod trie;
@@ -80,11 +82,12 @@ use crate::finding::Findings;
 use block::{Block, View, lanes};
 use cells::{Cells, LAST_STAMP, lane_tables};
 use clock::Stamp;
-use contention::Contention;
+use contention::{Contention, Map};
 use lines::{LINE, Part};
 use pages::{Pages, Shadow};
 use report::{Current, Reporter};
-use simt::ids::{BlockId, Mask, Site};
+use rows::ReadLog;
+use simt::ids::{BlockId, Mask, Site, WarpId};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::sync::Arc;
@@ -96,6 +99,8 @@ use sync::{Location, Operation, is_wide};
 pub struct Detector {
     launch: Shape,
     residents: Vec<Resident>,
+    /// Where each is, by its block.
+    places: Map<u32>,
     /// The one that was looked up last.
     current: usize,
     /// Windows of blocks that have ended, with the latest stamp in each.
@@ -124,6 +129,32 @@ struct Shape {
 struct Resident {
     block: Block,
     shared: Cells,
+    /// Reads of shared memory that its shadow does not know of yet.
+    log: ReadLog,
+}
+
+impl Resident {
+    /// Tells the shadow of the reads that were set aside.
+    #[inline]
+    fn tell(&mut self, launch: &Shape, reporter: &mut Reporter) {
+        if !self.log.is_empty() {
+            self.tell_all(launch, reporter);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&mut self, launch: &Shape, reporter: &mut Reporter) {
+        let view = launch.view(&self.block, 0, false);
+        let who = WarpRef {
+            block: BlockId(self.block.id),
+            warp: WarpId(0),
+        };
+        let (log, shared) = (&mut self.log, &mut self.shared);
+        log.tell(&view, who, |access, v| {
+            let address = access.addresses();
+            shared.weak(&access.expanded(&address), v, launch.shared_shift, reporter);
+        });
+    }
 }
 
 impl Shape {
@@ -186,6 +217,7 @@ impl Detector {
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = Shape::of(shape);
         self.residents.clear();
+        self.places.clear();
         self.spare.clear();
         self.global = Pages::new(shape.strong_global);
         self.reporter.launch = shape.launch;
@@ -200,6 +232,7 @@ impl Detector {
     /// See [`Observer::launch_ends`].
     pub fn launch_ends(&mut self) {
         self.residents.clear();
+        self.places.clear();
         self.spare.clear();
         self.global = Pages::default();
     }
@@ -236,6 +269,7 @@ impl Detector {
                 let fresh = Resident {
                     block: Block::default(),
                     shared: cells,
+                    log: ReadLog::default(),
                 };
                 (fresh, 0)
             }
@@ -244,28 +278,37 @@ impl Detector {
             resident.shared.forget_all_strong();
         }
         resident.block.begin(id.0, self.launch.threads, stamp);
+        let place = self.residents.len() as u32;
+        self.places.insert(u64::from(id.0), place);
         self.residents.push(resident);
     }
 
     /// See [`Observer::block_ends`].
     pub fn block_ends(&mut self, id: BlockId) {
-        if let Some(at) = self.residents.iter().position(|r| r.block.id == id.0) {
-            let resident = self.residents.swap_remove(at);
+        if let Some(at) = self.places.remove(&u64::from(id.0)) {
+            let mut resident = self.residents.swap_remove(at as usize);
+            if let Some(moved) = self.residents.get(at as usize) {
+                self.places.insert(u64::from(moved.block.id), at);
+            }
+            resident.log.clear();
             self.contention.block_ends(id);
             let latest = resident.block.latest();
             self.spare.push((resident, latest));
         }
     }
 
+    #[inline(always)]
     fn find(&mut self, id: BlockId) -> usize {
-        let here = |r: &Resident| r.block.id == id.0;
-        if !self.residents.get(self.current).is_some_and(here) {
-            self.current = self
-                .residents
-                .iter()
-                .position(here)
-                .expect("a block that has begun");
+        match self.residents.get(self.current) {
+            Some(resident) if resident.block.id == id.0 => self.current,
+            _ => self.look_up(id),
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, id: BlockId) -> usize {
+        let place = self.places.get(&u64::from(id.0));
+        self.current = *place.expect("a block that has begun") as usize;
         self.current
     }
 
@@ -287,22 +330,38 @@ impl Detector {
 
     /// See [`Observer::block_barrier`].
     pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
-        self.block(barrier.block).barrier(barrier);
+        let at = self.find(barrier.block);
+        let resident = &mut self.residents[at];
+        if resident.block.only_raises_floor(barrier) {
+            resident.log.clear();
+        } else {
+            resident.tell(&self.launch, &mut self.reporter);
+        }
+        resident.block.barrier(barrier);
     }
 
     /// See [`Observer::block_arrives`].
     pub fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
-        self.block(block).arrives(id, who);
+        let at = self.find(block);
+        let resident = &mut self.residents[at];
+        resident.tell(&self.launch, &mut self.reporter);
+        resident.block.arrives(id, who);
     }
 
     /// See [`Observer::warp_sync`].
     pub fn warp_sync(&mut self, sync: &WarpSync) {
         if sync.kind == WarpSyncKind::Barrier {
-            self.block(sync.who.block).warp_sync(Party {
+            let at = self.find(sync.who.block);
+            let resident = &mut self.residents[at];
+            let party = Party {
                 warp: sync.who.warp,
                 mask: sync.lanes,
                 site: sync.site,
-            });
+            };
+            if !resident.block.only_raises_warp_floor(&party) {
+                resident.tell(&self.launch, &mut self.reporter);
+            }
+            resident.block.warp_sync(party);
         }
     }
 
@@ -323,6 +382,37 @@ impl Detector {
     /// See [`Observer::exits`].
     pub fn exits(&mut self, who: WarpRef, mask: Mask) {
         self.block(who.block).exits(who.warp.0, mask);
+    }
+
+    /// See [`Observer::row_access`]. False if it has to be told as an [`Access`].
+    #[inline]
+    pub fn row_access(&mut self, access: &RowAccess) -> bool {
+        let global = access.space == Space::Global;
+        let launch = &self.launch;
+        let strong = match global {
+            true => launch.strong_global,
+            false => launch.strong_shared || launch.fine_sync || launch.shared_shift != 2,
+        };
+        if strong || access.order != Order::Weak {
+            return false;
+        }
+        let at = self.find(access.who.block);
+        let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        let warp = access.who.warp.0;
+        resident.block.warps[warp as usize].touched = Mask::MAX;
+        let v = launch.view(&resident.block, warp, global);
+        if global {
+            return rows::packed(&mut self.global, access, &v, launch.global_shift);
+        }
+        if v.fine_sync {
+            return false;
+        }
+        if !access.write {
+            return rows::set_aside(&mut resident.shared, &mut resident.log, access, &v);
+        }
+        let log = &resident.log;
+        (log.is_empty() || !rows::meets_reads(&resident.shared, access, &v))
+            && rows::packed(&mut resident.shared, access, &v, 2)
     }
 
     /// See [`Observer::access`].
@@ -348,6 +438,9 @@ impl Detector {
         let weak = access.order == Order::Weak
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);
         let (launch, reporter) = (&self.launch, &mut self.reporter);
+        if !global {
+            resident.tell(launch, reporter);
+        }
         match (weak, global) {
             (true, true) => {
                 let v = launch.view(&resident.block, access.who.warp.0, true);

@@ -9,7 +9,8 @@ use crate::op::*;
 use crate::state::*;
 
 impl<O: Observer> Core<'_, O> {
-    #[inline(always)]
+    // Out of the execution loop, whose vector registers are for what is inlined there.
+    #[inline(never)]
     pub(super) fn alu(
         &mut self,
         warp: &mut Warp,
@@ -89,6 +90,7 @@ impl<O: Observer> Core<'_, O> {
     }
 
     /// Operations made of several rows.
+    #[inline(never)]
     pub(super) fn compound(&mut self, warp: &mut Warp, op: &Op, active: Mask, dead: Mask) {
         match op {
             Op::Setp {

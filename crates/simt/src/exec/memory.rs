@@ -12,6 +12,7 @@ use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use crate::wide::{Work, at_best};
 
 /// Whether a generic address belongs to a space.
 pub(super) fn belongs(address: u64, space: AddressSpace) -> bool {
@@ -23,6 +24,28 @@ pub(super) fn belongs(address: u64, space: AddressSpace) -> bool {
         AddressSpace::Param => window(PARAM_BASE),
         AddressSpace::Const => false,
         AddressSpace::Generic => true,
+    }
+}
+
+/// [`Core::memory`] as work for [`at_best`].
+struct AnyAccess<'r, 'a, O: Observer> {
+    core: &'r mut Core<'a, O>,
+    block: &'r mut Block,
+    w: usize,
+    s: usize,
+    op: &'r MemoryOp,
+    active: Mask,
+    dead: Mask,
+    site: Site,
+}
+
+impl<O: Observer> Work for AnyAccess<'_, '_, O> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (block, op) = (self.block, self.op);
+        self.core
+            .any_access(block, self.w, self.s, op, self.active, self.dead, self.site);
     }
 }
 
@@ -62,9 +85,34 @@ impl<O: Observer> Core<'_, O> {
         }
     }
 
+    /// Any access. Out of the execution loop, which performs the commonest ones itself.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    pub(super) fn memory(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        op: &MemoryOp,
+        active: Mask,
+        dead: Mask,
+        site: Site,
+    ) {
+        at_best(AnyAccess {
+            core: self,
+            block,
+            w,
+            s,
+            op,
+            active,
+            dead,
+            site,
+        });
+    }
+
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    pub(super) fn memory(
+    fn any_access(
         &mut self,
         block: &mut Block,
         w: usize,

@@ -194,7 +194,7 @@ impl<'a, O: Observer> Core<'a, O> {
                 self.follow(block, w, s, pc, mask, active);
             }
             let warp = &mut block.warps[w];
-            if i.inline != Inline::No && (FMA || i.inline != Inline::FmaF32) {
+            if i.inline != Inline::No && (FMA || !i.inline.is_fused()) {
                 if active != 0 {
                     let pools = (self.const_w, self.const_d);
                     inline::perform::<FMA>(i.inline, warp, pools, &i.op, active, dead);

@@ -1,7 +1,8 @@
-//! The common load and store: one 32-bit word of shared or global memory in each lane.
+//! The common load and store: one 32-bit word of shared or global memory in each lane of a full warp.
 //!
-//! Where all lanes are active and each half of the warp accesses adjacent words, or one word, the range is checked at the halves' ends and
-//! the words are copied as a whole. Everything else, and whatever is wrong with an address, is left to
+//! Where the words of each half of the warp are adjacent, or one word, the range is checked at the halves' ends, the words are copied
+//! as a whole, and the observer is told of a [`RowAccess`]. Other full warps ([`Scattered`]) are checked lane by lane. Everything
+//! else, and whatever is wrong with an address, is left to
 //! [`super::memory`], which knows all cases; nothing has been done or reported then.
 
 use super::Core;
@@ -11,115 +12,75 @@ use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use crate::wide::{Work, at_best};
 
-/// Lanes of half a warp.
-const HALF: usize = LANES / 2;
-
-/// How the words of half a warp lie.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Half {
-    Adjacent,
-    Same,
-    Mixed,
-}
-
-macro_rules! half {
+macro_rules! layouts {
     ($name:ident, $word:ty) => {
-        /// How the words of the half from a lane on lie, by the addresses' base row.
+        /// How the words of both halves lie, by the addresses' base row. One loop over all lanes and one word of flags:
+        /// that is what the compiler makes good vector instructions of.
         #[inline(always)]
-        fn $name(row: &[$word; LANES], from: usize) -> Half {
-            let first = row[from];
-            let (mut adjacent, mut same) = (0, 0);
-            for i in 0..HALF {
-                let at = row[from + i];
-                adjacent |= at ^ first.wrapping_add(4 * i as $word);
-                same |= at ^ first;
+        fn $name(row: &[$word; LANES]) -> [Option<Layout>; 2] {
+            let (low, high) = (row[0], row[HALF]);
+            let mut not = 0;
+            for l in 0..LANES {
+                let (first, place) = if l < HALF { (low, 0) } else { (high, 2) };
+                let after = first.wrapping_add(4 * (l % HALF) as $word);
+                not |= (Mask::from(row[l] != after) | Mask::from(row[l] != first) << 1) << place;
             }
-            if adjacent == 0 {
-                Half::Adjacent
-            } else if same == 0 {
-                Half::Same
-            } else {
-                Half::Mixed
-            }
+            let layout = |not: Mask| match not & 3 {
+                0 | 2 => Some(Layout::Adjacent),
+                1 => Some(Layout::Same),
+                _ => None,
+            };
+            [layout(not), layout(not >> 2)]
         }
     };
 }
 
-half!(half_of_words, u32);
-half!(half_of_doubles, u64);
-
-/// What [`Neighbours::of`] makes of the addresses of a full warp whose halves lie so.
-#[inline(always)]
-fn neighbours([low, high]: [Half; 2], address: &Row64) -> Neighbours {
-    if low == Half::Mixed || high == Half::Mixed {
-        return Neighbours::of(Mask::MAX, address, 4);
-    }
-    let step = address[HALF].wrapping_sub(address[HALF - 1]);
-    let lanes = |of: Half, between: u64| -> Mask {
-        let low = if low == of { 0x0000_fffe } else { 0 };
-        let high = if high == of { 0xfffe_0000 } else { 0 };
-        low | high | Mask::from(step == between) << HALF
-    };
-    Neighbours {
-        next: lanes(Half::Adjacent, 4),
-        same: lanes(Half::Same, 0),
-    }
-}
+layouts!(layouts_of_words, u32);
+layouts!(layouts_of_doubles, u64);
 
 /// Loads the words of half a warp: the bytes that are valid in all of them.
 #[inline(always)]
-fn load_half<S: Words>(memory: &S, half: Half, from: usize, address: &Row64, to: &mut Row32) -> u8 {
-    let word = (address[from] >> 2) as usize;
-    let mut part = [0; HALF];
-    let mut valid = 0xf;
-    match half {
-        Half::Adjacent => valid = memory.load_run(word, &mut part),
-        Half::Same => {
-            part = [memory.get(word, from); HALF];
-            valid = memory.valid(word, from);
-        }
-        Half::Mixed => {
-            for i in 0..HALF {
-                let word = (address[from + i] >> 2) as usize;
-                part[i] = memory.get(word, from + i);
-                valid &= memory.valid(word, from + i);
-            }
+fn load_half<S: Words>(memory: &S, layout: Layout, at: u64, to: &mut [u32; HALF]) -> u8 {
+    let word = (at >> 2) as usize;
+    match layout {
+        Layout::Adjacent => memory.load_run(word, to),
+        Layout::Same => {
+            *to = [memory.get(word, 0); HALF];
+            memory.valid(word, 0)
         }
     }
-    to[from..from + HALF].copy_from_slice(&part);
-    valid
 }
 
-/// Loads the words of a full warp. Whether all bytes had been written.
+/// Loads the words of a full warp, and whether all bytes had been written.
 #[inline(always)]
-fn load<S: Words>(
-    memory: &S,
-    [low, high]: [Half; 2],
-    follows: bool,
-    address: &Row64,
-    to: &mut Row32,
-) -> bool {
-    let valid = if follows {
-        memory.load_run((address[0] >> 2) as usize, to)
+fn load<S: Words>(memory: &S, access: &RowAccess) -> (Row32, bool) {
+    let mut to = [0; LANES];
+    let valid = if access.is_adjacent() {
+        memory.load_run((access.first[0] >> 2) as usize, &mut to)
     } else {
-        load_half(memory, low, 0, address, to) & load_half(memory, high, HALF, address, to)
+        let (mut low, mut high) = ([0; HALF], [0; HALF]);
+        let valid = load_half(memory, access.layout[0], access.first[0], &mut low)
+            & load_half(memory, access.layout[1], access.first[1], &mut high);
+        to[..HALF].copy_from_slice(&low);
+        to[HALF..].copy_from_slice(&high);
+        valid
     };
-    valid == 0xf
-}
-
-/// Whether a word can't be accessed.
-#[inline(always)]
-fn wrong(at: u64, start: u64, last: u64) -> bool {
-    (at < start) | (at > last) | (at & 3 != 0)
+    (to, valid == 0xf)
 }
 
 /// Stores the words of a full warp, lowest lane first.
 #[inline(always)]
-fn store<S: Words>(memory: &S, follows: bool, address: &Row64, from: &Row32) {
-    if follows {
-        return memory.store_run((address[0] >> 2) as usize, from);
+fn store<S: Words>(memory: &S, access: &RowAccess, from: &Row32) {
+    if access.is_adjacent() {
+        return memory.store_run((access.first[0] >> 2) as usize, from);
     }
+    store_lanes(memory, &access.addresses(), from);
+}
+
+#[inline(always)]
+fn store_lanes<S: Words>(memory: &S, address: &Row64, from: &Row32) {
     for lane in 0..LANES {
         let word = (address[lane] >> 2) as usize;
         memory.set(word, lane, from[lane]);
@@ -127,91 +88,64 @@ fn store<S: Words>(memory: &S, follows: bool, address: &Row64, from: &Row32) {
     }
 }
 
-impl<O: Observer> Core<'_, O> {
-    /// Performs an access of a full warp. False if it is for others to perform.
+#[inline(always)]
+fn load_lanes<S: Words>(memory: &S, address: &Row64) -> (Row32, bool) {
+    let mut to = [0; LANES];
+    let mut valid = 0xf;
+    for lane in 0..LANES {
+        let word = (address[lane] >> 2) as usize;
+        to[lane] = memory.get(word, lane);
+        valid &= memory.valid(word, lane);
+    }
+    (to, valid == 0xf)
+}
+
+/// A full warp whose words lie anyhow, at [`Core::address`], as work for [`at_best`]. False if it is for others to perform.
+struct Scattered<'r, 'a, O: Observer> {
+    core: &'r mut Core<'a, O>,
+    block: &'r mut Block,
+    w: usize,
+    op: &'r MemoryOp,
+    dead: Mask,
+    site: Site,
+}
+
+impl<O: Observer> Work for Scattered<'_, '_, O> {
+    type Output = bool;
     #[inline(always)]
-    pub(super) fn whole_row(
-        &mut self,
-        block: &mut Block,
-        w: usize,
-        op: &MemoryOp,
-        dead: Mask,
-        site: Site,
-    ) -> bool {
-        let global = op.space == AddressSpace::Global;
-        let plain = op.element == 4 && op.count == 1 && op.class == RegisterClass::W(32);
-        if !plain || !(global || op.space == AddressSpace::Shared) {
+    fn run<const FMA: bool>(self) -> bool {
+        let Scattered {
+            core,
+            block,
+            w,
+            op,
+            dead,
+            site,
+        } = self;
+        let Some((start, last)) = core.bounds(block, op, site) else {
             return false;
-        }
-        if self.history.is_some() || op.used_if != Slot::TRUE {
-            return false;
-        }
-        let warp = &block.warps[w];
-        let halves = match op.base {
-            Base::W(slot) => {
-                let base = row(&warp.w, self.const_w, slot);
-                let offset = op.offset as u32;
-                for l in 0..LANES {
-                    self.address[l] = u64::from(base[l].wrapping_add(offset));
-                }
-                [half_of_words(base, 0), half_of_words(base, HALF)]
-            }
-            Base::D(slot) => {
-                let base = row(&warp.d, self.const_d, slot);
-                let window = if global { GLOBAL_BASE } else { 0 };
-                let offset = (op.offset as u64).wrapping_sub(window);
-                for l in 0..LANES {
-                    self.address[l] = base[l].wrapping_add(offset);
-                }
-                [half_of_doubles(base, 0), half_of_doubles(base, HALF)]
-            }
-            _ => return false,
         };
-        let (start, end) = if global {
-            let recent = &self.recent[site.0 as usize];
-            (recent.start, recent.end)
-        } else {
-            (0, block.shared.bytes)
-        };
-        if end - start < 4 {
-            return false;
+        let mut bad = false;
+        for at in core.address {
+            bad |= (at < start) | (at > last) | (at & 3 != 0);
         }
-        let last = end - 4;
-        let address = &self.address;
-        let bad = if halves[0] == Half::Mixed || halves[1] == Half::Mixed {
-            let mut bad = false;
-            for l in 0..LANES {
-                bad |= wrong(address[l], start, last);
-            }
-            bad
-        } else {
-            // A half that wraps around the end of the addresses is not adjacent after all.
-            let (a, b) = (address[0], address[HALF - 1]);
-            let (c, d) = (address[HALF], address[LANES - 1]);
-            let any = wrong(a, start, last) | wrong(b, start, last);
-            let any = any | wrong(c, start, last) | wrong(d, start, last);
-            any | (a > b) | (c > d)
-        };
         if bad {
             return false;
         }
-        let neighbours = neighbours(halves, address);
-        let follows = neighbours.next == Mask::MAX - 1;
+        let global = op.space == AddressSpace::Global;
         let mut written = true;
         if op.store {
-            let from = row(&warp.w, self.const_w, op.regs[0]);
-            if global {
-                store(&self.device.arena, follows, address, from);
-            } else {
-                store(&block.shared, follows, address, from);
+            let from = row(&block.warps[w].w, core.const_w, op.regs[0]);
+            match global {
+                true => store_lanes(&core.device.arena, &core.address, from),
+                false => store_lanes(&block.shared, &core.address, from),
             }
         } else {
-            let mut to = [0; LANES];
-            written = if global {
-                load(&self.device.arena, halves, follows, address, &mut to)
-            } else {
-                load(&block.shared, halves, follows, address, &mut to)
+            let (to, valid) = match global {
+                true => load_lanes(&core.device.arena, &core.address),
+                false => load_lanes(&block.shared, &core.address),
             };
+            written = valid;
             if op.regs[0] != Slot::NONE {
                 let register = &mut block.warps[w].w[op.regs[0].0 as usize];
                 blend(register, &to, Mask::MAX, dead);
@@ -221,15 +155,15 @@ impl<O: Observer> Core<'_, O> {
             let space = if global { Space::Global } else { Space::Shared };
             if !written {
                 let padded = op.copies.then_some(4);
-                self.uninitialized(block, w, space, Mask::MAX, 4, padded, site);
+                core.uninitialized(block, w, space, Mask::MAX, 4, padded, site);
             }
-            self.observer.access(&Access {
+            core.observer.access(&Access {
                 site,
                 who: block.who(w),
                 mask: Mask::MAX,
                 space,
-                address: &self.address,
-                neighbours: Some(neighbours),
+                address: &core.address,
+                neighbours: Some(Neighbours::of(Mask::MAX, &core.address, 4)),
                 element: 4,
                 elements: 1,
                 kind: if op.store {
@@ -245,5 +179,139 @@ impl<O: Observer> Core<'_, O> {
             });
         }
         true
+    }
+}
+
+impl<O: Observer> Core<'_, O> {
+    /// First and last address that a word may have, as far as that is known without a search.
+    #[inline(always)]
+    fn bounds(&self, block: &Block, op: &MemoryOp, site: Site) -> Option<(u64, u64)> {
+        let (start, end) = if op.space == AddressSpace::Global {
+            let recent = &self.recent[site.0 as usize];
+            (recent.start, recent.end)
+        } else {
+            (0, block.shared.bytes)
+        };
+        (end - start >= 4).then(|| (start, end - 4))
+    }
+
+    #[inline(never)]
+    fn scattered(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &MemoryOp,
+        dead: Mask,
+        site: Site,
+    ) -> bool {
+        self.addresses(&block.warps[w], 0, op.base, op.offset);
+        if op.space == AddressSpace::Global {
+            for at in &mut self.address {
+                *at = at.wrapping_sub(GLOBAL_BASE);
+            }
+        }
+        at_best(Scattered {
+            core: self,
+            block,
+            w,
+            op,
+            dead,
+            site,
+        })
+    }
+
+    /// Performs an access of a full warp. False if it is for others to perform.
+    #[inline(always)]
+    pub(super) fn whole_row(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &MemoryOp,
+        dead: Mask,
+        site: Site,
+    ) -> bool {
+        if !op.word || self.history.is_some() || op.used_if != Slot::TRUE {
+            return false;
+        }
+        let global = op.space == AddressSpace::Global;
+        let warp = &block.warps[w];
+        // Of each half, how it lies, and the addresses of its first and last lane.
+        let (layouts, ends) = match op.base {
+            Base::W(slot) => {
+                let base = row(&warp.w, self.const_w, slot);
+                let at = |lane: usize| u64::from(base[lane].wrapping_add(op.offset as u32));
+                (
+                    layouts_of_words(base),
+                    [at(0), at(HALF - 1), at(HALF), at(LANES - 1)],
+                )
+            }
+            Base::D(slot) => {
+                let base = row(&warp.d, self.const_d, slot);
+                let window = if global { GLOBAL_BASE } else { 0 };
+                let offset = (op.offset as u64).wrapping_sub(window);
+                let at = |lane: usize| base[lane].wrapping_add(offset);
+                (
+                    layouts_of_doubles(base),
+                    [at(0), at(HALF - 1), at(HALF), at(LANES - 1)],
+                )
+            }
+            _ => return false,
+        };
+        let [Some(low), Some(high)] = layouts else {
+            return self.scattered(block, w, op, dead, site);
+        };
+        let Some((start, last)) = self.bounds(block, op, site) else {
+            return false;
+        };
+        let [a, b, c, d] = ends;
+        let outside = (a < start) | (b > last) | (c < start) | (d > last);
+        // A half that wraps around the end of the addresses is not adjacent after all.
+        let wraps = (a > b) | (c > d);
+        if outside | wraps | ((a | c) & 3 != 0) {
+            return false;
+        }
+        let access = RowAccess {
+            site,
+            who: block.who(w),
+            space: if global { Space::Global } else { Space::Shared },
+            first: [a, c],
+            layout: [low, high],
+            write: op.store,
+            non_coherent: op.non_coherent,
+            order: op.order,
+            scope: op.scope,
+        };
+        let mut written = true;
+        if op.store {
+            let from = row(&warp.w, self.const_w, op.regs[0]);
+            match global {
+                true => store(&self.device.arena, &access, from),
+                false => store(&block.shared, &access, from),
+            }
+        } else {
+            let (to, valid) = match global {
+                true => load(&self.device.arena, &access),
+                false => load(&block.shared, &access),
+            };
+            written = valid;
+            if op.regs[0] != Slot::NONE {
+                let register = &mut block.warps[w].w[op.regs[0].0 as usize];
+                blend(register, &to, Mask::MAX, dead);
+            }
+        }
+        if O::WATCHES {
+            if !written {
+                self.unwritten(block, w, op, &access);
+            }
+            self.observer.row_access(&access);
+        }
+        true
+    }
+
+    #[cold]
+    fn unwritten(&mut self, block: &mut Block, w: usize, op: &MemoryOp, access: &RowAccess) {
+        self.address = access.addresses();
+        let padded = op.copies.then_some(4);
+        self.uninitialized(block, w, access.space, Mask::MAX, 4, padded, access.site);
     }
 }

@@ -193,7 +193,13 @@ impl Lowering<'_> {
             };
         }
         let signed = matches!(ty, ScalarType::S8 | ScalarType::S16 | ScalarType::S32);
+        let word = element == 4
+            && s.count == 1
+            && class == RegisterClass::W(32)
+            && matches!(place.space, AddressSpace::Global | AddressSpace::Shared)
+            && matches!(place.base, Base::W(_) | Base::D(_));
         self.program.memory_ops.push(MemoryOp {
+            word,
             store,
             space: place.space,
             base: place.base,

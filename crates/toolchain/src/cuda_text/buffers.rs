@@ -4,7 +4,7 @@ use super::CudaText;
 use super::expression::Number;
 use super::function::{Place, Variable};
 use super::host::{Content, HostBuffer, strip_casts};
-use super::scan::{identifier, matching, split, window, words};
+use super::scan::{boundary, identifier, matching, split, window, words};
 
 /// Functions that allocate device memory, as `f(&pointer, bytes, …)`.
 const ALLOCATE: [&str; 3] = ["cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"];
@@ -408,7 +408,7 @@ fn same(one: &str, other: &str) -> bool {
 /// The call whose name stands at an offset, and its length.
 fn call_at(text: &str, at: usize) -> Option<(Call<'_>, usize)> {
     let name = identifier(&text[at..]);
-    let text = &text[..text.floor_char_boundary(at.saturating_add(STATEMENT))];
+    let text = &text[..boundary(text, at.saturating_add(STATEMENT))];
     let mut rest = text[at + name.len()..].trim_start();
     if rest.starts_with('<') && !rest.starts_with("<<") {
         rest = rest[rest.find('>')? + 1..].trim_start();

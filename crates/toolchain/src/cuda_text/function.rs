@@ -144,7 +144,7 @@ impl CudaText {
             match self.write(at, name) {
                 Write::Sets(value) => {
                     // A program that is started without arguments keeps its defaults.
-                    if !(value.contains("argv") && !value.contains('?')) {
+                    if !value.contains("argv") || value.contains('?') {
                         set.push((value, at));
                     }
                 }

@@ -84,7 +84,16 @@ pub(super) fn without_directives(text: &str) -> String {
 
 /// The beginning of a text, of so many bytes at most.
 pub(super) fn window(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
+    &text[..boundary(text, bytes)]
+}
+
+/// The last place up to an offset at which a character begins, or the text ends.
+pub(super) fn boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }
 
 /// Offsets at which `word` stands as a word of its own.

@@ -59,9 +59,16 @@ pub(super) fn rows<const N: usize>(
         any_nan |= result.is_nan();
     }
     if any_nan {
-        for (i, slot) in results.iter_mut().enumerate() {
-            *slot = settle(lane(i), f64::from_bits(*slot), order).to_bits();
-        }
+        settle_rows(operands, results, order);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn settle_rows<const N: usize>(operands: [&Row64; N], results: &mut Row64, order: [usize; 3]) {
+    for (i, slot) in results.iter_mut().enumerate() {
+        let lane = operands.map(|row| f64::from_bits(row[i]));
+        *slot = settle(lane, f64::from_bits(*slot), order).to_bits();
     }
 }
 
@@ -76,6 +83,14 @@ pub(super) fn fma_rows<D: Direction>(operands: [&Row64; 3], results: &mut Row64)
         }
     }
     at_best(Fma::<D>(operands, results, PhantomData));
+}
+
+/// Results of arithmetic, NaN settled.
+#[cold]
+#[inline(never)]
+pub(crate) fn settled<const N: usize>(operands: [&Row64; N], mut results: Row64) -> Row64 {
+    settle_rows(operands, &mut results, ARITHMETIC);
+    results
 }
 
 #[inline(always)]

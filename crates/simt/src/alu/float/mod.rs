@@ -33,7 +33,7 @@
 //! The bits of approximate results are not the hardware's.
 
 mod approx;
-mod double;
+pub(crate) mod double;
 mod mixed;
 pub(super) mod single;
 #[cfg(test)]

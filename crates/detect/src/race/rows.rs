@@ -1,0 +1,272 @@
+//! Accesses of whole warps to adjacent words, or to one word, in the fewest steps.
+//!
+//! Most accesses are of this kind ([`RowAccess`]), and most of them meet nothing: the last write of their lines is settled by a barrier. A
+//! write is put into the packed lines ([`super::lines`]) at once. A read of shared memory is not even that: it is
+//! *set aside* in a log, and the barrier that settles it empties the log without looking at it. Whatever could depend on it (an access
+//! that is not of this kind, a write to a line that was read since the last barrier, a barrier or warp barrier that does more than raise a
+//! floor) first has the log told to the lines, read by read, with the stamp and floor that each had. Lines are independent of each
+//! other, and nothing happens to a line between a read of it and the telling. So the shadow is what it would be without a log.
+//!
+//! Reads are set aside only where nothing but barriers orders the threads of a block: exact clocks would know more when the log is told
+//! than they did when the read was made.
+
+use super::block::View;
+use super::cells::Cells;
+use super::clock::Stamp;
+use super::lines::{LINE, Part};
+use super::pages::Shadow;
+use simt::ids::{LANES, Mask, Site};
+use simt::observer::{HALF, Layout, Order, RowAccess, Scope, Space, WarpRef};
+
+/// Places that [`ReadLog::repeated`] has.
+const REPEATED: usize = 128;
+
+/// A read that was set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read {
+    stamp: Stamp,
+    warp_floor: Stamp,
+    warp: u32,
+    site: Site,
+    /// First granule of each half.
+    first: [u32; 2],
+    /// For each half, whether all its lanes have one word.
+    same: [bool; 2],
+    scope: Scope,
+}
+
+/// Reads that were set aside since the last barrier of a block.
+#[derive(Debug, Default)]
+pub struct ReadLog {
+    reads: Vec<Read>,
+    /// Reads that were made again and again, by warp and instruction; looked at once the log is half full.
+    repeated: Vec<Option<Read>>,
+}
+
+impl ReadLog {
+    /// Whether nothing is set aside.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty()
+    }
+
+    /// A barrier has settled all of them.
+    pub fn clear(&mut self) {
+        self.reads.clear();
+    }
+
+    /// How many it may hold, where a window has so many granules.
+    fn room(granules: usize) -> usize {
+        granules.clamp(64, 1024)
+    }
+
+    /// The reads, as accesses of block `who` with the points of view that they had, which end the log.
+    pub fn tell<'v>(
+        &mut self,
+        now: &View<'v>,
+        who: WarpRef,
+        mut each: impl FnMut(&RowAccess, &View<'v>),
+    ) {
+        for read in std::mem::take(&mut self.reads) {
+            let access = RowAccess {
+                site: read.site,
+                who: WarpRef {
+                    warp: simt::ids::WarpId(read.warp),
+                    ..who
+                },
+                space: Space::Shared,
+                first: read.first.map(|granule| u64::from(granule) * 4),
+                layout: read.same.map(|same| match same {
+                    true => Layout::Same,
+                    false => Layout::Adjacent,
+                }),
+                write: false,
+                non_coherent: false,
+                order: Order::Weak,
+                scope: read.scope,
+            };
+            let view = View {
+                warp: read.warp,
+                me: now.first + read.warp,
+                now: read.stamp,
+                warp_floor: read.warp_floor,
+                ..*now
+            };
+            each(&access, &view);
+        }
+    }
+
+    /// Sets a read aside. False if there is no room.
+    #[inline(always)]
+    fn add(&mut self, read: Read, room: usize) -> bool {
+        if self.reads.len() < room / 2 {
+            self.reads.push(read);
+            return true;
+        }
+        self.add_rarely(read, room)
+    }
+
+    #[inline(never)]
+    fn add_rarely(&mut self, read: Read, room: usize) -> bool {
+        let repeated = self.is_repeated(&read);
+        let fits = repeated || self.reads.len() < room;
+        if fits && !repeated {
+            self.reads.push(read);
+        }
+        fits
+    }
+
+    fn is_repeated(&mut self, read: &Read) -> bool {
+        if self.repeated.is_empty() {
+            self.repeated.resize(REPEATED, None);
+        }
+        let place = read.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
+        let last = &mut self.repeated[place as usize % REPEATED];
+        let same = *last == Some(*read);
+        *last = Some(*read);
+        same
+    }
+}
+
+/// First and last line of half a warp's words.
+#[inline(always)]
+fn lines_of(first: u32, layout: Layout) -> [usize; 2] {
+    let more = match layout {
+        Layout::Adjacent => HALF as u32 - 1,
+        Layout::Same => 0,
+    };
+    [first as usize / LINE, (first + more) as usize / LINE]
+}
+
+/// Granules of 4 bytes at the beginning of both halves.
+#[inline(always)]
+fn granules(access: &RowAccess) -> [u32; 2] {
+    let [low, high] = access.first;
+    [(low / 4) as u32, (high / 4) as u32]
+}
+
+/// A read of shared memory, in granules of 4 bytes, where [`View::fine_sync`] is false. False if nothing was done.
+#[inline]
+pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, access: &RowAccess, v: &View<'_>) -> bool {
+    let first = granules(access);
+    let [a, b] = lines_of(first[0], access.layout[0]);
+    let [c, d] = lines_of(first[1], access.layout[1]);
+    // Mostly two of them are the same, if not all.
+    let readable = shared.is_readable(a, v)
+        && (b == a || shared.is_readable(b, v))
+        && (c == a && d == b || shared.is_readable(c, v) && shared.is_readable(d, v));
+    if !readable {
+        return false;
+    }
+    let read = Read {
+        stamp: v.now,
+        warp_floor: v.warp_floor,
+        warp: v.warp,
+        site: access.site,
+        first,
+        same: [
+            access.layout[0] == Layout::Same,
+            access.layout[1] == Layout::Same,
+        ],
+        scope: access.scope,
+    };
+    if !log.add(read, ReadLog::room(shared.granules())) {
+        return false;
+    }
+    shared.has_read(a, v);
+    if b != a {
+        shared.has_read(b, v);
+    }
+    if c != a || d != b {
+        shared.has_read(c, v);
+        shared.has_read(d, v);
+    }
+    true
+}
+
+/// Whether a write meets reads that were set aside.
+#[inline]
+pub fn meets_reads(shared: &Cells, access: &RowAccess, v: &View<'_>) -> bool {
+    let first = granules(access);
+    let [a, b] = lines_of(first[0], access.layout[0]);
+    let [c, d] = lines_of(first[1], access.layout[1]);
+    shared.is_read_since(a, v)
+        || b != a && shared.is_read_since(b, v)
+        || (c != a || d != b) && (shared.is_read_since(c, v) || shared.is_read_since(d, v))
+}
+
+/// An access to packed lines. False if it has to be told again, as any access is: a line is not packed, or there may be a race.
+pub fn packed(shadow: &mut impl Shadow, access: &RowAccess, v: &View<'_>, shift: u32) -> bool {
+    let [low, high] = access.layout;
+    if access.is_adjacent() {
+        return adjacent(shadow, access, v, shift, (0, LANES));
+    }
+    if low == Layout::Same && high == Layout::Same && access.first[0] == access.first[1] {
+        return same(shadow, access, v, shift, (0, Mask::MAX));
+    }
+    let mut half = |layout, half, lanes| match layout {
+        Layout::Adjacent => adjacent(shadow, access, v, shift, (half, HALF)),
+        Layout::Same => same(shadow, access, v, shift, (half, lanes)),
+    };
+    half(low, 0, 0xffff) && half(high, 1, 0xffff_0000)
+}
+
+#[inline]
+fn adjacent(
+    shadow: &mut impl Shadow,
+    access: &RowAccess,
+    v: &View<'_>,
+    shift: u32,
+    (half, lanes): (usize, usize),
+) -> bool {
+    let width = 4 >> shift;
+    let offset = half * HALF * width;
+    let mut fits = true;
+    let first = access.first[half] >> shift;
+    shadow.pieces(first, lanes * width, |page, at, from, n| {
+        let mut done = 0;
+        while fits && done < n {
+            let part = Part {
+                line: (at + done) / LINE,
+                from: (at + done) % LINE,
+                count: (LINE - (at + done) % LINE).min(n - done),
+                number: offset + from + done,
+                width,
+            };
+            done += part.count;
+            fits = match access.write {
+                true => page.write_packed(&part, v, access.site).is_ok(),
+                false => page.read_packed(&part, v, access.site).is_ok(),
+            };
+        }
+    });
+    fits
+}
+
+#[inline]
+fn same(
+    shadow: &mut impl Shadow,
+    access: &RowAccess,
+    v: &View<'_>,
+    shift: u32,
+    (half, lanes): (usize, Mask),
+) -> bool {
+    if access.write {
+        return false;
+    }
+    let width = 4 >> shift;
+    let mut fits = true;
+    let first = access.first[half] >> shift;
+    // What one lane accesses is aligned to its size, and of a line at most.
+    shadow.pieces(first, width, |page, at, _, n| {
+        let part = Part {
+            line: at / LINE,
+            from: at % LINE,
+            count: n,
+            number: 0,
+            width,
+        };
+        fits &= page.read_alike(&part, lanes, v, access.site).is_ok();
+    });
+    fits
+}
