@@ -12,8 +12,6 @@ pub(super) enum Named {
     /// A variable in memory, or a parameter.
     Variable,
     Function,
-    /// A list of targets, a prototype.
-    List,
 }
 
 impl Named {
