@@ -36,6 +36,8 @@ pub struct Declared {
 
 /// Bytes of a statement, at most: what is longer is nothing that we look for, and looking for its end takes quadratic time.
 const STATEMENT: usize = 4096;
+/// Mentions of a name that are looked at.
+const MENTIONS: usize = 1000;
 
 /// A source text, comments and strings blanked out, with its constants.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +112,7 @@ impl CudaText {
     pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
         // A prototype may well leave the names out.
         let mut prototype = None;
-        for at in words(&self.text, name) {
+        for at in words(&self.text, name).take(MENTIONS) {
             let before = &self.text[..at];
             let before = &before[boundary(before, at.saturating_sub(STATEMENT))..];
             let head = before
@@ -142,7 +144,7 @@ impl CudaText {
 
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
     pub fn variable(&self, name: &str) -> Option<Declared> {
-        words(&self.text, name).find_map(|at| {
+        words(&self.text, name).take(MENTIONS).find_map(|at| {
             let near = boundary(&self.text, at.saturating_sub(STATEMENT));
             let from = self.text[near..at].rfind([';', '}', '{']);
             let from = from.map_or(near, |p| near + p + 1);
