@@ -8,6 +8,7 @@ mod check;
 mod counters;
 mod device_process;
 mod diff;
+mod flags;
 mod gpu_run;
 mod homework;
 mod hostile;

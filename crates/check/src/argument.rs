@@ -83,20 +83,33 @@ fn type_names() -> impl Iterator<Item = &'static str> + Clone {
 ///
 /// What is wrong with it, and what it should look like.
 pub fn parse(argument: &str) -> Result<Argument, Error> {
+    assignment("--arg", argument)
+}
+
+/// The same of `--set`, whose names are those of variables.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_set(argument: &str) -> Result<Argument, Error> {
+    assignment("--set", argument)
+}
+
+fn assignment(flag: &str, argument: &str) -> Result<Argument, Error> {
     let Some((name, value)) = argument.split_once('=') else {
         return Err(Error::new(
             ErrorKind::Argument,
-            format!("`--arg {argument}` has no `=`"),
+            format!("`{flag} {argument}` has no `=`"),
         )
-        .help(
-            "write `--arg NAME=VALUE`, for example `--arg n=1024` or `--arg data=i32[1024]:random`",
-        ));
+        .help(format!(
+            "write `{flag} NAME=VALUE`, for example `{flag} n=1024` or `{flag} data=i32[1024]:random`"
+        )));
     };
     let (name, value) = (name.trim(), value.trim());
     let value = parse_value(value, 0).map_err(|problem| {
         let mut failure = Error::new(
             ErrorKind::Argument,
-            format!("`--arg {argument}`: {}", problem.0),
+            format!("`{flag} {argument}`: {}", problem.0),
         );
         failure.failure.help = problem.1;
         failure
@@ -164,6 +177,14 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
             }
             None => buffer(text, open).map(Value::Buffer),
         };
+    }
+    // `i32:@in.bin`: the file says how many.
+    if let Some((ty, fill)) = text
+        .split_once(':')
+        .filter(|(_, fill)| fill.starts_with('@'))
+    {
+        let whole = format!("{ty}[]:{fill}");
+        return buffer(&whole, ty.len()).map(Value::Buffer);
     }
     if let Some((number, ty)) = text.split_once(':') {
         let element = ElementType::named(ty).ok_or_else(|| unknown_type(ty))?;
@@ -451,6 +472,7 @@ mod tests {
     #[case("d=u8[3]:const:255", "u8[3]:const:255")]
     #[case("d=i16[3]:random:-2..=2", "i16[3]:random:-2..=2")]
     #[case("d=i32[]:@in.bin", "i32[]:@in.bin")]
+    #[case("d=i32:@in.bin", "i32[]:@in.bin")]
     #[case("d=@in.bin", "u8[]:@in.bin")]
     #[case("d=f32[8][64]:zeros", "f32[8][64]:zeros")]
     #[case("d=i32[9]:{1, -2,3}", "i32[9]:{1,-2,3}")]

@@ -11,6 +11,7 @@ use super::geometry::Geometry;
 use super::input::Build;
 use super::plan::Plan;
 use super::request::{Progress, Watch};
+use super::variables;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
 use grow::{Need, enlarge, too_small};
@@ -26,9 +27,6 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Global memory of the simulated device, bytes.
-const DEVICE_BYTES: u64 = 2 << 30;
-
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
 const AFTER_ERRORS: u64 = 2_000_000;
@@ -38,12 +36,16 @@ const AFTER_ERRORS: u64 = 2_000_000;
 pub struct Exploration<'a> {
     /// The launch's shape.
     pub geometry: &'a Geometry,
+    /// Variables of the module that are set before the launch.
+    pub variables: &'a [super::request::Argument],
     /// The schedules, in order.
     pub schedules: &'a [ScheduleSpec],
     /// Budgets of a launch.
     pub limits: Limits,
     /// When to stop, on the clock.
     pub until: Option<Instant>,
+    /// Memory of the simulated device, bytes.
+    pub memory: u64,
     /// Cores.
     pub jobs: usize,
     /// Whether performance is judged.
@@ -376,7 +378,7 @@ impl Exploration<'_> {
         plan: &Plan,
         mut observer: O,
     ) -> Result<O, Error> {
-        let mut device = Device::new(DEVICE_BYTES);
+        let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
         let params = plan.encode(
             &mut |planned| place(&mut device, planned, &mut buffers),
@@ -453,9 +455,10 @@ impl Exploration<'_> {
             },
             jobs,
             perf: self.perf,
-            device_bytes: DEVICE_BYTES,
+            device_bytes: self.memory,
         });
         let mut buffers = Vec::new();
+        variables::set(session.device(), program, self.variables, plan.seed)?;
         let params = plan.encode(
             &mut |planned| place(session.device(), planned, &mut buffers),
             &|name| functions::address(program, name),

@@ -16,8 +16,9 @@ use super::argument::Value;
 use super::error::{Error, ErrorKind};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::request::Argument;
-pub(crate) use fits::accepts;
-use fits::{fits, with_length};
+pub(crate) use fill::fill as contents;
+use fits::fits;
+pub(crate) use fits::{accepts, with_length};
 use infer::infer;
 use session::buffer::ElementType;
 

@@ -16,6 +16,7 @@ use session::Independence;
 use simt::{Dim3, Limits, Stop};
 use std::fmt::Write as _;
 use std::time::Duration;
+use toolchain::sandbox::Confined;
 
 /// How the kernel was run, for the report.
 pub fn setting(
@@ -104,6 +105,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     for argument in &setting.arguments {
         flag("--arg", format!("{}={}", argument.name, argument.value));
     }
+    for set in &request.variables {
+        flag("--set", format!("{}={}", set.parameter, set.value));
+    }
     if setting.arguments.iter().any(|a| a.value.contains("random")) {
         flag("--seed", setting.seed.to_string());
     }
@@ -116,6 +120,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     }
     for include in &request.compiler.includes {
         flag("-I", include.display().to_string());
+    }
+    for header in &request.compiler.before {
+        flag("--include", header.display().to_string());
     }
     for (name, value) in [
         ("--std", &request.compiler.std),
@@ -211,6 +218,9 @@ pub fn judge(
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
     }
+    if let Some(how) = input.confined.and_then(unconfined) {
+        summary = format!("{summary}; the compiler was not confined: {how}");
+    }
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
         name: format!("{}: {}", input.path, setting.entry),
@@ -226,6 +236,11 @@ pub fn judge(
         diagnostics,
         time: told.time,
     }
+}
+
+/// What a reader has to know of how a stranger's source was compiled.
+fn unconfined(confined: Confined) -> Option<&'static str> {
+    (confined == Confined::LimitsOnly).then(|| confined.describe())
 }
 
 /// What is known beside the findings.
@@ -393,4 +408,20 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_not_confined_is_told() {
+        assert_eq!(unconfined(Confined::Fully), None);
+        assert_eq!(unconfined(Confined::Partly), None);
+        assert!(
+            unconfined(Confined::LimitsOnly)
+                .unwrap()
+                .contains("Landlock")
+        );
+    }
 }

@@ -110,6 +110,8 @@ impl CudaText {
     /// The parameters of the kernel `name` (without its namespace), if its definition or
     /// declaration can be read.
     pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
+        // A prototype may well leave the names out.
+        let mut prototype = None;
         for at in words(&self.text, name).take(MENTIONS) {
             let before = &self.text[..at];
             let before = &before[boundary(before, at.saturating_sub(STATEMENT))..];
@@ -124,15 +126,20 @@ impl CudaText {
             }
             let start = self.text.len() - open.len();
             let inside = &self.text[start..start + matching(open, '(', ')')?];
-            if inside.trim().is_empty() || inside.trim() == "void" {
-                return Some(Vec::new());
+            let behind = self.text[start + inside.len() + 1..].trim_start();
+            let declared = match inside.trim() {
+                "" | "void" => Some(Vec::new()),
+                _ => split(inside)
+                    .into_iter()
+                    .map(|part| self.declared(part, start))
+                    .collect(),
+            };
+            match (behind.starts_with('{'), declared) {
+                (true, declared) => return declared.or(prototype),
+                (false, declared) => prototype = prototype.or(declared),
             }
-            return split(inside)
-                .into_iter()
-                .map(|part| self.declared(part, start))
-                .collect();
         }
-        None
+        prototype
     }
 
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
@@ -263,6 +270,15 @@ int main() {
             [("float*", "data"), ("const P", "p"), ("unsigned int", "n")]
         );
         assert_eq!(text.parameters("absent"), None);
+    }
+
+    #[test]
+    fn prototypes_leave_names_out() {
+        let text =
+            "__global__ void k(float *, int);\nint n;\n__global__ void k(float *a, int n) {}\n";
+        let all = CudaText::new(text, &[]).parameters("k").unwrap();
+        let names: Vec<_> = all.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["a", "n"]);
     }
 
     #[test]

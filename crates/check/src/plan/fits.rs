@@ -31,7 +31,8 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         },
         (Value::Same(name), _) => {
             let other = parameters.find(name)?;
-            match other != index && parameter.bytes == 8 {
+            let wide = |p: &Parameter| p.bytes == 8 && !p.by_value;
+            match other != index && wide(parameter) && wide(&parameters.0[other]) {
                 true => Ok(()),
                 false => wrong("only another parameter's buffer can be passed again".into()),
             }
@@ -135,7 +136,7 @@ pub(super) fn untyped(text: &str, element: ElementType, parameter: &Parameter) -
 }
 
 /// A buffer read from a file without a length gets it from the file.
-pub(super) fn with_length(value: Value) -> Result<Value, Error> {
+pub(crate) fn with_length(value: Value) -> Result<Value, Error> {
     Ok(match value {
         Value::Buffer(BufferSpec {
             element,

@@ -206,5 +206,6 @@ fn addresses_can_be_passed_again() {
     let refused = |given: &str| encode(&[given]).unwrap_err().to_string();
     assert!(refused("0=fn:g").contains("no device function"));
     assert!(refused("0=&0").contains("another parameter"));
+    assert!(refused("0=&1").contains("another parameter"));
     assert!(refused("1=&0").contains("another parameter"));
 }

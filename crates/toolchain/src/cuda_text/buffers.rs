@@ -57,8 +57,10 @@ impl CudaText {
             if identifier(written) != written {
                 return None;
             }
-            let Variable::Is(value, there) = self.variable_at(place, written) else {
-                return None;
+            let (value, there) = match self.variable_at(place, written) {
+                Variable::Is(value, there) => (value, there),
+                Variable::Absent => return self.global_buffer(written, place, shrink),
+                Variable::Changes => return None,
             };
             if same(&value, written) && there == place {
                 return None;
@@ -80,15 +82,68 @@ impl CudaText {
         let size = u64::try_from(size).ok().filter(|b| *b > 0)?;
         Some(HostBuffer {
             bytes: size,
-            content: self.content(written, &before[end..], size, place, shrink),
+            content: self.content(
+                written,
+                &before[end..],
+                (size, Content::Untouched),
+                place,
+                shrink,
+            ),
             line: self.line_of(here.at),
         })
     }
 
-    /// What the text between an allocation and a launch puts into a buffer.
-    fn content(&self, name: &str, between: &str, bytes: u64, place: Place, shrink: u32) -> Content {
+    /// A buffer at file scope that another function allocates. Which function runs first is not known, so only what is done to it
+    /// here counts.
+    fn global_buffer(&self, name: &str, place: Place, shrink: u32) -> Option<HostBuffer> {
+        let before = self.before(place);
+        let declared_here = words(before, name).any(|at| {
+            let head = before[..at].trim_end();
+            let ty = head.trim_end_matches('*').trim_end();
+            head.ends_with('*') && ty.ends_with(|c: char| c.is_alphanumeric())
+        });
+        if declared_here {
+            return None;
+        }
+        let mut all = ALLOCATE
+            .iter()
+            .flat_map(|function| words(&self.text, function))
+            .filter_map(|at| {
+                let (call, _) = call_at(&self.text, at)?;
+                let [target, bytes, ..] = call.arguments.as_slice() else {
+                    return None;
+                };
+                let target = strip_casts(target).strip_prefix('&')?;
+                same(target, name).then_some((at, *bytes))
+            });
+        let (at, bytes) = all.next()?;
+        if all.next().is_some() {
+            return None;
+        }
+        let there = Place {
+            callers: place.deeper()?.callers,
+            ..self.place(at)?
+        };
+        let size = self.number(bytes, Some(there), shrink)?.integer();
+        let size = u64::try_from(size).ok().filter(|b| *b > 0)?;
+        Some(HostBuffer {
+            bytes: size,
+            content: self.content(name, before, (size, Content::Unknown), place, shrink),
+            line: self.line_of(at),
+        })
+    }
+
+    /// What the text between an allocation and a launch puts into a buffer of so many bytes that holds something already.
+    fn content(
+        &self,
+        name: &str,
+        between: &str,
+        (bytes, mut content): (u64, Content),
+        place: Place,
+        shrink: u32,
+    ) -> Content {
         let word = identifier(name);
-        let mut content = Content::Untouched;
+
         for (number, at) in words(between, word).enumerate() {
             if number >= MENTIONS {
                 return Content::Unknown;
@@ -160,8 +215,13 @@ impl CudaText {
         if let Some(content) = self.fills(before, name, place, shrink) {
             return content;
         }
-        self.declared_with(before, name, place, shrink)
-            .unwrap_or(Content::Unknown)
+        let declared = self.declared_with(before, name, place, shrink);
+        // An array at file scope that another function fills.
+        let elsewhere = || match self.variable_at(place, name) {
+            Variable::Absent => self.fills(&self.text, name, place, shrink),
+            _ => None,
+        };
+        declared.or_else(elsewhere).unwrap_or(Content::Unknown)
     }
 
     /// What a declaration puts into an array: a list, `calloc`, `vector<int> v(n, value)`.

@@ -51,7 +51,7 @@ pub(super) enum Variable {
 /// Mentions of a variable that are looked at.
 const MENTIONS: usize = 200;
 /// Callers that are followed, one of another.
-const CALLERS: u32 = 4;
+const CALLERS: u32 = 6;
 
 /// The functions of a text without comments and directives.
 pub(super) fn functions(text: &str) -> Vec<FunctionText> {

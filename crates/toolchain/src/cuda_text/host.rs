@@ -262,6 +262,7 @@ impl CudaText {
             };
             self.dim3(&rest[..upto], place, shrink)
         });
+        let declared = declared.or_else(|| self.members(expression, place?, shrink));
         // A parameter: what the caller passes.
         declared.or_else(|| {
             let super::function::Variable::Is(value, caller) = self.variable_at(place?, expression)
@@ -272,6 +273,44 @@ impl CudaText {
                 .then(|| self.dim3(&value, Some(caller), shrink))
                 .flatten()
         })
+    }
+
+    /// `block.x = 256; block.y = 1;`, here, or, where that is nowhere here, in another function.
+    fn members(&self, name: &str, place: Place, shrink: u32) -> Option<[u32; 3]> {
+        let deeper = place.deeper()?;
+        let assigned = |at: usize| {
+            let rest = window(&self.text[at + name.len()..], LAUNCH).trim_start();
+            let rest = rest.strip_prefix('.')?.trim_start();
+            let axis = ["x", "y", "z"]
+                .iter()
+                .position(|a| *a == identifier(rest))?;
+            let value = rest[1..].trim_start().strip_prefix('=')?;
+            let value = &value[..value.find(';')?];
+            (!value.starts_with('=')).then_some((axis, at, value))
+        };
+        let all = words(&self.text, name).take(MENTIONS).filter_map(assigned);
+        let all: Vec<(usize, usize, &str)> = all.collect();
+        let here = |at: usize| self.place(at).is_some_and(|p| p.function == place.function);
+        let local = all.iter().any(|(_, at, _)| here(*at));
+        let mut out = [None, Some(1), Some(1)];
+        let mut seen = [false; 3];
+        for (axis, at, value) in all {
+            if local && (!here(at) || at >= place.at) {
+                continue;
+            }
+            if std::mem::replace(&mut seen[axis], true) {
+                return None;
+            }
+            let there = Place {
+                callers: deeper.callers,
+                ..self.place(at)?
+            };
+            out[axis] = self.positive(value, Some(there), shrink);
+        }
+        let [Some(x), Some(y), Some(z)] = out else {
+            return None;
+        };
+        Some([x, y, z])
     }
 
     fn positive(&self, expression: &str, place: Option<Place>, shrink: u32) -> Option<u32> {

@@ -143,6 +143,35 @@ int main() {
 }
 
 #[test]
+fn globals_are_set_in_other_functions() {
+    let text = "
+#define N 1000
+float *h, *d, *out;
+dim3 block, grid;
+__global__ void k(float *, float *, int);
+void setUp() { block.x = 256; block.y = 1; grid.x = (N - 1) / block.x + 1; }
+void allocate() { h = (float*)malloc(N * 4); cudaMalloc(&d, N * sizeof(float)); cudaMalloc(&out, grid.x * sizeof(float)); }
+void fill() { for (int i = 0; i < N; i++) { h[i] = (float)i; } }
+int main() {
+    setUp(); allocate(); fill();
+    cudaMemcpyAsync(d, h, N * sizeof(float), cudaMemcpyHostToDevice);
+    k<<<grid, block, block.x * sizeof(float)>>>(d, out, N);
+}
+";
+    let one = launches(text).remove(0);
+    assert_eq!(
+        (one.grid, one.block, one.shared),
+        (Some([4, 1, 1]), Some([256, 1, 1]), Some(1024))
+    );
+    let buffer = |argument: &HostArgument| match argument {
+        HostArgument::Buffer(buffer) => (buffer.bytes, buffer.content.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(buffer(&one.arguments[0]), (4000, Content::Iota));
+    assert_eq!(buffer(&one.arguments[1]), (16, Content::Unknown));
+}
+
+#[test]
 fn structs_have_sizes() {
     let text = "
 struct Node { int key; double value[2]; Node *next; };
