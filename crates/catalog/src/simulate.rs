@@ -176,6 +176,7 @@ impl<'c> Prepared<'c> {
             // The figures are those of warps that stay together, as on hardware.
             perf: !self.entry.case.perf.is_empty() && *schedule == ScheduleSpec::Lockstep,
             device_bytes: DEVICE_BYTES,
+            ..Options::default()
         };
         let order = plan.order();
         let sequence = order.sequence(schedule);

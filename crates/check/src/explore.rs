@@ -18,7 +18,7 @@ use grow::{Need, enlarge, too_small};
 use memory::{left_in, place};
 use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
-use session::explore::in_order;
+use session::explorer::{Explorer, Schedules, explore};
 use session::{Independence, Options, Outcome, Session};
 use simt::observer::Observer;
 use simt::op::{Op, Special};
@@ -38,8 +38,8 @@ pub struct Exploration<'a> {
     pub geometry: &'a Geometry,
     /// Variables of the module that are set before the launch.
     pub variables: &'a [super::request::Argument],
-    /// The schedules, in order.
-    pub schedules: &'a [ScheduleSpec],
+    /// The schedules.
+    pub schedules: Schedules,
     /// Budgets of a launch.
     pub limits: Limits,
     /// When to stop, on the clock.
@@ -90,6 +90,8 @@ pub struct Explored {
     pub findings: Vec<Found>,
     /// Schedules that ran to their end.
     pub schedules: Vec<String>,
+    /// Whether every order of communication was tried, as far as memory is sequentially consistent.
+    pub every_order: bool,
     /// What a clean result says about other schedules; `None` if a run had findings or did not end.
     pub independence: Option<Independence>,
     /// Why it could not be told.
@@ -150,23 +152,26 @@ impl Exploration<'_> {
         let mut state = Progressed::default();
         let mut failed = None;
         let first = plan.clone();
-        let numbered: Vec<(usize, &ScheduleSpec)> = self.schedules.iter().enumerate().collect();
-        in_order(
-            &numbered,
+        let mut explorer = Explorer::new(&self.schedules);
+        let most = explorer.most();
+        let records = explorer.recording(program);
+        explore(
+            &mut explorer,
             self.jobs,
-            |(index, schedule), jobs| match self.left() {
-                Some(Duration::ZERO) if *index > 0 => Ok(None),
+            |index, schedule, jobs| match self.left() {
+                Some(Duration::ZERO) if index > 0 => Ok(None),
                 left => {
                     self.watch.progress(Progress::Running {
                         build: build.name,
                         schedule,
                         number: index + 1,
-                        of: self.schedules.len(),
+                        of: most.max(index + 1),
                     });
-                    self.once(program, &first, schedule, left, jobs).map(Some)
+                    let how = (left, jobs, records.of(schedule));
+                    self.once(program, &first, schedule, how).map(Some)
                 }
             },
-            |(index, schedule), run| {
+            |explorer, index, schedule, run| {
                 let taken = run.and_then(|run| {
                     let Some(run) = run else {
                         return Ok(ControlFlow::Break(()));
@@ -176,13 +181,17 @@ impl Exploration<'_> {
                         true => run,
                         false => {
                             enlarge(plan, &run.needs, &mut out.grown);
-                            self.run(program, plan, schedule, &mut out.grown)?
+                            let recorded = records.of(schedule);
+                            self.run(program, plan, schedule, recorded, &mut out.grown)?
                         }
                     };
+                    explorer.add(schedule, &run.outcome);
                     let (run, device) = (run.outcome, (run.device, run.buffers));
+                    if !run.findings.is_empty() {
+                        explorer.found();
+                    }
                     Ok(self.take(
-                        *index, schedule, run, device, build, program, sources, &mut state,
-                        &mut out,
+                        index, schedule, run, device, build, program, sources, &mut state, &mut out,
                     ))
                 });
                 taken.unwrap_or_else(|error| {
@@ -194,6 +203,7 @@ impl Exploration<'_> {
         if let Some(error) = failed {
             return Err(error);
         }
+        out.every_order = explorer.has_every_order();
         if state.dirty || out.stopped.is_some() {
             out.independence = None;
         }
@@ -233,8 +243,7 @@ impl Exploration<'_> {
                 program,
                 &tight,
                 &ScheduleSpec::Lockstep,
-                self.left(),
-                self.jobs,
+                (self.left(), self.jobs, false),
             )?;
             Ok((run, tight))
         };
@@ -425,24 +434,25 @@ impl Exploration<'_> {
         program: &Program,
         plan: &mut Plan,
         schedule: &ScheduleSpec,
+        recorded: bool,
         grown: &mut Vec<usize>,
     ) -> Result<Run, Error> {
         loop {
-            let run = self.once(program, plan, schedule, self.left(), self.jobs)?;
+            let how = (self.left(), self.jobs, recorded);
+            let run = self.once(program, plan, schedule, how)?;
             if !enlarge(plan, &run.needs, grown) {
                 return Ok(run);
             }
         }
     }
 
-    /// One schedule with the plan as it is.
+    /// One schedule with the plan as it is: within a time, on some cores, with what its threads do to memory written down or not.
     fn once(
         &self,
         program: &Program,
         plan: &Plan,
         schedule: &ScheduleSpec,
-        left: Option<Duration>,
-        jobs: usize,
+        (left, jobs, communication): (Option<Duration>, usize, bool),
     ) -> Result<Run, Error> {
         if self.watch.cancelled() {
             return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
@@ -454,6 +464,7 @@ impl Exploration<'_> {
                 ..self.limits
             },
             jobs,
+            communication,
             perf: self.perf,
             device_bytes: self.memory,
         });

@@ -17,6 +17,7 @@ use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
 use detect::rules::Level;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
+use session::explorer::Schedules;
 use std::collections::HashSet;
 
 /// Schedules under which each further setting is run.
@@ -44,6 +45,8 @@ pub struct Further {
     pub findings: Vec<Found>,
     /// The settings that were tried, beside the first: `n = 127`.
     pub inputs: Vec<String>,
+    /// Whether every order of communication was tried with each of them.
+    pub every_order: bool,
     /// What each of them says about other schedules.
     pub independence: Vec<Option<Independence>>,
 }
@@ -61,7 +64,10 @@ pub fn explore(
     first: &[Explored],
     sources: &mut Sources,
 ) -> Result<Further, Error> {
-    let mut further = Further::default();
+    let mut further = Further {
+        every_order: true,
+        ..Further::default()
+    };
     let over = first.iter().any(|e| {
         e.stopped.is_some()
             || e.steps > STEPS
@@ -74,7 +80,14 @@ pub fn explore(
         .iter()
         .flat_map(|e| e.diagnostics.iter().map(Diagnostic::key))
         .collect();
-    let schedules = &prepared.schedules[..prepared.schedules.len().min(SCHEDULES)];
+    let schedules = match &prepared.schedules {
+        Schedules::UpTo { most, seed, weak } => Schedules::UpTo {
+            most: SCHEDULES.min(*most),
+            seed: *seed,
+            weak: *weak,
+        },
+        only => only.clone(),
+    };
     let exploration = Exploration {
         schedules,
         ..prepared.exploration(request, watch)
@@ -105,6 +118,7 @@ pub fn explore(
         let mut new = Vec::new();
         for one in &mut explored {
             further.independence.push(one.independence);
+            further.every_order &= one.every_order;
             further.findings.append(&mut one.findings);
             let fresh = std::mem::take(&mut one.diagnostics).into_iter();
             merge(

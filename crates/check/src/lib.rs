@@ -42,7 +42,7 @@ use input::{Build, Input};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
-use simt::{Limits, LowerError, Program, ScheduleSpec};
+use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -79,7 +79,7 @@ pub struct Prepared {
     /// The arguments.
     pub plan: Plan,
     /// The schedules to try.
-    pub schedules: Vec<ScheduleSpec>,
+    pub schedules: session::explorer::Schedules,
     /// When the time is up.
     pub until: Option<Instant>,
 }
@@ -155,7 +155,7 @@ impl Prepared {
         Exploration {
             geometry: &self.geometry,
             variables: &request.variables,
-            schedules: &self.schedules,
+            schedules: self.schedules.clone(),
             limits: Limits {
                 steps: request.budgets.steps,
                 ..Limits::default()
@@ -285,6 +285,8 @@ fn run(
     let first = explored.iter().map(|e| e.independence);
     let told = verdict::Told {
         independence: verdict::weakest(first.chain(further.independence)),
+        every_order: explored.iter().all(|e| e.every_order) && further.every_order,
+        older_values: prepared.programs.iter().any(|p| p.facts.stale_values),
         inputs: further.inputs,
         time: started.elapsed(),
     };
@@ -351,14 +353,14 @@ fn affordable(geometry: &Geometry, steps: u64) -> Result<(), Error> {
     .help("use a smaller `--grid`, because a race shows with two blocks as with two million; or raise `--max-steps`"))
 }
 
-fn schedules(request: &Request, programs: &[Program]) -> Vec<ScheduleSpec> {
+fn schedules(request: &Request, programs: &[Program]) -> session::explorer::Schedules {
+    use session::explorer::Schedules as Tried;
     match &request.schedules {
-        Schedules::Only(one) => vec![one.clone()],
-        Schedules::UpTo(count) => {
-            let weak = programs.iter().any(|p| p.facts.stale_values);
-            ScheduleSpec::all(request.seed, weak)
-                .take(*count as usize)
-                .collect()
-        }
+        Schedules::Only(one) => Tried::Only(vec![one.clone()]),
+        Schedules::UpTo(count) => Tried::UpTo {
+            most: *count as usize,
+            seed: request.seed,
+            weak: programs.iter().any(|p| p.facts.stale_values),
+        },
     }
 }

@@ -248,6 +248,10 @@ fn unconfined(confined: Confined) -> Option<&'static str> {
 pub struct Told {
     /// What a clean verdict promises.
     pub independence: Option<Independence>,
+    /// Whether every order of communication was tried, as far as memory is sequentially consistent.
+    pub every_order: bool,
+    /// Whether loads may return older values than the last.
+    pub older_values: bool,
     /// The settings of guessed integers that were tried beside the first.
     pub inputs: Vec<String>,
     /// How long it took.
@@ -296,6 +300,13 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
             format!(
                 "schedule-independent: every schedule has this verdict for {inputs}, but values in memory may depend on thread order"
             )
+        }
+        (Verdict::Clean, _) if told.every_order => {
+            let beyond = match told.older_values {
+                true => ", and older values that loads may return by chance",
+                false => "",
+            };
+            format!("every order of communication was tried for {inputs}: {schedules}{beyond}")
         }
         (Verdict::Clean, _) => {
             let cut = match matches!(request.schedules, Schedules::UpTo(most) if setting.schedules.len() < most as usize)

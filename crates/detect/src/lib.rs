@@ -9,6 +9,7 @@ pub mod banks;
 pub mod barrier;
 pub mod branches;
 pub mod coalescing;
+pub mod communication;
 pub mod finding;
 pub mod footprint;
 pub mod memory;
@@ -50,6 +51,8 @@ pub struct Detectors {
     others: BTreeMap<usize, Box<perf::Perf>>,
     /// Where operations of the host program may run at the same time.
     footprint: Option<Box<footprint::Recorder>>,
+    /// Where other orders of what it did to memory are to be tried.
+    communication: Option<Box<communication::Recorder>>,
     /// Loads that returned older values than the last, in the launch that runs.
     stale_loads: BTreeSet<Site>,
 }
@@ -71,6 +74,16 @@ impl Detectors {
     /// What the last launch did to memory, if that was asked for.
     pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
         Some(self.footprint.take()?.finish())
+    }
+
+    /// Keeps what the next launch's threads do to memory that they share, for [`Detectors::take_communication`].
+    pub fn record_communication(&mut self) {
+        self.communication = Some(Box::default());
+    }
+
+    /// What the last launch's threads did, if that was asked for.
+    pub fn take_communication(&mut self) -> Option<communication::Log> {
+        Some(self.communication.take()?.finish())
     }
 
     /// What depended on the order of threads in the last launch.
@@ -129,6 +142,9 @@ impl Observer for Detectors {
         if let Some(footprint) = &mut self.footprint {
             **footprint = footprint::Recorder::new(shape);
         }
+        if let Some(communication) = &mut self.communication {
+            **communication = communication::Recorder::new(shape);
+        }
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
@@ -156,7 +172,8 @@ impl Observer for Detectors {
         !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
-        if forks.iter().any(Detectors::in_vain) {
+        // A log has one order.
+        if self.communication.is_some() || forks.iter().any(Detectors::in_vain) {
             return Joined::Conflict;
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
@@ -192,10 +209,16 @@ impl Observer for Detectors {
         if let Some(footprint) = &mut self.footprint {
             footprint.access(access);
         }
+        if let Some(communication) = &mut self.communication {
+            communication.access(access);
+        }
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess) {
-        let alone = self.non_coherent.is_none() && self.perf.is_none() && self.footprint.is_none();
+        let alone = self.non_coherent.is_none()
+            && self.perf.is_none()
+            && self.footprint.is_none()
+            && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {
             let address = access.addresses();
             self.access(&access.expanded(&address));
@@ -210,12 +233,21 @@ impl Observer for Detectors {
     }
     fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         self.races.block_arrives(block, id, who);
+        if let Some(communication) = &mut self.communication {
+            communication.block_arrives();
+        }
     }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         self.races.block_barrier(barrier);
+        if let Some(communication) = &mut self.communication {
+            communication.block_barrier(barrier);
+        }
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
+        if let Some(communication) = &mut self.communication {
+            communication.warp_sync(sync);
+        }
     }
     fn misuse(&mut self, block: BlockId, misuse: Misuse) {
         self.barriers.misuse(self.launch, block, &misuse);
@@ -240,6 +272,9 @@ impl Observer for Detectors {
     }
     fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
         self.races.driver_call(site, who, mask, what);
+        if let Some(communication) = &mut self.communication {
+            communication.driver_call();
+        }
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, _: Site) {
         self.races.exits(who, mask);

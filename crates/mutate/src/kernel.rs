@@ -21,6 +21,7 @@ use ptx::demangle;
 use report::exit;
 use report::{Diagnostic, Sources, Verdict};
 use session::Independence;
+use session::explorer::Schedules;
 use simt::{Program, ScheduleSpec, Stop};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -82,12 +83,13 @@ pub fn mutants(
         how: String::new(),
     };
     let mut notes = Vec::new();
-    let mut own = kernel.own(&mut first, &prepared.schedules, &mut sources)?;
+    let known = prepared.schedules.known();
+    let mut own = kernel.own(&mut first, &known, &mut sources)?;
     subject.refused = refusal(&own);
     if subject.refused.is_some() {
         let rule = worst(&own.diagnostics).map(|d| d.rule);
         for mut other in trial::instead(&prepared, request, &first, rule) {
-            let instead = kernel.own(&mut other, &prepared.schedules, &mut sources)?;
+            let instead = kernel.own(&mut other, &known, &mut sources)?;
             if refusal(&instead).is_none() {
                 subject.refused = None;
                 notes.push(format!(
@@ -109,12 +111,12 @@ pub fn mutants(
         });
     }
     let others = trial::others(&prepared, request, &first);
-    kernel.ground(first, own, &prepared.schedules)?;
+    kernel.ground(first, own, &known)?;
     let of = others.len();
     // Older values show by chance alone: where they matter, no schedule is left out.
     let stale = prepared.programs[0].facts.stale_values;
     let most = if stale { usize::MAX } else { SCHEDULES };
-    let schedules = &prepared.schedules[..prepared.schedules.len().min(most)];
+    let schedules = &known[..known.len().min(most)];
     for (number, mut trial) in others.into_iter().enumerate() {
         if kernel.out_of_time() {
             break;
@@ -272,7 +274,7 @@ impl<'a> Kernel<'a> {
     ) -> Exploration<'b> {
         Exploration {
             geometry: &trial.geometry,
-            schedules,
+            schedules: Schedules::Only(schedules.to_vec()),
             remember: true,
             perf: false,
             ..self.prepared.exploration(self.request, self.watch)

@@ -28,6 +28,19 @@ pub fn in_order<T, R>(
     if take(first, run(first, jobs)).is_break() {
         return;
     }
+    side_by_side(rest, jobs, run, take);
+}
+
+/// The same where the first item has not all cores to itself.
+pub fn side_by_side<T, R>(
+    rest: &[T],
+    jobs: usize,
+    run: impl Fn(&T, usize) -> R + Sync,
+    mut take: impl FnMut(&T, R) -> ControlFlow<()>,
+) where
+    T: Sync,
+    R: Send,
+{
     let cores = jobs.clamp(1, rest.len().max(1));
     // What is left over goes to the runs of a short list.
     let each = (jobs / cores).max(1);

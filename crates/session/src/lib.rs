@@ -4,7 +4,9 @@
 pub mod buffer;
 pub mod concurrent;
 pub mod explore;
+pub mod explorer;
 pub mod order;
+pub mod reversal;
 pub mod simulator;
 
 pub use order::{Command, Order, StreamKind};

@@ -7,6 +7,7 @@
 use super::concurrent::{Concurrent, Unknown};
 use super::order::Order;
 use detect::Detectors;
+use detect::communication::Log;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
@@ -29,6 +30,8 @@ pub struct Options {
     pub limits: Limits,
     /// Cores that blocks may be dealt out to.
     pub jobs: usize,
+    /// Whether what threads do to memory that they share is written down, for [`super::reversal`].
+    pub communication: bool,
     /// Whether performance is judged too (bank conflicts, coalescing, divergence).
     pub perf: bool,
     /// Global memory of the device, bytes.
@@ -42,6 +45,7 @@ impl Default for Options {
             schedule: ScheduleSpec::Lockstep,
             limits: Limits::default(),
             jobs: 1,
+            communication: false,
             perf: false,
             device_bytes: 1 << 30,
         }
@@ -76,6 +80,8 @@ pub struct Outcome {
     pub traces: Vec<Trace>,
     /// Warp-instructions executed.
     pub steps: u64,
+    /// What the threads of the last launch did to memory that they share, where that was asked for.
+    pub communication: Option<Log>,
 }
 
 /// A device with detectors watching.
@@ -90,6 +96,7 @@ pub struct Session {
     output: String,
     traces: Vec<Trace>,
     steps: u64,
+    communication: Option<Log>,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
     found: BTreeMap<(Rule, usize, Site, Site), Finding>,
     kernels: Vec<String>,
@@ -113,6 +120,7 @@ impl Session {
             output: String::new(),
             traces: Vec::new(),
             steps: 0,
+            communication: None,
             found: BTreeMap::new(),
             kernels: Vec::new(),
             concurrent: None,
@@ -166,6 +174,11 @@ impl Session {
         if self.concurrent.is_some() {
             self.detectors.record_footprint();
         }
+        if self.options.communication
+            && (program.facts.strong_global || program.facts.strong_shared)
+        {
+            self.detectors.record_communication();
+        }
         let o = &self.options;
         let ended = launch(
             &mut self.device,
@@ -176,6 +189,10 @@ impl Session {
             o.jobs,
             &mut self.detectors,
         );
+        self.communication = self.detectors.take_communication().map(|mut log| {
+            log.whole &= program.facts.memory_alone;
+            log
+        });
         self.keep_findings(kernel);
         self.promise(program);
         let footprint = self.detectors.take_footprint().unwrap_or_default();
@@ -309,6 +326,7 @@ impl Session {
             output: self.output,
             traces: self.traces,
             steps: self.steps,
+            communication: self.communication,
         };
         (outcome, self.device)
     }

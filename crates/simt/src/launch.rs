@@ -14,7 +14,7 @@ use super::ids::*;
 use super::memory::*;
 use super::observer::*;
 use super::program::Program;
-use super::schedule::{Decision, Ready, Runnable, Schedule, ScheduleSpec, Trace};
+use super::schedule::{Decision, Performed, Ready, Runnable, Schedule, ScheduleSpec};
 use super::state::*;
 use super::stop::*;
 use super::weak_memory::StoreHistory;
@@ -151,13 +151,7 @@ pub fn launch<O: Observer>(
     let ended = match schedule.strategy() {
         Some(mut strategy) => {
             let core = grid.core(device, observer, false);
-            grid.decide(
-                core,
-                blocks,
-                launch.cooperative,
-                &mut *strategy,
-                &mut stats.trace,
-            )
+            grid.decide(core, blocks, launch.cooperative, &mut *strategy, &mut stats)
         }
         None => {
             let several = jobs > 1
@@ -340,7 +334,20 @@ struct Grid<'a> {
 }
 
 /// An observer that is only lent.
-struct ByRef<'o, O>(&'o mut O);
+struct ByRef<'o, O> {
+    observer: &'o mut O,
+    /// Where the schedule wants to know what has been done.
+    performed: Option<Vec<Performed>>,
+}
+
+impl<O> ByRef<'_, O> {
+    #[cold]
+    fn note(&mut self, who: WarpRef, lanes: Mask, ends: bool) {
+        if let Some(performed) = &mut self.performed {
+            performed.push(Performed { who, lanes, ends });
+        }
+    }
+}
 
 impl<O: Observer> Observer for ByRef<'_, O> {
     const WATCHES: bool = O::WATCHES;
@@ -351,58 +358,65 @@ impl<O: Observer> Observer for ByRef<'_, O> {
         Joined::Conflict
     }
     fn in_vain(&self) -> bool {
-        self.0.in_vain()
+        self.observer.in_vain()
     }
     fn block_begins(&mut self, block: BlockId) {
-        self.0.block_begins(block);
+        self.observer.block_begins(block);
     }
     fn block_ends(&mut self, block: BlockId) {
-        self.0.block_ends(block);
+        self.observer.block_ends(block);
     }
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
-        self.0.access(access);
+        if self.performed.is_some() && matches!(access.space, Space::Global | Space::Shared) {
+            self.note(access.who, access.mask, false);
+        }
+        self.observer.access(access);
     }
     #[inline(always)]
     fn row_access(&mut self, access: &RowAccess) {
-        self.0.row_access(access);
+        if self.performed.is_some() {
+            self.note(access.who, Mask::MAX, false);
+        }
+        self.observer.row_access(access);
     }
     fn stale_value(&mut self, site: Site) {
-        self.0.stale_value(site);
+        self.observer.stale_value(site);
     }
     fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
-        self.0.fence(site, who, mask, order, scope);
+        self.observer.fence(site, who, mask, order, scope);
     }
     fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
-        self.0.block_arrives(block, id, who);
+        self.observer.block_arrives(block, id, who);
     }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
-        self.0.block_barrier(barrier);
+        self.observer.block_barrier(barrier);
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
-        self.0.warp_sync(sync);
+        self.observer.warp_sync(sync);
     }
     fn misuse(&mut self, block: BlockId, misuse: Misuse) {
-        self.0.misuse(block, misuse);
+        self.observer.misuse(block, misuse);
     }
     fn fault(&mut self, fault: &MemoryFault<'_>) {
-        self.0.fault(fault);
+        self.observer.fault(fault);
     }
     fn undefined(&mut self, used: &UndefinedUse<'_>) {
-        self.0.undefined(used);
+        self.observer.undefined(used);
     }
     #[inline(always)]
     fn uniform_branch(&mut self, site: Site) {
-        self.0.uniform_branch(site);
+        self.observer.uniform_branch(site);
     }
     fn diverges(&mut self, divergence: &Divergence) {
-        self.0.diverges(divergence);
+        self.observer.diverges(divergence);
     }
     fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
-        self.0.driver_call(site, who, mask, what);
+        self.observer.driver_call(site, who, mask, what);
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
-        self.0.exits(who, mask, site);
+        self.note(who, mask, true);
+        self.observer.exits(who, mask, site);
     }
 }
 
@@ -413,7 +427,11 @@ impl<'a> Grid<'a> {
         observer: &'c mut O,
         parallel: bool,
     ) -> Core<'c, ByRef<'c, O>> {
-        self.core_of(device, ByRef(observer), parallel)
+        let lent = ByRef {
+            observer,
+            performed: None,
+        };
+        self.core_of(device, lent, parallel)
     }
 
     fn core_of<'c, O: Observer>(
@@ -656,6 +674,7 @@ impl<'a> Grid<'a> {
                 Quantum {
                     fuel,
                     visible: u32::MAX,
+                    accesses: false,
                     limit,
                 },
             )?;
@@ -744,12 +763,15 @@ impl<'a> Grid<'a> {
     /// The deciding schedules, on one core.
     fn decide<O: Observer>(
         &self,
-        mut core: Core<'_, O>,
+        mut core: Core<'_, ByRef<'_, O>>,
         blocks: u32,
         cooperative: bool,
         strategy: &mut dyn Schedule,
-        trace: &mut Trace,
+        stats: &mut Stats,
     ) -> Result<(), Stop> {
+        let accesses = strategy.counts_accesses();
+        core.observer.performed = accesses.then(Vec::new);
+        let trace = &mut stats.trace;
         let room = self.room(blocks, cooperative)?;
         let mut resident: BTreeMap<u32, Block> = BTreeMap::new();
         let mut listing = Listing::default();
@@ -791,7 +813,7 @@ impl<'a> Grid<'a> {
                 continue;
             }
             let decision = strategy.decide(&listing.ready);
-            if trace.decisions.len() < TRACE {
+            if trace.decisions.len() < TRACE && !accesses {
                 let chosen = listing.ready.get(decision.index as usize);
                 let all = chosen.lanes & !decision.lanes == 0;
                 let lanes = if all { Mask::MAX } else { decision.lanes };
@@ -810,6 +832,7 @@ impl<'a> Grid<'a> {
             let quantum = Quantum {
                 fuel: SPLIT_QUANTUM,
                 visible: decision.visible,
+                accesses,
                 limit: u32::MAX,
             };
             let before = core.steps;
@@ -817,6 +840,10 @@ impl<'a> Grid<'a> {
                 history.wanted = decision.stale;
             }
             let ran = core.run(block, w, s, quantum)?;
+            if let Some(performed) = &mut core.observer.performed {
+                performed.drain(..).for_each(|p| strategy.performed(&p));
+                stats.gave_up = strategy.gave_up();
+            }
             let taken = core.steps - before;
             block.steps += taken;
             let long = taken >= u64::from(SPLIT_QUANTUM)

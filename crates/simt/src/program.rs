@@ -192,6 +192,8 @@ pub struct Facts {
     pub blocks_commute: bool,
     /// Whether something that a block does may depend on the order of its own threads.
     pub order_sources: bool,
+    /// Whether the order of accesses to memory decides everything that threads do.
+    pub memory_alone: bool,
     /// By site: what atomics do to a location that others update, too.
     pub effects: Arc<[Effect]>,
     /// Whether a strong load may return something else than the last value.

@@ -37,6 +37,8 @@ pub struct Stats {
     pub parallel: bool,
     /// The decisions of the schedule, if it makes any ([`super::schedule`]).
     pub trace: super::schedule::Trace,
+    /// Whether the schedule asked for an order that the run could not have.
+    pub gave_up: bool,
     /// What the kernel printed.
     pub output: String,
 }

@@ -6,5 +6,6 @@ extern crate racetrap_session as session;
 mod guards;
 mod litmus;
 mod promises;
+mod reversal;
 mod stops;
 mod weak_memory;

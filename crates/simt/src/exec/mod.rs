@@ -53,6 +53,8 @@ pub(crate) struct Quantum {
     pub fuel: u32,
     /// Memory and synchronisation operations, or `u32::MAX`.
     pub visible: u32,
+    /// `visible` counts accesses to memory alone: the split stops before the one that is too many, and nowhere else.
+    pub accesses: bool,
     /// Stop before this program counter or beyond: another split stands there.
     pub limit: u32,
 }
@@ -357,7 +359,10 @@ impl<'a, O: Observer> Core<'a, O> {
                         block.warps[w].fork(s, pc, active, pc + 1, mask & !active);
                         mask = active;
                     }
-                    if visible == 0 && !matches!(op, Op::Call(_) | Op::Return | Op::Exit) {
+                    if visible == 0
+                        && !quantum.accesses
+                        && !matches!(op, Op::Call(_) | Op::Return | Op::Exit)
+                    {
                         fuel += 1;
                         leave!(Yield::QuantumExpired);
                     }

@@ -160,6 +160,18 @@ pub(super) fn has_order_sources(program: &Program) -> bool {
     })
 }
 
+/// Whether threads learn of each other by memory that they share and by barriers of all alone, so that the order of accesses decides
+/// everything.
+pub(super) fn communicates_by_memory_alone(program: &Program) -> bool {
+    let otherwise = |op: &Op| match op {
+        Op::Warp(w) => w.kind == WarpKind::ActiveMask,
+        Op::Special { which, .. } => depends_on_time_or_place(*which),
+        Op::System(_) => true,
+        _ => false,
+    };
+    !has_named_barriers(program) && !program.code.iter().any(|i| otherwise(&i.op))
+}
+
 /// Special registers whose values are up to the hardware (PTX ISA, "%smid", "%warpid", "%clock").
 pub(super) fn depends_on_time_or_place(which: Special) -> bool {
     which.dependence().is_some()

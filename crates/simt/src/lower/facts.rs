@@ -5,7 +5,9 @@
 //! regard to order; flow through memory by state space.
 
 use super::def_use::{Use, visit_operands};
-use super::dependence::{depends_on_time_or_place, has_order_sources};
+use super::dependence::{
+    communicates_by_memory_alone, depends_on_time_or_place, has_order_sources,
+};
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
@@ -26,6 +28,7 @@ pub(super) fn find(program: &mut Program) {
     facts.effects = effects(program);
     accesses(program, &mut facts);
     facts.order_sources = has_order_sources(program);
+    facts.memory_alone = communicates_by_memory_alone(program);
     facts.control_only = control_only(program);
     program.facts = facts;
 }

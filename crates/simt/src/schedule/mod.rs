@@ -13,6 +13,7 @@
 //!   Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010);
 //! * `weak:SEED` — as `random:SEED`, and strong loads sometimes return a value that has been overwritten, where
 //!   the memory model lets them ([`super::weak_memory`]);
+//! * `reverse:ORDER` — a sweep in which operations come in an order that is given ([`reverse`]);
 //! * `replay:TRACE` — decisions written down by another run.
 //!
 //! `weak` alone sweeps as `lane-by-lane` does, with the oldest value that each strong load may return.
@@ -23,13 +24,16 @@ mod pct;
 mod random;
 mod ready;
 mod replay;
+pub mod reverse;
 
 use super::ids::*;
+use super::observer::WarpRef;
 use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use ready::Ready;
 pub use replay::Trace;
+pub use reverse::Reversal;
 
 /// Something that can run: some lanes of a warp that share a program counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +60,34 @@ pub struct Decision {
     pub stale: bool,
 }
 
+/// What lanes have done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Performed {
+    /// Their warp.
+    pub who: WarpRef,
+    /// The lanes.
+    pub lanes: Mask,
+    /// They have ended; otherwise they have executed an access to memory that threads share.
+    pub ends: bool,
+}
+
 /// A strategy that decides.
 pub(crate) trait Schedule {
     /// Chooses among the runnables, of which there is at least one.
     fn decide(&mut self, ready: &Ready) -> Decision;
+
+    /// Whether [`Decision::visible`] counts accesses to memory alone, and who has executed them is to be told.
+    fn counts_accesses(&self) -> bool {
+        false
+    }
+
+    /// Lanes have accessed memory, or ended.
+    fn performed(&mut self, _what: &Performed) {}
+
+    /// Whether it could not do as it was told.
+    fn gave_up(&self) -> bool {
+        false
+    }
 
     /// What can run of a block has changed, from `before` to `after`.
     fn changed(&mut self, _before: &[Runnable], _after: &[Runnable]) {}
@@ -90,17 +118,23 @@ pub enum ScheduleSpec {
         /// Seed of random choices; without one, each lane as far as it can, reading the oldest values.
         seed: Option<u64>,
     },
+    /// Operations in an order that is given.
+    Reverse(Reversal),
     /// Decisions of another run.
     Replay(Trace),
 }
 
 impl ScheduleSpec {
-    /// The schedules that are worth trying where the result may depend on them, without an end: the sweeps, then random
-    /// ones from `seed` on. `weak` tells whether the kernel may read stale values than the last.
-    pub fn all(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
+    /// The sweeps. `weak` tells whether the kernel may read older values than the last.
+    pub fn sweeps(weak: bool) -> impl Iterator<Item = ScheduleSpec> {
         let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
         let oldest = weak.then_some(ScheduleSpec::Weak { seed: None });
-        let chances = (0..).flat_map(move |k| {
+        sweeps.into_iter().chain(oldest)
+    }
+
+    /// Schedules that decide by chance, without an end, from `seed` on.
+    pub fn chances(seed: u64, weak: bool) -> impl Iterator<Item = ScheduleSpec> {
+        (0..).flat_map(move |k| {
             let seed = seed.wrapping_add(k);
             let both = [
                 ScheduleSpec::Random { seed },
@@ -108,8 +142,7 @@ impl ScheduleSpec {
             ];
             both.into_iter()
                 .chain(weak.then_some(ScheduleSpec::Weak { seed: Some(seed) }))
-        });
-        sweeps.into_iter().chain(oldest).chain(chances)
+        })
     }
 
     /// The strategy, for schedules that decide.
@@ -123,6 +156,9 @@ impl ScheduleSpec {
                 Some(Box::new(random::Random::new(*seed, true)))
             }
             ScheduleSpec::Pct { seed, depth } => Some(Box::new(pct::Pct::new(*seed, *depth))),
+            ScheduleSpec::Reverse(reversal) => {
+                Some(Box::new(reverse::Follow::new(reversal.clone())))
+            }
             ScheduleSpec::Replay(trace) => Some(Box::new(replay::Replay::new(trace.clone()))),
         }
     }
@@ -156,6 +192,7 @@ impl fmt::Display for ScheduleSpec {
             ScheduleSpec::Pct { seed, depth } => write!(f, "pct:{seed}:{depth}"),
             ScheduleSpec::Weak { seed: None } => f.write_str("weak"),
             ScheduleSpec::Weak { seed: Some(seed) } => write!(f, "weak:{seed}"),
+            ScheduleSpec::Reverse(reversal) => write!(f, "reverse:{reversal}"),
             ScheduleSpec::Replay(trace) => write!(f, "replay:{trace}"),
         }
     }
@@ -164,7 +201,7 @@ impl fmt::Display for ScheduleSpec {
 /// A schedule's name that can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED or replay:TRACE"
+    "`{0}` is no schedule: use lockstep, lane-by-lane, random:SEED, pct:SEED:DEPTH, weak, weak:SEED, reverse:ORDER or replay:TRACE"
 )]
 pub struct BadSchedule(pub String);
 
@@ -196,6 +233,7 @@ impl FromStr for ScheduleSpec {
             ("weak", Some(seed)) => ScheduleSpec::Weak {
                 seed: Some(number(seed)?),
             },
+            ("reverse", Some(order)) => ScheduleSpec::Reverse(order.parse().map_err(|()| bad())?),
             ("replay", Some(trace)) => ScheduleSpec::Replay(trace.parse().map_err(|()| bad())?),
             _ => return Err(bad()),
         })
@@ -216,6 +254,8 @@ mod tests {
             "weak",
             "weak:7",
             "replay:0.f.2-3.*.1-2.*.4.o",
+            "reverse:1.32.5-0.0.7",
+            "reverse:1.32.5-0.0.7+0.0.1-0.1.1",
         ] {
             assert_eq!(
                 text.parse::<ScheduleSpec>().map(|s| s.to_string()),
@@ -232,6 +272,10 @@ mod tests {
             "replay:1.f.2.x",
             "replay:1.f.2.o.o",
             "weak:",
+            "reverse:",
+            "reverse:1.2-0.0.1",
+            "reverse:1.2.3.4-0.0.1",
+            "reverse:1.2.3-0.0.1+",
             "lockstep:1",
         ] {
             assert!(text.parse::<ScheduleSpec>().is_err(), "{text}");
