@@ -1,13 +1,14 @@
 //! `racetrap check`: somebody's own kernel, from its file to a verdict.
 
+mod dump;
+
 use super::choice::choice;
 use super::progress::Progress;
 use check::geometry;
-use check::{Argument, Budgets, Checked, Request, Schedules, Source, verdict};
+use check::{Argument, Budgets, Checked, Kernels, Request, Schedules, Source, verdict};
 use clap::Args;
 use detect::rules::Level;
-use report::Failure;
-use report::{Format, Report, Verdict};
+use report::{Failure, Format, Report, Verdict, exit};
 use simt::{Dim3, Limits, ScheduleSpec};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use toolchain::CompileOptions;
 const EXAMPLES: &str = "\
 Examples:
   racetrap check reverse.cu
-      compiles the kernel, infers launch and arguments, and prints them
+      compiles the kernel, reads launch and arguments from the host code or infers them, and prints them
   racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000
       sets these values instead of inferring them
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
@@ -29,6 +30,8 @@ Values of --arg:
   TYPE[ELEMENTS]:FILL          a buffer; TYPE: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
                                FILL: random, random:LOW..=HIGH, iota, zeros, const:NUMBER, uninitialized, @FILE
   {1, 2.5, 7:i64}, 0x0100…     a struct, by fields or by bytes
+  &NAME                        the buffer of another parameter, once more
+  fn:NAME                      the address of a device function
 
 Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive.";
 
@@ -46,12 +49,18 @@ pub struct CheckArgs {
     #[command(flatten)]
     kernel: KernelArgs,
 
+    /// Check all kernels of the file
+    #[arg(long, conflicts_with = "entry")]
+    all: bool,
     /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
     /// Also exit with 1 for findings of this level
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]
     deny: Option<Deny>,
+    /// Show what the kernel left in a buffer, or write its bytes to a file
+    #[arg(long, value_name = "BUFFER[=FILE]", help_heading = "Output")]
+    dump: Vec<String>,
     /// Also report performance: bank conflicts, coalescing, divergent branches
     #[arg(long, help_heading = "Output")]
     perf: bool,
@@ -60,9 +69,10 @@ pub struct CheckArgs {
 /// Which kernel of a file, how it is launched, run and compiled.
 #[derive(Args, Clone, Debug)]
 pub struct KernelArgs {
-    /// The kernel's plain or mangled name; not needed if there is only one kernel
+    /// The kernel's plain or mangled name, with template arguments if need be; not needed if there is only one kernel. `check`
+    /// takes several
     #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
+    entry: Vec<String>,
 
     /// Blocks
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = geometry::parse, help_heading = "Launch")]
@@ -83,6 +93,9 @@ pub struct KernelArgs {
         help_heading = "Launch"
     )]
     arguments: Vec<String>,
+    /// Set a `__device__` or `__constant__` variable before the launch; values are those of --arg
+    #[arg(long = "set", value_name = "NAME=VALUE", help_heading = "Launch")]
+    variables: Vec<String>,
 
     /// Number of schedules to try if the result may depend on the schedule
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Schedules")]
@@ -104,6 +117,9 @@ pub struct KernelArgs {
     /// Time limit for the whole check, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0, value_parser = seconds, help_heading = "Schedules")]
     pub(super) timeout: f64,
+    /// Memory of the simulated device, such as 512M or 4G [default: 2G, at most a quarter of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Schedules")]
+    memory: Option<u64>,
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Schedules")]
     pub(super) jobs: Option<u32>,
@@ -114,6 +130,20 @@ pub struct KernelArgs {
     /// Add a folder of headers for the compiler
     #[arg(short = 'I', value_name = "FOLDER", help_heading = "Compiler")]
     includes: Vec<PathBuf>,
+    /// Include a header before the source
+    #[arg(long = "include", value_name = "FILE", help_heading = "Compiler")]
+    before: Vec<PathBuf>,
+    /// Pass an option on to the compiler: `--compiler-option=--use_fast_math`
+    #[arg(
+        long = "compiler-option",
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        help_heading = "Compiler"
+    )]
+    further: Vec<String>,
+    /// Compile again what was compiled before; otherwise PTX is kept in $XDG_CACHE_HOME/racetrap/ptx
+    #[arg(long, help_heading = "Compiler")]
+    no_cache: bool,
     /// C++ standard for the compiler: c++17, c++20
     #[arg(long, value_name = "STANDARD", help_heading = "Compiler")]
     std: Option<String>,
@@ -128,6 +158,12 @@ impl KernelArgs {
         CompileOptions {
             defines: self.defines.clone(),
             includes: self.includes.clone(),
+            before: self.before.clone(),
+            further: self.further.clone(),
+            cache: match self.no_cache {
+                true => None,
+                false => toolchain::cache_folder().map(|folder| folder.join("racetrap/ptx")),
+            },
             std: self.std.clone(),
             arch: self.arch.clone(),
             ..CompileOptions::default()
@@ -145,8 +181,17 @@ impl KernelArgs {
             .iter()
             .map(|text| check::argument::parse(text))
             .collect();
+        let variables: Result<Vec<Argument>, check::Error> = self
+            .variables
+            .iter()
+            .map(|text| check::argument::parse_set(text))
+            .collect();
+        if self.entry.len() > 1 {
+            return Err(Failure::usage("one `--entry` at a time here"));
+        }
         Ok(Request {
-            entry: self.entry.clone(),
+            entry: self.entry.first().cloned(),
+            variables: variables?,
             launch: geometry::Given {
                 grid: self.grid,
                 block: self.block,
@@ -162,6 +207,7 @@ impl KernelArgs {
             budgets: Budgets {
                 steps: self.max_steps,
                 time: Some(Duration::from_secs_f64(self.timeout)),
+                memory: self.memory.unwrap_or_else(check::device_memory),
                 jobs: jobs(self.jobs),
             },
             compiler: self.compiler(),
@@ -172,12 +218,14 @@ impl KernelArgs {
     /// The first option that says how a kernel is launched or compiled, which a case of the catalogue says itself.
     pub(super) fn of_one_kernel(&self) -> Option<&'static str> {
         let given = [
-            ("--entry", self.entry.is_some()),
+            ("--entry", !self.entry.is_empty()),
             ("--grid", self.grid.is_some()),
             ("--block", self.block.is_some()),
             ("--shared", self.shared.is_some()),
             ("--cooperative", self.cooperative),
             ("--arg", !self.arguments.is_empty()),
+            ("--set", !self.variables.is_empty()),
+            ("--include", !self.before.is_empty()),
             ("-D", !self.defines.is_empty()),
             ("-I", !self.includes.is_empty()),
             ("--std", self.std.is_some()),
@@ -203,68 +251,121 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A number of bytes: `1000000`, `512M`, `4G`.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.trim_end_matches(['i', 'B', 'b']) {
+        text if text.ends_with(['k', 'K']) => (&text[..text.len() - 1], 10),
+        text if text.ends_with(['m', 'M']) => (&text[..text.len() - 1], 20),
+        text if text.ends_with(['g', 'G']) => (&text[..text.len() - 1], 30),
+        text => (text, 0),
+    };
+    let bytes = digits.trim().parse::<u64>().ok();
+    let bytes = bytes.and_then(|n| n.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if (1 << 20..=1 << 40).contains(&bytes) => Ok(bytes),
+        _ => Err("a size from 1M to 1024G, such as 512M or 4G".into()),
+    }
+}
+
 /// Runs the command: what it prints, and how it exits.
 ///
 /// # Errors
 ///
 /// What stops it before there is a verdict.
 pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
-    let (checked, code) = match checked(args) {
-        Err(failure) if args.format != Format::Text => {
+    let text = args.format == Format::Text;
+    let all = match checked(args) {
+        Err(failure) if !text => {
             // Whoever reads a format is told there, too.
             eprint!("{}", failure.render(false));
-            return Ok((
-                report::render(&failed(args, &failure), args.format),
-                failure.code,
-            ));
+            let report = Report {
+                checks: vec![failed(&args.file.display().to_string(), &failure)],
+            };
+            return Ok((report::render(&report, args.format), failure.code));
         }
         other => other?,
     };
-    let head = match args.format {
-        Format::Text => verdict::preamble(&checked, color),
-        _ => String::new(),
-    };
-    let report = Report {
-        checks: vec![checked.check],
-    };
-    let output = match args.format {
-        Format::Text => head + &report::terminal::render(&report, color),
-        format => report::render(&report, format),
-    };
-    Ok((output, code))
+    let mut codes = Vec::new();
+    let mut output = String::new();
+    let mut checks = Vec::new();
+    for (name, checked) in all {
+        match checked {
+            Ok(checked) => {
+                codes.push(verdict::code(&checked.check, args.deny.map(Level::from)));
+                let head = verdict::preamble(&checked, color);
+                let dumped = dump::dump(&checked, &args.dump, text)?;
+                let report = Report {
+                    checks: vec![checked.check],
+                };
+                if text {
+                    let separator = if output.is_empty() { "" } else { "\n" };
+                    let shown = report::terminal::render(&report, color);
+                    output += &format!("{separator}{head}{shown}{dumped}");
+                }
+                checks.extend(report.checks);
+            }
+            Err(failure) => {
+                codes.push(failure.code);
+                eprint!("{}", failure.render(color && text));
+                let file = args.file.display();
+                checks.push(failed(&format!("{file}: {name}"), &failure));
+            }
+        }
+    }
+    if !text {
+        output = report::render(&Report { checks }, args.format);
+    }
+    Ok((output, worst(&codes)))
+}
+
+/// The exit code of several kernels: findings count most, then bad input, then what could not be told.
+fn worst(codes: &[u8]) -> u8 {
+    let order = [exit::FINDINGS, exit::USAGE, exit::INCONCLUSIVE];
+    let found = order.into_iter().find(|code| codes.contains(code));
+    found.unwrap_or(exit::OK)
 }
 
 /// The report of a check that failed before there was a verdict.
-fn failed(args: &CheckArgs, failure: &Failure) -> Report {
+fn failed(name: &str, failure: &Failure) -> report::Check {
     let message = failure.render(false);
     let message = message.strip_prefix("error: ").unwrap_or(&message);
-    Report {
-        checks: vec![report::Check {
-            name: args.file.display().to_string(),
-            verdict: Verdict::Inconclusive,
-            ok: false,
-            summary: message.trim_end().to_owned(),
-            schedule_independent: None,
-            setting: None,
-            diagnostics: Vec::new(),
-            output: String::new(),
-            time: Duration::ZERO,
-        }],
+    report::Check {
+        name: name.to_owned(),
+        verdict: Verdict::Inconclusive,
+        ok: false,
+        summary: message.trim_end().to_owned(),
+        schedule_independent: None,
+        setting: None,
+        diagnostics: Vec::new(),
+        output: String::new(),
+        time: Duration::ZERO,
     }
 }
 
-/// Checks the kernel; with the exit code that follows.
-fn checked(args: &CheckArgs) -> Result<(Checked, u8), Failure> {
-    let mut request = args.kernel.request(&args.file)?;
+/// Checks the kernels; each with what came of it.
+fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, Failure> {
+    let several = args.all || args.kernel.entry.len() > 1;
+    let mut one = args.kernel.clone();
+    one.entry.truncate(1);
+    let mut request = one.request(&args.file)?;
     request.perf = args.perf;
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);
-    let checked = check::check(&request, &|what: check::Progress<'_>| {
-        progress.say(&what.to_string());
-    })?;
+    let watch = |what: check::Progress<'_>| progress.say(&what.to_string());
+    let all = match several {
+        true => {
+            let kernels = match args.all {
+                true => Kernels::All,
+                false => Kernels::Named(args.kernel.entry.clone()),
+            };
+            let all = check::check_each(&request, &kernels, &watch)?.into_iter();
+            all.map(|(name, checked)| (name, checked.map_err(Failure::from)))
+                .collect()
+        }
+        false => vec![(String::new(), Ok(check::check(&request, &watch)?))],
+    };
     progress.end();
-    let code = verdict::code(&checked.check, args.deny.map(Level::from));
-    Ok((checked, code))
+    Ok(all)
 }
 
 impl From<Deny> for Level {

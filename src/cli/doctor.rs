@@ -51,6 +51,14 @@ fn tools() -> Vec<Tool> {
             remedy: "run `ci/cuda-toolkit.sh` (from PyPI, without GPU or root), install the CUDA toolkit, or set CUDA_PATH",
         },
         Tool {
+            name: "sandbox",
+            found: Some(Nvcc::confined())
+                .filter(|how| *how != toolchain::sandbox::Confined::LimitsOnly)
+                .map(|how| how.describe().to_owned()),
+            purpose: "keeping the CUDA compiler to the files that it needs, for sources from strangers",
+            remedy: "use a Linux kernel with Landlock (5.13 or later)",
+        },
+        Tool {
             name: "ptxas",
             found: program("ptxas"),
             purpose: "assembling PTX for `racetrap diff --sass` and for tests",

@@ -14,6 +14,8 @@ mod explain;
 mod mutate;
 mod progress;
 mod run;
+#[cfg(unix)]
+mod signals;
 
 use report::Failure;
 
@@ -107,6 +109,8 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse_from(arguments(std::env::args_os()));
     anstream::ColorChoice::from(cli.color).write_global();
     let color = wants_color(cli.color, &std::io::stdout());
+    #[cfg(unix)]
+    signals::handle();
     match command(&cli, color) {
         Ok((text, code)) => match print(&text) {
             Ok(()) => ExitCode::from(code),

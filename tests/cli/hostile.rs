@@ -124,6 +124,11 @@ fn files_of_others_are_not_shown() {
     2,
     "not a regular file"
 )]
+#[case::undeclared(ptx("", "", "mov.u32 %q1, 1;"), &[], 2, "`%q1` is not declared")]
+#[case::label(ptx("", "", "bra NOWHERE;"), &[], 2, "no label `NOWHERE`")]
+#[case::alignment(ptx(".global .align 3 .b8 g[4];", "", ""), &[], 2, "3 is none")]
+#[case::size(ptx("", "", ".reg .b64 %a; add.s32 %a, %a, 1;"), &[], 2, "`%a` has 64 bits")]
+#[case::function(ptx("", "", "call nothing;"), &[], 2, "`nothing` is not declared")]
 fn nothing_takes_all_memory(
     #[case] text: String,
     #[case] arguments: &[&str],
@@ -168,5 +173,125 @@ fn failures_are_in_every_format() {
         let stdout = shown.split("--- stdout").nth(1).unwrap_or_default();
         let stdout = stdout.split("--- stderr").next().unwrap_or_default();
         assert!(stdout.contains("is not valid PTX"), "{format}: {shown}");
+    }
+}
+
+/// Memory of a check of a hostile input, at most, and its time.
+const MEMORY: u64 = 2 << 30;
+const SECONDS: u64 = 60;
+
+/// Runs a check, and watches its memory and time; its output.
+#[cfg(target_os = "linux")]
+fn watched(folder: &Path, arguments: &[&str]) -> (String, u64) {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let output = fs::File::create(folder.join("output")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .arg("check")
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (started, mut most) = (Instant::now(), 0);
+    let status = loop {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        most = most.max(peak.unwrap_or(0) << 10);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if most > MEMORY || started.elapsed() > Duration::from_secs(2 * SECONDS) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!(
+                "{arguments:?}: {} MiB after {:?}",
+                most >> 20,
+                started.elapsed()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let text = fs::read(folder.join("output")).unwrap();
+    let text = String::from_utf8_lossy(&text);
+    assert!(!text.contains("panicked"), "{text}");
+    assert!(matches!(status.code(), Some(0..=3)), "{status}: {text}");
+    (text.into_owned(), most)
+}
+
+/// Everything that once took all memory or all time, or looks as if it could.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::recursion(ptx(".func f() { call f; ret; }", "", "call f;"))]
+#[case::recursion_with_registers(ptx(
+    ".func f() { .reg .b64 %a<2000>; mov.u64 %a1, 1; call f; add.u64 %a2, %a1, %a1; ret; }",
+    "",
+    "call f;"
+))]
+#[case::mutual_recursion(ptx(
+    ".func g(); .func f() { call g; ret; } .func g() { call f; ret; }",
+    "",
+    "call f;"
+))]
+#[case::endless_loop(ptx("", "", "A: bra A;"))]
+#[case::nested_blocks(ptx("", "", &format!("{}{}", "{".repeat(50_000), "}".repeat(50_000))))]
+#[case::nested_operand(ptx("", "", &format!("mov.u32 %r, {}1{};", "(".repeat(50_000), ")".repeat(50_000))))]
+#[case::nested_vector(ptx("", "", &format!("mov.b64 {}1{}, %a;", "{".repeat(50_000), "}".repeat(50_000))))]
+#[case::initialiser(ptx(&format!(".global .u32 g[1] = {}1{};", "{".repeat(50_000), "}".repeat(50_000)), "", ""))]
+#[case::many_instructions(ptx("", "", &"ret;".repeat(2_000_000)))]
+#[case::many_labels(ptx("", "", &(0..300_000).map(|i| format!("L{i}:\n")).collect::<String>()))]
+#[case::many_registers(ptx("", "", &(0..100_000).map(|i| format!(".reg .b32 %r{i};\n")).collect::<String>()))]
+#[case::many_functions(ptx(&(0..50_000).map(|i| format!(".func f{i}() {{ ret; }}\n")).collect::<String>(), "", "call f7;"))]
+#[case::chain_of_calls(ptx(
+    &(0..5_000).rev().map(|i| format!(".func f{i}() {{ call f{}; ret; }}\n", i + 1)).fold(
+        ".func f5000() { ret; }\n".to_owned(), |all, one| all + &one),
+    "",
+    "call f0;"
+))]
+#[case::many_findings(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x;\n{}",
+    (0..500).map(|i| format!("st.global.u32 [%a+{}], %r;\n", i % 64 * 4)).collect::<String>()
+)))]
+#[case::long_name(ptx("", "", &format!(".reg .b32 %{};", "r".repeat(5_000_000))))]
+#[case::long_line(ptx("", "", &" ".repeat(20_000_000)))]
+#[case::rubbish("\u{0}\u{1}é{}[]()<>;:,.".repeat(100_000))]
+fn hostile_inputs_stay_within_their_budgets(#[case] text: String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), text).unwrap();
+    let timeout = SECONDS.to_string();
+    let (said, most) = watched(
+        folder.path(),
+        &[
+            "k.ptx",
+            "--block",
+            "64",
+            "--timeout",
+            &timeout,
+            "--jobs",
+            "2",
+        ],
+    );
+    assert!(said.len() < 1 << 20, "{} bytes of output", said.len());
+    println!("{} MiB", most >> 20);
+}
+
+/// Links that lead in a circle, to nowhere, or to what is no file.
+#[cfg(unix)]
+#[test]
+fn links_lead_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let link =
+        |to: &str, name: &str| std::os::unix::fs::symlink(to, folder.path().join(name)).unwrap();
+    link("circle.ptx", "circle.ptx");
+    link("/dev/zero", "zero.ptx");
+    link("nowhere", "lost.cu");
+    link("/proc/self/mem", "memory.ptx");
+    for name in ["circle.ptx", "zero.ptx", "lost.cu", "memory.ptx"] {
+        let shown = check(folder.path(), &[name]);
+        assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+        assert!(!shown.contains("panicked"), "{shown}");
     }
 }

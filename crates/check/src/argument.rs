@@ -6,6 +6,8 @@
 //! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
 //! rows=f32[8][64]:zeros   8 pointers to buffers of 64 elements each
 //! data=i32[9]:{1, 2, 3}   the first elements; the others are uninitialised
+//! op=fn:twice             the address of a device function
+//! out=&data               the buffer of the parameter `data`, once more
 //! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
 //! p=0x0100000000002040    a struct, byte by byte
 //! ```
@@ -27,6 +29,10 @@ pub enum Value {
     Buffer(BufferSpec),
     /// So many addresses of buffers in global memory; the parameter gets the address of the first.
     Rows(u64, BufferSpec),
+    /// The buffer of another parameter.
+    Same(String),
+    /// The address of a device function, by its name, plain or mangled.
+    Function(String),
     /// A struct's fields.
     Fields(Vec<Value>),
     /// A struct's bytes.
@@ -77,20 +83,33 @@ fn type_names() -> impl Iterator<Item = &'static str> + Clone {
 ///
 /// What is wrong with it, and what it should look like.
 pub fn parse(argument: &str) -> Result<Argument, Error> {
+    assignment("--arg", argument)
+}
+
+/// The same of `--set`, whose names are those of variables.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_set(argument: &str) -> Result<Argument, Error> {
+    assignment("--set", argument)
+}
+
+fn assignment(flag: &str, argument: &str) -> Result<Argument, Error> {
     let Some((name, value)) = argument.split_once('=') else {
         return Err(Error::new(
             ErrorKind::Argument,
-            format!("`--arg {argument}` has no `=`"),
+            format!("`{flag} {argument}` has no `=`"),
         )
-        .help(
-            "write `--arg NAME=VALUE`, for example `--arg n=1024` or `--arg data=i32[1024]:random`",
-        ));
+        .help(format!(
+            "write `{flag} NAME=VALUE`, for example `{flag} n=1024` or `{flag} data=i32[1024]:random`"
+        )));
     };
     let (name, value) = (name.trim(), value.trim());
     let value = parse_value(value, 0).map_err(|problem| {
         let mut failure = Error::new(
             ErrorKind::Argument,
-            format!("`--arg {argument}`: {}", problem.0),
+            format!("`{flag} {argument}`: {}", problem.0),
         );
         failure.failure.help = problem.1;
         failure
@@ -122,6 +141,21 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
             fill: FillSpec::File(path.into()),
         }));
     }
+    if let Some(name) = text.strip_prefix("fn:").filter(|_| depth == 0) {
+        return match name.trim() {
+            "" => Err(problem(
+                "a function's name is missing after `fn:`",
+                EXAMPLES,
+            )),
+            name => Ok(Value::Function(name.to_owned())),
+        };
+    }
+    if let Some(name) = text.strip_prefix('&').filter(|_| depth == 0) {
+        return match name.trim() {
+            "" => Err(problem("a parameter's name is missing after `&`", EXAMPLES)),
+            name => Ok(Value::Same(name.to_owned())),
+        };
+    }
     if let Some(inside) = text.strip_prefix('{') {
         let Some(inside) = inside.strip_suffix('}') else {
             return Err(problem("`}` is missing at the end of the struct", EXAMPLES));
@@ -143,6 +177,14 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
             }
             None => buffer(text, open).map(Value::Buffer),
         };
+    }
+    // `i32:@in.bin`: the file says how many.
+    if let Some((ty, fill)) = text
+        .split_once(':')
+        .filter(|(_, fill)| fill.starts_with('@'))
+    {
+        let whole = format!("{ty}[]:{fill}");
+        return buffer(&whole, ty.len()).map(Value::Buffer);
     }
     if let Some((number, ty)) = text.split_once(':') {
         let element = ElementType::named(ty).ok_or_else(|| unknown_type(ty))?;
@@ -374,6 +416,8 @@ impl fmt::Display for Value {
             Value::Scalar(text, Some(ty)) => write!(f, "{text}:{}", ty.name()),
             Value::Buffer(buffer) => buffer.fmt(f),
             Value::Rows(count, row) => row.write(f, Some(*count)),
+            Value::Same(name) => write!(f, "&{name}"),
+            Value::Function(name) => write!(f, "fn:{name}"),
             Value::Fields(fields) => {
                 let parts: Vec<String> = fields.iter().map(Value::to_string).collect();
                 write!(f, "{{{}}}", parts.join(","))
@@ -428,10 +472,13 @@ mod tests {
     #[case("d=u8[3]:const:255", "u8[3]:const:255")]
     #[case("d=i16[3]:random:-2..=2", "i16[3]:random:-2..=2")]
     #[case("d=i32[]:@in.bin", "i32[]:@in.bin")]
+    #[case("d=i32:@in.bin", "i32[]:@in.bin")]
     #[case("d=@in.bin", "u8[]:@in.bin")]
     #[case("d=f32[8][64]:zeros", "f32[8][64]:zeros")]
     #[case("d=i32[9]:{1, -2,3}", "i32[9]:{1,-2,3}")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
+    #[case("op=fn:twice", "fn:twice")]
+    #[case("out=& in", "&in")]
     #[case("p=0x000102030405060708090a0b", "0x000102030405060708090a0b")]
     fn values_are_read_and_written(#[case] argument: &str, #[case] written: &str) {
         let parsed = parse(argument).unwrap();

@@ -7,10 +7,12 @@ mod memory;
 pub use memory::{Buffer, Memory};
 
 use super::error::{Error, ErrorKind};
+use super::functions;
 use super::geometry::Geometry;
 use super::input::Build;
 use super::plan::Plan;
 use super::request::{Progress, Watch};
+use super::variables;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
 use grow::{Need, enlarge, too_small};
@@ -26,9 +28,6 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// Global memory of the simulated device, bytes.
-const DEVICE_BYTES: u64 = 2 << 30;
-
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
 const AFTER_ERRORS: u64 = 2_000_000;
@@ -38,14 +37,16 @@ const AFTER_ERRORS: u64 = 2_000_000;
 pub struct Exploration<'a> {
     /// The launch's shape.
     pub geometry: &'a Geometry,
-    /// Whether all blocks are resident.
-    pub cooperative: bool,
+    /// Variables of the module that are set before the launch.
+    pub variables: &'a [super::request::Argument],
     /// The schedules.
     pub schedules: Schedules,
     /// Budgets of a launch.
     pub limits: Limits,
     /// When to stop, on the clock.
     pub until: Option<Instant>,
+    /// Memory of the simulated device, bytes.
+    pub memory: u64,
     /// Cores.
     pub jobs: usize,
     /// Whether performance is judged.
@@ -393,9 +394,12 @@ impl Exploration<'_> {
         plan: &Plan,
         mut observer: O,
     ) -> Result<O, Error> {
-        let mut device = Device::new(DEVICE_BYTES);
+        let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
-        let params = plan.encode(&mut |planned| place(&mut device, planned, &mut buffers))?;
+        let params = plan.encode(
+            &mut |planned| place(&mut device, planned, &mut buffers),
+            &|name| functions::address(program, name),
+        )?;
         let launch = self.launch(params);
         if let Err(error) = device.load(program) {
             return Err(invalid(&error.to_string()));
@@ -426,7 +430,7 @@ impl Exploration<'_> {
             block: self.geometry.block,
             dynamic_shared: self.geometry.shared,
             params,
-            cooperative: self.cooperative,
+            cooperative: self.geometry.cooperative,
             number: 0,
         }
     }
@@ -469,10 +473,14 @@ impl Exploration<'_> {
             jobs,
             communication,
             perf: self.perf,
-            device_bytes: DEVICE_BYTES,
+            device_bytes: self.memory,
         });
         let mut buffers = Vec::new();
-        let params = plan.encode(&mut |planned| place(session.device(), planned, &mut buffers))?;
+        variables::set(session.device(), program, self.variables, plan.seed)?;
+        let params = plan.encode(
+            &mut |planned| place(session.device(), planned, &mut buffers),
+            &|name| functions::address(program, name),
+        )?;
         let launch = self.launch(params);
         match session.launch(program, &launch) {
             Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
@@ -503,7 +511,7 @@ impl Exploration<'_> {
 
 /// Whether a kernel reads the address of the grid's barrier, which only a cooperative launch has (`%envreg1`, `%envreg2`, as
 /// `grid.sync()` does).
-fn cooperates(program: &Program) -> bool {
+pub(crate) fn cooperates(program: &Program) -> bool {
     let reads = |op: &Op| {
         matches!(
             op,

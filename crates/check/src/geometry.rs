@@ -1,6 +1,7 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
 use super::error::{Error, ErrorKind};
+use super::host::Host;
 use super::input::Input;
 use super::plan::Sizes;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, Stmt};
@@ -48,6 +49,8 @@ pub struct Geometry {
     pub block: Dim3,
     /// Bytes.
     pub shared: u32,
+    /// Whether all blocks are resident and can call `grid.sync()`.
+    pub cooperative: bool,
     /// Where the parts that the user did not give come from; `None` if all were given.
     pub from: Option<String>,
 }
@@ -63,47 +66,46 @@ pub struct Given {
     pub shared: Option<u32>,
 }
 
-/// Completes what was given: by the first launch in the source whose geometry is
-/// constant, by what the kernel declares (`.reqntid`, `.maxntid`), by the size of its shared arrays, or by two blocks
+/// Completes what was given: by a launch in the host code, by what the kernel declares (`.reqntid`, `.maxntid`), by the size of its shared arrays, or by two blocks
 /// of two warps.
 ///
 /// # Errors
 ///
 /// Sizes that no GPU can launch.
-pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Error> {
+pub fn complete(
+    given: Given,
+    input: &Input,
+    entry: &str,
+    host: Option<&Host>,
+) -> Result<Geometry, Error> {
     let module = &input.builds[0].module;
     let function = function(module, entry);
-    let name = super::entry::plain(entry);
-    let name = name.rsplit("::").next().unwrap_or_default();
-    let launch = input
-        .source
-        .as_ref()
-        .and_then(|s| s.launches(name.split('<').next()?).into_iter().next());
+    let launch = host.map(|host| &host.launch);
     let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
     let dynamic = function.is_some_and(|f| dynamic_shared(module, f));
     let mut from = None;
-    let block = match (given.block, &launch) {
+    let block = match (given.block, launch.and_then(|l| l.block)) {
         (Some(block), _) => block,
-        (None, Some(launch)) => {
-            from = Some(format!("as line {} launches it", launch.line));
-            three(launch.block)
+        (None, Some(block)) => {
+            from = host.map(Host::describe);
+            three(block)
         }
         (None, None) => {
             from = Some("guessed".to_string());
             guess_block(module, function)
         }
     };
-    let grid = match (given.grid, &launch) {
+    let grid = match (given.grid, launch.and_then(|l| l.grid)) {
         (Some(grid), _) => grid,
-        (None, Some(launch)) if given.block.is_none() => three(launch.grid),
+        (None, Some(grid)) if given.block.is_none() => three(grid),
         _ => {
             from.get_or_insert_with(|| "guessed".to_string());
             guess_grid(module, function)
         }
     };
-    let shared = match (given.shared, &launch) {
+    let shared = match (given.shared, launch.and_then(|l| l.shared)) {
         (Some(shared), _) => shared,
-        (None, Some(launch)) if launch.shared > 0 && given.block.is_none() => launch.shared,
+        (None, Some(shared)) if shared > 0 && given.block.is_none() => shared,
         (None, _) if dynamic => {
             from.get_or_insert_with(|| "guessed".to_string());
             // Eight bytes a thread: a double, or two arrays of words.
@@ -116,6 +118,7 @@ pub fn complete(given: Given, input: &Input, entry: &str) -> Result<Geometry, Er
         grid,
         block,
         shared,
+        cooperative: launch.is_some_and(|l| l.cooperative),
         from,
     })
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
+use toolchain::sandbox::Confined;
 use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
 
 /// Largest file that is read: larger PTX than compilers write; its tree takes some fifty times as much memory.
@@ -33,6 +34,8 @@ pub struct Input {
     pub path: String,
     /// CUDA source, for names.
     pub source: Option<CudaText>,
+    /// How far the compiler was confined, where it was called.
+    pub confined: Option<Confined>,
     /// The modules to run, at least one.
     pub builds: Vec<Build>,
 }
@@ -93,9 +96,49 @@ pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Resu
     }
     Ok(Input {
         path: shown,
-        source: Some(CudaText::new(&text, &options.defines)),
+        confined: Some(Nvcc::confined()),
+        source: Some(CudaText::new(
+            &with_headers(text, sources),
+            &options.defines,
+        )),
         builds,
     })
+}
+
+/// Headers of the program's own that are read for names, and their bytes.
+const HEADERS: usize = 32;
+const HEADER_BYTES: usize = 1 << 20;
+
+/// A source with the headers that it includes by `#include "…"` behind it: kernels and types may be declared there. Lines of the
+/// source stay what they are.
+fn with_headers(mut text: String, sources: &mut Sources) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let names: Vec<String> = text[at..]
+            .lines()
+            .filter_map(|line| {
+                let rest = line.trim_start().strip_prefix('#')?.trim_start();
+                let rest = rest.strip_prefix("include")?.trim_start();
+                Some(rest.strip_prefix('"')?.split_once('"')?.0.to_owned())
+            })
+            .take(HEADERS)
+            .collect();
+        at = text.len();
+        for name in names {
+            if seen.len() >= HEADERS || seen.contains(&name) {
+                continue;
+            }
+            if let Some(header) = sources.find(&name)
+                && header.text.len() <= HEADER_BYTES
+            {
+                text.push('\n');
+                text.push_str(&header.text);
+            }
+            seen.push(name);
+        }
+    }
+    text
 }
 
 /// PTX, with the source that it names where that is to be had.
@@ -113,6 +156,7 @@ fn ptx_input(
     let source = files.filter_map(|name| sources.find(name)).next();
     Ok(Input {
         path: shown.to_owned(),
+        confined: None,
         source: source.map(|file| CudaText::new(&file.text, &options.defines)),
         builds: vec![build],
     })
@@ -223,11 +267,30 @@ fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, 
         text,
     });
     match ptx::parse(&file.text) {
-        Ok(module) => Ok(Build {
-            name,
-            ptx: file,
-            module,
-        }),
+        Ok(module) => {
+            // What nvcc wrote is valid.
+            let invalid = name
+                .is_none()
+                .then(|| ptx::validate(&module))
+                .and_then(Result::err);
+            match invalid {
+                None => Ok(Build {
+                    name,
+                    ptx: file,
+                    module,
+                }),
+                Some(ptx::Invalid { kind, span }) => Err(Error::new(
+                    ErrorKind::Input,
+                    format!("`{path}` is not valid PTX"),
+                )
+                .at(
+                    file,
+                    span.start as usize..span.end as usize,
+                    kind.to_string(),
+                )
+                .help("`ptxas` of the CUDA toolkit refuses this file as well")),
+            }
+        }
         Err(error) if error.kind == ParseErrorKind::Empty => {
             Err(no_ptx(path, "it is empty or has only comments"))
         }

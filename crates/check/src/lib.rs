@@ -14,7 +14,9 @@ pub mod argument;
 pub mod entry;
 pub mod error;
 pub mod explore;
+mod functions;
 pub mod geometry;
+pub mod host;
 pub mod input;
 pub mod inputs;
 pub mod limits;
@@ -23,12 +25,14 @@ pub mod plan;
 mod request;
 mod tail_merge;
 pub mod usage;
+mod variables;
 pub mod verdict;
 
 pub use error::{Error, ErrorKind};
 pub use explore::Found;
 pub use request::{
     Argument, Budgets, Cancel, Progress, Request, Schedules, Source, Unwatched, Watch,
+    device_memory,
 };
 
 use detect::rules::Level;
@@ -39,6 +43,7 @@ use plan::Plan;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
 use simt::{Limits, LowerError, Program};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What came of a check.
@@ -64,7 +69,7 @@ pub struct Checked {
 #[derive(Debug)]
 pub struct Prepared {
     /// The builds.
-    pub input: Input,
+    pub input: Arc<Input>,
     /// The kernel's mangled name.
     pub entry: String,
     /// Its code in each build.
@@ -91,9 +96,14 @@ impl Prepared {
         sources: &mut Sources,
         watch: &dyn Watch,
     ) -> Result<Prepared, Error> {
-        let until = request.budgets.time.map(|time| Instant::now() + time);
+        let until = until(request);
         let mut input = input::read(request, sources, watch)?;
         input.builds.truncate(builds);
+        Prepared::of(request, Arc::new(input), until)
+    }
+
+    /// The same of a file that has been read.
+    fn of(request: &Request, input: Arc<Input>, until: Option<Instant>) -> Result<Prepared, Error> {
         input.builds.iter().try_for_each(limits::check)?;
         let entry = entry::choose(
             &input.builds[0].module,
@@ -106,12 +116,25 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry))
             .collect::<Result<_, _>>()?;
-        let geometry = geometry::complete(request.launch, &input, &entry)?;
+        let host = input.source.as_ref().and_then(|source| {
+            let name = entry::plain(&entry);
+            let name = name.rsplit("::").next()?.split('<').next()?;
+            host::Host::read(source, name)
+        });
+        let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
+        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
+        // What needs a cooperative launch is launched so, unless somebody says how it is launched.
+        geometry.cooperative |= request.cooperative
+            || as_launched && host.is_none() && explore::cooperates(&programs[0]);
         affordable(&geometry, request.budgets.steps)?;
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let parameters =
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-        let plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+        functions::guess(&mut plan, &programs[0]);
+        if let Some(host) = host.as_ref().filter(|_| as_launched) {
+            plan.follow(host);
+        }
         Ok(Prepared {
             schedules: schedules(request, &programs),
             input,
@@ -131,13 +154,14 @@ impl Prepared {
     ) -> Exploration<'a> {
         Exploration {
             geometry: &self.geometry,
-            cooperative: request.cooperative,
+            variables: &request.variables,
             schedules: self.schedules.clone(),
             limits: Limits {
                 steps: request.budgets.steps,
                 ..Limits::default()
             },
             until: self.until,
+            memory: request.budgets.memory,
             jobs: request.budgets.jobs,
             perf: request.perf,
             defines: &request.compiler.defines,
@@ -153,15 +177,86 @@ impl Prepared {
 ///
 /// What stops it before there is a verdict.
 pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
-    let started = Instant::now();
     let mut sources = Sources::new();
+    let started = Instant::now();
     let prepared = Prepared::new(request, usize::MAX, &mut sources, watch)?;
+    run(request, &prepared, started, &mut sources, watch)
+}
+
+/// Which kernels of a file are checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// These, by their names, plain or mangled.
+    Named(Vec<String>),
+    /// All.
+    All,
+}
+
+/// Checks several kernels of one file, which is compiled once; each with what came of it. The time limit is one for all. An
+/// argument counts for the kernels that have such a parameter.
+///
+/// # Errors
+///
+/// What stops it before there is a kernel.
+pub fn check_each(
+    request: &Request,
+    kernels: &Kernels,
+    watch: &dyn Watch,
+) -> Result<Vec<(String, Result<Checked, Error>)>, Error> {
+    let until = until(request);
+    let mut sources = Sources::new();
+    let input = Arc::new(input::read(request, &mut sources, watch)?);
+    let module = &input.builds[0].module;
+    let names: Vec<String> = match kernels {
+        Kernels::Named(names) => names.clone(),
+        Kernels::All => simt::entries(module)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+    };
+    if names.is_empty() {
+        // Says that there is none.
+        entry::choose(module, None, &input.path)?;
+    }
+    let mut all = Vec::new();
+    for name in names {
+        let entry = entry::choose(module, Some(&name), &input.path)?.to_owned();
+        let parameters = parameters::Parameters::of(module, &entry, input.source.as_ref());
+        let mut one = Request {
+            entry: Some(name),
+            ..request.clone()
+        };
+        one.arguments
+            .retain(|a| parameters.find(&a.parameter).is_ok());
+        let started = Instant::now();
+        let checked = Prepared::of(&one, Arc::clone(&input), until)
+            .and_then(|prepared| run(&one, &prepared, started, &mut sources, watch));
+        match checked {
+            Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+            checked => all.push((ptx::demangle(&entry), checked)),
+        }
+    }
+    Ok(all)
+}
+
+fn until(request: &Request) -> Option<Instant> {
+    request.budgets.time.map(|time| Instant::now() + time)
+}
+
+/// Runs a kernel that is ready, and words what comes of it.
+fn run(
+    request: &Request,
+    prepared: &Prepared,
+    started: Instant,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Checked, Error> {
     let mut plan = prepared.plan.clone();
     let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
     let mut explored: Vec<Explored> = Vec::new();
     for (build, program) in input.builds.iter().zip(&prepared.programs) {
-        let mut one = exploration.explore(build, program, &mut plan, &mut sources)?;
+        let mut one = exploration.explore(build, program, &mut plan, sources)?;
         if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
             // Nobody ships this build: its speed is of no interest.
             one.diagnostics.retain(|d| d.level != Level::Note);
@@ -170,7 +265,7 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
     }
     tail_merge::downgrade(&mut explored, &input.builds);
 
-    let further = inputs::explore(&prepared, request, watch, &plan, &explored, &mut sources)?;
+    let further = inputs::explore(prepared, request, watch, &plan, &explored, sources)?;
 
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut findings = Vec::new();

@@ -16,7 +16,9 @@ use super::argument::Value;
 use super::error::{Error, ErrorKind};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::request::Argument;
-use fits::{fits, with_length};
+pub(crate) use fill::fill as contents;
+use fits::fits;
+pub(crate) use fits::{accepts, with_length};
 use infer::infer;
 use session::buffer::ElementType;
 
@@ -25,14 +27,37 @@ use session::buffer::ElementType;
 pub struct Planned {
     /// The value.
     pub value: Value,
-    /// Whether racetrap chose it.
-    pub guessed: bool,
+    /// Who chose it.
+    pub origin: Origin,
+}
+
+/// Who chose a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The user.
+    Given,
+    /// The host program in the same source, in the launch on this line.
+    Host {
+        /// The line, from 1.
+        line: u32,
+        /// Whether the sizes of buffers are what the program makes them: reaching outside is an error then.
+        binding: bool,
+    },
+    /// Racetrap.
+    Guessed,
+}
+
+impl Origin {
+    /// Whether a buffer may be made larger because the kernel reaches further.
+    pub fn may_grow(self) -> bool {
+        !matches!(self, Origin::Given | Origin::Host { binding: true, .. })
+    }
 }
 
 impl Planned {
     /// The integers among what racetrap chose.
     fn guessed_integers(&mut self, parameter: &Parameter) -> Vec<&mut String> {
-        if !self.guessed || parameter.ty == "bool" {
+        if self.origin != Origin::Guessed || parameter.ty == "bool" {
             return Vec::new();
         }
         match (&mut self.value, parameter.kind) {
@@ -130,7 +155,7 @@ impl Plan {
             let value = with_length(value)?;
             values[index] = Some(Planned {
                 value,
-                guessed: false,
+                origin: Origin::Given,
             });
         }
         let values = values
@@ -139,7 +164,7 @@ impl Plan {
             .map(|(value, parameter)| {
                 value.unwrap_or_else(|| Planned {
                     value: infer(parameter, sizes),
-                    guessed: true,
+                    origin: Origin::Guessed,
                 })
             })
             .collect();
@@ -189,7 +214,9 @@ impl Plan {
 
     /// The parameters that are guessed buffers.
     pub fn guessed_buffers(&self) -> Vec<usize> {
-        let of = |planned: &Planned| planned.guessed && matches!(planned.value, Value::Buffer(_));
+        let of = |planned: &Planned| {
+            planned.origin == Origin::Guessed && matches!(planned.value, Value::Buffer(_))
+        };
         (0..self.values.len())
             .filter(|i| of(&self.values[*i]))
             .collect()

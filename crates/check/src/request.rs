@@ -48,16 +48,29 @@ pub struct Budgets {
     pub steps: u64,
     /// Time for everything.
     pub time: Option<Duration>,
+    /// Memory of the simulated device, bytes.
+    pub memory: u64,
     /// Cores.
     pub jobs: usize,
 }
 
+/// Memory of the simulated device where none is given: 2 GiB, but no more than a quarter of the machine's.
+pub fn device_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kibibytes = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes
+        .map_or(2 << 30, |k| (k << 10) / 4)
+        .clamp(64 << 20, 2 << 30)
+}
+
 impl Default for Budgets {
-    /// The simulator's own number of warp-instructions, two minutes, all cores.
+    /// The simulator's own number of warp-instructions, two minutes, [some memory](device_memory), all cores.
     fn default() -> Budgets {
         Budgets {
             steps: Limits::default().steps,
             time: Some(Duration::from_secs(120)),
+            memory: device_memory(),
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
@@ -74,6 +87,8 @@ pub struct Request {
     pub launch: Given,
     /// Whether the launch is cooperative.
     pub cooperative: bool,
+    /// Variables of the module that are set before the launch.
+    pub variables: Vec<Argument>,
     /// Arguments; the others are guessed.
     pub arguments: Vec<Argument>,
     /// Schedules.
@@ -98,6 +113,7 @@ impl Request {
             entry: None,
             launch: Given::default(),
             cooperative: false,
+            variables: Vec::new(),
             arguments: Vec::new(),
             schedules: Schedules::UpTo(8),
             inputs: super::inputs::DEFAULT,

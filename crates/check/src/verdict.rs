@@ -4,7 +4,7 @@ use super::Checked;
 use super::explore::Explored;
 use super::geometry::Geometry;
 use super::input::Input;
-use super::plan::Plan;
+use super::plan::{Origin, Plan};
 use super::request::{Request, Schedules, Source};
 use anstyle::Style;
 use detect::rules::{Level, Rule};
@@ -16,6 +16,7 @@ use session::Independence;
 use simt::{Dim3, Limits, Stop};
 use std::fmt::Write as _;
 use std::time::Duration;
+use toolchain::sandbox::Confined;
 
 /// How the kernel was run, for the report.
 pub fn setting(
@@ -38,7 +39,7 @@ pub fn setting(
         grid: three(geometry.grid),
         block: three(geometry.block),
         dynamic_shared: geometry.shared,
-        cooperative: request.cooperative,
+        cooperative: geometry.cooperative,
         arguments: plan
             .values
             .iter()
@@ -46,7 +47,7 @@ pub fn setting(
             .map(|(index, planned)| Argument {
                 name: plan.parameters.label(index),
                 value: planned.value.to_string(),
-                guessed: planned.guessed,
+                guessed: planned.origin != Origin::Given,
             })
             .collect(),
         builds: input
@@ -61,7 +62,7 @@ pub fn setting(
 }
 
 /// The options that launch the kernel so again.
-pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String> {
+pub fn launch(geometry: &Geometry, plan: &Plan) -> Vec<String> {
     let mut words = vec![
         format!("--grid {}", geometry.grid),
         format!("--block {}", geometry.block),
@@ -69,7 +70,7 @@ pub fn launch(geometry: &Geometry, cooperative: bool, plan: &Plan) -> Vec<String
     if geometry.shared > 0 {
         words.push(format!("--shared {}", geometry.shared));
     }
-    if cooperative {
+    if geometry.cooperative {
         words.push("--cooperative".into());
     }
     for (index, planned) in plan.values.iter().enumerate() {
@@ -104,6 +105,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     for argument in &setting.arguments {
         flag("--arg", format!("{}={}", argument.name, argument.value));
     }
+    for set in &request.variables {
+        flag("--set", format!("{}={}", set.parameter, set.value));
+    }
     if setting.arguments.iter().any(|a| a.value.contains("random")) {
         flag("--seed", setting.seed.to_string());
     }
@@ -117,6 +121,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     for include in &request.compiler.includes {
         flag("-I", include.display().to_string());
     }
+    for header in &request.compiler.before {
+        flag("--include", header.display().to_string());
+    }
     for (name, value) in [
         ("--std", &request.compiler.std),
         ("--arch", &request.compiler.arch),
@@ -125,7 +132,7 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
             flag(name, value.clone());
         }
     }
-    if request.cooperative {
+    if setting.cooperative {
         words.push("--cooperative".into());
     }
     if request.perf {
@@ -204,12 +211,15 @@ pub fn judge(
             false => format!("{found}; {summary}"),
         };
     }
-    let grid = explored.iter().any(|e| e.cooperates) && !request.cooperative;
+    let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
     if grid && diagnostics.iter().any(|d| d.rule == Rule::Trap) {
         summary += "; `grid.sync()` needs a cooperative launch, give `--cooperative`";
     }
     if matches!(verdict, Verdict::Clean | Verdict::Findings) && stop.is_none() {
         summary = format!("{summary}; {}", tried(verdict, told, &setting, request));
+    }
+    if let Some(how) = input.confined.and_then(unconfined) {
+        summary = format!("{summary}; the compiler was not confined: {how}");
     }
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
@@ -226,6 +236,11 @@ pub fn judge(
         diagnostics,
         time: told.time,
     }
+}
+
+/// What a reader has to know of how a stranger's source was compiled.
+fn unconfined(confined: Confined) -> Option<&'static str> {
+    (confined == Confined::LimitsOnly).then(|| confined.describe())
 }
 
 /// What is known beside the findings.
@@ -361,13 +376,18 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         let grown = explored.iter().any(|e| e.grown.contains(&index));
         rows.push((
             flag,
-            match (argument.guessed, grown) {
-                (true, true) => Some("guessed, enlarged because the kernel accesses more".into()),
-                (true, false) => Some("guessed".into()),
-                (false, _) => None,
+            match plan.values.get(index).map(|planned| planned.origin) {
+                Some(Origin::Guessed) if grown => {
+                    Some("guessed, enlarged because the kernel accesses more".into())
+                }
+                Some(Origin::Guessed) => Some("guessed".into()),
+                Some(Origin::Host { line, .. }) if grown => Some(format!(
+                    "as line {line} passes it, enlarged because the kernel accesses more"
+                )),
+                Some(Origin::Host { line, .. }) => Some(format!("as line {line} passes it")),
+                Some(Origin::Given) | None => None,
             },
         ));
-        debug_assert!(index < plan.values.len());
     }
     let width = rows.iter().map(|(flag, _)| flag.len()).max().unwrap_or(0);
     for (flag, from) in rows {
@@ -399,4 +419,20 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_not_confined_is_told() {
+        assert_eq!(unconfined(Confined::Fully), None);
+        assert_eq!(unconfined(Confined::Partly), None);
+        assert!(
+            unconfined(Confined::LimitsOnly)
+                .unwrap()
+                .contains("Landlock")
+        );
+    }
 }

@@ -102,7 +102,7 @@ pub fn mutants(
             }
         }
     }
-    let launch = check::verdict::launch(&first.geometry, request.cooperative, &first.plan);
+    let launch = check::verdict::launch(&first.geometry, &first.plan);
     if subject.refused.is_some() {
         return Ok(KernelMutants {
             subject,

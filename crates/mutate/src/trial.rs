@@ -15,7 +15,7 @@
 use check::argument::{BufferSpec, FillSpec, Value};
 use check::geometry::{self, Geometry, Given};
 use check::parameters::{Kind, Parameters};
-use check::plan::Plan;
+use check::plan::{Origin, Plan};
 use check::{Prepared, Request};
 use detect::rules::Rule;
 use ptx::ast::{Function, Item, Module, Operand, Stmt};
@@ -150,7 +150,8 @@ fn shaped(
         shared: request.launch.shared,
     };
     let module = &prepared.input.builds[0].module;
-    let geometry = geometry::complete(given, &prepared.input, &prepared.entry).ok()?;
+    let mut geometry = geometry::complete(given, &prepared.input, &prepared.entry, None).ok()?;
+    geometry.cooperative |= prepared.geometry.cooperative;
     let sizes = geometry::sizes(&geometry, module, &prepared.entry);
     let parameters = Parameters::of(module, &prepared.entry, prepared.input.source.as_ref());
     let plan = Plan::new(parameters, &request.arguments, sizes, request.seed).ok()?;
@@ -196,7 +197,7 @@ fn single_integers(first: &Trial, constants: &[i64]) -> Vec<Trial> {
     for (index, parameter) in parameters.0.iter().enumerate() {
         let planned = &first.plan.values[index];
         let integer = matches!(parameter.kind, Kind::Scalar(element) if !element.is_float());
-        if !planned.guessed || !integer {
+        if planned.origin != Origin::Guessed || !integer {
             continue;
         }
         for value in &values {

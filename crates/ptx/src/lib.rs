@@ -4,6 +4,7 @@
 //! ```text
 //! bytes ─ token ─ parser ─► ast::Module ─┬─ flatten ─ cfg (graph)
 //!                                        ├─ semantics (typed instructions)
+//!                                        ├─ validate (what ptxas refuses)
 //!                                        ├─ source (names)
 //!                                        └─ print
 //! ```
@@ -19,6 +20,7 @@ pub mod print;
 pub mod semantics;
 pub mod source;
 pub mod token;
+pub mod validate;
 
 pub use cfg::{Cfg, CfgError};
 pub use error::{ParseError, ParseErrorKind};
@@ -27,3 +29,4 @@ pub use names::{demangle, matches_entry};
 pub use parser::{parse, parse_bytes};
 pub use print::print;
 pub use source::{SourceLine, SourceMap};
+pub use validate::{Invalid, InvalidKind, validate};

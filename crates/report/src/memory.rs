@@ -25,6 +25,11 @@ pub struct Region {
 }
 
 impl Region {
+    /// Whether it is somebody's: the gaps between buffers are not.
+    fn is_named(&self) -> bool {
+        !self.name.is_empty() && self.name != simt::memory::GAP_NAME
+    }
+
     /// A region with a name and a place only.
     pub fn new(name: &str, start: u64, bytes: Option<u64>) -> Region {
         Region {
@@ -138,14 +143,14 @@ impl MemoryNames {
             .iter()
             .rev()
             .find(|r| mapped && r.contains(place.address));
-        found.filter(|r| !r.name.is_empty())
+        found.filter(|r| r.is_named())
     }
 
     /// The last region that starts at or before a place: the probable target of an out-of-bounds access.
     pub fn nearest(&self, place: &Place) -> Option<&Region> {
         self.of(place.space)
             .iter()
-            .filter(|r| r.start <= place.address && !r.name.is_empty())
+            .filter(|r| r.start <= place.address && r.is_named())
             .max_by_key(|r| r.start)
     }
 

@@ -76,16 +76,10 @@ impl Sources {
         let found = self
             .given_like(path)
             .or_else(|| self.read(Path::new(path)))
-            .or_else(|| {
-                self.folders
-                    .iter()
-                    .find_map(|folder| self.read(&folder.join(path)))
-            })
-            .or_else(|| {
-                let name = Path::new(path).file_name()?;
-                self.folders
-                    .iter()
-                    .find_map(|folder| self.read(&folder.join(name)))
+            .or_else(|| match Path::new(path).is_file() {
+                // It is there, and not to be shown: a file of the same name elsewhere is another one.
+                true => None,
+                false => self.of_that_name(path),
             });
         self.known.insert(path.to_string(), found.clone());
         if let Some(file) = &found
@@ -94,6 +88,27 @@ impl Sources {
             self.given.push(file.clone());
         }
         found
+    }
+
+    /// A file that is no longer where the compiler saw it.
+    fn of_that_name(&self, path: &str) -> Option<Arc<SourceFile>> {
+        let wanted = Path::new(path).file_name();
+        let mut same = self
+            .given
+            .iter()
+            .filter(|f| Path::new(&f.path).file_name() == wanted);
+        let only = same.next().filter(|_| same.next().is_none()).cloned();
+        only.or_else(|| {
+            self.folders
+                .iter()
+                .find_map(|folder| self.read(&folder.join(path)))
+        })
+        .or_else(|| {
+            let name = wanted?;
+            self.folders
+                .iter()
+                .find_map(|folder| self.read(&folder.join(name)))
+        })
     }
 
     /// Adds a folder to search for files that are no longer where the compiler saw them. Files are read only from such folders.
@@ -127,7 +142,6 @@ impl Sources {
             all.next().filter(|_| all.next().is_none()).cloned()
         };
         by(&|p| wanted.ends_with(p) || p.ends_with(wanted))
-            .or_else(|| by(&|p| p.file_name() == wanted.file_name()))
     }
 }
 

@@ -58,6 +58,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// The address of a device function that is a part of the program, by its name as in the PTX.
+    pub fn function_address(&self, name: &str) -> Option<u64> {
+        let index = self.functions.iter().position(|f| f.name == name)?;
+        (index > 0).then_some(crate::memory::FUNCTION_BASE + index as u64)
+    }
+
     /// What is known of an instruction.
     pub fn site(&self, site: Site) -> &SiteInfo {
         &self.sites[site.0 as usize]

@@ -1,16 +1,24 @@
 //! What can be read out of CUDA source text without a compiler: names of kernel
-//! parameters, declarations of arrays, launches with constant geometry.
+//! parameters, declarations of arrays, [launches](host) with what they pass.
 //!
 //! It is used for names and guesses alone, never for a verdict: a macro or a
 //! template that it cannot see through yields `None`. Comments, strings and
 //! preprocessor branches are not evaluated beyond blanking comments and strings out.
 
-mod constant;
+mod buffers;
+mod expression;
+mod function;
+mod host;
 mod scan;
 
-pub use constant::scalar_bytes;
+pub use expression::scalar_bytes;
+pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 
-use scan::{blank, identifier, last_identifier, matching, split, without_directives, words};
+use function::{FunctionText, functions};
+use scan::{
+    blank, boundary, identifier, last_identifier, matching, split, window, without_directives,
+    words,
+};
 use std::collections::HashMap;
 
 /// A declared kernel parameter or array.
@@ -26,24 +34,19 @@ pub struct Declared {
     pub line: u32,
 }
 
-/// A kernel launch in host code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaunchText {
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory; 0 where none are given.
-    pub shared: u32,
-    /// Line, from 1.
-    pub line: u32,
-}
+/// Bytes of a statement, at most: what is longer is nothing that we look for, and looking for its end takes quadratic time.
+const STATEMENT: usize = 4096;
+/// Mentions of a name that are looked at.
+const MENTIONS: usize = 1000;
 
 /// A source text, comments and strings blanked out, with its constants.
 #[derive(Clone, Debug, Default)]
 pub struct CudaText {
     text: String,
     constants: HashMap<String, String>,
+    /// Function-like macros: parameters and value.
+    macros: HashMap<String, (Vec<String>, String)>,
+    functions: Vec<FunctionText>,
 }
 
 impl CudaText {
@@ -51,19 +54,34 @@ impl CudaText {
     pub fn new(text: &str, defines: &[String]) -> CudaText {
         let text = blank(text);
         let mut constants = HashMap::new();
+        let mut macros = HashMap::new();
         for line in text.lines() {
             if let Some(rest) = line.trim_start().strip_prefix('#')
                 && let Some(rest) = rest.trim_start().strip_prefix("define")
-                && let Some((name, value)) = rest.trim().split_once(char::is_whitespace)
-                && identifier(name) == name
+                && rest.starts_with(char::is_whitespace)
             {
-                constants.insert(name.to_string(), value.trim().to_string());
+                let rest = rest.trim();
+                let name = identifier(rest);
+                let value = &rest[name.len()..];
+                match value.strip_prefix('(').and_then(|v| v.split_once(')')) {
+                    Some((parameters, value)) => {
+                        let parameters = split(parameters).into_iter().map(|p| p.trim().to_owned());
+                        macros.insert(
+                            name.to_owned(),
+                            (parameters.collect(), value.trim().to_owned()),
+                        );
+                    }
+                    None if value.starts_with(char::is_whitespace) => {
+                        constants.insert(name.to_owned(), value.trim().to_owned());
+                    }
+                    None => {}
+                }
             }
         }
         let text = without_directives(&text);
         for keyword in ["constexpr", "const"] {
             for at in words(&text, keyword) {
-                let Some(end) = text[at..].find([';', '{', ')']) else {
+                let Some(end) = window(&text[at..], STATEMENT).find([';', '{', ')']) else {
                     continue;
                 };
                 let statement = &text[at..at + end];
@@ -81,14 +99,22 @@ impl CudaText {
             let (name, value) = define.split_once('=').unwrap_or((define, "1"));
             constants.insert(name.to_string(), value.to_string());
         }
-        CudaText { text, constants }
+        CudaText {
+            functions: functions(&text),
+            text,
+            constants,
+            macros,
+        }
     }
 
     /// The parameters of the kernel `name` (without its namespace), if its definition or
     /// declaration can be read.
     pub fn parameters(&self, name: &str) -> Option<Vec<Declared>> {
-        for at in words(&self.text, name) {
+        // A prototype may well leave the names out.
+        let mut prototype = None;
+        for at in words(&self.text, name).take(MENTIONS) {
             let before = &self.text[..at];
+            let before = &before[boundary(before, at.saturating_sub(STATEMENT))..];
             let head = before
                 .rfind([';', '}', '{'])
                 .map_or(before, |p| &before[p..]);
@@ -100,22 +126,29 @@ impl CudaText {
             }
             let start = self.text.len() - open.len();
             let inside = &self.text[start..start + matching(open, '(', ')')?];
-            if inside.trim().is_empty() || inside.trim() == "void" {
-                return Some(Vec::new());
+            let behind = self.text[start + inside.len() + 1..].trim_start();
+            let declared = match inside.trim() {
+                "" | "void" => Some(Vec::new()),
+                _ => split(inside)
+                    .into_iter()
+                    .map(|part| self.declared(part, start))
+                    .collect(),
+            };
+            match (behind.starts_with('{'), declared) {
+                (true, declared) => return declared.or(prototype),
+                (false, declared) => prototype = prototype.or(declared),
             }
-            return split(inside)
-                .into_iter()
-                .map(|part| self.declared(part, start))
-                .collect();
         }
-        None
+        prototype
     }
 
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
     pub fn variable(&self, name: &str) -> Option<Declared> {
-        words(&self.text, name).find_map(|at| {
-            let from = self.text[..at].rfind([';', '}', '{']).map_or(0, |p| p + 1);
-            let end = at + self.text[at..].find([';', '=', ',', ')'])?;
+        words(&self.text, name).take(MENTIONS).find_map(|at| {
+            let near = boundary(&self.text, at.saturating_sub(STATEMENT));
+            let from = self.text[near..at].rfind([';', '}', '{']);
+            let from = from.map_or(near, |p| near + p + 1);
+            let end = at + window(&self.text[at..], STATEMENT).find([';', '=', ',', ')'])?;
             let head = without_attributes(&self.text[from..at]);
             let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
             if !spaces.iter().any(|s| words(&head, s).next().is_some()) || head.contains('(') {
@@ -131,81 +164,6 @@ impl CudaText {
             declared.line = self.line_of(at);
             (declared.name == name).then_some(declared)
         })
-    }
-
-    /// The launches `name<<<grid, block[, shared[, stream]]>>>` whose geometry is constant.
-    pub fn launches(&self, name: &str) -> Vec<LaunchText> {
-        words(&self.text, name)
-            .filter_map(|at| {
-                let mut rest = self.text[at + name.len()..].trim_start();
-                if rest.starts_with('<') && !rest.starts_with("<<<") {
-                    let close = rest.find(">")?;
-                    rest = rest[close + 1..].trim_start();
-                }
-                let rest = rest.strip_prefix("<<<")?;
-                let parts = split(&rest[..rest.find(">>>")?]);
-                Some(LaunchText {
-                    grid: self.dim3(parts.first()?)?,
-                    block: self.dim3(parts.get(1)?)?,
-                    shared: match parts.get(2) {
-                        Some(bytes) => self.evaluate(bytes)?.try_into().ok()?,
-                        None => 0,
-                    },
-                    line: self.line_of(at),
-                })
-            })
-            .collect()
-    }
-
-    /// A `dim3` expression: `n`, `dim3(x, y)`, `{x, y}`, or a variable initialised so.
-    fn dim3(&self, expression: &str) -> Option<[u32; 3]> {
-        let expression = expression.trim();
-        let list = expression
-            .strip_prefix("dim3")
-            .unwrap_or(expression)
-            .trim_start();
-        if let Some(inside) = list
-            .strip_prefix(['(', '{'])
-            .and_then(|l| l.strip_suffix([')', '}']))
-        {
-            let mut out = [1; 3];
-            let parts = split(inside);
-            if parts.len() > 3 {
-                return None;
-            }
-            for (to, part) in out.iter_mut().zip(parts) {
-                *to = self.positive(part)?;
-            }
-            return Some(out);
-        }
-        if let Some(x) = self.positive(expression) {
-            return Some([x, 1, 1]);
-        }
-        if identifier(expression) != expression {
-            return None;
-        }
-        words(&self.text, expression).find_map(|at| {
-            let head = self.text[..at].trim_end();
-            if !head.ends_with("dim3") && !head.ends_with(',') {
-                return None;
-            }
-            let rest = self.text[at + expression.len()..].trim_start();
-            let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
-            let end = rest.find(';')?;
-            let open = rest.chars().next().filter(|c| "({d".contains(*c))?;
-            let upto = if open == 'd' {
-                end
-            } else {
-                rest[..end].find(if open == '(' { ')' } else { '}' })? + 1
-            };
-            self.dim3(&rest[..upto])
-        })
-    }
-
-    fn positive(&self, expression: &str) -> Option<u32> {
-        u32::try_from(self.evaluate(expression)?)
-            .ok()
-            .filter(|v| *v > 0)
     }
 
     fn line_of(&self, at: usize) -> u32 {
@@ -315,6 +273,15 @@ int main() {
     }
 
     #[test]
+    fn prototypes_leave_names_out() {
+        let text =
+            "__global__ void k(float *, int);\nint n;\n__global__ void k(float *a, int n) {}\n";
+        let all = CudaText::new(text, &[]).parameters("k").unwrap();
+        let names: Vec<_> = all.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["a", "n"]);
+    }
+
+    #[test]
     fn arrays_have_dimensions() {
         let text = CudaText::new(TEXT, &["TILE=16".into()]);
         let tile = text.variable("tile").unwrap();
@@ -331,26 +298,15 @@ int main() {
     }
 
     #[test]
-    fn launches_with_constant_geometry_are_read() {
-        let text = CudaText::new(TEXT, &[]);
-        let launches = text.launches("scale");
-        assert_eq!(launches.len(), 2, "the third depends on a variable");
-        assert_eq!(
-            (launches[0].grid, launches[0].block, launches[0].shared),
-            ([4, 2, 1], [32, 8, 1], 16)
-        );
-        assert_eq!(
-            (launches[1].grid, launches[1].block),
-            ([2, 2, 2], [64, 1, 1])
-        );
-        assert_eq!(text.launches("reduce")[0].block, [33, 1, 1]);
-    }
-
-    #[test]
     fn constants_that_refer_to_themselves_are_refused() {
         let text = CudaText::new("#define A B\n#define B A\n", &[]);
         assert_eq!(text.evaluate("A + 1"), None);
         assert_eq!(text.evaluate("(2 + 3) * 4 << 1"), Some(40));
+        // Each twice the one before: 2⁶⁰ names.
+        let doubled: String = (0..60)
+            .map(|i| format!("#define M{i} M{0}+M{0}\n", i + 1))
+            .collect();
+        assert_eq!(CudaText::new(&doubled, &[]).evaluate("M0"), None);
         assert_eq!(text.evaluate("1 / 0"), None);
         assert_eq!(text.evaluate(""), None);
     }
@@ -369,7 +325,7 @@ int main() {
         ] {
             let text = CudaText::new(text, &[]);
             assert_eq!(text.parameters("scale"), None);
-            assert!(text.launches("scale").is_empty());
+            assert!(text.launches("scale", 0).is_empty());
             assert_eq!(text.variable("scale"), None);
         }
     }

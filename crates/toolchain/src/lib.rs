@@ -3,12 +3,14 @@
 //! No GPU is needed. [`Nvcc::find`] searches the usual places for CUDA and the one that `ci/cuda-toolkit.sh` installs to.
 //! [`Nvcc::compile`] compiles a `.cu` file to PTX.
 
+pub mod cache;
 pub mod cuda_text;
 mod find;
 mod nvcc;
 mod release;
 pub mod sandbox;
 mod sass;
+pub mod scratch;
 
 pub use find::{Program, Searched, find_program};
 pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation};

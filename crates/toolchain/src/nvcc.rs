@@ -4,8 +4,10 @@
 //! harmless name, whose first line gives the real one (`#line`); folders of headers are links there, macros a header. It runs in a
 //! [`Sandbox`] that reads the toolkit, the system's programs, the source's folder and those of headers, and writes the scratch folder.
 
+use super::cache::{self, Cache, Header};
 use super::find::{Program, Searched, find_program};
 use super::sandbox::{Confined, Ended, Job, Sandbox};
+use super::scratch::Scratch;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,6 +58,10 @@ pub struct CompileOptions {
     pub arch: Option<String>,
     /// Headers that are included before the source.
     pub before: Vec<PathBuf>,
+    /// Further options, passed on as they are.
+    pub further: Vec<String>,
+    /// Where to keep what was compiled, and to look for it.
+    pub cache: Option<PathBuf>,
     /// Time limit for one compilation; two minutes by default.
     pub time: Option<Duration>,
 }
@@ -148,7 +154,7 @@ impl Nvcc {
             program: self.program.path.clone(),
             error,
         };
-        let scratch = tempfile::tempdir().map_err(start)?;
+        let scratch = Scratch::new().map_err(start)?;
         let room = Room::new(scratch.path(), file, options).map_err(start)?;
         let mut arguments: Vec<OsString> =
             vec!["-ptx".into(), "-Wno-deprecated-gpu-targets".into()];
@@ -166,7 +172,18 @@ impl Nvcc {
         if let Some(std) = &options.std {
             arguments.push(format!("-std={}", word("C++ standard", std)?).into());
         }
+        for option in &options.further {
+            arguments.push(further(option)?.into());
+        }
         arguments.extend(room.arguments());
+        let cache = options.cache.as_deref().map(Cache::at);
+        let given = cache.as_ref().and_then(|_| self.given(&room, &arguments));
+        if let (Some(cache), Some(given)) = (&cache, &given) {
+            if let Some(ptx) = cache.get(given) {
+                return Ok(ptx);
+            }
+            arguments.extend(["-MD".into(), "-MF".into(), DEPENDENCIES.into()]);
+        }
         let ended = self.sandbox(&room, options).run(&Job {
             program: self.program.path.clone(),
             arguments,
@@ -202,7 +219,32 @@ impl Nvcc {
             });
         }
         let ptx = std::fs::read_to_string(room.scratch.join("out.ptx")).map_err(start)?;
-        Ok(room.with_real_files(&ptx))
+        let ptx = room.with_real_files(&ptx);
+        if let (Some(cache), Some(given)) = (&cache, &given)
+            && let Some(headers) = room.headers_read()
+        {
+            cache.put(given, &headers, &ptx);
+        }
+        Ok(ptx)
+    }
+
+    /// All that decides what the compiler writes, but for the headers that the source names.
+    fn given(&self, room: &Room, arguments: &[OsString]) -> Option<Vec<u8>> {
+        let mut given = Vec::new();
+        let mut add = |bytes: &[u8]| cache::part(&mut given, bytes);
+        add(env!("CARGO_PKG_VERSION").as_bytes());
+        add(self.program.path.to_str()?.as_bytes());
+        add(cache::stamp(&self.program.path)?.as_bytes());
+        for argument in arguments {
+            add(argument.to_str()?.as_bytes());
+        }
+        for (_, folder) in &room.links {
+            add(folder.to_str()?.as_bytes());
+        }
+        for file in [room.copy.as_str(), MACROS] {
+            add(&std::fs::read(room.scratch.join(file)).ok()?);
+        }
+        Some(given)
     }
 
     /// How far compilations are confined on this system.
@@ -264,6 +306,18 @@ fn word<'a>(what: &'static str, value: &'a str) -> Result<&'a str, CompileError>
     }
 }
 
+/// An option that the user passes on: characters that mean nothing to a shell.
+fn further(option: &str) -> Result<&str, CompileError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_+-,=./:".contains(c);
+    match option.starts_with('-') && option.chars().all(plain) {
+        true => Ok(option),
+        false => Err(CompileError::BadOption {
+            what: "compiler option",
+            value: option.to_owned(),
+        }),
+    }
+}
+
 /// The scratch folder in which a source is compiled.
 struct Room {
     scratch: PathBuf,
@@ -280,6 +334,8 @@ struct Room {
 
 /// The header that has the macros.
 const MACROS: &str = "racetrap-macros.h";
+/// The file that names the headers that were read.
+const DEPENDENCIES: &str = "out.d";
 
 impl Room {
     fn new(scratch: &Path, file: &Path, options: &CompileOptions) -> std::io::Result<Room> {
@@ -337,6 +393,38 @@ impl Room {
         }
         all.extend(["-o".into(), "out.ptx".into(), self.copy.clone().into()]);
         all
+    }
+
+    /// The headers that the compiler read, where they are; `None` where that is not known.
+    fn headers_read(&self) -> Option<Vec<Header>> {
+        let text = std::fs::read_to_string(self.scratch.join(DEPENDENCIES)).ok()?;
+        // `out.ptx : copy.cu \` and one name a line; a blank in a name has a backslash.
+        let (_, names) = text.split_once(" :")?;
+        let mut all = Vec::new();
+        for line in names.lines() {
+            let name = line.trim().trim_end_matches('\\').trim();
+            if name.is_empty() || name == self.copy || name == MACROS {
+                continue;
+            }
+            if name.contains('\\') || name.contains(' ') {
+                return None;
+            }
+            let link = self.links.iter().find_map(|(link, folder)| {
+                let inside = self.scratch.join(link);
+                let rest = Path::new(name)
+                    .strip_prefix(&inside)
+                    .or_else(|_| Path::new(name).strip_prefix(link));
+                Some(folder.join(rest.ok()?))
+            });
+            all.push(match link {
+                Some(path) => Header::Text(path),
+                None if self.headers.iter().any(|h| h == Path::new(name)) => {
+                    Header::Text(name.into())
+                }
+                None => Header::Stamp(name.into()),
+            });
+        }
+        Some(all)
     }
 
     /// A text in which the scratch folder's names are the real ones.

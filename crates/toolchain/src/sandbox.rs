@@ -6,6 +6,7 @@
 //! limits alone, and [`Ended::confined`] says so. Limits of memory and file sizes are the shell's `ulimit`; the program's words are
 //! the shell's positional parameters, which it never reads as code.
 
+use super::scratch::Group;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -125,6 +126,7 @@ impl Sandbox {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
+        let _group = Group::new(child.id());
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
             let out = scope.spawn(|| stdout.map(kept).unwrap_or_default());

@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use detect::finding::Finding;
 use detect::rules::Rule;
 use simt::Device;
-use simt::memory::GLOBAL_BASE;
+use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
 use simt::observer::Space;
 
 /// A guessed buffer does not grow beyond this, bytes.
@@ -48,8 +48,9 @@ pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Opti
     };
     let all = device.allocations();
     let after = all.partition_point(|a| a.offset <= offset);
-    let owner = all[..after].iter().rev().find(|a| !a.name.is_empty())?;
-    let next = all[after..].iter().find(|a| !a.name.is_empty());
+    let named = |a: &&Allocation| !a.name.is_empty() && a.name != GAP_NAME;
+    let owner = all[..after].iter().rev().find(named)?;
+    let next = all[after..].iter().find(named);
     let behind = offset.checked_sub(owner.offset + owner.bytes)?;
     if next.is_some_and(|n| n.offset - offset <= BEFORE && behind > BEFORE) {
         return None;
@@ -57,7 +58,7 @@ pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Opti
     let bytes = offset - owner.offset + u64::from(place.bytes);
     let index = plan
         .named(&owner.name)
-        .filter(|i| plan.values[*i].guessed)?;
+        .filter(|i| plan.values[*i].origin.may_grow())?;
     (bytes * 2 <= GROWN).then(|| Need {
         parameter: index,
         buffer: owner.name.clone(),

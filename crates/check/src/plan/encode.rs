@@ -16,15 +16,29 @@ pub(super) const ROW_GAP: u64 = 64 << 10;
 pub const GAP: u64 = 1 << 20;
 
 impl Plan {
-    /// The parameter block; buffers are made in `memory`.
+    /// The parameter block; `place` makes the buffers, and `functions` gives the addresses of device functions.
     ///
     /// # Errors
     ///
-    /// Files that can't be read or have another size, memory that is full.
-    pub fn encode(&self, place: &mut Place<'_>) -> Result<Vec<u8>, Error> {
+    /// Files that can't be read or have another size, memory that is full, functions that are not there.
+    pub fn encode(
+        &self,
+        place: &mut Place<'_>,
+        functions: &dyn Fn(&str) -> Option<u64>,
+    ) -> Result<Vec<u8>, Error> {
         let mut block = vec![0; self.parameters.bytes() as usize];
-        for (index, (parameter, planned)) in self.parameters.0.iter().zip(&self.values).enumerate()
-        {
+        let all = self.parameters.0.iter().zip(&self.values);
+        for (index, (parameter, planned)) in all.clone().enumerate() {
+            if matches!(planned.value, Value::Same(_)) {
+                continue;
+            }
+            if let Value::Function(name) = &planned.value {
+                let label = self.parameters.label(index);
+                let address = functions(name).ok_or_else(|| no_function(&label, name))?;
+                let offset = parameter.offset as usize;
+                block[offset..offset + 8].copy_from_slice(&address.to_le_bytes());
+                continue;
+            }
             let name = self.parameters.label(index);
             let mut encoder = Encoder {
                 place,
@@ -39,8 +53,24 @@ impl Plan {
             let offset = parameter.offset as usize;
             block[offset..offset + bytes.len()].copy_from_slice(&bytes);
         }
+        // The address that another parameter got.
+        for (parameter, planned) in all {
+            if let Value::Same(name) = &planned.value {
+                let other = self.parameters.0[self.parameters.find(name)?].offset as usize;
+                let offset = parameter.offset as usize;
+                block.copy_within(other..other + 8, offset);
+            }
+        }
         Ok(block)
     }
+}
+
+fn no_function(label: &str, name: &str) -> Error {
+    Error::new(
+        ErrorKind::Argument,
+        format!("`--arg {label}=fn:{name}`: the program has no device function of this name whose address it takes"),
+    )
+    .help("a variable that holds the address keeps the function in the PTX: `__device__ op_t pointer = name;`")
 }
 
 struct Encoder<'a, 'p> {
@@ -84,6 +114,9 @@ impl Encoder<'_, '_> {
                 number_bytes(text, ty).map_err(fail)
             }
             Value::Bytes(bytes) => Ok(bytes.clone()),
+            Value::Same(_) | Value::Function(_) => {
+                Err(fail("only a whole parameter can be an address".into()))
+            }
             Value::Buffer(spec) => {
                 let address = self
                     .buffer(spec, self.name, GAP)

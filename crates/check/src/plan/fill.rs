@@ -20,7 +20,7 @@ fn file_bytes(path: &std::path::Path, needed: u64) -> std::io::Result<Vec<u8>> {
 }
 
 /// The bytes that a buffer holds at the start.
-pub(super) fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Error> {
+pub(crate) fn fill(spec: &BufferSpec, seed: u64) -> Result<Vec<u8>, Error> {
     let element = spec.element;
     let size = element.bytes();
     let length = spec.length.unwrap_or(1);

@@ -6,6 +6,11 @@ use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter, Parameters};
 use session::buffer::ElementType;
 
+/// Whether a value can be passed to a parameter.
+pub(crate) fn accepts(value: &Value, parameters: &Parameters, index: usize) -> bool {
+    fits(value, parameters, index).is_ok()
+}
+
 /// Whether a value can be passed to a parameter at all.
 pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Error> {
     let parameter = &parameters.0[index];
@@ -17,6 +22,21 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
         ))
     };
     match (value, parameter.kind) {
+        (Value::Function(_), _) => match parameter.bytes == 8 && !parameter.by_value {
+            true => Ok(()),
+            false => wrong(format!(
+                "a function's address has 8 bytes, but the parameter has {}",
+                parameter.bytes
+            )),
+        },
+        (Value::Same(name), _) => {
+            let other = parameters.find(name)?;
+            let wide = |p: &Parameter| p.bytes == 8 && !p.by_value;
+            match other != index && wide(parameter) && wide(&parameters.0[other]) {
+                true => Ok(()),
+                false => wrong("only another parameter's buffer can be passed again".into()),
+            }
+        }
         (Value::Buffer(_) | Value::Rows(..), Kind::Pointer(_) | Kind::Rows(_)) => Ok(()),
         (Value::Buffer(_) | Value::Rows(..), _) if parameter.bytes == 8 && !parameter.by_value => {
             Ok(())
@@ -116,7 +136,7 @@ pub(super) fn untyped(text: &str, element: ElementType, parameter: &Parameter) -
 }
 
 /// A buffer read from a file without a length gets it from the file.
-pub(super) fn with_length(value: Value) -> Result<Value, Error> {
+pub(crate) fn with_length(value: Value) -> Result<Value, Error> {
     Ok(match value {
         Value::Buffer(BufferSpec {
             element,

@@ -22,7 +22,7 @@ impl Planned {
                 _ => 0,
             }
         }
-        match self.guessed {
+        match self.origin.may_grow() {
             true => bytes(&self.value),
             false => 0,
         }
@@ -39,7 +39,7 @@ impl Plan {
             wanted.checked_next_power_of_two().unwrap_or(wanted)
         };
         let mut grown = self.values[index].clone();
-        if !grown.guessed {
+        if !grown.origin.may_grow() {
             return false;
         }
         let label = self.parameters.label(index);

@@ -12,7 +12,9 @@ pub(super) fn field_type(field: &Value) -> Option<ElementType> {
             Some(ElementType::I32)
         }
         Value::Scalar(..) => Some(ElementType::F32),
-        Value::Buffer(_) | Value::Rows(..) => Some(ElementType::U64),
+        Value::Buffer(_) | Value::Rows(..) | Value::Same(_) | Value::Function(_) => {
+            Some(ElementType::U64)
+        }
         Value::Fields(_) | Value::Bytes(_) => None,
     }
 }

@@ -22,10 +22,13 @@ fn plan(given: &[&str]) -> Result<Plan, Error> {
 
 fn encode(given: &[&str]) -> Result<(Vec<u8>, Vec<PlannedBuffer>), Error> {
     let mut buffers = Vec::new();
-    let block = plan(given)?.encode(&mut |buffer| {
-        buffers.push(buffer);
-        Ok(0x1000 * buffers.len() as u64)
-    })?;
+    let block = plan(given)?.encode(
+        &mut |buffer| {
+            buffers.push(buffer);
+            Ok(0x1000 * buffers.len() as u64)
+        },
+        &|name| (name == "f").then_some(0xf00),
+    )?;
     Ok((block, buffers))
 }
 
@@ -107,10 +110,13 @@ fn guess(param: &str, body: &str) -> (Plan, Vec<PlannedBuffer>, Vec<u8>) {
     let parameters = Parameters::of(&ptx::parse(&ptx).unwrap(), "k", None);
     let plan = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
     let mut buffers = Vec::new();
-    let block = plan.encode(&mut |buffer| {
-        buffers.push(buffer);
-        Ok(0x1000 * buffers.len() as u64)
-    });
+    let block = plan.encode(
+        &mut |buffer| {
+            buffers.push(buffer);
+            Ok(0x1000 * buffers.len() as u64)
+        },
+        &|_| None,
+    );
     (plan, buffers, block.unwrap())
 }
 
@@ -186,4 +192,20 @@ fn guessed_buffers_grow() {
     assert_eq!(plan.values[0].value.to_string(), "f32[512]:random");
     assert!(!plan.grow(1, "1", 1000) && !plan.grow(2, "2", 1000));
     assert_eq!((plan.named("0"), plan.named("x")), (Some(0), None));
+}
+
+#[test]
+fn addresses_can_be_passed_again() {
+    let (block, buffers) = encode(&["0=fn:f", "2=i32[4]:iota"]).unwrap();
+    assert_eq!(
+        (block[..8].to_vec(), buffers.len()),
+        (0xf00u64.to_le_bytes().to_vec(), 1)
+    );
+    let (block, buffers) = encode(&["0=&2"]).unwrap();
+    assert_eq!((&block[..8], buffers.len()), (&block[16..24], 1));
+    let refused = |given: &str| encode(&[given]).unwrap_err().to_string();
+    assert!(refused("0=fn:g").contains("no device function"));
+    assert!(refused("0=&0").contains("another parameter"));
+    assert!(refused("0=&1").contains("another parameter"));
+    assert!(refused("1=&0").contains("another parameter"));
 }

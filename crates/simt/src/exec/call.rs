@@ -12,6 +12,16 @@ use crate::stop::{BadCall, Stop};
 /// Largest local memory of a lane, bytes (CUDA C++ Programming Guide, "Compute Capabilities").
 const STACK: u32 = 512 << 10;
 
+/// Bytes of a lane's stack that hold what a call saves, so that recursion without an end fills the stack as it does on a GPU:
+/// a return address, and the registers of a function that can call itself.
+fn saved_bytes(info: &FunctionInfo) -> u32 {
+    let count = |class: usize| info.rows[class].1.saturating_sub(info.rows[class].0);
+    match info.recursive {
+        true => 16 + 4 * count(0) + 8 * count(1),
+        false => 0,
+    }
+}
+
 impl<O: Observer> Core<'_, O> {
     /// Enters a function. The new program counter, or `None` when the lanes go different ways.
     pub(super) fn call(
@@ -50,7 +60,7 @@ impl<O: Observer> Core<'_, O> {
         let info = &self.program.functions[function as usize];
         let (base, top) = (warp.splits[s].base, warp.splits[s].top);
         let new_base = top.next_multiple_of(16);
-        let new_top = new_base + info.frame;
+        let new_top = new_base + info.frame + saved_bytes(info);
         if new_top > STACK {
             return Err(self.bad_call(block, w, s, BadCall::StackOverflow(STACK >> 10)));
         }

@@ -82,6 +82,20 @@ pub(super) fn without_directives(text: &str) -> String {
     out
 }
 
+/// The beginning of a text, of so many bytes at most.
+pub(super) fn window(text: &str, bytes: usize) -> &str {
+    &text[..boundary(text, bytes)]
+}
+
+/// The last place up to an offset at which a character begins, or the text ends.
+pub(super) fn boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// Offsets at which `word` stands as a word of its own.
 pub(super) fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,0 +1,205 @@
+//! What the host program in the same source says of a launch: geometry, arguments, sizes and contents of buffers.
+//!
+//! The first launch of the kernel whose geometry can be read counts. A problem that is too large for a simulator is made smaller as a
+//! whole: the sizes that the program defines are divided by two until the launch fits. Sizes of buffers bind (reaching outside is an
+//! error) only where nothing else is guessed that could make the kernel reach there: arguments, and integers in buffers.
+
+use super::argument::{BufferSpec, FillSpec, Value};
+use super::parameters::{Kind, Parameter, Parameters};
+use super::plan::{Origin, Plan};
+use session::buffer::ElementType;
+use toolchain::cuda_text::{Content, CudaText, HostArgument, HostBuffer, HostLaunch};
+
+/// Threads of a launch that is taken over as it is.
+const THREADS: u64 = 1 << 18;
+/// Bytes of all its buffers.
+const BYTES: u64 = 32 << 20;
+/// How often sizes are halved.
+const SHRINK: u32 = 20;
+
+/// A launch as the host program makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The launch.
+    pub launch: HostLaunch,
+    /// Whether its sizes are smaller than those of the program.
+    pub smaller: bool,
+}
+
+impl Host {
+    /// What a source says of the launches of a kernel (its plain name).
+    pub fn read(source: &CudaText, name: &str) -> Option<Host> {
+        let mut block = None;
+        for shrink in 0..=SHRINK {
+            let all = source.launches(name, shrink);
+            let whole = all.iter().find(|l| l.grid.is_some() && l.block.is_some());
+            let Some(launch) = whole else {
+                block = all.into_iter().find(|l| l.block.is_some());
+                break;
+            };
+            if fits(launch) {
+                return Some(Host {
+                    launch: launch.clone(),
+                    smaller: shrink > 0,
+                });
+            }
+            block.get_or_insert_with(|| launch.clone());
+        }
+        let mut launch = block?;
+        // Its sizes are unknown, or too large.
+        launch.grid = None;
+        launch.arguments.clear();
+        Some(Host {
+            launch,
+            smaller: false,
+        })
+    }
+
+    /// Where a value comes from, for readers.
+    pub fn describe(&self) -> String {
+        let smaller = match self.smaller {
+            true => ", with smaller sizes",
+            false => "",
+        };
+        format!("as line {} launches it{smaller}", self.launch.line)
+    }
+}
+
+fn fits(launch: &HostLaunch) -> bool {
+    let count = |all: Option<[u32; 3]>| {
+        all.map_or(1, |[x, y, z]| {
+            u64::from(x)
+                .saturating_mul(y.into())
+                .saturating_mul(z.into())
+        })
+    };
+    let threads = count(launch.grid).saturating_mul(count(launch.block));
+    let bytes = launch.arguments.iter().map(|argument| match argument {
+        HostArgument::Buffer(buffer) => buffer.bytes,
+        _ => 0,
+    });
+    threads <= THREADS && bytes.fold(0u64, u64::saturating_add) <= BYTES
+}
+
+impl Plan {
+    /// Sets what was guessed to what the host program passes.
+    pub fn follow(&mut self, host: &Host) {
+        let arguments = &host.launch.arguments;
+        if arguments.len() != self.values.len() {
+            return;
+        }
+        let numbers_given = self.values.iter().zip(&self.parameters.0);
+        let numbers_given = numbers_given
+            .clone()
+            .any(|(v, p)| v.origin == Origin::Given && matches!(p.kind, Kind::Scalar(_)));
+        let known = arguments
+            .iter()
+            .zip(&self.parameters.0)
+            .all(|(argument, parameter)| is_known(argument, parameter));
+        let origin = Origin::Host {
+            line: host.launch.line,
+            binding: known && !numbers_given,
+        };
+        let mut followed = vec![false; arguments.len()];
+        for (index, argument) in arguments.iter().enumerate() {
+            if self.values[index].origin != Origin::Guessed {
+                continue;
+            }
+            let guess = self.values[index].value.clone();
+            let value = match argument {
+                HostArgument::Same(first) if followed[*first] => {
+                    Some(Value::Same(self.parameters.label(*first)))
+                }
+                HostArgument::Same(_) => None,
+                other => value(other, &self.parameters.0[index], &guess),
+            };
+            if let Some(value) = value.filter(|v| fits_parameter(v, &self.parameters, index)) {
+                followed[index] = true;
+                self.values[index].value = value;
+                self.values[index].origin = origin;
+            }
+        }
+    }
+}
+
+fn fits_parameter(value: &Value, parameters: &Parameters, index: usize) -> bool {
+    super::plan::accepts(value, parameters, index)
+}
+
+/// Whether what is passed is known as far as it could lead a kernel outside of its buffers.
+fn is_known(argument: &HostArgument, parameter: &Parameter) -> bool {
+    match (argument, parameter.kind) {
+        (HostArgument::Unknown, _) => false,
+        (HostArgument::Buffer(buffer), Kind::Pointer(element)) => {
+            let float = element.is_some_and(ElementType::is_float);
+            float || buffer.content != Content::Unknown
+        }
+        (HostArgument::Buffer(_), _) => false,
+        _ => true,
+    }
+}
+
+/// The value that a parameter gets; `None` where the guess is as good.
+fn value(argument: &HostArgument, parameter: &Parameter, guess: &Value) -> Option<Value> {
+    match (argument, parameter.kind) {
+        (HostArgument::Integer(value), Kind::Scalar(_)) => {
+            Some(Value::Scalar(value.to_string(), None))
+        }
+        (HostArgument::Float(value), Kind::Scalar(element)) => Some(Value::Scalar(
+            match element.is_float() {
+                true => format!("{value:?}"),
+                false => (*value as i64).to_string(),
+            },
+            None,
+        )),
+        (HostArgument::Integer(0), Kind::Pointer(_) | Kind::Rows(_)) => {
+            Some(Value::Scalar("0".into(), None))
+        }
+        (HostArgument::Buffer(host), Kind::Pointer(element)) => {
+            Some(Value::Buffer(buffer(host, element, guess)))
+        }
+        _ => None,
+    }
+}
+
+fn buffer(host: &HostBuffer, element: Option<ElementType>, guess: &Value) -> BufferSpec {
+    let element = element.unwrap_or(ElementType::I32);
+    let element = match host.bytes.is_multiple_of(element.bytes() as u64) {
+        true => element,
+        false => ElementType::U8,
+    };
+    let length = host.bytes / element.bytes() as u64;
+    let guessed = match guess {
+        Value::Buffer(spec) => spec.fill.clone(),
+        _ => FillSpec::Random(None),
+    };
+    let number = |text: String| FillSpec::Constant(text);
+    let fill = match &host.content {
+        Content::Unknown => guessed,
+        Content::Untouched => FillSpec::Uninitialized,
+        Content::Bytes(0) | Content::Integer(0) => FillSpec::Zeros,
+        Content::Bytes(byte) if element == ElementType::U8 => number(byte.to_string()),
+        Content::Bytes(255) if !element.is_float() && element.name().starts_with('i') => {
+            number("-1".into())
+        }
+        Content::Bytes(_) => guessed,
+        Content::Integer(value) => number(value.to_string()),
+        Content::Float(value) if element.is_float() => number(format!("{value:?}")),
+        Content::Float(value) => number((*value as i64).to_string()),
+        Content::Iota => FillSpec::Iota,
+        Content::Range(low, high) => FillSpec::Random(Some((*low, *high))),
+        Content::Fractions if element.is_float() => FillSpec::Random(None),
+        Content::Fractions => FillSpec::Zeros,
+        Content::List(numbers) if length <= 4096 => {
+            let mut all = numbers.clone();
+            all.resize(length as usize, "0".into());
+            FillSpec::First(all)
+        }
+        Content::List(_) => guessed,
+    };
+    BufferSpec {
+        element,
+        length: Some(length),
+        fill,
+    }
+}

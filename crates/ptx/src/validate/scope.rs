@@ -1,0 +1,177 @@
+//! What names mean in the blocks of a function.
+
+use crate::ast::{ScalarType, StateSpace, Stmt, Variable};
+use crate::semantics::Special;
+use std::collections::{HashMap, HashSet};
+
+/// What a name is declared as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// A register of this type and so many elements.
+    Register(ScalarType, u32),
+    /// A variable in memory, or a parameter.
+    Variable,
+    Function,
+}
+
+impl Named {
+    pub(super) fn of(variable: &Variable) -> Named {
+        match variable.space {
+            StateSpace::Reg => Named::Register(variable.ty, variable.vector.unwrap_or(1)),
+            _ => Named::Variable,
+        }
+    }
+}
+
+/// The blocks around a place, the innermost last.
+#[derive(Debug, Default)]
+pub(super) struct Scopes<'m>(Vec<Block<'m>>);
+
+#[derive(Debug, Default)]
+struct Block<'m> {
+    names: HashMap<&'m str, Named>,
+    /// `%r<4>`: the name in front, how many, and what they are.
+    numbered: Vec<(&'m str, u32, Named)>,
+}
+
+impl<'m> Scopes<'m> {
+    pub(super) fn enter(&mut self) {
+        self.0.push(Block::default());
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    /// Adds a name that may be there already.
+    pub(super) fn add(&mut self, name: &'m str, named: Named) {
+        if let Some(block) = self.0.last_mut() {
+            block.names.insert(name, named);
+        }
+    }
+
+    /// Declares a variable of the innermost block; false where it has one of this name.
+    pub(super) fn declare(&mut self, variable: &'m Variable) -> bool {
+        let named = Named::of(variable);
+        let Some(block) = self.0.last_mut() else {
+            return false;
+        };
+        let fresh = block.find(&variable.name).is_none();
+        match variable.count {
+            Some(count) => {
+                let fresh = block
+                    .numbered
+                    .iter()
+                    .all(|(name, ..)| *name != variable.name);
+                block.numbered.push((&variable.name, count, named));
+                fresh
+            }
+            None => {
+                block.names.insert(&variable.name, named);
+                fresh
+            }
+        }
+    }
+
+    /// What a name means here.
+    pub(super) fn find(&self, name: &str) -> Option<Named> {
+        self.0.iter().rev().find_map(|block| block.find(name))
+    }
+}
+
+impl Block<'_> {
+    fn find(&self, name: &str) -> Option<Named> {
+        self.names.get(name).copied().or_else(|| {
+            self.numbered.iter().find_map(|(front, count, named)| {
+                let digits = name.strip_prefix(front)?;
+                let plain = digits == "0" || !digits.starts_with('0');
+                let number: u32 = digits.parse().ok().filter(|_| plain)?;
+                (number < *count).then_some(*named)
+            })
+        })
+    }
+}
+
+/// The labels, lists of targets and prototypes of a function, in all its blocks.
+pub(super) fn labels(body: &[Stmt]) -> HashSet<&str> {
+    fn add<'m>(body: &'m [Stmt], out: &mut HashSet<&'m str>) {
+        for stmt in body {
+            match stmt {
+                Stmt::Label(label) => {
+                    out.insert(&label.name);
+                }
+                Stmt::BranchTargets(list) | Stmt::CallTargets(list) => {
+                    out.insert(&list.name);
+                }
+                Stmt::CallPrototype(prototype) => {
+                    out.insert(&prototype.name);
+                }
+                Stmt::Block(inner) => add(inner, out),
+                _ => {}
+            }
+        }
+    }
+    let mut out = HashSet::new();
+    add(body, &mut out);
+    out
+}
+
+/// Whether a name needs no declaration: special registers, of which later versions have more, constants, the sink.
+pub(super) fn special(name: &str, component: Option<&str>) -> bool {
+    const FAMILIES: [&str; 6] = [
+        "%pm",
+        "%envreg",
+        "%reserved_",
+        "%clock",
+        "%globaltimer",
+        "%cluster",
+    ];
+    let wordy = |rest: &str| rest.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    ["_", "WARP_SZ"].contains(&name)
+        || Special::named(name, component).is_some()
+        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || name
+            .strip_prefix('%')
+            .is_some_and(|rest| rest.len() > 3 && wordy(rest))
+}
+
+/// Bits of a register's type, and its name.
+pub(super) fn described(ty: ScalarType) -> (u32, &'static str) {
+    use ScalarType::*;
+    match ty {
+        S8 => (8, "s8"),
+        U8 => (8, "u8"),
+        B8 => (8, "b8"),
+        S16 => (16, "s16"),
+        U16 => (16, "u16"),
+        B16 => (16, "b16"),
+        F16 => (16, "f16"),
+        Bf16 => (16, "bf16"),
+        S32 => (32, "s32"),
+        U32 => (32, "u32"),
+        B32 => (32, "b32"),
+        F32 => (32, "f32"),
+        F16x2 => (32, "f16x2"),
+        Bf16x2 => (32, "bf16x2"),
+        S64 => (64, "s64"),
+        U64 => (64, "u64"),
+        B64 => (64, "b64"),
+        F64 => (64, "f64"),
+        B128 => (128, "b128"),
+        Pred => (1, "pred"),
+        Texref => (64, "texref"),
+        Samplerref => (64, "samplerref"),
+        Surfref => (64, "surfref"),
+    }
+}
+
+/// Whether a register holds integers alone.
+pub(super) fn integer(ty: ScalarType) -> bool {
+    use ScalarType::*;
+    matches!(ty, S8 | U8 | S16 | U16 | S32 | U32 | S64 | U64)
+}
+
+/// Whether a register holds floating-point numbers alone.
+pub(super) fn float(ty: ScalarType) -> bool {
+    matches!(ty, ScalarType::F32 | ScalarType::F64)
+}

@@ -1,0 +1,119 @@
+//! Tests of what is refused, and that compilers' PTX is not.
+
+use super::*;
+
+fn check(items: &str, body: &str) -> Result<(), String> {
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n{items}\n.visible .entry k(.param .u64 p)\n{{
+         .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>; .reg .f32 %f<2>; .reg .u32 %u;\n{body}\nret;\n}}\n"
+    );
+    validate(&crate::parse(&text).unwrap()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn what_ptxas_refuses_is_refused() {
+    for (items, body, message) in [
+        ("", "mov.u32 %q1, 1;", "`%q1` is not declared"),
+        ("", "mov.u32 %r4, 1;", "`%r4` is not declared"),
+        (
+            "",
+            "{ .reg .b32 %t; } mov.u32 %t, 1;",
+            "`%t` is not declared",
+        ),
+        (
+            "",
+            "ld.global.u32 %r1, [nosuch];",
+            "`nosuch` is not declared",
+        ),
+        ("", "@%q bra A; A:", "`%q` is not declared"),
+        ("", "call nofunc;", "`nofunc` is not declared"),
+        ("", "bra NOWHERE;", "no label `NOWHERE`"),
+        ("", "A: A: mov.u32 %r1, 1;", "`A` is declared twice"),
+        ("", ".reg .b32 %r1;", "`%r1` is declared twice"),
+        (".visible .entry k() { ret; }", "", "`k` is declared twice"),
+        (".global .align 3 .b8 g[4];", "", "3 is none"),
+        ("", ".local .align 6 .b8 l[4];", "6 is none"),
+        ("", "@%r1 bra A; A:", "`%r1` is not a predicate register"),
+        ("", "add.s32 %p1, %r1, 1;", "`%p1` is a predicate"),
+        ("", "setp.eq.s32 %r1, %r2, 1;", "`%r1` is not a predicate"),
+        (
+            "",
+            "add.s32 %rd1, %rd2, 1;",
+            "`%rd1` has 64 bits, where the instruction takes 32",
+        ),
+        ("", "mul.f32 %f1, %f0;", "takes 3 operands"),
+        ("", "sub.s32 %r1, %r2, 1, 2;", "takes 3 operands"),
+        ("", "add.f32 %f1, %u, %f0;", "`%u` has type .u32"),
+        ("", "add.s32 %r1, %f1, 1;", "`%f1` has type .f32"),
+        ("", "mov.u32 5, %r1;", "destination is not a register"),
+        ("", "ld.global.u32 %r1, %rd1;", "no address in brackets"),
+    ] {
+        let said = check(items, body).expect_err(body);
+        assert!(said.contains(message), "{body}: {said}");
+    }
+}
+
+#[test]
+fn valid_ptx_is_not() {
+    for (items, body) in [
+        (
+            "",
+            "mov.u32 %r1, %tid.x; mov.u64 %rd1, %clock64; mov.b32 %r0, %f1; mov.f32 %f0, %r1;",
+        ),
+        (
+            "",
+            "{ .reg .b32 %r1; mov.u32 %r1, 1; } bra DONE; { DONE: } ",
+        ),
+        (
+            "",
+            "cvt.u64.u32 %rd1, %r1; ld.global.u8 %r1, [%rd1+4]; st.global.b8 [%rd1], %r1;",
+        ),
+        (
+            "",
+            "mul.wide.u32 %rd1, %r1, %r2; shl.b64 %rd1, %rd2, %r1; popc.b64 %r1, %rd1;",
+        ),
+        (
+            "",
+            "setp.lt.and.s32 %p0|%p1, %r1, 5, !%p1; selp.b32 %r1, 1, %r2, %p0; @!%p0 bra A; A:",
+        ),
+        ("", "mov.b64 {%r1, %r2}, %rd1; mov.b64 %rd1, {%r1, _};"),
+        (
+            ".global .u32 g; .extern .func (.param .b32 r) f(.param .b64 a);",
+            "mov.u64 %rd1, g; { .param .b64 a0; .param .b32 r0; st.param.b64 [a0], %rd1; call (r0), f, (a0); ld.param.b32 %r1, [r0]; }",
+        ),
+        (
+            "",
+            "P: .callprototype _ (.param .b64 _); call %rd1, (%rd2), P; T: .branchtargets A, B; brx.idx %r1, T; A: B:",
+        ),
+        (
+            "",
+            "shfl.sync.down.b32 %r1|%p1, %r2, 1, 31, -1; vote.sync.ballot.b32 %r1, %p0, WARP_SZ;",
+        ),
+    ] {
+        assert_eq!(check(items, body), Ok(()), "{body}");
+    }
+}
+
+/// All PTX of the catalogue, which `ptxas` accepts.
+#[test]
+fn compilers_ptx_is_valid() {
+    fn files(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            match entry.path() {
+                path if path.is_dir() => files(&path, out),
+                path if path.extension().is_some_and(|e| e == "ptx") => out.push(path),
+                _ => {}
+            }
+        }
+    }
+    let mut all = Vec::new();
+    files(
+        &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels"),
+        &mut all,
+    );
+    assert!(all.len() > 100);
+    for path in all {
+        let module = crate::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(validate(&module), Ok(()), "{}", path.display());
+    }
+}

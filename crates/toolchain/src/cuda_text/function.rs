@@ -1,0 +1,356 @@
+//! The functions of a text, and what the variables of a host function are set to.
+//!
+//! A variable has a known value where it is set exactly once. A parameter has the value that the one caller passes. Branches are not
+//! followed; what is taken from the command line (`argv`) is taken to be absent.
+
+use super::CudaText;
+use super::scan::{identifier, last_identifier, matching, split, window, words};
+use std::ops::Range;
+
+/// A function with a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FunctionText {
+    pub(super) name: String,
+    /// Names of its parameters, in order; empty where a parameter has none.
+    pub(super) parameters: Vec<String>,
+    pub(super) body: Range<usize>,
+}
+
+/// A place in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Which of the text's functions.
+    pub(super) function: usize,
+    /// Offset in the text: what is set behind it does not count.
+    pub(super) at: usize,
+    /// How many callers, and sizes of other launches, have been followed.
+    pub(super) callers: u32,
+}
+
+impl Place {
+    /// The same, one step further from where reading began; `None` where that is too far.
+    pub(super) fn deeper(self) -> Option<Place> {
+        (self.callers < CALLERS).then_some(Place {
+            callers: self.callers + 1,
+            ..self
+        })
+    }
+}
+
+/// What is known of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    /// It is set to this expression, as read at this place.
+    Is(String, Place),
+    /// It is set more than once, or by something that is not followed.
+    Changes,
+    /// The function has no variable of this name.
+    Absent,
+}
+
+/// Mentions of a variable that are looked at.
+const MENTIONS: usize = 200;
+/// Callers that are followed, one of another.
+const CALLERS: u32 = 6;
+
+/// The functions of a text without comments and directives.
+pub(super) fn functions(text: &str) -> Vec<FunctionText> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    // Where the declaration begins that the next brace may belong to.
+    let mut from = 0;
+    while let Some(next) = text[at..].find([';', '{', '}']) {
+        let here = at + next;
+        at = here + 1;
+        if text.as_bytes()[here] != b'{' {
+            from = at;
+            continue;
+        }
+        let head = text[from..here].trim_end();
+        let first = identifier(head.trim_start());
+        let transparent = first == "namespace" || (first == "extern" && !head.contains('('));
+        if transparent {
+            from = at;
+            continue;
+        }
+        let Some(length) = matching(&text[at..], '{', '}') else {
+            break;
+        };
+        if let Some((name, parameters)) = signature(head) {
+            found.push(FunctionText {
+                name,
+                parameters,
+                body: at..at + length,
+            });
+        }
+        at += length + 1;
+        from = at;
+    }
+    found
+}
+
+/// Name and parameters of `template <…> T name(int a, int b) const`.
+fn signature(head: &str) -> Option<(String, Vec<String>)> {
+    for (open, _) in head.match_indices('(') {
+        let name = last_identifier(&head[..open]);
+        let Some(name) =
+            name.filter(|n| !["__launch_bounds__", "alignas", "__align__"].contains(n))
+        else {
+            continue;
+        };
+        let inside = &head[open + 1..];
+        let inside = &inside[..matching(inside, '(', ')')?];
+        let parameter = |part: &str| {
+            let part = part.split(['=', '[']).next().unwrap_or_default();
+            last_identifier(part).unwrap_or_default().to_owned()
+        };
+        let parameters = match inside.trim() {
+            "" | "void" => Vec::new(),
+            all => split(all).into_iter().map(parameter).collect(),
+        };
+        return Some((name.to_owned(), parameters));
+    }
+    None
+}
+
+impl CudaText {
+    /// The place in the function around an offset.
+    pub(super) fn place(&self, at: usize) -> Option<Place> {
+        let function = self.functions.iter().position(|f| f.body.contains(&at))?;
+        Some(Place {
+            function,
+            at,
+            callers: 0,
+        })
+    }
+
+    /// The text of a place's function before it.
+    pub(super) fn before(&self, place: Place) -> &str {
+        &self.text[self.functions[place.function].body.start..place.at]
+    }
+
+    /// What a name stands for at a place.
+    pub(super) fn variable_at(&self, place: Place, name: &str) -> Variable {
+        let function = &self.functions[place.function];
+        let start = function.body.start;
+        let mut set: Vec<(String, usize)> = Vec::new();
+        let mut seen = false;
+        for (number, at) in words(self.before(place), name).enumerate() {
+            let at = start + at;
+            seen = true;
+            if number >= MENTIONS {
+                return Variable::Changes;
+            }
+            match self.write(at, name) {
+                Write::Sets(value) => {
+                    // A program that is started without arguments keeps its defaults.
+                    if !value.contains("argv") || value.contains('?') {
+                        set.push((value, at));
+                    }
+                }
+                Write::Changes => return Variable::Changes,
+                Write::Reads => {}
+            }
+        }
+        match set.as_slice() {
+            [(value, at)] => Variable::Is(value.clone(), Place { at: *at, ..place }),
+            [] => match function.parameters.iter().position(|p| p == name) {
+                Some(index) => self.passed(place, index),
+                None => self.global(place, name, seen),
+            },
+            _ => Variable::Changes,
+        }
+    }
+
+    /// What the one caller passes.
+    fn passed(&self, place: Place, index: usize) -> Variable {
+        let function = &self.functions[place.function];
+        if place.callers >= CALLERS {
+            return Variable::Changes;
+        }
+        let calls = words(&self.text, &function.name)
+            .take(MENTIONS)
+            .filter_map(|at| {
+                let inner = window(&self.text[at + function.name.len()..], 4096)
+                    .trim_start()
+                    .strip_prefix('(')?;
+                let inside = &inner[..matching(inner, '(', ')')?];
+                let caller = self.place(at)?;
+                Some((split(inside).get(index)?.trim().to_owned(), caller))
+            });
+        let calls: Vec<(String, Place)> = calls.take(2).collect();
+        match calls.as_slice() {
+            [(value, caller)] => Variable::Is(
+                value.clone(),
+                Place {
+                    callers: place.callers + 1,
+                    ..*caller
+                },
+            ),
+            _ => Variable::Changes,
+        }
+    }
+
+    /// A variable at file scope that is set once, where it is declared.
+    fn global(&self, place: Place, name: &str, seen: bool) -> Variable {
+        let inside = |at: usize| self.functions.iter().any(|f| f.body.contains(&at));
+        let mut all = words(&self.text, name).map(|at| (at, self.write(at, name)));
+        let mut value = None;
+        for (at, write) in all.by_ref().take(MENTIONS) {
+            match (write, inside(at)) {
+                (Write::Sets(text), false) => value = Some(text),
+                // Another function's own variable, or a change.
+                (Write::Sets(_) | Write::Changes, true) if seen => return Variable::Absent,
+                _ => {}
+            }
+        }
+        match value {
+            Some(value) => Variable::Is(value, place),
+            None => Variable::Absent,
+        }
+    }
+
+    /// What happens to a name where it stands.
+    fn write(&self, at: usize, name: &str) -> Write {
+        let before = self.text[..at].trim_end();
+        let rest = &self.text[at + name.len()..];
+        let rest = rest.trim_start();
+        if before.ends_with('.') || before.ends_with("->") || before.ends_with("::") {
+            return Write::Reads;
+        }
+        if before.ends_with("++") || before.ends_with("--") || rest.starts_with("++") {
+            return Write::Changes;
+        }
+        // `int n(5)` and `int n{5}` are left to others; `&n` may change it, and so may `>> n`.
+        if before.ends_with('&') && !before.ends_with("&&") || before.ends_with(">>") {
+            let taken = before.trim_end_matches('&').trim_end();
+            if taken.ends_with(['(', ',', '=', '>']) && !in_braces(taken) {
+                return Write::Changes;
+            }
+        }
+        let operator = [
+            "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "|=", "&=", "^=", "--",
+        ];
+        if operator.iter().any(|op| rest.starts_with(op)) {
+            return Write::Changes;
+        }
+        let Some(value) = rest.strip_prefix('=').filter(|r| !r.starts_with('=')) else {
+            return Write::Reads;
+        };
+        let mut depth = 0;
+        let end = value.char_indices().take(4096).find(|(_, c)| {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                _ => {}
+            }
+            depth < 0 || depth == 0 && matches!(c, ';' | ',')
+        });
+        match end {
+            Some((end, _)) => Write::Sets(value[..end].trim().to_owned()),
+            None => Write::Changes,
+        }
+    }
+
+    /// Parameters and value of a function-like macro, or of a function that does nothing but return a value.
+    pub(super) fn callable(&self, name: &str) -> Option<(Vec<String>, String)> {
+        if let Some((parameters, body)) = self.macros.get(name) {
+            return Some((parameters.clone(), body.clone()));
+        }
+        let function = self.functions.iter().find(|f| f.name == name)?;
+        let body = self.text[function.body.clone()].trim();
+        let value = body.strip_prefix("return")?.strip_suffix(';')?;
+        (!value.contains(';')).then(|| (function.parameters.clone(), value.trim().to_owned()))
+    }
+
+    /// Bytes of a type: a scalar, a vector, a pointer, or a struct of such.
+    pub(super) fn bytes_of(&self, ty: &str) -> Option<i64> {
+        self.size_and_alignment(ty, 0).map(|(size, _)| size)
+    }
+
+    fn size_and_alignment(&self, ty: &str, depth: u32) -> Option<(i64, i64)> {
+        if depth > 4 {
+            return None;
+        }
+        let ty = ty.trim();
+        if ty.ends_with('*') {
+            return Some((8, 8));
+        }
+        if let Some(bytes) = super::scalar_bytes(ty) {
+            let align = match bytes {
+                12 => 4,
+                16 if ty.contains("int4") || ty.contains("float4") => 16,
+                8 if ty.contains('2') && !ty.contains("64") => 8,
+                other => other,
+            };
+            return Some((i64::from(bytes), i64::from(align)));
+        }
+        let name = ty.strip_prefix("struct").map_or(ty, str::trim_start);
+        if name.is_empty() || identifier(name) != name {
+            return None;
+        }
+        let body = words(&self.text, name).find_map(|at| {
+            let before = self.text[..at].trim_end();
+            let rest = self.text[at + name.len()..].trim_start();
+            if (before.ends_with("struct") || before.ends_with("class")) && rest.starts_with('{') {
+                return Some(&rest[1..1 + matching(&rest[1..], '{', '}')?]);
+            }
+            // `typedef struct { … } Name;`
+            let inside = before.strip_suffix('}')?;
+            if !rest.starts_with(';') {
+                return None;
+            }
+            let open = inside.rfind('{')?;
+            inside[..open]
+                .contains("struct")
+                .then(|| &inside[open + 1..])
+        })?;
+        let (mut size, mut widest) = (0i64, 1i64);
+        for field in body.split(';').filter(|f| !f.trim().is_empty()) {
+            if field.contains(['(', '{', '}', '=']) {
+                return None;
+            }
+            let declarators = split(field);
+            let first = self.declared(declarators[0], 0)?;
+            for (index, declarator) in declarators.iter().enumerate() {
+                let one = match index {
+                    0 => first.clone(),
+                    _ => self.declared(&format!("{} {declarator}", first.ty), 0)?,
+                };
+                let (bytes, align) = self.size_and_alignment(&one.ty, depth + 1)?;
+                let mut count = 1i64;
+                for dim in &one.dims {
+                    count = count.checked_mul(self.evaluate(dim)?)?;
+                }
+                size = round_up(size, align)?;
+                size = size.checked_add(bytes.checked_mul(count)?)?;
+                widest = widest.max(align);
+            }
+        }
+        Some((round_up(size, widest)?, widest))
+    }
+}
+
+fn round_up(size: i64, align: i64) -> Option<i64> {
+    match size.checked_rem(align)? {
+        0 => Some(size),
+        over => size.checked_add(align - over),
+    }
+}
+
+/// Whether the end of a text is in a list of braces, as the arguments of `cudaLaunchKernel` are: `{&a, &n`.
+fn in_braces(text: &str) -> bool {
+    let mut depth = 0;
+    let open = text.chars().rev().take(1000).find(|c| {
+        depth += i32::from(")}".contains(*c)) - i32::from("({".contains(*c));
+        depth < 0 || *c == ';'
+    });
+    open == Some('{')
+}
+
+/// What a statement does to a name.
+enum Write {
+    Sets(String),
+    Changes,
+    Reads,
+}

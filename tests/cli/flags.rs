@@ -1,0 +1,187 @@
+//! Options that say what a launch, a compiler or a reader needs.
+
+use crate::common::racetrap;
+use std::fs;
+use std::path::Path;
+
+const PTX: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.const .u32 offset = 1;
+.visible .entry add(.param .u64 x, .param .u32 n)
+{
+ .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %a<4>;
+ ld.param.u64 %a0, [x]; ld.param.u32 %r0, [n];
+ mov.u32 %r1, %tid.x;
+ setp.ge.u32 %p, %r1, %r0; @%p bra DONE;
+ ld.const.u32 %r2, [offset];
+ mul.wide.u32 %a1, %r1, 4; add.s64 %a2, %a0, %a1;
+ ld.global.u32 %r3, [%a2]; add.u32 %r4, %r3, %r2; st.global.u32 [%a2], %r4;
+DONE: ret;
+}
+.visible .entry race(.param .u64 x)
+{
+ .reg .b32 %r<2>; .reg .b64 %a<2>;
+ ld.param.u64 %a0, [x]; mov.u32 %r1, %tid.x; st.global.u32 [%a0], %r1; ret;
+}
+";
+
+fn in_folder(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    check(folder.path(), arguments)
+}
+
+fn check(folder: &Path, arguments: &[&str]) -> String {
+    fs::write(folder.join("k.ptx"), PTX).unwrap();
+    racetrap(folder, &[&["check", "k.ptx"], arguments].concat())
+}
+
+#[test]
+fn several_kernels_of_a_file() {
+    let both = in_folder(&["--entry", "add", "--entry", "race", "--block", "32"]);
+    assert!(
+        both.contains("clean k.ptx: add") && both.contains("findings k.ptx: race"),
+        "{both}"
+    );
+    assert!(both.ends_with("--- exit status 1\n"), "{both}");
+    assert_eq!(
+        both.replace("--entry add --entry race", ""),
+        in_folder(&["--all", "--block", "32"]).replace("--all", "")
+    );
+    let json = in_folder(&["--all", "--format", "json"]);
+    assert!(
+        json.contains("\"k.ptx: add\"") && json.contains("\"k.ptx: race\""),
+        "{json}"
+    );
+    // Each takes the arguments that it has.
+    let given = in_folder(&["--all", "--arg", "1=7"]);
+    assert!(given.contains("--arg 1=7"), "{given}");
+    let unknown = in_folder(&["--entry", "add", "--entry", "lost"]);
+    assert!(unknown.ends_with("--- exit status 2\n"), "{unknown}");
+}
+
+#[test]
+fn variables_are_set_and_buffers_shown() {
+    let launch = [
+        "--entry", "add", "--grid", "1", "--block", "4", "--arg", "1=4", "--dump", "0",
+    ];
+    let arguments = |more: &[&'static str]| [&launch[..], more].concat();
+    let shown = in_folder(&arguments(&["--arg", "0=i32[4]:iota"]));
+    assert!(shown.contains("0 = i32[4]: 1 2 3 4"), "{shown}");
+    let shown = in_folder(&arguments(&[
+        "--arg",
+        "0=i32[4]:iota",
+        "--set",
+        "offset=10",
+    ]));
+    assert!(shown.contains("0 = i32[4]: 10 11 12 13"), "{shown}");
+    for (set, message) in [
+        ("ofset=1", "did you mean `offset`"),
+        ("offset=1:i64", "these are 8 bytes, but the variable has 4"),
+        (
+            "offset=i32[2]:zeros",
+            "these are 8 bytes, but the variable has 4",
+        ),
+        ("offset=&x", "a variable is set to numbers"),
+        ("offset", "`--set offset` has no `=`"),
+    ] {
+        let shown = in_folder(&arguments(&["--set", set]));
+        assert!(shown.contains(message), "{shown}");
+        assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+    }
+    let shown = in_folder(&["--entry", "add", "--dump", "y"]);
+    assert!(shown.contains("there is no buffer `y`"), "{shown}");
+    let shown = in_folder(&arguments(&["--format", "json"]));
+    assert!(shown.contains("`--format` has no place for"), "{shown}");
+}
+
+#[test]
+fn buffers_come_from_files_and_go_to_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..8u32).flat_map(u32::to_le_bytes).collect();
+    fs::write(folder.path().join("in.bin"), bytes).unwrap();
+    let arguments = [
+        "--entry",
+        "add",
+        "--arg",
+        "0=i32:@in.bin",
+        "--arg",
+        "1=8",
+        "--dump",
+        "0=out.bin",
+    ];
+    let shown = check(folder.path(), &arguments);
+    assert!(shown.contains("i32[8]:@in.bin"), "{shown}");
+    let expected: Vec<u8> = (1..9u32).flat_map(u32::to_le_bytes).collect();
+    assert_eq!(
+        fs::read(folder.path().join("out.bin")).unwrap(),
+        expected,
+        "{shown}"
+    );
+}
+
+#[test]
+fn options_reach_the_compiler() {
+    let hostile = in_folder(&["--memory", "lots"]);
+    assert!(hostile.contains("a size from 1M to 1024G"), "{hostile}");
+    if toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("one.h"), "#define ONE 1\n").unwrap();
+    fs::write(
+        folder.path().join("k.cu"),
+        "__global__ void k(int *x) { x[threadIdx.x] = ONE; }\n",
+    )
+    .unwrap();
+    let run = |more: &[&str]| racetrap(folder.path(), &[&["check", "k.cu"], more].concat());
+    let shown = run(&["--include", "one.h", "--compiler-option=--use_fast_math"]);
+    assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+    // A header that changes is read again.
+    fs::write(folder.path().join("one.h"), "#define ONE TWO\n").unwrap();
+    let shown = run(&["--include", "one.h"]);
+    assert!(shown.contains("identifier \"TWO\" is undefined"), "{shown}");
+    let shown = run(&["--compiler-option=-o;touch pwned"]);
+    assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+    assert!(!folder.path().join("pwned").exists());
+}
+
+/// A signal ends the program with all that it started, and leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn signals_leave_nothing_behind() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (bin, temporary) = (folder.path().join("bin"), folder.path().join("tmp"));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&temporary).unwrap();
+    let nvcc = bin.join("nvcc");
+    fs::write(&nvcc, "#!/bin/sh\nsleep 300\n").unwrap();
+    fs::set_permissions(&nvcc, PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args(["check", "k.cu", "--no-cache"])
+        .current_dir(folder.path())
+        .env("CUDA_PATH", folder.path())
+        .env("TMPDIR", &temporary)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let entries = || fs::read_dir(&temporary).unwrap().count();
+    let started = Instant::now();
+    while entries() == 0 && started.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(entries() > 0, "the compiler was started");
+    let kill = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(kill.unwrap().success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(143), "128 + SIGTERM");
+    assert_eq!(entries(), 0);
+}

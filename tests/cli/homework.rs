@@ -1,0 +1,34 @@
+//! Whole homework programs, right and wrong, checked with nothing but the file: launch, arguments, sizes and contents of buffers
+//! come from their host code. The first line of each says what has to come out.
+
+use crate::common::racetrap;
+use rstest::rstest;
+use std::path::PathBuf;
+
+#[rstest]
+fn homework_is_judged_rightly(#[files("tests/homework/*.cu")] file: PathBuf) {
+    if toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let text = std::fs::read_to_string(&file).unwrap();
+    let wanted = text.lines().next().unwrap_or_default();
+    let name = file.file_name().unwrap().to_string_lossy().into_owned();
+    let shown = racetrap(file.parent().unwrap(), &["check", &name]);
+    match wanted.strip_prefix("// wrong: ") {
+        Some(rule) => {
+            assert!(shown.contains(&format!("error[{rule}]")), "{shown}");
+            assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+        }
+        None => {
+            assert_eq!(wanted, "// right", "{name}");
+            assert!(
+                !shown.contains("error[") && !shown.contains("warning["),
+                "{shown}"
+            );
+            assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+        }
+    }
+    // Nothing is guessed where the program says it.
+    assert!(shown.contains("launches it"), "{shown}");
+}
