@@ -33,7 +33,7 @@ oclgrind_ms() { # KERNEL [OPTIONS]
 }
 
 echo "oclgrind.sh: building and running racetrap's benchmark" >&2
-cargo bench --quiet --bench kernels -- --color never >"$scratch/racetrap" 2>"$scratch/errors" || {
+cargo bench --quiet --package racetrap-detect --bench kernels -- --color never >"$scratch/racetrap" 2>"$scratch/errors" || {
     cat "$scratch/errors" >&2
     exit 1
 }

@@ -20,12 +20,15 @@
 //! is *settled* with it, and no access of that role looks at who used a location with that set. An access therefore takes
 //! constant time, except at locations whose users are all ordered.
 //!
+//! Updates of shared memory that commute and whose results nothing uses, the only strong accesses of a block since its last barrier, are set
+//! aside: they concern nobody until another access of the block meets them, and the barrier that settles them forgets them all.
+//!
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
 use super::block::View;
 use super::clock::Stamp;
-use simt::ids::{BlockId, Mask, Site};
+use simt::ids::{BlockId, LANES, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::{HashMap, HashSet};
@@ -111,6 +114,37 @@ struct Roles {
     grown: Vec<u32>,
 }
 
+/// An update by lanes of a warp that was set aside.
+#[derive(Clone, Copy, Debug)]
+struct Aside {
+    role: u32,
+    warp: u32,
+    stamp: Stamp,
+    mask: Mask,
+    cells: [u32; LANES],
+}
+
+/// Updates that are set aside at most.
+const ASIDE: usize = 2048;
+
+/// Who accesses something, and when.
+#[derive(Clone, Copy, Debug)]
+struct Who {
+    warp: u32,
+    now: Stamp,
+    block_floor: Stamp,
+}
+
+impl Who {
+    fn of(v: &View<'_>) -> Who {
+        Who {
+            warp: v.me,
+            now: v.now,
+            block_floor: v.block_floor,
+        }
+    }
+}
+
 /// In [`Roles::grown`] and pages: none yet.
 const NONE: u32 = u32::MAX;
 
@@ -127,6 +161,14 @@ struct Locations {
 }
 
 impl Locations {
+    /// Forgets all, and keeps the memory for more.
+    fn clear(&mut self) {
+        self.records.clear();
+        self.pages.clear();
+        self.index.clear();
+        self.last = None;
+    }
+
     fn page(&self, cell: u64) -> Option<&[u32; 1 << PAGE]> {
         let at = self.pages.get(&(cell >> PAGE))?;
         Some(&self.index[*at as usize])
@@ -212,6 +254,8 @@ pub struct Contention {
     /// Shared memory of the block that accessed it last, and of the others.
     here: Locations,
     here_of: Option<BlockId>,
+    /// Updates of [`Contention::here`] that it does not know of yet; it knows of nothing else then.
+    aside: Vec<Aside>,
     shared: HashMap<BlockId, Locations>,
     driver: Locations,
     found: OrderSources,
@@ -256,11 +300,74 @@ impl Contention {
 
     /// A block has ended, and its shared memory with it.
     pub fn block_ends(&mut self, block: BlockId) {
+        self.settles(block);
         if self.here_of == Some(block) {
             self.here_of = None;
-            self.here = Locations::default();
         }
-        self.shared.remove(&block);
+    }
+
+    /// A barrier has ordered all that a block did to its shared memory before whatever it does next.
+    pub fn settles(&mut self, block: BlockId) {
+        if self.here_of == Some(block) {
+            self.aside.clear();
+            self.here.clear();
+        }
+        if !self.shared.is_empty() {
+            self.shared.remove(&block);
+        }
+    }
+
+    /// Sets an update of shared memory aside. False if that can't be.
+    fn set_aside(&mut self, access: &Access<'_>, role: u32, shift: u32, v: &View<'_>) -> bool {
+        let r = self.roles[role as usize];
+        let calm = !r.reads && r.update != Update::Ordered;
+        let alike = |other: &Aside| self.roles[other.role as usize].update == r.update;
+        let fits = calm
+            && access.bytes() >> shift == 1
+            && self.here.records.is_empty()
+            && self.aside.len() < ASIDE
+            && self.aside.last().is_none_or(alike);
+        if fits {
+            self.aside.push(Aside {
+                role,
+                warp: v.me,
+                stamp: v.now,
+                mask: access.mask,
+                cells: access.address.map(|at| (at >> shift) as u32),
+            });
+        }
+        fits
+    }
+
+    /// Makes the block's shared memory know of what was set aside. All of that commutes, so that no two clash.
+    #[inline]
+    fn tell(&mut self, block_floor: Stamp) {
+        if !self.aside.is_empty() {
+            self.tell_all(block_floor);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_all(&mut self, block_floor: Stamp) {
+        let Some(block) = self.here_of else { return };
+        let (aside, mut here) = (
+            std::mem::take(&mut self.aside),
+            std::mem::take(&mut self.here),
+        );
+        for a in &aside {
+            let who = Who {
+                warp: a.warp,
+                now: a.stamp,
+                block_floor,
+            };
+            for lane in super::block::lanes(a.mask) {
+                let at = here.record(u64::from(a.cells[lane as usize]), block.0);
+                let record = &mut here.records[at];
+                record.roles = self.with(record.roles, a.role);
+                self.add(record, a.role, lane, &who);
+            }
+        }
+        self.here = here;
     }
 
     /// Makes a block's shared memory [`Contention::here`].
@@ -268,6 +375,8 @@ impl Contention {
         if self.here_of == Some(block) {
             return;
         }
+        // Nothing of it has been settled since it was set aside.
+        self.tell(0);
         let next = self.shared.remove(&block).unwrap_or_default();
         let last = std::mem::replace(&mut self.here, next);
         if let Some(last_of) = self.here_of.replace(block) {
@@ -325,11 +434,18 @@ impl Contention {
             Space::Shared => (Place::Shared, self.shifts[0]),
             _ => (Place::Global, self.shifts[1]),
         };
-        let mut locations = match place {
-            Place::Shared => {
-                self.enter(access.who.block);
-                std::mem::take(&mut self.here)
+        if place == Place::Shared {
+            self.enter(access.who.block);
+            if !weak {
+                let role = self.role_of(access);
+                if self.set_aside(access, role, shift, v) {
+                    return;
+                }
             }
+            self.tell(v.block_floor);
+        }
+        let mut locations = match place {
+            Place::Shared => std::mem::take(&mut self.here),
             _ => std::mem::take(&mut self.global),
         };
         if weak {
@@ -481,15 +597,15 @@ impl Contention {
                 }
             }
         }
-        self.add(record, role, lane, v);
+        self.add(record, role, lane, &Who::of(v));
     }
 
     /// Remembers a lane; forgets what is ordered before everything that the block does from now on, and
     /// what the same lane did before if it has done as much since.
-    fn add(&mut self, record: &mut Record, role: u32, lane: u32, v: &View<'_>) {
+    fn add(&mut self, record: &mut Record, role: u32, lane: u32, who: &Who) {
         let bit = 1 << lane;
         let entries = &mut record.entries;
-        let is_current = |e: &Entry| (e.warp, e.stamp) == (v.me, v.now);
+        let is_current = |e: &Entry| (e.warp, e.stamp) == (who.warp, who.now);
         let known = |e: &Entry| is_current(e) && e.mask & bit != 0;
         let mut roles = self.with(0, role);
         if let Some(last) = entries.last_mut()
@@ -509,14 +625,17 @@ impl Contention {
             entries[at].mask &= !bit;
         }
         for e in entries.iter_mut() {
-            if e.warp == v.me && e.mask & bit != 0 && !is_current(e) && self.is_part(e.roles, roles)
+            if e.warp == who.warp
+                && e.mask & bit != 0
+                && !is_current(e)
+                && self.is_part(e.roles, roles)
             {
                 e.mask &= !bit;
             }
         }
-        entries.retain(|e| e.mask != 0 && e.stamp >= v.block_floor);
+        entries.retain(|e| e.mask != 0 && e.stamp >= who.block_floor);
         let mut others = 0;
-        for e in entries.iter_mut().filter(|e| e.warp == v.me) {
+        for e in entries.iter_mut().filter(|e| e.warp == who.warp) {
             e.only = false;
             others += 1;
         }
@@ -531,8 +650,8 @@ impl Contention {
                 entries.swap(at, last);
             }
             None => entries.push(Entry {
-                warp: v.me,
-                stamp: v.now,
+                warp: who.warp,
+                stamp: who.now,
                 mask: bit,
                 roles,
                 only: others == 0,

@@ -334,6 +334,7 @@ impl Detector {
         let resident = &mut self.residents[at];
         if resident.block.only_raises_floor(barrier) {
             resident.log.clear();
+            self.contention.settles(barrier.block);
         } else {
             resident.tell(&self.launch, &mut self.reporter);
         }

@@ -1,12 +1,12 @@
 //! Three kernels on the simulator, with race detection and without, kernel time alone.
 //!
-//! `cargo bench` prints, for each kernel, the time of one launch on one core and
+//! `cargo bench --bench kernels` prints, for each kernel, the time of one launch on one core and
 //! on all cores. The same kernels in OpenCL run under Oclgrind with
 //! `benches/oclgrind.sh`, which prints the ratios side by side.
 
-use detect::Detectors;
 use divan::Bencher;
 use ptx::parser::parse;
+use racetrap_detect::Detectors;
 use simt::observer::{NullObserver, Observer};
 use simt::*;
 
@@ -57,7 +57,7 @@ fn setup(ptx: &str, grid: Dim3, block: Dim3, buffers: &[usize], scalars: &[(usiz
 }
 
 fn histogram() -> Setup {
-    let ptx = include_str!("kernels/histogram.sm_75.ptx");
+    let ptx = include_str!("../../../benches/kernels/histogram.sm_75.ptx");
     setup(
         ptx,
         Dim3::linear(32),
@@ -68,7 +68,7 @@ fn histogram() -> Setup {
 }
 
 fn scan() -> Setup {
-    let ptx = include_str!("kernels/scan.sm_75.ptx");
+    let ptx = include_str!("../../../benches/kernels/scan.sm_75.ptx");
     setup(
         ptx,
         Dim3::linear(64),
@@ -79,7 +79,7 @@ fn scan() -> Setup {
 }
 
 fn matmul() -> Setup {
-    let ptx = include_str!("kernels/matmul.sm_75.ptx");
+    let ptx = include_str!("../../../benches/kernels/matmul.sm_75.ptx");
     let square = 128 * 128;
     let (grid, block) = (Dim3 { x: 8, y: 8, z: 1 }, Dim3 { x: 16, y: 16, z: 1 });
     setup(ptx, grid, block, &[square, square, square, 0], &[(3, 128)])
