@@ -52,7 +52,8 @@ fn sides(rule: Rule) -> Sides {
         | Rule::DivergentBranch
         | Rule::InvalidApiUse
         | Rule::UncheckedError
-        | Rule::Leak => Sides::One,
+        | Rule::Leak
+        | Rule::NondeterministicResult => Sides::One,
     }
 }
 

@@ -1,9 +1,11 @@
 //! Runs one build under several schedules and words what comes out.
 
+mod difference;
 mod escalate;
 mod grow;
 mod memory;
 
+pub use difference::Difference;
 pub use memory::{Buffer, Memory};
 
 use super::error::{Error, ErrorKind};
@@ -113,6 +115,8 @@ pub struct Explored {
     pub steps: u64,
     /// What the first schedule left in memory.
     pub memory: Option<Memory>,
+    /// How the results of another schedule differ from those of the first.
+    pub difference: Option<Difference>,
 }
 
 /// One run of a build.
@@ -331,11 +335,22 @@ impl Exploration<'_> {
             })
             .collect();
         drop(scene);
+        let left = Memory {
+            device: Some(device),
+            buffers,
+        };
         if index == 0 {
-            out.memory = Some(Memory {
-                device: Some(device),
-                buffers,
-            });
+            out.memory = Some(left);
+        } else if out.difference.as_ref().is_none_or(|d| d.rounding)
+            && outcome.stopped.is_none()
+            && let (Some(first), Some(by)) = (&out.memory, out.schedules.first())
+        {
+            let schedules = [by.as_str(), &schedule.to_string()];
+            let outputs = [out.output.as_str(), &outcome.output];
+            let found = Difference::between(schedules, [first, &left], outputs);
+            if out.difference.is_none() || found.as_ref().is_some_and(|d| !d.rounding) {
+                out.difference = found;
+            }
         }
         state.dirty |= worded.iter().any(|d| d.level != Level::Note);
         let exited = outcome.findings.iter().zip(&worded);

@@ -281,6 +281,18 @@ fn run(
     }
     diagnostics.extend(further.diagnostics);
     findings.extend(further.findings);
+    let faulty = diagnostics.iter().any(|d| d.level == Level::Error);
+    let different = explored.iter().zip(&input.builds).find_map(|(e, build)| {
+        let difference = e.difference.as_ref().filter(|_| !faulty)?;
+        Some((difference, build.name))
+    });
+    if let Some((difference, build)) = different {
+        let mut diagnostic = difference.diagnostic();
+        let schedule = &difference.schedules[1];
+        diagnostic.replay = verdict::replay(request, &setting, schedule);
+        diagnostic.builds = build.map(str::to_string).into_iter().collect();
+        diagnostics.push(diagnostic);
+    }
     diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
     let first = explored.iter().map(|e| e.independence);
     let told = verdict::Told {

@@ -444,7 +444,8 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
         | Rule::DivergentBranch
         | Rule::InvalidApiUse
         | Rule::UncheckedError
-        | Rule::Leak => finding.rule.summary().to_string(),
+        | Rule::Leak
+        | Rule::NondeterministicResult => finding.rule.summary().to_string(),
     }
 }
 

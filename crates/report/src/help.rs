@@ -220,7 +220,9 @@ pub(super) fn help(
             at(0)
         ),
         // Of whole programs, whose findings say themselves what to do.
-        Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak => return None,
+        Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak | Rule::NondeterministicResult => {
+            return None;
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 // A flag by cuda::atomic_ref is raised by one thread before the others of its block have written.
 //
-// flags: --grid 2 --block 32 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:uninitialized --arg 2=i32[1]:zeros
+// flags: --grid 2 --block 32 --arg 0=i32[32]:uninitialized --arg 1=i32[32]:zeros --arg 2=i32[1]:zeros
 // expect: data-race
 
 #include <cuda/atomic>

@@ -89,6 +89,7 @@ rules! {
     InvalidApiUse, invalid_api_use, "invalid-api-use", Error, "the host program calls CUDA in a way that its documentation forbids";
     UncheckedError, unchecked_error, "unchecked-error", Note, "a launch failed, and the program never asked";
     Leak, leak, "leak", Note, "memory that is allocated and never freed";
+    NondeterministicResult, nondeterministic_result, "nondeterministic-result", Warning, "runs of one input leave different results";
 }
 
 impl fmt::Display for Rule {

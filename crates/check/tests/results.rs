@@ -1,0 +1,63 @@
+//! Results that depend on the order of threads, at the default budget of schedules.
+
+extern crate racetrap_check as check;
+
+use check::{Request, Source};
+use detect::rules::{Level, Rule};
+use simt::Dim3;
+
+/// The sum of the last block: every warp adds its part, thread 0 counts its block as done, and the last one to count takes the total. The
+/// barrier lets all warps of the block add before it is counted; without one, whoever is late is left out.
+fn last_block(barrier: bool) -> String {
+    let barrier = if barrier { "bar.sync 0;" } else { "" };
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n\
+.visible .entry sum(.param .u64 total, .param .u64 done, .param .u64 out) {{\n\
+.reg .b64 %t, %d, %o; .reg .b32 %v, %i, %x, %n, %k, %c; .reg .pred %p;\n\
+ld.param.u64 %t, [total]; ld.param.u64 %d, [done]; ld.param.u64 %o, [out];\n\
+mov.u32 %x, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %n, %ntid.x; mad.lo.u32 %i, %c, %n, %x; add.u32 %i, %i, 1;\n\
+mov.u32 %v, %i;\n\
+and.b32 %k, %x, 31; setp.ne.u32 %p, %k, 0; @%p bra ADDED;\n\
+red.global.add.u32 [%t], %v;\n\
+ADDED: {barrier}\n\
+setp.ne.u32 %p, %x, 0; @%p bra END;\n\
+membar.gl; atom.global.add.u32 %k, [%d], 1;\n\
+mov.u32 %n, %nctaid.x; sub.u32 %n, %n, 1; setp.ne.u32 %p, %k, %n; @%p bra END;\n\
+membar.gl; ld.volatile.global.u32 %v, [%t]; st.global.u32 [%o], %v;\n\
+END: ret;\n}}\n"
+    )
+}
+
+fn checked(ptx: String) -> check::Checked {
+    let mut request = Request::new(Source::Ptx {
+        name: "sum.ptx".into(),
+        text: ptx,
+    });
+    request.launch.grid = Some(Dim3::linear(4));
+    request.launch.block = Some(Dim3::linear(96));
+    for argument in ["0=u32[1]:zeros", "1=u32[1]:zeros", "2=u32[1]:zeros"] {
+        request
+            .arguments
+            .push(check::argument::parse(argument).unwrap());
+    }
+    check::check(&request, &check::Unwatched).unwrap_or_else(|e| panic!("{}", e.render(false)))
+}
+
+fn difference(checked: &check::Checked) -> Option<Level> {
+    let all = checked.check.diagnostics.iter();
+    let found = all.filter(|d| d.rule == Rule::NondeterministicResult);
+    found.map(|d| d.level).next()
+}
+
+#[test]
+fn a_block_that_is_counted_before_its_warps_have_added_is_found() {
+    let missing = checked(last_block(false));
+    assert_eq!(
+        difference(&missing),
+        Some(Level::Warning),
+        "{:?}",
+        missing.check
+    );
+    let there = checked(last_block(true));
+    assert_eq!(difference(&there), None, "{:?}", there.check);
+}
