@@ -173,10 +173,11 @@ mod tests {
             "NVIDIA driver",
             "GPU",
             "ncu",
+            "Landlock",
         ] {
             assert!(text.contains(word), "{text}");
         }
-        assert_eq!(text.matches("for: ").count(), 9);
+        assert_eq!(text.matches("for: ").count(), 10);
         assert_eq!(
             text.matches("missing ").count(),
             text.matches("get: ").count()

@@ -203,7 +203,7 @@ fn an_end_that_the_optimiser_merged() {
     assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
 }
 
-/// Every thread writes one word, and counts.
+/// Every thread writes its number to one word, and counts.
 const COUNT: &str = "
 .version 8.0
 .target sm_75
@@ -229,7 +229,7 @@ AGAIN:
 fn count(name: &str, write: bool, grid: &str, rounds: &str, more: &[&str]) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let write = if write {
-        "st.global.u32 [%rd1], %r1;"
+        "mov.u32 %r2, %tid.x; st.global.u32 [%rd1], %r2; mov.u32 %r2, 0;"
     } else {
         ""
     };

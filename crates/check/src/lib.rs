@@ -35,7 +35,7 @@ pub use request::{
     device_memory,
 };
 
-use detect::rules::Level;
+use detect::rules::{Level, Rule};
 use explore::{Exploration, Explored, Memory};
 use geometry::Geometry;
 use input::{Build, Input};
@@ -281,7 +281,15 @@ fn run(
     }
     diagnostics.extend(further.diagnostics);
     findings.extend(further.findings);
-    let faulty = diagnostics.iter().any(|d| d.level == Level::Error);
+    // What explains different results is told already.
+    let explains = |d: &Diagnostic| {
+        d.level == Level::Error
+            || matches!(
+                d.rule,
+                Rule::LockstepAssumption | Rule::UnorderedCommunication | Rule::SameValueWrite
+            )
+    };
+    let faulty = diagnostics.iter().any(explains);
     let different = explored.iter().zip(&input.builds).find_map(|(e, build)| {
         let difference = e.difference.as_ref().filter(|_| !faulty)?;
         Some((difference, build.name))
