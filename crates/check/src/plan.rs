@@ -1,6 +1,6 @@
 //! What every parameter is set to, given or inferred.
 //!
-//! A [`Plan`] is made of what was given ([`fits`] says whether it can be passed) and of guesses for the rest ([`infer`]). Guessed
+//! A [`Plan`] is made of what was given (`fits` says whether it can be passed) and of guesses for the rest (`infer`). Guessed
 //! buffers [grow] to what the kernel reaches, and [`encode`] makes a parameter block and buffers of a plan.
 
 mod encode;

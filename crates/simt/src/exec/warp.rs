@@ -310,7 +310,8 @@ impl<O: Observer> Core<'_, O> {
                         let (from, inside) = shuffle_source(kind, l as u32, b[l], c[l]);
                         let source = if inside { from as usize } else { l };
                         sources[l] = source as u8;
-                        // A lane that takes no part has no value to give; its register's content stands for it.
+                        // A lane that takes no part has no value to give. An H200 gives 0, so that a program which adds what it
+                        // gets goes on as it does there.
                         let value = if lanes >> source & 1 != 0 {
                             a[source]
                         } else {
@@ -319,7 +320,7 @@ impl<O: Observer> Core<'_, O> {
                             let named = row(&warp.w, self.const_w, op.members)[l];
                             let awaited = members & warp.exists;
                             absent |= named & 1 << l & !((awaited >> source & 1) << l);
-                            self.operand_of(warp, op, source)
+                            0
                         };
                         (value, inside)
                     }
