@@ -11,61 +11,16 @@
 //! load on the machine matters little. Arguments (after `--`) are parts of the names of what is
 //! to be measured; without any, everything is.
 
-use ptx::parser::parse;
+mod setup;
+
 use racetrap_detect::Detectors;
+use setup::Setup;
 use simt::observer::{NullObserver, Observer};
 use simt::*;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A kernel with its input.
-struct Setup {
-    program: Program,
-    device: Device,
-    launch: Launch,
-}
-
 impl Setup {
-    /// `words`: for each pointer parameter the 32-bit words of its buffer; `scalars`: index and value of others.
-    fn new(ptx: &str, grid: Dim3, block: Dim3, words: &[usize], scalars: &[(usize, u32)]) -> Setup {
-        let module = parse(ptx).expect("the benchmark's PTX parses");
-        let program = Program::lower(&module, ptx, entries(&module)[0]).expect("it can be lowered");
-        let mut device = Device::new(1 << 30);
-        let mut params = vec![0; program.param_bytes as usize];
-        let mut state = 12345u32;
-        for (index, words) in words.iter().enumerate().filter(|(_, w)| **w > 0) {
-            let at = device
-                .alloc(*words as u64 * 4, "buffer")
-                .expect("the device is large enough");
-            let bytes: Vec<u8> = (0..*words)
-                .flat_map(|_| {
-                    state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-                    (state >> 8 & 0xff).to_le_bytes()
-                })
-                .collect();
-            device.write(at, &bytes).expect("the buffer is there");
-            let offset = program.params[index].offset as usize;
-            params[offset..offset + 8].copy_from_slice(&at.to_le_bytes());
-        }
-        for (index, value) in scalars {
-            let offset = program.params[*index].offset as usize;
-            params[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
-        }
-        let launch = Launch {
-            grid,
-            block,
-            dynamic_shared: 0,
-            params,
-            cooperative: false,
-            number: 0,
-        };
-        Setup {
-            program,
-            device,
-            launch,
-        }
-    }
-
     /// One launch on one core: its time, and the warp-instructions it took.
     fn run<O: Observer>(&mut self, schedule: &ScheduleSpec, mut observer: O) -> (Duration, u64) {
         let limits = Limits {

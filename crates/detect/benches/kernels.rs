@@ -4,61 +4,17 @@
 //! on all cores. The same kernels in OpenCL run under Oclgrind with
 //! `benches/oclgrind.sh`, which prints the ratios side by side.
 
+mod setup;
+
 use divan::Bencher;
-use ptx::parser::parse;
 use racetrap_detect::Detectors;
+use setup::Setup;
 use simt::observer::{NullObserver, Observer};
 use simt::*;
 
-/// A kernel with its input.
-struct Setup {
-    program: Program,
-    device: Device,
-    launch: Launch,
-}
-
-fn setup(ptx: &str, grid: Dim3, block: Dim3, buffers: &[usize], scalars: &[(usize, u32)]) -> Setup {
-    let module = parse(ptx).expect("the benchmark's PTX parses");
-    let program = Program::lower(&module, ptx, entries(&module)[0]).expect("it can be lowered");
-    let mut device = Device::new(1 << 30);
-    let mut params = vec![0; program.param_bytes as usize];
-    let mut state = 12345u32;
-    for (index, words) in buffers.iter().enumerate().filter(|(_, words)| **words > 0) {
-        let at = device
-            .alloc(*words as u64 * 4, "buffer")
-            .expect("the device is large enough");
-        let bytes: Vec<u8> = (0..*words)
-            .flat_map(|_| {
-                state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-                (state >> 8 & 0xff).to_le_bytes()
-            })
-            .collect();
-        device.write(at, &bytes).expect("the buffer is there");
-        let offset = program.params[index].offset as usize;
-        params[offset..offset + 8].copy_from_slice(&at.to_le_bytes());
-    }
-    for (index, value) in scalars {
-        let offset = program.params[*index].offset as usize;
-        params[offset..offset + 4].copy_from_slice(&value.to_le_bytes());
-    }
-    let launch = Launch {
-        grid,
-        block,
-        dynamic_shared: 0,
-        params,
-        cooperative: false,
-        number: 0,
-    };
-    Setup {
-        program,
-        device,
-        launch,
-    }
-}
-
 fn histogram() -> Setup {
     let ptx = include_str!("../../../benches/kernels/histogram.sm_75.ptx");
-    setup(
+    Setup::new(
         ptx,
         Dim3::linear(32),
         Dim3::linear(256),
@@ -69,7 +25,7 @@ fn histogram() -> Setup {
 
 fn scan() -> Setup {
     let ptx = include_str!("../../../benches/kernels/scan.sm_75.ptx");
-    setup(
+    Setup::new(
         ptx,
         Dim3::linear(64),
         Dim3::linear(1024),
@@ -82,7 +38,7 @@ fn matmul() -> Setup {
     let ptx = include_str!("../../../benches/kernels/matmul.sm_75.ptx");
     let square = 128 * 128;
     let (grid, block) = (Dim3 { x: 8, y: 8, z: 1 }, Dim3 { x: 16, y: 16, z: 1 });
-    setup(ptx, grid, block, &[square, square, square, 0], &[(3, 128)])
+    Setup::new(ptx, grid, block, &[square, square, square, 0], &[(3, 128)])
 }
 
 fn run<O: Observer>(bencher: Bencher, setup: fn() -> Setup, jobs: usize, observer: fn() -> O) {
