@@ -55,6 +55,16 @@ pub struct Geometry {
     pub from: Option<String>,
 }
 
+/// What [`Geometry::from`] says of a launch of which nothing is known.
+const GUESSED: &str = "guessed";
+
+impl Geometry {
+    /// Whether racetrap chose the block, because neither the user nor the source says it.
+    pub fn is_guessed(&self) -> bool {
+        self.from.as_deref() == Some(GUESSED)
+    }
+}
+
 /// What the user gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Given {
@@ -91,7 +101,7 @@ pub fn complete(
             three(block)
         }
         (None, None) => {
-            from = Some("guessed".to_string());
+            from = Some(GUESSED.to_string());
             guess_block(module, function)
         }
     };
@@ -99,7 +109,7 @@ pub fn complete(
         (Some(grid), _) => grid,
         (None, Some(grid)) if given.block.is_none() => three(grid),
         _ => {
-            from.get_or_insert_with(|| "guessed".to_string());
+            from.get_or_insert_with(|| GUESSED.to_string());
             guess_grid(module, function)
         }
     };
@@ -107,7 +117,7 @@ pub fn complete(
         (Some(shared), _) => shared,
         (None, Some(shared)) if shared > 0 && given.block.is_none() => shared,
         (None, _) if dynamic => {
-            from.get_or_insert_with(|| "guessed".to_string());
+            from.get_or_insert_with(|| GUESSED.to_string());
             // Eight bytes a thread: a double, or two arrays of words.
             u32::try_from(block.count() * 8).unwrap_or(0).min(48 << 10)
         }

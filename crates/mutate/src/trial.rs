@@ -74,7 +74,7 @@ pub fn instead(
 }
 
 fn one_block(prepared: &Prepared, request: &Request, first: &Trial) -> Option<Trial> {
-    let guessed = request.launch.grid.is_none() && is_guessed(&first.geometry);
+    let guessed = request.launch.grid.is_none() && first.geometry.is_guessed();
     if !guessed || first.geometry.grid.count() == 1 {
         return None;
     }
@@ -87,14 +87,10 @@ fn one_block(prepared: &Prepared, request: &Request, first: &Trial) -> Option<Tr
     )
 }
 
-fn is_guessed(geometry: &Geometry) -> bool {
-    geometry.from.as_deref() == Some("guessed")
-}
-
 /// Other blocks and grids.
 fn shapes(prepared: &Prepared, request: &Request, first: &Trial) -> Vec<Trial> {
     let Geometry { grid, block, .. } = first.geometry;
-    if !is_guessed(&first.geometry) {
+    if !first.geometry.is_guessed() {
         return Vec::new();
     }
     let mut out = Vec::new();
