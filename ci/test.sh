@@ -15,6 +15,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
+# Nothing is built twice in a fresh clone.
+[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
 export RACETRAP_SKIPPED=$PWD/target/skipped-tests.txt

@@ -12,6 +12,7 @@
 //! return older values too, where the memory model lets them (`weak_memory.rs`).
 
 pub mod alu;
+mod call_stack;
 mod exec;
 pub mod ids;
 mod inline;

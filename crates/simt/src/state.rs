@@ -1,6 +1,7 @@
 //! The state of a running launch: blocks, warps, splits.
 
 use super::alu::{Row32, Row64};
+use super::call_stack::CallStack;
 use super::ids::*;
 use super::memory::{Local, Params, Shared};
 use super::observer::{Party, WarpRef};
@@ -13,8 +14,8 @@ pub(crate) struct Split {
     pub pc: u32,
     pub mask: Mask,
     pub state: State,
-    /// Calls it is in, outermost first.
-    pub frames: Vec<Frame>,
+    /// Calls it is in.
+    pub frames: CallStack,
     /// Base of its frame in local memory, bytes.
     pub base: u32,
     /// End of its frame.
@@ -32,27 +33,6 @@ pub(crate) enum State {
     Barrier(u32),
     /// Waits at the warp operation that its program counter stands at.
     WarpSync,
-}
-
-/// A call that a split is in.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Frame {
-    pub return_pc: u32,
-    pub function: u32,
-    pub base: u32,
-    pub top: u32,
-    /// Instruction index of the call, for its results.
-    pub call: u32,
-    /// Registers of a function that may be running already.
-    pub saved: Option<Box<Saved>>,
-}
-
-/// Rows of a recursive function.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Saved {
-    pub w: Vec<Row32>,
-    pub d: Vec<Row64>,
-    pub p: Vec<Mask>,
 }
 
 /// A warp.
@@ -87,7 +67,7 @@ impl Warp {
             pc: program.functions[0].start,
             mask,
             state: State::Ready,
-            frames: Vec::new(),
+            frames: CallStack::default(),
             base: 0,
             top: program.functions[0].frame,
             rounds: 0,
@@ -137,43 +117,17 @@ impl Warp {
             while j < self.splits.len() {
                 let (a, b) = (&self.splits[i], &self.splits[j]);
                 let together = a.pc == b.pc && a.state == State::Ready && b.state == State::Ready;
-                if together
-                    && a.base == b.base
-                    && a.top == b.top
-                    && same_calls(&a.frames, &b.frames)
-                {
+                if together && a.base == b.base && a.top == b.top && a.frames.is_same(&b.frames) {
                     let b = self.splits.swap_remove(j);
                     let a = &mut self.splits[i];
                     a.mask |= b.mask;
                     a.rounds = a.rounds.max(b.rounds);
-                    merge_saved(&mut a.frames, &b.frames, b.mask);
+                    a.frames.take_lanes(b.frames, b.mask);
                 } else {
                     j += 1;
                 }
             }
             i += 1;
-        }
-    }
-}
-
-fn same_calls(a: &[Frame], b: &[Frame]) -> bool {
-    a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| {
-            (a.return_pc, a.function, a.base, a.top) == (b.return_pc, b.function, b.base, b.top)
-        })
-}
-
-/// Takes over the saved registers of the lanes that join.
-fn merge_saved(a: &mut [Frame], b: &[Frame], lanes: Mask) {
-    for (a, b) in a.iter_mut().zip(b) {
-        if let (Some(a), Some(b)) = (&mut a.saved, &b.saved) {
-            for l in lanes_of(lanes) {
-                a.w.iter_mut().zip(&b.w).for_each(|(a, b)| a[l] = b[l]);
-                a.d.iter_mut().zip(&b.d).for_each(|(a, b)| a[l] = b[l]);
-            }
-            a.p.iter_mut()
-                .zip(&b.p)
-                .for_each(|(a, b)| *a = *a & !lanes | *b & lanes);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Calls of device functions (PTX ISA, "call" and the function call ABI).
 
 use super::Core;
+use crate::call_stack::{Frame, Saved};
 use crate::ids::LaneId;
 use crate::lent::Hooks;
 use crate::memory::{FUNCTION_BASE, Words};
@@ -8,6 +9,7 @@ use crate::op::*;
 use crate::program::FunctionInfo;
 use crate::state::*;
 use crate::stop::{BadCall, Stop};
+use std::sync::Arc;
 
 /// Largest local memory of a lane, bytes (CUDA C++ Programming Guide, "Compute Capabilities").
 const STACK: u32 = 512 << 10;
@@ -67,7 +69,7 @@ impl<O: Hooks> Core<'_, O> {
         warp.local.reserve(new_top);
         let mask = warp.splits[s].mask;
         lanes_of(mask).for_each(|l| warp.local.forget(new_base, new_top, l));
-        let saved = info.recursive.then(|| Box::new(save(warp, info)));
+        let saved = info.recursive.then(|| Arc::new(save(warp, info)));
         carry(self, warp, mask, &call.args, base, &info.params, new_base);
         if let Some(undefined) = &mut block.poison {
             undefined.forget(w, mask, new_base, new_top);
