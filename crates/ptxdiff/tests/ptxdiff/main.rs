@@ -6,3 +6,4 @@ mod accesses;
 mod effects;
 mod pairs;
 mod properties;
+mod suite;
