@@ -4,7 +4,8 @@
 //! instruction defines. Integers are computed as the PTX ISA states it ("Integer Arithmetic Instructions", "Logic and Shift
 //! Instructions"), in their width; floating-point numbers are computed in `f32` and `f64`, rounded to nearest.
 //!
-//! What it cannot see: what memory holds and what differs from way to way. Equality on values that were tried is no proof; the values are chosen
+//! What it cannot see: what memory holds, and which of several values that differ from way to way an operand holds: they are
+//! taken for one. Equality on values that were tried is no proof; the values are chosen
 //! where identities of quotients and remainders break: around multiples of the divisor, the limits of the type, and zero.
 
 use crate::code::value::{Node, Value, Values};
@@ -114,7 +115,9 @@ impl<'c> Definitions<'c> {
         leaves: &[Leaf],
     ) -> Option<Source> {
         let guarded = usize::from(instr.instr.guard.is_some());
-        let value = *instr.sources.get(position - instr.destinations() + guarded)?;
+        let value = *instr
+            .sources
+            .get(position - instr.destinations() + guarded)?;
         let leaf = Leaf { value, bits };
         match operand(instr, position) {
             [Token::Int(value)] => Some(Source::Constant(cut(*value as u64, bits))),
@@ -122,13 +125,18 @@ impl<'c> Definitions<'c> {
                 Node::Literal(text) => literal(text).map(Source::Constant),
                 _ => leaves.iter().position(|l| *l == leaf).map(Source::Leaf),
             },
-            [Token::Register(web)] => match leaves.iter().position(|l| *l == leaf) {
-                Some(at) => Some(Source::Leaf(at)),
-                None => match self.of.get(web)?[..] {
-                    [one] => Some(Source::Defined(one)),
+            [Token::Register(web)] => {
+                let defined = self.of.get(web)?;
+                // What differs from way to way has another form on each side.
+                let varies = |value: Value| matches!(values.node(value), Node::Merge(_));
+                let several = defined.len() > 1 && varies(value);
+                let fits = |l: &Leaf| *l == leaf || several && l.bits == bits && varies(l.value);
+                match (leaves.iter().position(fits), &defined[..]) {
+                    (Some(at), _) => Some(Source::Leaf(at)),
+                    (None, [one]) => Some(Source::Defined(*one)),
                     _ => None,
-                },
-            },
+                }
+            }
             _ => None,
         }
     }
@@ -143,7 +151,10 @@ enum Source {
 /// An operand's tokens, its guard apart.
 fn operand<'i>(instr: &'i Instr, position: usize) -> &'i [Token] {
     let guarded = usize::from(instr.instr.guard.is_some());
-    instr.operands.get(position + guarded).map_or(&[], |tokens| &tokens[..])
+    instr
+        .operands
+        .get(position + guarded)
+        .map_or(&[], |tokens| &tokens[..])
 }
 
 /// Bits of a source operand, counted from the first source.
@@ -200,7 +211,11 @@ fn convert(instr: &Instr, x: &[u64]) -> Option<u64> {
         return None;
     }
     let [value] = x else { return None };
-    let value = if from.is_signed() { signed(*value, from.bits()) as u64 } else { *value };
+    let value = if from.is_signed() {
+        signed(*value, from.bits()) as u64
+    } else {
+        *value
+    };
     Some(cut(value, to.bits()))
 }
 
@@ -216,7 +231,11 @@ fn integer(instr: &Instr, ty: Type, x: &[u64]) -> Option<u64> {
         _ if t.has(Modifier::Hi) => (product >> bits) as u64,
         _ => product as u64,
     };
-    let out = if t.has(Modifier::Wide) { 2 * bits } else { bits };
+    let out = if t.has(Modifier::Wide) {
+        2 * bits
+    } else {
+        bits
+    };
     let plain = [Modifier::Sat, Modifier::Cc].into_iter().all(|m| !t.has(m));
     if !plain {
         return None;
@@ -238,10 +257,24 @@ fn integer(instr: &Instr, ty: Type, x: &[u64]) -> Option<u64> {
         (Opcode::Abs, [a]) => number(*a).unsigned_abs() as u64,
         (Opcode::Min, [a, b]) => number(*a).min(number(*b)) as u64,
         (Opcode::Max, [a, b]) => number(*a).max(number(*b)) as u64,
-        (Opcode::Shl, [a, b]) => if *b >= u64::from(bits) { 0 } else { a << b },
-        (Opcode::Shr, [a, b]) => (number(*a) >> (*b).min(u64::from(bits) - u64::from(ty.is_signed()))) as u64,
+        (Opcode::Shl, [a, b]) => {
+            if *b >= u64::from(bits) {
+                0
+            } else {
+                a << b
+            }
+        }
+        (Opcode::Shr, [a, b]) => {
+            (number(*a) >> (*b).min(u64::from(bits) - u64::from(ty.is_signed()))) as u64
+        }
         (Opcode::Popc, [a]) => u64::from(cut(*a, bits).count_ones()),
-        (Opcode::Selp, [a, b, p]) => if *p & 1 == 1 { *a } else { *b },
+        (Opcode::Selp, [a, b, p]) => {
+            if *p & 1 == 1 {
+                *a
+            } else {
+                *b
+            }
+        }
         (Opcode::Setp, [a, b]) => u64::from(match t.modifiers.comparison()? {
             Comparison::Eq => number(*a) == number(*b),
             Comparison::Ne => number(*a) != number(*b),
@@ -301,18 +334,27 @@ fn float(instr: &Instr, ty: Type, x: &[u64]) -> Option<u64> {
 pub fn samples(bits: u32, by: u64) -> Vec<u64> {
     let top = cut(u64::MAX, bits);
     let half = top / 2;
-    let mut found: Vec<u64> = (0..40).chain([63, 64, 99, 127, 128, 255, 256, 1000, 65_535, 65_536]).collect();
+    let mut found: Vec<u64> = (0..40)
+        .chain([63, 64, 99, 127, 128, 255, 256, 1000, 65_535, 65_536])
+        .collect();
     found.extend([half - 1, half, half + 1, half + 2, top - 2, top - 1, top]);
     found.extend((1..40u64).map(|n| n.wrapping_neg()));
     // Multiplicative steps of an odd number go through all residues.
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for _ in 0..200 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let any = state >> 13;
         found.push(any);
         let by = cut(by, bits).max(1);
         let multiple = cut(any, bits) / by * by;
-        found.extend([multiple, multiple.wrapping_sub(1), multiple.wrapping_add(1), multiple.wrapping_neg()]);
+        found.extend([
+            multiple,
+            multiple.wrapping_sub(1),
+            multiple.wrapping_add(1),
+            multiple.wrapping_neg(),
+        ]);
     }
     let last = top / by.max(1) * by.max(1);
     found.extend([last, last.wrapping_sub(1)]);

@@ -359,6 +359,10 @@ fn compare(
             let (below_a, below_b) = (counts(first, &x.name), counts(second, &y.name));
             let (above_a, above_b) = (Counts::of_ptx(&diff.a), Counts::of_ptx(&diff.b));
             let machine = sass::report((&above_a, &below_a), (&above_b, &below_b));
+            let machine = machine.map_err(|error| {
+                Failure::inconclusive(format!("`{}`: {error}", plain(x)))
+                    .help("another release of nvdisasm may print it in another way")
+            })?;
             function.same &= machine.same;
             function.machine = Some(machine);
         }

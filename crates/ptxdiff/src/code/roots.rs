@@ -45,9 +45,12 @@ pub(super) fn complete(values: &Values, instructions: &mut [Instr]) {
         }
     }
     for instr in instructions.iter_mut() {
-        let addresses = instr.instr.operands.iter().enumerate().filter(|(_, o)| {
-            matches!(o, ptx::ast::Operand::Address(_))
-        });
+        let addresses = instr
+            .instr
+            .operands
+            .iter()
+            .enumerate()
+            .filter(|(_, o)| matches!(o, ptx::ast::Operand::Address(_)));
         let guarded = usize::from(instr.instr.guard.is_some());
         let found: Vec<Option<Root>> = addresses
             .map(|(position, _)| {
@@ -89,17 +92,27 @@ fn of_instruction(values: &Values, starts: &HashMap<u32, Start>, instr: &Instr) 
     let guarded = usize::from(instr.instr.guard.is_some());
     let source = |position: usize| {
         let registers = instr.operands.get(guarded + 1 + position);
-        let registers = registers.into_iter().flatten().filter_map(|token| match token {
-            Token::Register(web) => starts.get(web).copied(),
-            _ => None,
-        });
+        let registers = registers
+            .into_iter()
+            .flatten()
+            .filter_map(|token| match token {
+                Token::Register(web) => starts.get(web).copied(),
+                _ => None,
+            });
         let value = instr.sources.get(guarded + position);
-        registers.fold(value.map_or(Start::Nothing, |v| of_value(values, *v)), Start::join)
+        registers.fold(
+            value.map_or(Start::Nothing, |v| of_value(values, *v)),
+            Start::join,
+        )
     };
     match instr.typed.opcode {
         Opcode::Ld => instr.result.map_or(Start::Nothing, |result| {
             let pointer = instr.typed.modifiers.types().any(|ty| ty.bits() == 64);
-            if pointer { of_value(values, result) } else { Start::Nothing }
+            if pointer {
+                of_value(values, result)
+            } else {
+                Start::Nothing
+            }
         }),
         Opcode::Mov | Opcode::Cvta | Opcode::Cvt | Opcode::Sub | Opcode::And => source(0),
         Opcode::Add | Opcode::Or | Opcode::Selp => source(0).join(source(1)),

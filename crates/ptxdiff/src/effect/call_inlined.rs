@@ -20,7 +20,8 @@
 //! call that disappeared.
 
 use super::{Occurrence, View};
-use ptx::ast::{Function, Instruction, Item, Module, Operand, Stmt};
+use crate::loops::work::{callee, defined, each};
+use ptx::ast::{Function, Instruction};
 use ptx::demangle;
 use ptx::semantics::TypedInstruction;
 use crate::class::InstructionClass;
@@ -49,14 +50,6 @@ pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
     (found, bodies)
 }
 
-/// The function that a direct call names.
-pub(super) fn callee(call: &Instruction) -> Option<&str> {
-    call.operands.iter().find_map(|operand| match operand {
-        Operand::Name(name, None) if !name.starts_with('%') => Some(name.as_str()),
-        _ => None,
-    })
-}
-
 /// Instructions without a partner that look like the function's.
 fn by_content(view: &View, name: &str, used: &mut [bool]) -> Option<Vec<usize>> {
     let function = defined(view.other_module, name)?;
@@ -78,25 +71,6 @@ fn by_content(view: &View, name: &str, used: &mut [bool]) -> Option<Vec<usize>> 
     }
     body.iter().for_each(|&index| used[index] = true);
     Some(body)
-}
-
-/// The function of this name, where the module has its body.
-pub(super) fn defined<'m>(module: &'m Module, name: &str) -> Option<&'m Function> {
-    module.items.iter().find_map(|item| match item {
-        Item::Function(f) if f.name == name && f.body.is_some() => Some(f),
-        _ => None,
-    })
-}
-
-/// Calls `visit` for each instruction of a body.
-pub(super) fn each<'m>(statements: &'m [Stmt], visit: &mut impl FnMut(&'m Instruction)) {
-    for statement in statements {
-        match statement {
-            Stmt::Block(inner) => each(inner, visit),
-            Stmt::Instruction(i) => visit(i),
-            _ => {}
-        }
-    }
 }
 
 fn collect(function: &Function, into: &mut Vec<String>) {

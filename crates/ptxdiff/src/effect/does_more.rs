@@ -23,7 +23,7 @@ use super::{Occurrence, View};
 use crate::similar::{More, Similarity};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let similarity = Similarity::of(view.mine, view.other);
+    let similarity = Similarity::of((view.mine, view.my_module), (view.other, view.other_module));
     let note = match similarity.more(view.loops) {
         Some(More::Kinds(percent)) => format!("{percent} % of its work is of kinds that the other side does not do"),
         Some(More::Times(factor)) => format!("the same work {factor:.1} times as often"),

@@ -24,6 +24,7 @@ use super::{Occurrence, View};
 use ptx::graph::dominates;
 use crate::class::InstructionClass;
 use crate::code::Code;
+use crate::loops::work::work;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
@@ -44,6 +45,14 @@ pub(super) fn is_outside(view: &View, index: usize, theirs: usize) -> bool {
     let Some(became) = view.loops.partner(other, theirs).or_else(|| by_branches(view, theirs)) else {
         return endless(view.mine).any(|header| dominates(&own.idom, block, header));
     };
+    // What my loop does as often was not moved out of it: it stands in front of it besides.
+    let bags = &view.loops.bags;
+    let short = work(&view.mine.instructions[index]).iter().any(|(key, _)| {
+        bags[view.side as usize].amount(Some(became), key) < bags[other].amount(Some(theirs), key)
+    });
+    if !short {
+        return false;
+    }
     // In another loop it is repeated as well, unless that one is around both.
     let home = own.innermost[block];
     let around = |home: usize| own.loops[home].nodes.contains(&own.loops[became].header);

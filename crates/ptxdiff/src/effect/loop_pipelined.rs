@@ -25,8 +25,9 @@
 //! was peeled, or of several stages, may show as other changes.
 
 use super::{Occurrence, View};
-use crate::loops::Change;
-use crate::loops::work::{Key, Kind};
+use crate::code::Code;
+use crate::loops::work::{Bag, Key, Kind};
+use crate::loops::{Change, workers};
 use ptx::graph::dominates;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -41,26 +42,14 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             if !matches!(group.change, Change::Same | Change::Unclear) {
                 return None;
             }
-            let header = view.mine.flow.loops[*own].header;
-            let outer = view.mine.flow.loops.iter().position(|l| {
-                l.header != header && l.nodes.contains(&header)
-            });
-            let before = |key: &Key| -> Vec<usize> {
-                let all = bags[mine].within(outer).filter(|(k, _)| *k == key);
-                let all = all.flat_map(|(_, a)| a.instructions.iter().copied());
-                all.filter(|&i| dominates(&view.mine.flow.idom, view.mine.instructions[i].block, header))
-                    .collect()
-            };
             let (mut prologue, mut loads, mut rest) = (Vec::new(), 0, 0);
             for (key, amount) in bags[mine].within(Some(*own)) {
                 let there = bags[other].amount(Some(*partner), key);
-                let in_front = before(key);
-                let width = |i: &usize| view.mine.instructions[*i].place.map_or(1, |p| p.width);
-                let extra: u32 = in_front.iter().map(width).sum();
-                let outside = bags[other].amount(None, key);
-                let own_access = key.kind.is_access();
-                if own_access && there == amount.amount && extra >= amount.amount + outside {
-                    prologue.extend(in_front);
+                let (first, extra) = in_front(view.mine, &bags[mine], *own, key);
+                let (_, theirs) = in_front(view.other, &bags[other], *partner, key);
+                let alike = there == amount.amount && extra >= amount.amount + theirs;
+                if key.kind.is_access() && alike {
+                    prologue.extend(first);
                     loads += usize::from(key.kind == Kind::Read);
                 } else if key.kind.weight() > 3 && key.kind != Kind::Barrier {
                     rest += 1;
@@ -68,9 +57,25 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             }
             (loads > 0 && rest > 0).then(|| {
                 prologue.sort_unstable();
-                let all = crate::loops::workers(bags, group);
-                view.occurrence(prologue, all[other].clone())
+                let theirs = std::mem::take(&mut workers(bags, group)[other]);
+                view.occurrence(prologue, theirs)
             })
         })
         .collect()
+}
+
+/// The instructions of some work in front of a loop, in the same loop around both, and their amount.
+fn in_front(code: &Code, bag: &Bag, own: usize, key: &Key) -> (Vec<usize>, u32) {
+    let header = code.flow.loops[own].header;
+    let loops = code.flow.loops.iter().enumerate();
+    let around = loops.filter(|(_, l)| l.header != header && l.nodes.contains(&header));
+    let outer = around.min_by_key(|(_, l)| l.nodes.len()).map(|(index, _)| index);
+    let all = bag.within(outer).filter(|(k, _)| *k == key);
+    let all = all.flat_map(|(_, amount)| amount.instructions.iter().copied());
+    let found: Vec<usize> = all
+        .filter(|&i| dominates(&code.flow.idom, code.instructions[i].block, header))
+        .collect();
+    let width = |i: &usize| code.instructions[*i].place.map_or(1, |place| place.width);
+    let amount = found.iter().map(width).sum();
+    (found, amount)
 }

@@ -11,11 +11,10 @@ use super::code::value::Values;
 use super::code::{Code, Instr, Place};
 use super::compare::{Matching, Pair};
 use super::cover::Cover;
-use super::loops::work::{Kind, may_be, work};
+use super::loops::work::{Kind, may_be, whole_work, work};
 use super::loops::{Change, Group, Loops, workers};
 use super::strength::weaker;
 use ptx::ast::Module;
-use ptx::semantics::TypedInstruction;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -184,6 +183,7 @@ pub(super) struct View<'v> {
     pub mine: &'v Code<'v>,
     pub other: &'v Code<'v>,
     pub other_module: &'v Module,
+    pub my_module: &'v Module,
     pub matching: &'v Matching,
     pub values: &'v Values,
     /// Instructions of the other side that another effect has explained: copies of a loop's body, an inlined function.
@@ -315,7 +315,9 @@ impl View<'_> {
             let instr = &self.other.instructions[index];
             wanted(instr.class)
                 && !self.named[theirs].contains(&index)
-                && !work(instr).iter().any(|(key, _)| self.called.contains(&key.kind))
+                && !work(instr)
+                    .iter()
+                    .any(|(key, _)| self.called.contains(&key.kind))
                 && self.loops.is_short(self.other, theirs, index)
         });
         elided
@@ -342,13 +344,18 @@ impl View<'_> {
     pub fn copies(&self, group: &Group, side: usize) -> Vec<usize> {
         let loops = group.loops[side].iter();
         let keys: Vec<_> = loops
-            .flat_map(|own| self.loops.bags[side].within(Some(*own)).map(|(key, _)| *key))
+            .flat_map(|own| {
+                self.loops.bags[side]
+                    .within(Some(*own))
+                    .map(|(key, _)| *key)
+            })
             .filter(|key| key.kind.weight() > 0)
             .collect();
         let mine = self.mine.instructions.iter().enumerate();
         mine.filter(|(_, instr)| {
             let own = work(instr);
-            own.iter().any(|(key, _)| keys.iter().any(|other| may_be(key, other)))
+            own.iter()
+                .any(|(key, _)| keys.iter().any(|other| may_be(key, other)))
         })
         .map(|(index, _)| index)
         .collect()
@@ -410,34 +417,10 @@ fn alike(code: &Code) -> Alike {
 
 /// What the functions do that calls of a side without a partner lead to.
 fn called(code: &Code, module: &Module, is_alone: impl Fn(usize) -> bool) -> HashSet<Kind> {
-    let mut found = HashSet::new();
-    let mut open: Vec<&str> = Vec::new();
-    let mut seen: HashSet<&str> = HashSet::new();
-    let alone = code.instructions.iter().enumerate();
-    for (_, call) in alone.filter(|(i, c)| c.class == InstructionClass::Call && is_alone(*i)) {
-        open.extend(call_inlined::callee(call.instr));
-    }
-    while let Some(name) = open.pop() {
-        if !seen.insert(name) {
-            continue;
-        }
-        let Some(function) = call_inlined::defined(module, name) else {
-            continue;
-        };
-        call_inlined::each(function.body.as_deref().unwrap_or_default(), &mut |instruction| {
-            open.extend(call_inlined::callee(instruction));
-            let class = InstructionClass::of(&TypedInstruction::of(instruction));
-            found.extend(match class {
-                InstructionClass::Load(_) => Some(Kind::Read),
-                InstructionClass::Store(_) => Some(Kind::Write),
-                InstructionClass::Atomic(_) | InstructionClass::Reduction(_) => Some(Kind::Update),
-                InstructionClass::BlockBarrier | InstructionClass::WarpBarrier => Some(Kind::Barrier),
-                InstructionClass::Fence => Some(Kind::Fence),
-                _ => None,
-            });
-        });
-    }
-    found
+    let calls = code.instructions.iter().enumerate();
+    let calls = calls.filter(|(i, c)| c.class == InstructionClass::Call && is_alone(*i));
+    let all = calls.flat_map(|(_, call)| whole_work(call, module));
+    all.map(|(key, _)| key.kind).collect()
 }
 
 /// All effects of two functions.
@@ -450,10 +433,11 @@ pub(super) fn observe(
     let code = [a.0, b.0];
     let empty = |of: bool| code.map(|c| vec![of; c.instructions.len()]);
     let alike = code.map(alike);
-    let loops = Loops::of(a.0, b.0);
+    let loops = Loops::of(a, b);
     let unclear = [0, 1].map(|side: usize| {
         let all = 0..code[side].instructions.len();
-        all.map(|index| loops.is_explained(code[side], side, index)).collect::<Vec<bool>>()
+        all.map(|index| loops.is_explained(code[side], side, index))
+            .collect::<Vec<bool>>()
     });
     let is_alone = [
         |index: usize, matching: &Matching| matching.of_a[index].is_none(),
@@ -477,6 +461,7 @@ pub(super) fn observe(
                 mine: code[mine],
                 other: code[other],
                 other_module: [a.1, b.1][other],
+                my_module: [a.1, b.1][mine],
                 matching,
                 values,
                 explained: &explained[other],
@@ -514,7 +499,13 @@ pub(super) fn observe(
         add!(LoopUnrolled, Some(side), loop_unrolled::find(&view));
         add!(LoopSplit, Some(side), loop_split::find(&view));
         add!(LoopUnswitched, Some(side), loop_unswitched::find(&view));
-        add!(LoopPipelined, Some(side), loop_pipelined::find(&view));
+        let pipelined = loop_pipelined::find(&view);
+        let prologues = pipelined.iter().flat_map(|o| match side {
+            Side::A => &o.a,
+            Side::B => &o.b,
+        });
+        explanations.push((side, prologues.copied().collect()));
+        add!(LoopPipelined, Some(side), pipelined);
         let (occurrences, bodies) = call_inlined::find(&view);
         add!(CallInlined, Some(side), occurrences);
         explanations.push((side, bodies));
@@ -528,7 +519,9 @@ pub(super) fn observe(
     for side in [0, 1] {
         let all = regrouped[side].iter().copied();
         let alone = |index: &usize| is_alone[side](*index, matching);
-        let copies = (0..unclear[side].len()).filter(|&i| unclear[side][i]).filter(alone);
+        let copies = (0..unclear[side].len())
+            .filter(|&i| unclear[side][i])
+            .filter(alone);
         for index in copies.chain(all) {
             explained[side][index] = true;
         }
@@ -570,7 +563,11 @@ pub(super) fn observe(
     let renumbered = barrier_renumbered::find(&view!(Side::A));
     moved.extend(renumbered.iter().cloned());
     add!(BarrierRenumbered, None, renumbered);
-    add!(AccessesReordered, None, accesses_reordered::find(&view!(Side::A)));
+    add!(
+        AccessesReordered,
+        None,
+        accesses_reordered::find(&view!(Side::A))
+    );
     crossed.extend(moved.iter().flat_map(|o| o.a.iter().copied()));
     for side in [Side::A, Side::B] {
         let view = view!(side);
@@ -586,23 +583,55 @@ pub(super) fn observe(
         } else {
             add!(DoesMore, Some(side.other()), other_does_more);
         }
-        add!(AccessesVectorised, Some(side), accesses_vectorised::find(&view));
+        add!(
+            AccessesVectorised,
+            Some(side),
+            accesses_vectorised::find(&view)
+        );
         add!(AccessesMerged, Some(side), accesses_merged::find(&view));
-        add!(AccessMadeAtomic, Some(side), access_made_atomic::find(&view));
-        add!(CopyMadeAsynchronous, Some(side), copy_made_asynchronous::find(&view));
-        add!(SynchronisationWeakened, Some(side), synchronisation_weakened::find(&view));
+        add!(
+            AccessMadeAtomic,
+            Some(side),
+            access_made_atomic::find(&view)
+        );
+        add!(
+            CopyMadeAsynchronous,
+            Some(side),
+            copy_made_asynchronous::find(&view)
+        );
+        add!(
+            SynchronisationWeakened,
+            Some(side),
+            synchronisation_weakened::find(&view)
+        );
         add!(LoadHoisted, Some(side), load_hoisted::find(&view));
         add!(StoreSunk, Some(side), store_sunk::find(&view));
-        add!(BranchToSelection, Some(side), branch_to_selection::find(&view));
+        add!(
+            BranchToSelection,
+            Some(side),
+            branch_to_selection::find(&view)
+        );
         add!(StrengthReduced, Some(side), strength_reduced::find(&view));
         add!(OperationChanged, Some(side), operation_changed::find(&view));
         add!(Contracted, Some(side), contracted::find(&view));
         add!(Approximated, Some(side), approximated::find(&view));
         add!(DenormalsFlushed, Some(side), denormals_flushed::find(&view));
-        add!(LoadMadeReadOnly, Some(side), load_made_read_only::find(&view));
+        add!(
+            LoadMadeReadOnly,
+            Some(side),
+            load_made_read_only::find(&view)
+        );
         add!(TailsMerged, Some(side), tails_merged::find(&view));
-        add!(AtomicsAggregated, Some(side), atomics_aggregated::find(&view));
-        add!(AtomicToReduction, Some(side), atomic_to_reduction::find(&view));
+        add!(
+            AtomicsAggregated,
+            Some(side),
+            atomics_aggregated::find(&view)
+        );
+        add!(
+            AtomicToReduction,
+            Some(side),
+            atomic_to_reduction::find(&view)
+        );
         add!(VolatileDropped, Some(side), volatile_dropped::find(&view));
     }
     let view = view!(Side::A);

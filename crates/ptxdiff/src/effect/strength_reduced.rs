@@ -117,7 +117,7 @@ fn replacements(view: &View) -> Vec<Replacement> {
                 let steps = definitions[0].steps(view.values, cheap, &only)?;
                 let all: u32 = steps.iter().map(|&i| cost(&view.mine.instructions[i])).sum();
                 let instr = &view.mine.instructions[cheap];
-                let narrow = cost(instr) < cost(own) && all < cost(own).max(4);
+                let narrow = cost(instr) < cost(own) && all < cost(own);
                 if !narrow || bits(instr) != bits(own) {
                     return None;
                 }
@@ -125,7 +125,13 @@ fn replacements(view: &View) -> Vec<Replacement> {
                 let outcome = compare(view, &definitions, (cheap, costly), &leaves)?;
                 let equal = !matches!(outcome, Outcome::Different(_));
                 let beside = instr.site != 0 && instr.site == own.site;
-                (equal || alike).then_some(((equal, alike, beside, cheap), outcome))
+                // Two values that differ from way to way may be two.
+                let varies = only.iter().any(|l| matches!(view.values.node(l.value), Node::Merge(_)));
+                let told = match varies {
+                    true => equal && (alike || beside || own.site == 0),
+                    false => equal || alike,
+                };
+                told.then_some(((equal, alike, beside, cheap), outcome))
             })
             .max_by_key(|(rank, _)| *rank);
         if let Some(((_, _, _, cheap), outcome)) = best {

@@ -13,6 +13,7 @@ pub mod work;
 
 use crate::Side;
 use crate::code::Code;
+use ptx::ast::Module;
 use std::collections::HashSet;
 use work::{Bag, Key, work};
 
@@ -64,15 +65,18 @@ struct Comparing<'c> {
 
 impl Loops {
     /// Compares the loops of two functions.
-    pub fn of(a: &Code, b: &Code) -> Loops {
+    pub fn of((a, of_a): (&Code, &Module), (b, of_b): (&Code, &Module)) -> Loops {
         let comparing = Comparing {
             code: [a, b],
-            bags: [Bag::of(a), Bag::of(b)],
+            bags: [Bag::of(a, of_a), Bag::of(b, of_b)],
             sites: [sites(a), sites(b)],
         };
         let partners = comparing.partners();
         let mut groups: Vec<Group> = Vec::new();
-        let mut of = [vec![None; a.flow.loops.len()], vec![None; b.flow.loops.len()]];
+        let mut of = [
+            vec![None; a.flow.loops.len()],
+            vec![None; b.flow.loops.len()],
+        ];
         for &(x, y) in &partners {
             (of[0][x], of[1][y]) = (Some(groups.len()), Some(groups.len()));
             groups.push(Group {
@@ -157,7 +161,9 @@ impl Loops {
         let all = work(&code.instructions[index]);
         let looped = |key: &Key| {
             let loops = self.bags.iter().flat_map(|bag| &bag.by_loop);
-            let mut inside = loops.filter(|(of, _)| of.is_some()).flat_map(|(_, own)| own.keys());
+            let mut inside = loops
+                .filter(|(of, _)| of.is_some())
+                .flat_map(|(_, own)| own.keys());
             inside.any(|other| work::may_be(key, other))
         };
         all.iter().any(|(key, _)| {
@@ -231,7 +237,12 @@ impl Comparing<'_> {
                 let lines = mine.intersection(theirs).count() as f64
                     / mine.len().min(theirs.len()).max(1) as f64;
                 let same_depth = f64::from(u8::from(self.depth(0, x) == self.depth(1, y)));
-                let once = self.ratio(0, (x, y)).map_or(0.0, |r| if r == 1.0 { 0.1 } else { 0.0 });
+                let (up, _, down) = self.ratios((x, y));
+                let once = if up.is_empty() && down.is_empty() {
+                    0.1
+                } else {
+                    0.0
+                };
                 let apart = x.abs_diff(y) as f64 / 1000.0;
                 let score = there * back + 0.5 * same_depth + 0.3 * lines + once - apart;
                 found.push((x, y, score));
@@ -253,14 +264,18 @@ impl Comparing<'_> {
     /// Where the work of a loop without a partner is.
     fn home(&self, side: usize, own: usize, partners: &[(usize, usize)]) -> Home {
         let back = |other: usize| {
-            let pair = partners.iter().find(|pair| [pair.0, pair.1][1 - side] == other);
+            let pair = partners
+                .iter()
+                .find(|pair| [pair.0, pair.1][1 - side] == other);
             pair.map(|pair| [pair.0, pair.1][side])
         };
         let candidates = (0..self.code[1 - side].flow.loops.len().min(LOOPS))
             .map(|other| (self.covered(side, own, Some(other)), other))
             .filter(|(covered, _)| *covered >= ENOUGH);
         let lines = |other: usize| {
-            self.sites[side][own].intersection(&self.sites[1 - side][other]).count()
+            self.sites[side][own]
+                .intersection(&self.sites[1 - side][other])
+                .count()
         };
         let best = candidates.max_by(|l, r| {
             l.0.total_cmp(&r.0)
@@ -268,9 +283,7 @@ impl Comparing<'_> {
                 .then(r.1.abs_diff(own).cmp(&l.1.abs_diff(own)))
         });
         let loops = &self.code[side].flow.loops;
-        let around = |outer: usize| {
-            outer != own && loops[outer].nodes.contains(&loops[own].header)
-        };
+        let around = |outer: usize| outer != own && loops[outer].nodes.contains(&loops[own].header);
         match best {
             Some((_, other)) => match back(other) {
                 Some(partner) if around(partner) => Home::Within(Some(other)),
@@ -287,42 +300,60 @@ impl Comparing<'_> {
         }
     }
 
-    /// How many times a loop's work stands in another one, the median by weight: of A's loop in B's for `from` 0.
-    fn ratio(&self, from: usize, pair: (usize, usize)) -> Option<f64> {
-        let loops = [pair.0, pair.1];
-        let own = Some(loops[from]);
-        let ratios = self.bags[from].within(own).filter_map(|(key, amount)| {
-            let there = self.bags[1 - from].amount(Some(loops[1 - from]), key);
+    /// How many times the work of A's loop stands in B's, by kind of work with its weight: what B has more often, as often and, as how many
+    /// times A has it, less often.
+    fn ratios(&self, (x, y): (usize, usize)) -> (Ratios, Ratios, Ratios) {
+        let (mut up, mut level, mut down) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, amount) in self.bags[0].within(Some(x)) {
+            let there = self.bags[1].amount(Some(y), key);
+            if there == 0 {
+                continue;
+            }
             let ratio = f64::from(there) / f64::from(amount.amount);
-            (there > 0).then(|| (ratio, self.weigh(from, own, key)))
-        });
-        median(ratios.collect())
+            // A key without a counterpart of the same name has those that it may be.
+            let weight = self.weigh(0, Some(x), key).min(self.weigh(1, Some(y), key));
+            match ratio {
+                MANY.. => up.push((ratio, weight)),
+                _ if ratio <= 1.0 / MANY => down.push((1.0 / ratio, weight)),
+                _ => level.push((ratio, weight)),
+            }
+        }
+        (up, level, down)
     }
 
     fn change(&self, group: &Group) -> Change {
         let heaviest = |side: usize| {
             let amount = |own: &usize| {
                 let all = self.bags[side].within(Some(*own));
-                let all = all.map(|(key, a)| f64::from(a.amount) * self.weigh(side, Some(*own), key));
+                let all =
+                    all.map(|(key, a)| f64::from(a.amount) * self.weigh(side, Some(*own), key));
                 all.sum::<f64>()
             };
-            group.loops[side].iter().copied().max_by(|l, r| amount(l).total_cmp(&amount(r)))
+            group.loops[side]
+                .iter()
+                .copied()
+                .max_by(|l, r| amount(l).total_cmp(&amount(r)))
         };
         let (Some(x), Some(y)) = (heaviest(0), heaviest(1)) else {
             return Change::Unclear;
         };
-        // Of work that both have; each side's own may be in the denominator.
-        let Some(ratio) = self.ratio(0, (x, y)) else {
+        let (up, level, down) = self.ratios((x, y));
+        let weight = |ratios: &[(f64, f64)]| ratios.iter().map(|r| r.1).sum::<f64>();
+        let [grown, same, shrunk] = [&up, &level, &down].map(|ratios| weight(ratios));
+        if grown + same + shrunk == 0.0 {
             return Change::Unclear;
-        };
-        if ratio >= 1.75 {
+        }
+        if grown > same + shrunk {
+            let ratio = median(up).unwrap_or(1.0);
             return Change::Unrolled(Side::B, ratio.round() as u32);
         }
-        if ratio <= 1.0 / 1.75 {
-            return Change::Unrolled(Side::A, (1.0 / ratio).round() as u32);
+        if shrunk > same + grown {
+            let ratio = median(down).unwrap_or(1.0);
+            return Change::Unrolled(Side::A, ratio.round() as u32);
         }
+        let ratio = if same >= grown + shrunk { 1.0 } else { 0.0 };
         match (group.loops[0].len(), group.loops[1].len()) {
-            (1, 1) if (0.99..1.01).contains(&ratio) => Change::Same,
+            (1, 1) if ratio == 1.0 => Change::Same,
             (1, 1) => Change::Unclear,
             (1, several) | (several, 1) if several > 1 => {
                 let side = usize::from(group.loops[1].len() > 1);
@@ -334,7 +365,11 @@ impl Comparing<'_> {
                     !code.flow.reaches(first, other) && !code.flow.reaches(other, first)
                 });
                 let side = [Side::A, Side::B][side];
-                if apart { Change::Unswitched(side) } else { Change::Split(side) }
+                if apart {
+                    Change::Unswitched(side)
+                } else {
+                    Change::Split(side)
+                }
             }
             _ => Change::Unclear,
         }
@@ -349,7 +384,9 @@ impl Comparing<'_> {
         partners: &[(usize, usize)],
     ) -> Option<u32> {
         let beside = context.and_then(|context| {
-            let pair = partners.iter().find(|pair| [pair.0, pair.1][1 - side] == context);
+            let pair = partners
+                .iter()
+                .find(|pair| [pair.0, pair.1][1 - side] == context);
             pair.map(|pair| [pair.0, pair.1][side])
         });
         if context.is_some() != beside.is_some() {
@@ -367,21 +404,27 @@ impl Comparing<'_> {
             }
         }
         let ratio = median(ratios)?;
-        (found >= all / 2.0 && ratio >= 1.75).then(|| ratio.round() as u32)
+        (found >= all / 2.0 && ratio >= MANY).then(|| ratio.round() as u32)
     }
 }
+
+/// Numbers of times, with weights.
+type Ratios = Vec<(f64, f64)>;
+
+/// From how many times on a body is repeated.
+const MANY: f64 = 1.75;
 
 /// Loops of a function that are compared.
 const LOOPS: usize = 200;
 
-/// The median by weight.
+/// The median by weight; of two in the middle the larger one, because what a compiler saved in a copy lowers its number.
 fn median(mut values: Vec<(f64, f64)>) -> Option<f64> {
     values.sort_by(|l, r| l.0.total_cmp(&r.0));
     let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
     let mut passed = 0.0;
     values.into_iter().find_map(|(value, weight)| {
         passed += weight;
-        (passed >= half).then_some(value)
+        (passed > half).then_some(value)
     })
 }
 
@@ -404,10 +447,11 @@ pub fn workers(bags: &[Bag; 2], group: &Group) -> [Vec<usize>; 2] {
     [0, 1].map(|side: usize| {
         let loops = group.loops[side].iter();
         let all = loops.flat_map(|own| bags[side].within(Some(*own)));
-        let mut found: Vec<usize> = all.flat_map(|(_, a)| a.instructions.iter().copied()).collect();
+        let mut found: Vec<usize> = all
+            .flat_map(|(_, a)| a.instructions.iter().copied())
+            .collect();
         found.sort_unstable();
         found.dedup();
         found
     })
 }
-

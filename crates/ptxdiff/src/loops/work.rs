@@ -6,8 +6,9 @@
 
 use crate::class::{InstructionClass, Space};
 use crate::code::{Code, Instr, Place, Root, Token};
-use ptx::semantics::Opcode;
-use std::collections::{BTreeMap, HashMap};
+use ptx::ast::{Function, Instruction, Item, Module, Operand, Stmt};
+use ptx::semantics::{Opcode, TypedInstruction};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where an access goes, so far as it can be compared between two functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,6 +111,89 @@ pub fn work(instr: &Instr) -> Vec<(Key, u32)> {
     }
 }
 
+/// The work of an instruction; of a call, that of the function that it names, where the module has its body.
+pub fn whole_work(instr: &Instr, module: &Module) -> Vec<(Key, u32)> {
+    if instr.class != InstructionClass::Call {
+        return work(instr);
+    }
+    let mut found = Vec::new();
+    let called: Vec<&str> = callee(instr.instr).into_iter().collect();
+    each_called(module, called, &mut |class, typed| {
+        let space = typed.memory.as_ref().map(|m| Space::from(m.space));
+        let kind = match class {
+            InstructionClass::Load(_) => Kind::Read,
+            InstructionClass::Store(_) => Kind::Write,
+            InstructionClass::Atomic(_) | InstructionClass::Reduction(_) => Kind::Update,
+            InstructionClass::BlockBarrier | InstructionClass::WarpBarrier => Kind::Barrier,
+            InstructionClass::Fence => Kind::Fence,
+            InstructionClass::WarpExchange => Kind::Exchange,
+            _ => return,
+        };
+        let to = space.filter(|_| kind.is_access()).map(Where::Space);
+        let bytes = typed.memory.as_ref().and_then(|m| m.bytes());
+        found.push((
+            Key { kind, to },
+            bytes.filter(|_| kind.is_access()).unwrap_or(1),
+        ));
+    });
+    match found.is_empty() {
+        true => work(instr),
+        false => found,
+    }
+}
+
+/// The function that a direct call names.
+pub fn callee(call: &Instruction) -> Option<&str> {
+    call.operands.iter().find_map(|operand| match operand {
+        Operand::Name(name, None) if !name.starts_with('%') => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+/// The function of this name, where the module has its body.
+pub fn defined<'m>(module: &'m Module, name: &str) -> Option<&'m Function> {
+    module.items.iter().find_map(|item| match item {
+        Item::Function(f) if f.name == name && f.body.is_some() => Some(f),
+        _ => None,
+    })
+}
+
+/// Calls `visit` for each instruction of a body.
+pub fn each<'m>(statements: &'m [Stmt], visit: &mut impl FnMut(&'m Instruction)) {
+    for statement in statements {
+        match statement {
+            Stmt::Block(inner) => each(inner, visit),
+            Stmt::Instruction(i) => visit(i),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `visit` for each instruction of functions and of those that they call, each function once.
+pub fn each_called<'m>(
+    module: &'m Module,
+    mut open: Vec<&'m str>,
+    visit: &mut impl FnMut(InstructionClass, &TypedInstruction),
+) {
+    let mut seen: HashSet<&str> = HashSet::new();
+    while let Some(name) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        let Some(function) = defined(module, name) else {
+            continue;
+        };
+        each(
+            function.body.as_deref().unwrap_or_default(),
+            &mut |instruction| {
+                open.extend(callee(instruction));
+                let typed = TypedInstruction::of(instruction);
+                visit(InstructionClass::of(&typed), &typed);
+            },
+        );
+    }
+}
+
 fn arithmetic(instr: &Instr) -> Vec<(Key, u32)> {
     let of = |kind| (Key { kind, to: None }, 1);
     let float = instr.typed.modifiers.types().any(|ty| ty.is_float());
@@ -122,8 +206,15 @@ fn arithmetic(instr: &Instr) -> Vec<(Key, u32)> {
         Opcode::Div | Opcode::Rcp if float => vec![of(Kind::Float(2))],
         Opcode::Sqrt | Opcode::Rsqrt => vec![of(Kind::Float(3))],
         _ if float => vec![of(Kind::Float(4))],
-        Opcode::Xor | Opcode::Or | Opcode::Popc | Opcode::Clz | Opcode::Brev | Opcode::Lop3
-        | Opcode::Shf | Opcode::Bfe | Opcode::Prmt => vec![of(Kind::Logic(instr.opcode))],
+        Opcode::Xor
+        | Opcode::Or
+        | Opcode::Popc
+        | Opcode::Clz
+        | Opcode::Brev
+        | Opcode::Lop3
+        | Opcode::Shf
+        | Opcode::Bfe
+        | Opcode::Prmt => vec![of(Kind::Logic(instr.opcode))],
         _ if counts(instr) => Vec::new(),
         _ => vec![of(Kind::Plain(instr.opcode))],
     }
@@ -136,9 +227,7 @@ fn counts(instr: &Instr) -> bool {
     match operands {
         [to, from, by] => {
             let constant = |tokens: &[Token]| matches!(tokens, [Token::Int(_)]);
-            matches!(instr.typed.opcode, Opcode::Add | Opcode::Sub)
-                && to == from
-                && constant(by)
+            matches!(instr.typed.opcode, Opcode::Add | Opcode::Sub) && to == from && constant(by)
         }
         _ => false,
     }
@@ -161,12 +250,12 @@ pub struct Bag {
 }
 
 impl Bag {
-    /// The work of a function.
-    pub fn of(code: &Code) -> Bag {
+    /// The work of a function and, in place of calls, of what it calls in its module.
+    pub fn of(code: &Code, module: &Module) -> Bag {
         let mut bag = Bag::default();
         for (index, instr) in code.instructions.iter().enumerate() {
             let own = bag.by_loop.entry(code.loop_of(index)).or_default();
-            for (key, amount) in work(instr) {
+            for (key, amount) in whole_work(instr, module) {
                 let known = own.entry(key).or_default();
                 known.amount += amount;
                 known.instructions.push(index);

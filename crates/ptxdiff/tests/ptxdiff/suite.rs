@@ -46,39 +46,61 @@ fn compiled(compiler: &str) -> BTreeMap<String, String> {
 
 /// The same without source lines.
 fn without_lines(ptx: &str) -> String {
-    let kept = ptx.lines().filter(|line| !line.trim_start().starts_with(".loc"));
+    let kept = ptx
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(".loc"));
     kept.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// An effect as the file writes it: name, side, and its number or, of a loop, the factor.
 fn told(observed: &Observed, swapped: bool) -> String {
-    let side = observed.side.map(|side| if swapped { side.other() } else { side });
+    let side = observed
+        .side
+        .map(|side| if swapped { side.other() } else { side });
     let side = match (side, observed.effect.is_kept()) {
         (Some(side), _) => format!(" {side}"),
         (None, true) => " both".to_owned(),
         (None, false) => String::new(),
     };
-    let factors: BTreeSet<u32> = observed.occurrences.iter().filter_map(|o| o.factor).collect();
+    let factors: BTreeSet<u32> = observed
+        .occurrences
+        .iter()
+        .filter_map(|o| o.factor)
+        .collect();
     let factor = factors.iter().map(|f| format!(" x{f}")).collect::<String>();
-    format!("{}{side} {}{factor}", observed.effect, observed.occurrences.len())
+    format!(
+        "{}{side} {}{factor}",
+        observed.effect,
+        observed.occurrences.len()
+    )
 }
 
 /// Whether a told effect is a wanted one: what the file leaves out is left open.
 fn fits(told: &str, wanted: &str) -> bool {
     let mut words: Vec<&str> = told.split(' ').collect();
-    wanted.split(' ').all(|word| match words.iter().position(|w| *w == word) {
-        Some(at) => {
-            words.remove(at);
-            true
-        }
-        None => false,
-    })
+    wanted
+        .split(' ')
+        .all(|word| match words.iter().position(|w| *w == word) {
+            Some(at) => {
+                words.remove(at);
+                true
+            }
+            None => false,
+        })
 }
 
 /// What is wrong with what is told of a pair.
 fn wrong(pair: &Pair, told: &[String]) -> Option<String> {
-    let missing = pair.say.iter().filter(|wanted| !told.iter().any(|t| fits(t, wanted)));
-    let known = |told: &&String| pair.say.iter().chain(&pair.may).any(|wanted| fits(told, wanted));
+    let missing = pair
+        .say
+        .iter()
+        .filter(|wanted| !told.iter().any(|t| fits(t, wanted)));
+    let known = |told: &&String| {
+        pair.say
+            .iter()
+            .chain(&pair.may)
+            .any(|wanted| fits(told, wanted))
+    };
     // What both sides share is no difference.
     let more = told.iter().filter(|t| !known(t) && !t.contains(" both "));
     let text: Vec<String> = missing
@@ -91,13 +113,20 @@ fn wrong(pair: &Pair, told: &[String]) -> Option<String> {
 /// What is told of a pair.
 fn effects(a: (&Unit, &str), b: (&Unit, &str), swapped: bool) -> Vec<String> {
     let entry = |(unit, name): (&Unit, &str)| unit.entries().position(|f| f.name == name);
-    let (x, y) = (entry(a).unwrap_or_else(|| panic!("{}", a.1)), entry(b).unwrap_or_else(|| panic!("{}", b.1)));
+    let (x, y) = (
+        entry(a).unwrap_or_else(|| panic!("{}", a.1)),
+        entry(b).unwrap_or_else(|| panic!("{}", b.1)),
+    );
     let (f, g) = (a.0.entries().nth(x).unwrap(), b.0.entries().nth(y).unwrap());
     let diff = match swapped {
         false => FunctionDiff::of((a.0, f), (b.0, g)),
         true => FunctionDiff::of((b.0, g), (a.0, f)),
     };
-    diff.unwrap().effects.iter().map(|o| told(o, swapped)).collect()
+    diff.unwrap()
+        .effects
+        .iter()
+        .map(|o| told(o, swapped))
+        .collect()
 }
 
 fn judge(compiler: &str, lines: bool) {
@@ -105,7 +134,11 @@ fn judge(compiler: &str, lines: bool) {
     let units: BTreeMap<&str, Unit> = builds
         .iter()
         .map(|(name, ptx)| {
-            let ptx = if lines { ptx.clone() } else { without_lines(ptx) };
+            let ptx = if lines {
+                ptx.clone()
+            } else {
+                without_lines(ptx)
+            };
             (name.as_str(), Unit::parse(ptx).unwrap())
         })
         .collect();
@@ -114,13 +147,18 @@ fn judge(compiler: &str, lines: bool) {
     let only = std::env::var("SUITE_ONLY").ok();
     let mut failed = Vec::new();
     for pair in &pairs {
-        if only.as_ref().is_some_and(|only| !pair.pair.contains(only.as_str())) {
+        if only
+            .as_ref()
+            .is_some_and(|only| !pair.pair.contains(only.as_str()))
+        {
             continue;
         }
         let unit = |flags: &str| {
             let build = format!("{} {flags}", pair.source);
             let build = build.trim_end();
-            units.get(build).unwrap_or_else(|| panic!("no PTX of `{build}`: run make.py"))
+            units
+                .get(build)
+                .unwrap_or_else(|| panic!("no PTX of `{build}`: run make.py"))
         };
         let named = |side: Side| match &pair.kernels {
             Some(names) => names[side as usize].clone(),
@@ -135,7 +173,13 @@ fn judge(compiler: &str, lines: bool) {
         }
     }
     failed.dedup_by(|next, kept| next.strip_prefix("swapped: ") == Some(kept.as_str()));
-    assert!(failed.is_empty(), "{compiler}, {} of {} pairs:\n{}", failed.len(), pairs.len(), failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{compiler}, {} of {} pairs:\n{}",
+        failed.len(),
+        pairs.len(),
+        failed.join("\n")
+    );
 }
 
 #[test]

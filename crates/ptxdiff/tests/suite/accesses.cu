@@ -66,7 +66,7 @@ KERNEL reduction_a(int *bins, const int *keys, int *out)
 }
 KERNEL reduction_b(int *bins, const int *keys, int *out)
 {
-    atomicAdd(&bins[keys[threadIdx.x]], 1);
+    asm volatile("red.global.add.u32 [%0], 1;" ::"l"(&bins[keys[threadIdx.x]]) : "memory");
     out[threadIdx.x] = 0;
 }
 KERNEL atomic_scope_a(int *count, int *out)

@@ -184,8 +184,9 @@ KERNEL unrolled_and_elided_a(const float *in, float *out, float *log)
 {
 #pragma unroll 1
     for (int i = 0; i < 16; i++) {
-        out[i] = in[i];
-        log[i] = in[i] + 1;
+        float x = in[i];
+        out[i] = x;
+        log[i] = x + 1;
     }
 }
 KERNEL unrolled_and_elided_b(const float *in, float *out, float *log)
@@ -215,7 +216,7 @@ TWICE(barrier_lost_in_loop_a, __syncthreads())
 TWICE(barrier_lost_in_loop_b, (void)0)
 
 // Software pipelining: the next element is loaded before the present one is used.
-KERNEL pipelined_a(const float *in, float *out, int n)
+KERNEL pipelined_a(const volatile float *in, float *out, int n)
 {
     float sum = 0;
 #pragma unroll 1
@@ -225,7 +226,7 @@ KERNEL pipelined_a(const float *in, float *out, int n)
     }
     out[threadIdx.x] = sum;
 }
-KERNEL pipelined_b(const float *in, float *out, int n)
+KERNEL pipelined_b(const volatile float *in, float *out, int n)
 {
     float sum = 0, x = in[threadIdx.x];
 #pragma unroll 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the kernels of pairs.yaml with three compilers and packs their PTX into ptx/.
+"""Compiles the kernels of pairs.yaml with three compilers and packs their PTX into ptx/; and machine code of ordinary.cu for each target, as
+nvdisasm prints it, into listings.gz.
 
     python3 crates/ptxdiff/tests/suite/make.py NVCC [FOLDER]
 
@@ -16,6 +17,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 NVRTC = HERE.parents[2] / "toolchain/src/nvrtc.py"
 ARCH = "80"
+TARGETS = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"]
 
 
 def builds():
@@ -52,6 +54,21 @@ def nvrtc(folder, release, source, flags, out):
                     f"--gpu-architecture=compute_{ARCH}", "-std=c++17", *flags], cwd=HERE, check=True)
 
 
+def listings(program, out):
+    """What nvdisasm prints of ordinary.cu, but for its largest kernel, by target."""
+    parts = []
+    for target in TARGETS:
+        subprocess.run([program, "-cubin", f"-arch=sm_{target}", "-lineinfo", "-o", out, "ordinary.cu"], cwd=HERE, check=True)
+        nvdisasm = pathlib.Path(program).with_name("nvdisasm")
+        text = subprocess.run([nvdisasm, "-g", "-c", out], check=True, capture_output=True, text=True).stdout
+        text = re.sub(r'File "[^"]*/', 'File "', text)
+        text = re.sub(r"^\s*\.section\s+\.text\.multiplied.*?(?=^//-----)", "", text, flags=re.M | re.S)
+        parts.append(f"//// sm_{target}\n" + text)
+    packed = gzip.compress("".join(parts).encode(), 9, mtime=0)
+    (HERE / "listings.gz").write_bytes(packed)
+    print("listings,", len(parts), "targets,", len(packed), "bytes")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).absolute())
     with tempfile.TemporaryDirectory() as scratch:
@@ -71,6 +88,7 @@ def main():
             packed = gzip.compress("".join(parts).encode(), 9, mtime=0)
             (HERE / "ptx" / (name + ".gz")).write_bytes(packed)
             print(name, len(parts), "builds,", len(packed), "bytes")
+        listings(program, out)
 
 
 main()

@@ -101,52 +101,42 @@ KERNEL store_behind_fence_b(volatile int *data, volatile int *flag)
     *flag = 1;
 }
 
-// A barrier of each iteration, and one in front of the loop.
-KERNEL barrier_out_of_loop_a(int *out, int n)
+// A barrier of each iteration, and one in front of the loop, or behind it.
+KERNEL barrier_out_of_loop_a(const int *in, int *out, int n)
 {
-    __shared__ int tile[256];
     int t = threadIdx.x;
-    tile[t] = t;
 #pragma unroll 1
     for (int i = 0; i < n; i++) {
         __syncthreads();
-        tile[t] += tile[(t + i) & 255];
+        out[256 * i + t] = in[256 * i + t] + 1;
     }
-    out[t] = tile[t];
 }
-KERNEL barrier_out_of_loop_b(int *out, int n)
+KERNEL barrier_out_of_loop_b(const int *in, int *out, int n)
 {
-    __shared__ int tile[256];
     int t = threadIdx.x;
-    tile[t] = t;
     __syncthreads();
 #pragma unroll 1
     for (int i = 0; i < n; i++)
-        tile[t] += tile[(t + i) & 255];
-    out[t] = tile[t];
+        out[256 * i + t] = in[256 * i + t] + 1;
 }
-KERNEL barrier_into_loop_a(int *out, int n)
+KERNEL barrier_into_loop_a(const int *in, int *out, int n)
 {
-    __shared__ int tile[256];
     int t = threadIdx.x;
-    tile[t] = t;
 #pragma unroll 1
     for (int i = 0; i < n; i++)
-        tile[t] += tile[(t + i) & 255];
+        out[256 * i + t] = in[256 * i + t] + 1;
     __syncthreads();
-    out[t] = tile[t];
+    out[t - 1] = in[t];
 }
-KERNEL barrier_into_loop_b(int *out, int n)
+KERNEL barrier_into_loop_b(const int *in, int *out, int n)
 {
-    __shared__ int tile[256];
     int t = threadIdx.x;
-    tile[t] = t;
 #pragma unroll 1
     for (int i = 0; i < n; i++) {
-        tile[t] += tile[(t + i) & 255];
+        out[256 * i + t] = in[256 * i + t] + 1;
         __syncthreads();
     }
-    out[t] = tile[t];
+    out[t - 1] = in[t];
 }
 KERNEL barrier_number_a(int *out)
 {
