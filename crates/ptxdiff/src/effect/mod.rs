@@ -318,11 +318,19 @@ impl View<'_> {
                 && !work(instr)
                     .iter()
                     .any(|(key, _)| self.called.contains(&key.kind))
-                && self.loops.is_short(self.other, theirs, index)
+                && self.loops.is_short(self.code(), theirs, index)
         });
         elided
             .map(|&index| self.occurrence(Vec::new(), vec![index]))
             .collect()
+    }
+
+    /// A's and B's functions.
+    fn code(&self) -> [&Code<'_>; 2] {
+        match self.side {
+            Side::A => [self.mine, self.other],
+            Side::B => [self.other, self.mine],
+        }
     }
 
     /// The groups of loops with a wanted change.

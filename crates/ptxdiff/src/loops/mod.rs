@@ -13,8 +13,10 @@ pub mod work;
 
 use crate::Side;
 use crate::code::Code;
+use crate::code::value::Value;
 use ptx::ast::Module;
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use work::{Bag, Key, work};
 
 /// What became of a group of loops.
@@ -52,6 +54,9 @@ pub struct Loops {
     pub bags: [Bag; 2],
     /// Work that stands in a loop that is another one on the other side.
     unclear: HashSet<Key>,
+    /// The forms of address of A and of B.
+    bases: [HashSet<Value>; 2],
+    longest: RefCell<HashMap<(usize, Key), u32>>,
 }
 
 /// How much of a loop's work another stretch must have.
@@ -130,6 +135,11 @@ impl Loops {
             of,
             bags: comparing.bags,
             unclear,
+            bases: [a, b].map(|code| {
+                let places = code.instructions.iter().filter_map(|i| i.place);
+                places.map(|place| place.base).collect()
+            }),
+            longest: RefCell::default(),
         }
     }
 
@@ -145,9 +155,10 @@ impl Loops {
             })
     }
 
-    /// Whether the other side may be short of an instruction's work: it does not do as much of it in the partner of the instruction's loop.
-    pub fn is_short(&self, code: &Code, side: usize, index: usize) -> bool {
-        let own = code.loop_of(index);
+    /// Whether the other side may be short of an instruction's work: it does not do as much of it in the partner of the instruction's loop, nor
+    /// on any way through the function. Where it accesses an address of the very same form, addresses decide instead.
+    pub fn is_short(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
+        let own = code[side].loop_of(index);
         let partner = match own {
             None => None,
             Some(own) => {
@@ -158,7 +169,8 @@ impl Loops {
                 }
             }
         };
-        let all = work(&code.instructions[index]);
+        let instr = &code[side].instructions[index];
+        let all = work(instr);
         let looped = |key: &Key| {
             let loops = self.bags.iter().flat_map(|bag| &bag.by_loop);
             let mut inside = loops
@@ -166,10 +178,28 @@ impl Loops {
                 .flat_map(|(_, own)| own.keys());
             inside.any(|other| work::may_be(key, other))
         };
+        let base = instr.place.map(|place| place.base);
+        let comparable = base.is_some_and(|base| self.bases[1 - side].contains(&base));
         all.iter().any(|(key, _)| {
-            !looped(key)
-                || self.bags[side].amount(own, key) > self.bags[1 - side].amount(partner, key)
+            let fewer = || self.longest(code, side, key) > self.longest(code, 1 - side, key);
+            match looped(key) {
+                true => {
+                    let (bag, other) = (&self.bags[side], &self.bags[1 - side]);
+                    bag.amount(own, key) > other.amount(partner, key) && fewer()
+                }
+                false => comparable || fewer(),
+            }
         })
+    }
+
+    /// [`longest`], worked out once a key.
+    fn longest(&self, code: [&Code; 2], side: usize, key: &Key) -> u32 {
+        if let Some(known) = self.longest.borrow().get(&(side, *key)) {
+            return *known;
+        }
+        let found = longest(code[side], key);
+        self.longest.borrow_mut().insert((side, *key), found);
+        found
     }
 
     /// The loop of the other side that a loop is, where it is one and the same.
@@ -426,6 +456,30 @@ fn median(mut values: Vec<(f64, f64)>) -> Option<f64> {
         passed += weight;
         (passed > half).then_some(value)
     })
+}
+
+/// The most of a kind of work that is on one way through a function, each loop gone through once.
+fn longest(code: &Code, key: &Key) -> u32 {
+    let blocks = &code.flow.blocks;
+    let mut until = vec![0; blocks.len()];
+    let mut most = 0;
+    // The blocks stand in reverse post-order.
+    for (number, block) in blocks.iter().enumerate() {
+        let own = block
+            .instructions
+            .iter()
+            .flat_map(|&i| work(&code.instructions[i]));
+        let amount: u32 = own
+            .filter(|(other, _)| work::may_be(key, other))
+            .map(|(_, amount)| amount)
+            .sum();
+        until[number] += amount;
+        most = most.max(until[number]);
+        for &next in block.successors.iter().filter(|next| **next > number) {
+            until[next] = until[next].max(until[number]);
+        }
+    }
+    most
 }
 
 /// The source places of each loop's work.
