@@ -123,6 +123,39 @@ fn bad_input(#[case] arguments: &[&str]) {
     insta::assert_snapshot!(name, diff(arguments));
 }
 
+/// Flags belong to one side; what is no flag is refused, and never reaches a shell.
+#[test]
+fn each_side_has_its_flags() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = "__global__ void k(const float *x, const float *y, float *z) { z[0] = x[0] * y[0] + z[0]; }\n\
+                  int main() { float *p; cudaMalloc(&p, 4); k<<<1, 1>>>(p, p, p); return cudaDeviceSynchronize(); }\n";
+    fs::write(folder.path().join("mine.cu"), source).unwrap();
+    let run = |arguments: &[&str]| {
+        let all: Vec<&str> = ["diff", "mine.cu", "--effects"]
+            .into_iter()
+            .chain(arguments.iter().copied())
+            .collect();
+        racetrap(folder.path(), &all)
+    };
+    let found = run(&["--a-flags=--fmad=false"]);
+    assert!(
+        found.contains("1 product and sum contracted in B") && found.contains("nvcc --fmad=false"),
+        "{found}"
+    );
+    let found = run(&["--b-flags", "--use_fast_math -maxrregcount=32"]);
+    assert!(found.contains("flush subnormal numbers in B"), "{found}");
+    let refused = run(&["--b-flags", "-o`touch${IFS}pwned`"]);
+    assert!(
+        refused.contains("is not a valid compiler option"),
+        "{refused}"
+    );
+    let two = run(&["--a-flags=-ftz=true", "--b-flags=-ftz=true"]);
+    assert!(two.contains("there is nothing to compare"), "{two}");
+}
+
 /// Without a network, or without python3, there is a message and an exit code, and nothing half installed.
 #[test]
 fn a_release_that_cannot_be_fetched_is_told() {

@@ -16,12 +16,15 @@ pub mod code;
 pub mod compare;
 pub mod cover;
 pub mod effect;
+pub mod evaluate;
 pub mod exclusive;
 pub mod flow;
+pub mod loops;
 pub mod pattern;
 mod reaching;
 pub mod report;
 pub mod sass;
+pub mod similar;
 pub mod strength;
 pub mod text;
 

@@ -219,6 +219,23 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
             format!("{other} reads the value from memory again, {side} does not")
         }
         Effect::LoadMoved => format!("before the barrier in {side}, after it in {other}"),
+        Effect::StoreMoved => format!("before the barrier in {side}, after it in {other}"),
+        Effect::StoreSunk => format!("in each iteration in {other}"),
+        Effect::LoopSplit => format!("one loop in {other}"),
+        Effect::LoopUnswitched => format!("decided in each iteration of one loop in {other}"),
+        Effect::LoopPipelined => format!("{other} makes all accesses in their own iteration"),
+        Effect::OperationChanged => format!("the costlier one is in {other}"),
+        Effect::Contracted => format!("two instructions in {other}"),
+        Effect::Approximated => format!("rounded in {other}"),
+        Effect::DenormalsFlushed => format!("{other} keeps them"),
+        Effect::LoadMadeReadOnly => format!("coherent in {other}"),
+        Effect::MovedToConstantMemory => format!("from global memory in {other}"),
+        Effect::ValuesInLocalMemory => format!("in registers in {other}"),
+        Effect::TailsMerged => format!("one for each way in {other}"),
+        Effect::AtomicsAggregated => format!("one for each lane in {other}"),
+        Effect::BarrierMoved => format!("outside of this loop in {other}"),
+        Effect::FenceRegrouped => format!("in the access in {other}"),
+        Effect::DoesMore => format!("it does what {other} does, and more"),
         Effect::LoadHoisted => format!("in each iteration in {other}"),
         Effect::LoopUnrolled => format!("a loop in {other}"),
         Effect::BranchToSelection => format!("a branch in {other}"),
@@ -228,7 +245,12 @@ pub fn title(effect: Effect, side: Option<Side>, count: usize) -> String {
         Effect::BarrierLost => format!("{other} has the barrier, {side} does not"),
         Effect::VolatileDropped => format!("volatile in {other}"),
         Effect::FenceLost => format!("{other} has the fence, {side} does not"),
-        Effect::BarrierKept | Effect::FenceKept | Effect::VolatileKept => {
+        Effect::BarrierKept
+        | Effect::FenceKept
+        | Effect::VolatileKept
+        | Effect::BarrierRenumbered
+        | Effect::AccessesReordered
+        | Effect::Unrelated => {
             return format!("{count} {title}");
         }
     };

@@ -7,6 +7,7 @@
 //! Limitations: it does not match instructions and cannot say why `ptxas` changed them. It knows the opcodes of the
 //! architectures from Turing to Blackwell ("Instruction Set Reference" of the same manual); others count as arithmetic.
 
+use super::Side;
 use super::class::{InstructionClass, Space};
 use super::code::Code;
 use schemars::JsonSchema;
@@ -44,7 +45,9 @@ pub fn parse(text: &str) -> Vec<SassFunction> {
     let mut inside = false;
     for raw in text.lines() {
         let trimmed = raw.trim();
-        if let Some(section) = trimmed.strip_prefix(".section") {
+        // `.sectionflags` and `.sectioninfo` belong to the section that they stand in.
+        let section = trimmed.strip_prefix(".section");
+        if let Some(section) = section.filter(|rest| rest.starts_with(char::is_whitespace)) {
             inside = false;
             if let Some(name) = section.trim_start().strip_prefix(".text.") {
                 let name = name.split(',').next().unwrap_or(name).trim_matches('"');
@@ -320,8 +323,25 @@ pub struct MachineRow {
     pub sass_b: usize,
 }
 
+/// A listing that has no instruction of a kernel, so that nothing follows from its counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the machine code of {0} has no instruction of the kernel that this program can read")]
+pub struct NoInstructions(pub Side);
+
 /// Combines the counts: PTX and machine code of A, then of B.
-pub fn report(a: (&Counts, &Counts), b: (&Counts, &Counts)) -> MachineReport {
+///
+/// # Errors
+///
+/// The machine code of a side has no instruction.
+pub fn report(
+    a: (&Counts, &Counts),
+    b: (&Counts, &Counts),
+) -> Result<MachineReport, NoInstructions> {
+    for (side, counts) in [(Side::A, a.1), (Side::B, b.1)] {
+        if counts.of(Kind::Instructions) == 0 {
+            return Err(NoInstructions(side));
+        }
+    }
     let row = |kind: &Kind| MachineRow {
         kind: *kind,
         ptx_a: a.0.of(*kind),
@@ -351,14 +371,14 @@ pub fn report(a: (&Counts, &Counts), b: (&Counts, &Counts)) -> MachineReport {
             ));
         }
     }
-    MachineReport {
+    Ok(MachineReport {
         same: all.iter().all(|row| row.sass_a == row.sass_b),
         rows: all
             .into_iter()
             .filter(|r| r.ptx_a + r.sass_a + r.ptx_b + r.sass_b > 0)
             .collect(),
         notes,
-    }
+    })
 }
 
 /// What `ptxas` did to one side.
@@ -383,6 +403,14 @@ fn below(ptx: &Counts, sass: &Counts) -> Vec<String> {
     if gone > 0 && more > 0 {
         notes.push(format!(
             "{gone} branches turned into predicates below PTX: {more} more instructions are predicated"
+        ));
+    }
+    let spilled = sass
+        .of(Kind::LocalAccesses)
+        .saturating_sub(ptx.of(Kind::LocalAccesses));
+    if spilled > 0 {
+        notes.push(format!(
+            "{spilled} accesses to local memory that the PTX does not have: registers were spilled"
         ));
     }
     for kind in [Kind::BlockBarriers, Kind::WarpBarriers, Kind::Fences] {
@@ -464,6 +492,13 @@ mod tests {
     }
 
     #[test]
+    fn nothing_follows_from_no_instruction() {
+        let (some, none) = (Counts::of_sass(&parse(PRINTED)[0]), Counts::default());
+        let refused = report((&some, &some), (&some, &none));
+        assert_eq!(refused, Err(NoInstructions(Side::B)));
+    }
+
+    #[test]
     fn counts_become_sentences() {
         let sass = Counts::of_sass(&parse(PRINTED)[0]);
         let mut ptx = sass.clone();
@@ -471,7 +506,7 @@ mod tests {
         ptx.by_kind.remove(&Kind::Reductions);
         ptx.by_kind.insert(Kind::Branches, 2);
         ptx.by_kind.remove(&Kind::Predicated);
-        let report = report((&ptx, &sass), (&ptx, &sass));
+        let report = report((&ptx, &sass), (&ptx, &sass)).unwrap();
         assert!(report.same);
         assert_eq!(
             report.notes[..2],

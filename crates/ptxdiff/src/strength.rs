@@ -277,3 +277,35 @@ pub fn weaker(mine: &Instr, other: &Instr, name: impl fmt::Display) -> Option<St
     }
     (!found.is_empty()).then(|| found.join(", "))
 }
+
+/// Orderings that one access has and another one lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// That of an acquire.
+    pub acquire: bool,
+    /// That of a release.
+    pub release: bool,
+}
+
+/// What `mine` lacks of the orderings of `other`, where both are strong accesses and it lacks something.
+pub fn missing(mine: &Instr, other: &Instr) -> Option<Missing> {
+    let (x, y) = (Strength::of(mine)?, Strength::of(other)?);
+    let accesses = x.kind == Kind::Access && y.kind == Kind::Access;
+    let lacks = |bits: Order| y.order.0 & !x.order.0 & bits.0 & !RELAXED.0 != 0;
+    let found = Missing {
+        acquire: lacks(ACQUIRE),
+        release: lacks(RELEASE),
+    };
+    let some = found.acquire || found.release;
+    (accesses && x.order != WEAK && some && !x.threads.lacks(y.threads)).then_some(found)
+}
+
+/// Whether a fence beside an access orders what a stronger one orders itself: an acquire for a fence behind it, else a release.
+pub fn orders(fence: &Instr, access: &Instr, acquire: bool) -> bool {
+    let (Some(fence), Some(access)) = (Strength::of(fence), Strength::of(access)) else {
+        return false;
+    };
+    let wanted = if acquire { ACQUIRE } else { RELEASE };
+    let plain = fence.kind == Kind::Fence(FenceKind::Thread, Vec::new());
+    plain && !fence.order.lacks(wanted) && !fence.threads.lacks(access.threads)
+}

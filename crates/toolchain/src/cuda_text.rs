@@ -39,6 +39,11 @@ const STATEMENT: usize = 4096;
 /// Mentions of a name that are looked at.
 const MENTIONS: usize = 1000;
 
+/// A text with comments, string and character literals replaced by spaces: offsets and lines stay.
+pub(crate) fn blanked(text: &str) -> String {
+    blank(text)
+}
+
 /// A source text, comments and strings blanked out, with its constants.
 #[derive(Clone, Debug, Default)]
 pub struct CudaText {

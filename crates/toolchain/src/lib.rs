@@ -5,8 +5,10 @@
 
 pub mod cache;
 pub mod cuda_text;
+mod device_part;
 mod find;
 mod nvcc;
+mod nvrtc;
 mod release;
 pub mod sandbox;
 mod sass;

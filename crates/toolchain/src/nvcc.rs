@@ -307,7 +307,7 @@ fn word<'a>(what: &'static str, value: &'a str) -> Result<&'a str, CompileError>
 }
 
 /// An option that the user passes on: characters that mean nothing to a shell.
-fn further(option: &str) -> Result<&str, CompileError> {
+pub(super) fn further(option: &str) -> Result<&str, CompileError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_+-,=./:".contains(c);
     match option.starts_with('-') && option.chars().all(plain) {
         true => Ok(option),

@@ -1,6 +1,8 @@
 # Compiles one CUDA file to PTX with NVRTC: the front end and the optimiser of a CUDA release as a library.
 #
-#   python3 nvrtc.py LIBRARY_FOLDER SOURCE OUTPUT OPTION…
+#   python3 nvrtc.py LIBRARY_FOLDER SOURCE[=NAME] OUTPUT [header=NAME=FILE]… OPTION…
+#
+# A header NAME has the text of FILE, whatever the include folders have; of an empty FILE, none.
 #
 # Prints NVRTC's messages to stderr. Exit status: 0 done, 1 refused, 2 the library can't be loaded.
 import ctypes
@@ -18,14 +20,21 @@ except (IndexError, OSError) as error:
     sys.exit(2)
 
 # A kernel may include them for printf, which NVRTC has built in; it has no host headers.
-empty = [b"cstdio", b"stdio.h"]
-names = (ctypes.c_char_p * len(empty))(*empty)
-texts = (ctypes.c_char_p * len(empty))(*[b""] * len(empty))
+headers = {"cstdio": b"", "stdio.h": b""}
+for option in options:
+    if option.startswith("header="):
+        _, name, file = option.split("=", 2)
+        headers[name] = open(file, "rb").read() if file else b""
+options = [option for option in options if not option.startswith("header=")]
+names = (ctypes.c_char_p * len(headers))(*[name.encode() for name in headers])
+texts = (ctypes.c_char_p * len(headers))(*headers.values())
 
+# The text may be another one than that of the file by whose name lines are called.
+source, _, called = source.partition("=")
 with open(source, "rb") as file:
     text = file.read()
 program = ctypes.c_void_p()
-status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, source.encode(), len(empty), texts, names)
+status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, (called or source).encode(), len(headers), texts, names)
 if status:
     print(f"nvrtcCreateProgram gave {status}", file=sys.stderr)
     sys.exit(1)

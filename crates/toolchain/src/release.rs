@@ -1,12 +1,12 @@
 //! Installs compilers of other CUDA releases from PyPI into the user's cache.
 //!
 //! NVIDIA's wheels contain `nvcc` since release 13.0. For the 12.x releases they contain NVRTC: the same front end and
-//! optimiser as a library, which compiles only device code (NVRTC user guide, "Language"). `nvrtc.py` calls it in a separate
-//! process. Nothing is installed outside the cache, `$XDG_CACHE_HOME/racetrap/cuda/<release>` (XDG Base Directory
+//! optimiser as a library, which compiles only device code (NVRTC user guide, "Language"); see [`nvrtc`]. Nothing is installed outside the cache, `$XDG_CACHE_HOME/racetrap/cuda/<release>` (XDG Base Directory
 //! Specification). You may delete the cache at any time.
 
 use super::find::Program;
 use super::nvcc::{CompileError, CompileOptions, Nvcc, Optimisation};
+use super::nvrtc;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -231,7 +231,7 @@ impl Compiler {
     ) -> Result<String, CompileError> {
         match self {
             Compiler::Nvcc(nvcc) => nvcc.compile(file, optimisation, options),
-            Compiler::Nvrtc(root) => nvrtc(root, file, optimisation, options),
+            Compiler::Nvrtc(root) => nvrtc::compile(root, file, optimisation, options),
         }
     }
 }
@@ -410,73 +410,6 @@ fn pip(scratch: &Path) -> Result<Command, InstallError> {
     let mut command = Command::new(program);
     command.args(["-m", "pip"]);
     Ok(command)
-}
-
-const SCRIPT: &str = include_str!("nvrtc.py");
-
-fn nvrtc(
-    root: &Path,
-    file: &Path,
-    optimisation: Optimisation,
-    options: &CompileOptions,
-) -> Result<String, CompileError> {
-    let start = |error| CompileError::Start {
-        program: "python3".into(),
-        error,
-    };
-    let refused = |messages: String| CompileError::Refused {
-        file: file.to_owned(),
-        build: optimisation.name(),
-        messages,
-    };
-    let folder = tempfile::tempdir().map_err(start)?;
-    let (script, ptx) = (
-        folder.path().join("nvrtc.py"),
-        folder.path().join("out.ptx"),
-    );
-    std::fs::write(&script, SCRIPT).map_err(start)?;
-    let mut command = Command::new("python3");
-    command
-        .arg(&script)
-        .arg(root.join("nvidia/cuda_nvrtc/lib"))
-        .arg(file)
-        .arg(&ptx);
-    command.args(match optimisation {
-        Optimisation::Optimised => &["-lineinfo"][..],
-        Optimisation::Unoptimised => &["-G"][..],
-        Optimisation::Level(_) => {
-            return Err(refused(
-                "NVRTC supports only levels 0 and 3; levels 1 and 2 need nvcc (CUDA 13.0 or later)"
-                    .into(),
-            ));
-        }
-    });
-    let target = options.arch.as_deref().unwrap_or(super::nvcc::ARCH);
-    command.arg(format!(
-        "--gpu-architecture={}",
-        target.replacen("sm_", "compute_", 1)
-    ));
-    command.arg(format!(
-        "-std={}",
-        options.std.as_deref().unwrap_or("c++17")
-    ));
-    command.args(options.defines.iter().map(|define| format!("-D{define}")));
-    // A `.cu` file finds files in its own folder without an option.
-    let beside = file.parent().map(Path::to_owned);
-    let own =
-        ["nvidia/cuda_runtime/include", "nvidia/cuda_cccl/include"].map(|folder| root.join(folder));
-    for include in options.includes.iter().cloned().chain(beside).chain(own) {
-        command.arg(format!("-I{}", include.display()));
-    }
-    let output = command.output().map_err(start)?;
-    if !output.status.success() {
-        return Err(refused(
-            String::from_utf8_lossy(&output.stderr)
-                .trim_end()
-                .to_owned(),
-        ));
-    }
-    std::fs::read_to_string(&ptx).map_err(start)
 }
 
 #[cfg(test)]

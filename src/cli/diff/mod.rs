@@ -24,8 +24,8 @@ An operand is one of these:
   - a case of the catalogue, by its name or an unambiguous start of it
   - a kernel with its macros: `scan/warp.cu:BUG_PLAIN_POINTER`, `mine.cu:N=4,FAST`
   - a `.cu` file or a `.ptx` file
-A single operand is compared with itself, compiled in two ways (`--opt 0,3`, `--arch sm_75,sm_90` or
-`--cuda 12.0,13.0`); or two of its kernels are compared (`--entry first,second`).
+A single operand is compared with itself, compiled in two ways (`--opt 0,3`, `--arch sm_75,sm_90`,
+`--cuda 12.0,13.0` or `--b-flags=--use_fast_math`); or two of its kernels are compared (`--entry first,second`).
 
 The comparison ignores the names of registers and labels and the order of basic blocks. It resolves
 addresses to sums of symbols, parameters and special registers. Cases use their pinned PTX, so they need
@@ -37,6 +37,7 @@ Examples:
   racetrap diff mine.cu:FAST mine.cu                   what does FAST change?
   racetrap diff mine.cu --opt 0,3                      what does the optimiser do?
   racetrap diff scan/warp/volatile --cuda 12.0,13.0    do two compilers agree?
+  racetrap diff mine.cu --b-flags=--use_fast_math      what does a flag change?
   racetrap diff scan/warp/plain scan/warp/volatile --sass --effects
   racetrap diff --across scan --cuda 12.0,13.0         do the cases' claims hold with both?
   racetrap diff both.ptx --entry plain,fixed           two kernels of one file
@@ -82,6 +83,22 @@ pub struct DiffArgs {
         help_heading = "Compiler"
     )]
     cuda: Vec<Release>,
+    /// Compiler flags for A alone: `--a-flags=--fmad=false`, `--a-flags="-maxrregcount=32 --ftz=true"`
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        allow_hyphen_values = true,
+        help_heading = "Compiler"
+    )]
+    a_flags: Option<String>,
+    /// Compiler flags for B alone
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        allow_hyphen_values = true,
+        help_heading = "Compiler"
+    )]
+    b_flags: Option<String>,
     /// Define a macro for both operands
     #[arg(short = 'D', value_name = "NAME[=VALUE]", help_heading = "Compiler")]
     defines: Vec<String>,
@@ -270,13 +287,19 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
     let [level_a, level_b] = pick(&args.opt, "--opt")?;
     let [target_a, target_b] = pick(&args.arch, "--arch")?;
     let [release_a, release_b] = pick(&args.cuda, "--cuda")?;
+    let flags = |given: &Option<String>| -> Vec<String> {
+        let words = given.iter().flat_map(|flags| flags.split_whitespace());
+        words.map(str::to_owned).collect()
+    };
     let variants = [
         Variant {
+            flags: flags(&args.a_flags),
             level: level_a,
             target: target_a,
             release: release_a,
         },
         Variant {
+            flags: flags(&args.b_flags),
             level: level_b,
             target: target_b,
             release: release_b,
@@ -284,7 +307,7 @@ fn variants(args: &DiffArgs, two: bool) -> Result<[Variant; 2], Failure> {
     ];
     if !two && variants[0] == variants[1] {
         return Err(Failure::usage("there is nothing to compare: one operand, compiled in one way")
-            .help("give a second operand, or two levels, targets, releases or kernels: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`, `--entry first,second`"));
+            .help("give a second operand, or two levels, targets, releases, flags or kernels: `--opt 0,3`, `--arch sm_75,sm_90`, `--cuda 12.0,13.0`, `--b-flags=--use_fast_math`, `--entry first,second`"));
     }
     Ok(variants)
 }
@@ -359,6 +382,10 @@ fn compare(
             let (below_a, below_b) = (counts(first, &x.name), counts(second, &y.name));
             let (above_a, above_b) = (Counts::of_ptx(&diff.a), Counts::of_ptx(&diff.b));
             let machine = sass::report((&above_a, &below_a), (&above_b, &below_b));
+            let machine = machine.map_err(|error| {
+                Failure::inconclusive(format!("`{}`: {error}", plain(x)))
+                    .help("another release of nvdisasm may print it in another way")
+            })?;
             function.same &= machine.same;
             function.machine = Some(machine);
         }

@@ -36,6 +36,8 @@ pub struct Variant {
     pub target: Option<String>,
     /// Another release's compiler.
     pub release: Option<Release>,
+    /// Further flags of the compiler.
+    pub flags: Vec<String>,
 }
 
 impl Variant {
@@ -202,6 +204,7 @@ impl Builder<'_> {
         let target = variant.target.as_deref().unwrap_or(SIMULATED);
         let plain = matches!(variant.level, None | Some(3))
             && variant.release.is_none()
+            && variant.flags.is_empty()
             && self.includes.is_empty();
         let pin = TARGETS
             .iter()
@@ -247,6 +250,7 @@ impl Builder<'_> {
             includes: self.includes.to_vec(),
             std: self.std.or(std).map(str::to_owned),
             arch: variant.target.clone(),
+            further: variant.flags.clone(),
             ..CompileOptions::default()
         };
         let optimisation = variant.optimisation();
@@ -259,12 +263,16 @@ impl Builder<'_> {
         let text = compiler
             .compile(path, optimisation, &options)
             .map_err(refused)?;
-        let level = match variant.level {
-            None => String::new(),
-            Some(0) => " -G".to_owned(),
-            Some(level) => format!(" -O{level}"),
-        };
-        Ok((text, format!("{}{level}", compiler.name())))
+        let mut how = compiler.name().to_owned();
+        match variant.level {
+            None => {}
+            Some(0) => how += " -G",
+            Some(level) => how += &format!(" -O{level}"),
+        }
+        for flag in &variant.flags {
+            how += &format!(" {flag}");
+        }
+        Ok((text, how))
     }
 
     fn finish(

@@ -4,6 +4,7 @@ extern crate racetrap_catalog as catalog;
 
 mod bad_catalog;
 mod case_schema;
+mod diff_agrees;
 mod host_plans;
 mod native;
 mod pinned_ptx;

@@ -1,11 +1,12 @@
 //! A function as the diff sees it: canonical order, values, places and keys.
 //!
 //! [`Code::of`] walks over the blocks once: `build` keeps what reaches each instruction, `read` reads its operands, `result` says what it
-//! computes, `source` where it comes from.
+//! computes, `source` where it comes from, `roots` what addresses start from.
 
 mod build;
 mod read;
 mod result;
+mod roots;
 mod source;
 pub mod value;
 
@@ -181,6 +182,7 @@ impl<'a> Code<'a> {
             }
         }
         builder.resolve(&flow, &mut instructions);
+        roots::complete(builder.values, &mut instructions);
         Ok(Code {
             function,
             instructions,

@@ -9,14 +9,14 @@
 //!
 //! ## Limitations
 //!
-//! The comparison does not check that the same accesses stand before and after the barrier;
-//! `load-moved-across-barrier` reports loads that moved.
+//! A barrier across which an access moved (`load-moved-across-barrier`, `store-moved-across-barrier`), which is in a loop on
+//! one side alone (`barrier-moved`) or has another number (`barrier-renumbered`), is not counted.
 
 use super::{Occurrence, View};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| instr.class.is_barrier())
+    mine.filter(|(index, instr)| instr.class.is_barrier() && !view.crossed.contains(index))
         .filter_map(|(index, _)| view.kept(index))
         .collect()
 }

@@ -20,7 +20,8 @@
 //! call that disappeared.
 
 use super::{Occurrence, View};
-use ptx::ast::{Function, Instruction, Item, Operand, Stmt};
+use crate::loops::work::{callee, defined, each};
+use ptx::ast::{Function, Instruction};
 use ptx::demangle;
 use ptx::semantics::TypedInstruction;
 use crate::class::InstructionClass;
@@ -49,20 +50,9 @@ pub(super) fn find(view: &View) -> (Vec<Occurrence>, Vec<usize>) {
     (found, bodies)
 }
 
-/// The function that a direct call names.
-fn callee(call: &Instruction) -> Option<&str> {
-    call.operands.iter().find_map(|operand| match operand {
-        Operand::Name(name, None) if !name.starts_with('%') => Some(name.as_str()),
-        _ => None,
-    })
-}
-
 /// Instructions without a partner that look like the function's.
 fn by_content(view: &View, name: &str, used: &mut [bool]) -> Option<Vec<usize>> {
-    let function = view.other_module.items.iter().find_map(|item| match item {
-        Item::Function(f) if f.name == name && f.body.is_some() => Some(f),
-        _ => None,
-    })?;
+    let function = defined(view.other_module, name)?;
     let mut wanted: Vec<String> = Vec::new();
     collect(function, &mut wanted);
     let total = wanted.len();
@@ -84,21 +74,13 @@ fn by_content(view: &View, name: &str, used: &mut [bool]) -> Option<Vec<usize>> 
 }
 
 fn collect(function: &Function, into: &mut Vec<String>) {
-    fn walk(statements: &[Stmt], into: &mut Vec<String>) {
-        for statement in statements {
-            match statement {
-                Stmt::Block(inner) => walk(inner, into),
-                Stmt::Instruction(i) => {
-                    let class = InstructionClass::of(&TypedInstruction::of(i));
-                    if !matches!(class, InstructionClass::Parameter | InstructionClass::Move | InstructionClass::Leave | InstructionClass::Branch) {
-                        into.push(spelling(i));
-                    }
-                }
-                _ => {}
-            }
+    each(function.body.as_deref().unwrap_or_default(), &mut |i| {
+        use InstructionClass::{Branch, Leave, Move, Parameter};
+        let class = InstructionClass::of(&TypedInstruction::of(i));
+        if !matches!(class, Parameter | Move | Leave | Branch) {
+            into.push(spelling(i));
         }
-    }
-    walk(function.body.as_deref().unwrap_or_default(), into);
+    });
 }
 
 fn spelling(i: &Instruction) -> String {

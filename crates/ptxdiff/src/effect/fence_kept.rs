@@ -9,14 +9,14 @@
 //!
 //! ## Limitations
 //!
-//! The comparison does not check that the same accesses stand before and after the fence.
+//! A fence across which an access moved (`load-moved-across-barrier`, `store-moved-across-barrier`) is not counted.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| instr.class == InstructionClass::Fence)
+    mine.filter(|(index, instr)| instr.class == InstructionClass::Fence && !view.crossed.contains(index))
         .filter_map(|(index, _)| view.kept(index))
         .collect()
 }

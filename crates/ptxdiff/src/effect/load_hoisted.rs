@@ -11,8 +11,9 @@
 //!
 //! ## How it is recognised
 //!
-//! A load has a match inside a loop, while the load itself is outside the corresponding loop of its own side. That loop
-//! is found by the match of one of its branches, or is a loop behind the load that no longer holds any instruction.
+//! A load has a match inside a loop, while the load itself is outside the corresponding loop of its own side, and in no
+//! other loop. That loop is found as for `loop-unrolled` or by the match of one of its branches, or it is a loop behind
+//! the load that no longer holds any instruction.
 //!
 //! ## Limitations
 //!
@@ -23,6 +24,7 @@ use super::{Occurrence, View};
 use ptx::graph::dominates;
 use crate::class::InstructionClass;
 use crate::code::Code;
+use crate::loops::work::work;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
@@ -35,22 +37,37 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
         .collect()
 }
 
-/// Whether my instruction is outside of what became of a loop of the other side.
-fn is_outside(view: &View, index: usize, theirs: usize) -> bool {
+/// Whether my instruction is outside of what became of a loop of the other side, and in no loop in place of it.
+pub(super) fn is_outside(view: &View, index: usize, theirs: usize) -> bool {
     let block = view.mine.instructions[index].block;
     let own = &view.mine.flow;
-    // Branches of this very loop, not of one inside of it.
-    let ends = view.other.flow.loops[theirs].nodes.iter();
-    let became = ends
-        .filter(|&&node| view.other.flow.innermost[node] == Some(theirs))
-        .filter_map(|&node| view.other.flow.blocks[node].instructions.last())
+    let other = view.side.other() as usize;
+    let Some(became) = view.loops.partner(other, theirs).or_else(|| by_branches(view, theirs)) else {
+        return endless(view.mine).any(|header| dominates(&own.idom, block, header));
+    };
+    // What my loop does as often was not moved out of it: it stands in front of it besides.
+    let bags = &view.loops.bags;
+    let short = work(&view.mine.instructions[index]).iter().any(|(key, _)| {
+        bags[view.side as usize].amount(Some(became), key) < bags[other].amount(Some(theirs), key)
+    });
+    if !short {
+        return false;
+    }
+    // In another loop it is repeated as well, unless that one is around both.
+    let home = own.innermost[block];
+    let around = |home: usize| own.loops[home].nodes.contains(&own.loops[became].header);
+    home.is_none_or(around) && !own.loops[became].nodes.contains(&block)
+}
+
+/// My loop that has a branch of this very loop of the other side, not of one inside of it.
+fn by_branches(view: &View, theirs: usize) -> Option<usize> {
+    let flow = &view.other.flow;
+    let ends = flow.loops[theirs].nodes.iter();
+    ends.filter(|&&node| flow.innermost[node] == Some(theirs))
+        .filter_map(|&node| flow.blocks[node].instructions.last())
         .filter(|&&last| view.other.instructions[last].class == InstructionClass::Branch)
         .filter_map(|&last| view.mine.loop_of(view.back(last)?))
-        .next();
-    match became {
-        Some(became) => !own.loops[became].nodes.contains(&block),
-        None => endless(view.mine).any(|header| dominates(&own.idom, block, header)),
-    }
+        .next()
 }
 
 /// The headers of loops without an instruction.

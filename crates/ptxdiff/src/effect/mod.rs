@@ -9,8 +9,10 @@ use super::Side;
 use super::class::InstructionClass;
 use super::code::value::Values;
 use super::code::{Code, Instr, Place};
-use super::compare::Matching;
+use super::compare::{Matching, Pair};
 use super::cover::Cover;
+use super::loops::work::{Kind, may_be, whole_work, work};
+use super::loops::{Change, Group, Loops, workers};
 use super::strength::weaker;
 use ptx::ast::Module;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,7 @@ use std::hash::Hash;
 
 macro_rules! effects {
     ($($variant:ident, $module:ident, $name:literal, $kept:literal, $one:literal, $many:literal, $summary:literal;)*) => {
+        mod moved;
         $(#[doc = $summary] pub mod $module;)*
 
         /// A transformation of one side, relative to the other.
@@ -75,14 +78,44 @@ effects! {
         "One side copies with cp.async, the other side loads and stores.";
     LoadMoved, load_moved, "load-moved-across-barrier", false, "load moved across a barrier", "loads moved across a barrier",
         "A load is before a barrier on one side and after it on the other.";
+    StoreMoved, store_moved, "store-moved-across-barrier", false, "store moved across a barrier", "stores moved across a barrier",
+        "A store or atomic operation is before a barrier on one side and after it on the other.";
+    AccessesReordered, accesses_reordered, "accesses-reordered", false, "exchange of volatile or atomic accesses", "exchanges of volatile or atomic accesses",
+        "Two volatile or atomic accesses of a thread have changed places.";
     LoadHoisted, load_hoisted, "load-hoisted", false, "load hoisted out of a loop", "loads hoisted out of loops",
         "One side loads once what the other side loads in each iteration of a loop.";
+    StoreSunk, store_sunk, "store-sunk", false, "store sunk out of a loop", "stores sunk out of loops",
+        "One side stores once what the other side stores in each iteration of a loop.";
     LoopUnrolled, loop_unrolled, "loop-unrolled", false, "loop unrolled", "loops unrolled",
         "One side repeats the body of a loop that the other side has.";
+    LoopSplit, loop_split, "loop-split", false, "loop split", "loops split",
+        "One side has several loops for one loop of the other side.";
+    LoopUnswitched, loop_unswitched, "loop-unswitched", false, "loop unswitched", "loops unswitched",
+        "One side decides once between loops; the other side decides in each iteration of one.";
+    LoopPipelined, loop_pipelined, "loop-pipelined", false, "loop pipelined", "loops pipelined",
+        "One side starts the accesses of the next iteration in the present one.";
     BranchToSelection, branch_to_selection, "branch-to-selection", false, "branch turned into a selection", "branches turned into selections",
         "One side branches, the other side selects a value or predicates instructions.";
     StrengthReduced, strength_reduced, "strength-reduced", false, "operation turned into a cheaper one", "operations turned into cheaper ones",
         "One side divides or multiplies, the other side shifts, masks or adds.";
+    OperationChanged, operation_changed, "operation-changed", false, "operation replaced by one that differs", "operations replaced by ones that differ",
+        "One side computes a value in a cheaper way and gets something else for some operands.";
+    Contracted, contracted, "contracted", false, "product and sum contracted", "products and sums contracted",
+        "One side multiplies and adds in one instruction, the other side in two.";
+    Approximated, approximated, "approximated", false, "operation approximated", "operations approximated",
+        "One side uses an approximate floating-point instruction, the other side one that rounds.";
+    DenormalsFlushed, denormals_flushed, "denormals-flushed", false, "operation that flushes subnormal numbers", "operations that flush subnormal numbers",
+        "One side replaces subnormal numbers by zero, the other side does not.";
+    LoadMadeReadOnly, load_made_read_only, "load-made-read-only", false, "load made read-only", "loads made read-only",
+        "One side loads through the read-only cache, the other side does not.";
+    MovedToConstantMemory, moved_to_constant_memory, "moved-to-constant-memory", false, "load from constant memory", "loads from constant memory",
+        "One side loads from constant memory what the other side loads from global memory.";
+    ValuesInLocalMemory, values_in_local_memory, "values-in-local-memory", false, "set of values in local memory", "sets of values in local memory",
+        "One side keeps values in local memory, the other side in registers.";
+    TailsMerged, tails_merged, "tails-merged", false, "access for several ways", "accesses for several ways",
+        "One side has one access where the other side has one in each of several ways.";
+    AtomicsAggregated, atomics_aggregated, "atomics-aggregated", false, "atomic operation aggregated", "atomic operations aggregated",
+        "One side makes one atomic operation for several lanes, the other side one a lane.";
     AtomicToReduction, atomic_to_reduction, "atomic-to-reduction", false, "atomic turned into a reduction", "atomics turned into reductions",
         "One side uses the old value of an atomic operation, the other side does not.";
     CallInlined, call_inlined, "call-inlined", false, "call inlined", "calls inlined",
@@ -91,6 +124,12 @@ effects! {
         "One side has a barrier that the other side does not have.";
     BarrierKept, barrier_kept, "barrier-kept", true, "barrier kept", "barriers kept",
         "A barrier is on both sides.";
+    BarrierMoved, barrier_moved, "barrier-moved", false, "barrier in a loop", "barriers in loops",
+        "A barrier is in a loop on one side and outside of it on the other.";
+    BarrierRenumbered, barrier_renumbered, "barrier-renumbered", false, "barrier with another number", "barriers with other numbers",
+        "A barrier is on both sides with different numbers.";
+    FenceRegrouped, fence_regrouped, "fence-regrouped", false, "ordering moved into a fence", "orderings moved into fences",
+        "One side has a fence and a weaker access for a stronger access of the other side.";
     FenceLost, fence_lost, "fence-lost", false, "fence lost", "fences lost",
         "One side has a memory fence that the other side does not have.";
     FenceKept, fence_kept, "fence-kept", true, "fence kept", "fences kept",
@@ -101,6 +140,10 @@ effects! {
         "An access is volatile on one side and not on the other.";
     VolatileKept, volatile_kept, "volatile-kept", true, "access volatile on both sides", "accesses volatile on both sides",
         "An access is volatile on both sides.";
+    DoesMore, does_more, "does-more", false, "kernel that does more", "kernels that do more",
+        "One side does what the other side does, and more.";
+    Unrelated, unrelated, "unrelated", false, "pair of unrelated kernels", "pairs of unrelated kernels",
+        "The two kernels have little in common.";
 }
 
 impl fmt::Display for Effect {
@@ -140,6 +183,7 @@ pub(super) struct View<'v> {
     pub mine: &'v Code<'v>,
     pub other: &'v Code<'v>,
     pub other_module: &'v Module,
+    pub my_module: &'v Module,
     pub matching: &'v Matching,
     pub values: &'v Values,
     /// Instructions of the other side that another effect has explained: copies of a loop's body, an inlined function.
@@ -148,6 +192,18 @@ pub(super) struct View<'v> {
     pub alike: &'v Alike,
     /// Which accesses touch the same bytes.
     pub cover: &'v Cover,
+    /// Which loop became what.
+    pub loops: &'v Loops,
+    /// A's and B's instructions of which the text says nothing: their loop is another one on the other side.
+    pub unclear: &'v [Vec<bool>; 2],
+    /// A's and B's accesses and fences that are one with the other side's stronger access.
+    pub regrouped: &'v [HashSet<usize>; 2],
+    /// A's barriers and fences that were moved, or that something was moved across.
+    pub crossed: &'v HashSet<usize>,
+    /// A's and B's accesses that another effect has named: local and constant memory.
+    pub named: &'v [HashSet<usize>; 2],
+    /// What the functions do that my side calls and the other side does not.
+    pub called: &'v HashSet<Kind>,
 }
 
 impl View<'_> {
@@ -254,12 +310,73 @@ impl View<'_> {
 
     /// The other side's accesses of some class that I touch no byte of.
     pub fn elided(&self, wanted: impl Fn(InstructionClass) -> bool) -> Vec<Occurrence> {
-        let elided = &self.cover.elided[self.side.other() as usize];
-        let class = |index: usize| self.other.instructions[index].class;
-        let wanted = elided.iter().filter(|&&index| wanted(class(index)));
-        wanted
+        let theirs = self.side.other() as usize;
+        let elided = self.cover.elided[theirs].iter().filter(|&&index| {
+            let instr = &self.other.instructions[index];
+            wanted(instr.class)
+                && !self.named[theirs].contains(&index)
+                && !work(instr)
+                    .iter()
+                    .any(|(key, _)| self.called.contains(&key.kind))
+                && self.loops.is_short(self.code(), theirs, index)
+        });
+        elided
             .map(|&index| self.occurrence(Vec::new(), vec![index]))
             .collect()
+    }
+
+    /// A's and B's functions.
+    fn code(&self) -> [&Code<'_>; 2] {
+        match self.side {
+            Side::A => [self.mine, self.other],
+            Side::B => [self.other, self.mine],
+        }
+    }
+
+    /// The groups of loops with a wanted change.
+    pub fn changed(&self, wanted: impl Fn(Change) -> bool) -> Vec<Occurrence> {
+        let groups = self.loops.groups.iter().filter(|g| wanted(g.change));
+        groups
+            .map(|group| {
+                let [a, b] = workers(&self.loops.bags, group);
+                Occurrence {
+                    a,
+                    b,
+                    ..Occurrence::default()
+                }
+            })
+            .collect()
+    }
+
+    /// My instructions that do the work of loops of a side, wherever they stand.
+    pub fn copies(&self, group: &Group, side: usize) -> Vec<usize> {
+        let loops = group.loops[side].iter();
+        let keys: Vec<_> = loops
+            .flat_map(|own| {
+                self.loops.bags[side]
+                    .within(Some(*own))
+                    .map(|(key, _)| *key)
+            })
+            .filter(|key| key.kind.weight() > 0)
+            .collect();
+        let mine = self.mine.instructions.iter().enumerate();
+        mine.filter(|(_, instr)| {
+            let own = work(instr);
+            own.iter()
+                .any(|(key, _)| keys.iter().any(|other| may_be(key, other)))
+        })
+        .map(|(index, _)| index)
+        .collect()
+    }
+
+    /// Whether the text says nothing of the order of a pair: its loops are others.
+    pub fn is_unclear(&self, pair: &Pair) -> bool {
+        self.unclear[0][pair.a] || self.unclear[1][pair.b]
+    }
+
+    /// Whether an instruction of mine is in a loop that is another one on the other side.
+    pub fn is_copy_of_mine(&self, mine: usize) -> bool {
+        self.unclear[self.side as usize][mine]
     }
 
     /// Whether the other side has this barrier on another way too, where I have it: then it is one, written twice.
@@ -306,6 +423,14 @@ fn alike(code: &Code) -> Alike {
     alike
 }
 
+/// What the functions do that calls of a side without a partner lead to.
+fn called(code: &Code, module: &Module, is_alone: impl Fn(usize) -> bool) -> HashSet<Kind> {
+    let calls = code.instructions.iter().enumerate();
+    let calls = calls.filter(|(i, c)| c.class == InstructionClass::Call && is_alone(*i));
+    let all = calls.flat_map(|(_, call)| whole_work(call, module));
+    all.map(|(key, _)| key.kind).collect()
+}
+
 /// All effects of two functions.
 pub(super) fn observe(
     a: (&Code, &Module),
@@ -313,134 +438,214 @@ pub(super) fn observe(
     matching: &Matching,
     values: &Values,
 ) -> Vec<Observed> {
-    let mut explained = [
-        vec![false; a.0.instructions.len()],
-        vec![false; b.0.instructions.len()],
+    let code = [a.0, b.0];
+    let empty = |of: bool| code.map(|c| vec![of; c.instructions.len()]);
+    let alike = code.map(alike);
+    let loops = Loops::of(a, b);
+    let unclear = [0, 1].map(|side: usize| {
+        let all = 0..code[side].instructions.len();
+        all.map(|index| loops.is_explained(code[side], side, index))
+            .collect::<Vec<bool>>()
+    });
+    let is_alone = [
+        |index: usize, matching: &Matching| matching.of_a[index].is_none(),
+        |index: usize, matching: &Matching| matching.of_b[index].is_none(),
     ];
-    let alike = [alike(a.0), alike(b.0)];
+    let called = [
+        called(a.0, a.1, |index| is_alone[0](index, matching)),
+        called(b.0, b.1, |index| is_alone[1](index, matching)),
+    ];
+    let mut explained = empty(false);
     let mut cover = Cover::default();
-    let mut found = Vec::new();
-    let mut add = |effect, side, occurrences: Vec<Occurrence>| {
-        if !occurrences.is_empty() {
-            found.push(Observed {
-                effect,
-                side,
-                occurrences,
-            });
-        }
-    };
-    let mut explanations: Vec<(Side, Vec<usize>)> = Vec::new();
+    let mut regrouped = [HashSet::new(), HashSet::new()];
+    let mut crossed = HashSet::new();
+    let mut named = [HashSet::new(), HashSet::new()];
+    let mut found: Vec<Observed> = Vec::new();
     macro_rules! view {
-        ($side:expr) => {
-            match $side {
-                Side::A => View {
-                    side: Side::A,
-                    mine: a.0,
-                    other: b.0,
-                    other_module: b.1,
-                    matching,
-                    values,
-                    explained: &explained[1],
-                    alike: &alike[1],
-                    cover: &cover,
-                },
-                Side::B => View {
-                    side: Side::B,
-                    mine: b.0,
-                    other: a.0,
-                    other_module: a.1,
-                    matching,
-                    values,
-                    explained: &explained[0],
-                    alike: &alike[0],
-                    cover: &cover,
-                },
+        ($side:expr) => {{
+            let (side, mine, other) = ($side, $side as usize, $side.other() as usize);
+            View {
+                side,
+                mine: code[mine],
+                other: code[other],
+                other_module: [a.1, b.1][other],
+                my_module: [a.1, b.1][mine],
+                matching,
+                values,
+                explained: &explained[other],
+                alike: &alike[other],
+                cover: &cover,
+                loops: &loops,
+                unclear: &unclear,
+                regrouped: &regrouped,
+                crossed: &crossed,
+                named: &named,
+                called: &called[mine],
             }
-        };
+        }};
+    }
+    macro_rules! add {
+        ($effect:ident, $side:expr, $occurrences:expr) => {{
+            let occurrences: Vec<Occurrence> = $occurrences;
+            if !occurrences.is_empty() {
+                found.push(Observed {
+                    effect: Effect::$effect,
+                    side: $side,
+                    occurrences,
+                });
+            }
+        }};
+    }
+    add!(Unrelated, None, unrelated::find(&view!(Side::A)));
+    if !found.is_empty() {
+        return found;
     }
     // First what accounts for many instructions at once.
+    let mut explanations: Vec<(Side, Vec<usize>)> = Vec::new();
     for side in [Side::A, Side::B] {
         let view = view!(side);
-        let (occurrences, copies) = loop_unrolled::find(&view);
-        add(Effect::LoopUnrolled, Some(side), occurrences);
-        explanations.push((side, copies));
+        add!(LoopUnrolled, Some(side), loop_unrolled::find(&view));
+        add!(LoopSplit, Some(side), loop_split::find(&view));
+        add!(LoopUnswitched, Some(side), loop_unswitched::find(&view));
+        let pipelined = loop_pipelined::find(&view);
+        let prologues = pipelined.iter().flat_map(|o| match side {
+            Side::A => &o.a,
+            Side::B => &o.b,
+        });
+        explanations.push((side, prologues.copied().collect()));
+        add!(LoopPipelined, Some(side), pipelined);
         let (occurrences, bodies) = call_inlined::find(&view);
-        add(Effect::CallInlined, Some(side), occurrences);
+        add!(CallInlined, Some(side), occurrences);
         explanations.push((side, bodies));
+        let fences = fence_regrouped::find(&view);
+        for o in &fences {
+            regrouped[0].extend(&o.a);
+            regrouped[1].extend(&o.b);
+        }
+        add!(FenceRegrouped, Some(side), fences);
+    }
+    for side in [0, 1] {
+        let all = regrouped[side].iter().copied();
+        let alone = |index: &usize| is_alone[side](*index, matching);
+        let copies = (0..unclear[side].len())
+            .filter(|&i| unclear[side][i])
+            .filter(alone);
+        for index in copies.chain(all) {
+            explained[side][index] = true;
+        }
     }
     for (side, indices) in explanations {
-        let own = match side {
-            Side::A => &mut explained[0],
-            Side::B => &mut explained[1],
-        };
+        let own = &mut explained[side as usize];
         indices.into_iter().for_each(|index| own[index] = true);
     }
-    cover = Cover::of([a.0, b.0], matching, values, [&explained[0], &explained[1]]);
+    cover = Cover::of(code, matching, values, [&explained[0], &explained[1]]);
     for side in [Side::A, Side::B] {
         let view = view!(side);
-        add(Effect::StoreElided, Some(side), store_elided::find(&view));
-        let loads = load_elided::find(&view);
-        add(
-            Effect::ValueKept,
+        let local = values_in_local_memory::find(&view);
+        let constant = moved_to_constant_memory::find(&view);
+        for o in local.iter().chain(&constant) {
+            named[0].extend(&o.a);
+            named[1].extend(&o.b);
+        }
+        add!(ValuesInLocalMemory, Some(side), local);
+        add!(MovedToConstantMemory, Some(side), constant);
+    }
+    let mut moved: Vec<Occurrence> = Vec::new();
+    for side in [Side::A, Side::B] {
+        let view = view!(side);
+        for (effect, occurrences) in [
+            (Effect::LoadMoved, load_moved::find(&view)),
+            (Effect::StoreMoved, store_moved::find(&view)),
+            (Effect::BarrierMoved, barrier_moved::find(&view)),
+        ] {
+            moved.extend(occurrences.iter().cloned());
+            if !occurrences.is_empty() {
+                found.push(Observed {
+                    effect,
+                    side: Some(side),
+                    occurrences,
+                });
+            }
+        }
+    }
+    let renumbered = barrier_renumbered::find(&view!(Side::A));
+    moved.extend(renumbered.iter().cloned());
+    add!(BarrierRenumbered, None, renumbered);
+    add!(
+        AccessesReordered,
+        None,
+        accesses_reordered::find(&view!(Side::A))
+    );
+    crossed.extend(moved.iter().flat_map(|o| o.a.iter().copied()));
+    for side in [Side::A, Side::B] {
+        let view = view!(side);
+        let other_does_more = does_more::find(&view!(side.other()));
+        if other_does_more.is_empty() {
+            add!(StoreElided, Some(side), store_elided::find(&view));
+            let loads = load_elided::find(&view);
+            add!(ValueKept, Some(side), value_kept::find(&view, &loads));
+            add!(LoadElided, Some(side), loads);
+            add!(AtomicElided, Some(side), atomic_elided::find(&view));
+            add!(BarrierLost, Some(side), barrier_lost::find(&view));
+            add!(FenceLost, Some(side), fence_lost::find(&view));
+        } else {
+            add!(DoesMore, Some(side.other()), other_does_more);
+        }
+        add!(
+            AccessesVectorised,
             Some(side),
-            value_kept::find(&view, &loads),
+            accesses_vectorised::find(&view)
         );
-        add(Effect::LoadElided, Some(side), loads);
-        add(Effect::AtomicElided, Some(side), atomic_elided::find(&view));
-        add(
-            Effect::AccessesVectorised,
+        add!(AccessesMerged, Some(side), accesses_merged::find(&view));
+        add!(
+            AccessMadeAtomic,
             Some(side),
-            accesses_vectorised::find(&view),
+            access_made_atomic::find(&view)
         );
-        add(
-            Effect::AccessesMerged,
+        add!(
+            CopyMadeAsynchronous,
             Some(side),
-            accesses_merged::find(&view),
+            copy_made_asynchronous::find(&view)
         );
-        add(
-            Effect::AccessMadeAtomic,
+        add!(
+            SynchronisationWeakened,
             Some(side),
-            access_made_atomic::find(&view),
+            synchronisation_weakened::find(&view)
         );
-        add(
-            Effect::CopyMadeAsynchronous,
+        add!(LoadHoisted, Some(side), load_hoisted::find(&view));
+        add!(StoreSunk, Some(side), store_sunk::find(&view));
+        add!(
+            BranchToSelection,
             Some(side),
-            copy_made_asynchronous::find(&view),
+            branch_to_selection::find(&view)
         );
-        add(
-            Effect::SynchronisationWeakened,
+        add!(StrengthReduced, Some(side), strength_reduced::find(&view));
+        add!(OperationChanged, Some(side), operation_changed::find(&view));
+        add!(Contracted, Some(side), contracted::find(&view));
+        add!(Approximated, Some(side), approximated::find(&view));
+        add!(DenormalsFlushed, Some(side), denormals_flushed::find(&view));
+        add!(
+            LoadMadeReadOnly,
             Some(side),
-            synchronisation_weakened::find(&view),
+            load_made_read_only::find(&view)
         );
-        add(Effect::LoadMoved, Some(side), load_moved::find(&view));
-        add(Effect::LoadHoisted, Some(side), load_hoisted::find(&view));
-        add(
-            Effect::BranchToSelection,
+        add!(TailsMerged, Some(side), tails_merged::find(&view));
+        add!(
+            AtomicsAggregated,
             Some(side),
-            branch_to_selection::find(&view),
+            atomics_aggregated::find(&view)
         );
-        add(
-            Effect::StrengthReduced,
+        add!(
+            AtomicToReduction,
             Some(side),
-            strength_reduced::find(&view),
+            atomic_to_reduction::find(&view)
         );
-        add(
-            Effect::AtomicToReduction,
-            Some(side),
-            atomic_to_reduction::find(&view),
-        );
-        add(Effect::BarrierLost, Some(side), barrier_lost::find(&view));
-        add(Effect::FenceLost, Some(side), fence_lost::find(&view));
-        add(
-            Effect::VolatileDropped,
-            Some(side),
-            volatile_dropped::find(&view),
-        );
+        add!(VolatileDropped, Some(side), volatile_dropped::find(&view));
     }
     let view = view!(Side::A);
-    add(Effect::BarrierKept, None, barrier_kept::find(&view));
-    add(Effect::FenceKept, None, fence_kept::find(&view));
-    add(Effect::VolatileKept, None, volatile_kept::find(&view));
+    add!(BarrierKept, None, barrier_kept::find(&view));
+    add!(FenceKept, None, fence_kept::find(&view));
+    add!(VolatileKept, None, volatile_kept::find(&view));
     found.sort_by_key(|observed| (observed.effect, observed.side));
     found
 }

@@ -12,32 +12,77 @@
 //!
 //! ## How it is recognised
 //!
-//! A costly operation of one side has no match. The other side has a cheaper operation, also without a match, that
-//! computes the same value from the same operand:
+//! A costly operation of one side has no match. The other side has cheaper operations, also without a match, that compute
+//! from the same operands the same value: both are computed for some thousand values, in the width of the operands, among
+//! them the limits and the neighbours of multiples of the divisor. Floating-point results may differ in the last place. If
+//! the divisor is no constant, powers of two are tried, and the note says so. If the values differ, and the result stands
+//! where the costly one's stood, that is `operation-changed`.
 //!
-//! - for a product with a constant, a shift or a sum;
-//! - for `rem` by y, a mask of y - 1, or the operand minus y times a quotient;
-//! - for `div` by a constant, a shift by its logarithm, or shifts of a high product of the operand and constants;
-//! - for a floating-point division, the product with the reciprocal, or `rsqrt` for a division by a square root.
-//!
-//! Costs follow the throughput table of the CUDA C++ Programming Guide ("Arithmetic Instructions") and its notes on
-//! division, in four steps: division and remainder; square root and reciprocal; multiplication; everything else. An
-//! operation that is on both sides was only moved or split.
+//! Costs are machine instructions, roughly (CUDA C++ Programming Guide, "Arithmetic Instructions" and its notes on
+//! division): an addition, shift or mask is one, of 64 bits two; a product of 32 bits, wide or not, three, of 64 bits six;
+//! a division or remainder 20, of 64 bits 60; a floating-point division 8, a root or reciprocal 4, a product 2. So a wide
+//! product is no costlier than the conversion and the shift of 64 bits that compute the same address.
 //!
 //! ## Limitations
 //!
-//! The comparison does not prove that the results are equal: `%` equals `&` only for powers of two, a high product only
-//! for the right constant, and a reciprocal only up to rounding. It does not recognise a product of a loop counter that
-//! became a sum from iteration to iteration, or operands that pass through memory, as in unoptimised code.
+//! The comparison does not recognise a product of a loop counter that became a sum from iteration to iteration, or
+//! operands that pass through memory, as in unoptimised code.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
+use crate::code::value::{Node, Value};
 use crate::code::{Code, Instr, Token};
-use crate::code::value::{Node, Value, Values};
-use ptx::semantics::Opcode;
+use crate::evaluate::{Definitions, Leaf, cut, samples, width};
+use ptx::semantics::{Opcode, Type};
 use std::collections::HashMap;
 
+/// A costly operation of the other side, and what stands for it.
+struct Replacement {
+    costly: usize,
+    /// The last of my instructions.
+    cheap: usize,
+    outcome: Outcome,
+}
+
+/// How the two values compare.
+enum Outcome {
+    /// Equal for all values that were tried.
+    Equal,
+    /// Equal for powers of two as divisors.
+    EqualForPowers,
+    /// Different: for which values, and the two results.
+    Different(String),
+}
+
+/// Cheaper operations that compute the same.
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
+    let found = replacements(view).into_iter().filter_map(|r| {
+        let note = match r.outcome {
+            Outcome::Equal => None,
+            Outcome::EqualForPowers => Some("equal where the divisor is a power of two".to_owned()),
+            Outcome::Different(_) => return None,
+        };
+        Some(Occurrence {
+            note,
+            ..view.occurrence(vec![r.cheap], vec![r.costly])
+        })
+    });
+    found.collect()
+}
+
+/// Cheaper operations in the place of others that compute something else.
+pub(super) fn different(view: &View) -> Vec<Occurrence> {
+    let found = replacements(view).into_iter().filter_map(|r| match r.outcome {
+        Outcome::Different(note) => Some(Occurrence {
+            note: Some(note),
+            ..view.occurrence(vec![r.cheap], vec![r.costly])
+        }),
+        _ => None,
+    });
+    found.collect()
+}
+
+fn replacements(view: &View) -> Vec<Replacement> {
     let costly: Vec<usize> = view
         .only_other()
         .filter(|(_, i)| cost(i) > 1)
@@ -48,39 +93,64 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     }
     let cheap: Vec<usize> = view
         .only_mine()
-        .filter(|(_, i)| i.class == InstructionClass::Arithmetic && i.result.is_some() && i.typed.opcode != Opcode::Setp)
+        .filter(|(index, i)| !view.is_copy_of_mine(*index) && computes(i))
         .map(|(index, _)| index)
         .collect();
-    let (mine, other) = (uses(view.mine), uses(view.other));
-    let beside = |x: &Instr, y: &Instr| x.site != 0 && x.site == y.site;
+    let definitions = [Definitions::of(view.mine), Definitions::of(view.other)];
+    let users = [uses(view.mine), uses(view.other)];
     let mut taken = Vec::new();
     let mut found = Vec::new();
-    for index in costly {
-        let own = &view.other.instructions[index];
+    for costly in costly {
+        let own = &view.other.instructions[costly];
         let still_there = cheap.iter().map(|&index| &view.mine.instructions[index]).any(|i| {
-            cost(i) >= cost(own) && (i.result == own.result || operands(i).iter().all(|v| operands(own).contains(v)))
+            cost(i) >= cost(own)
+                && (i.result == own.result || operands(i).iter().all(|v| operands(own).contains(v)))
         });
-        if still_there {
+        let Some(leaves) = leaves(view, own).filter(|_| !still_there) else {
             continue;
-        }
+        };
         // Of several steps the last one has the result.
-        let replacement = cheap
-            .iter()
-            .copied()
-            .filter(|candidate| {
-                let cheaper = &view.mine.instructions[*candidate];
-                cost(cheaper) < cost(own) && !taken.contains(candidate) && replaces(view.values, cheaper, own)
+        let candidates = cheap.iter().copied().filter(|index| !taken.contains(index));
+        let best = candidates
+            .filter_map(|cheap| {
+                let only: Vec<Leaf> = leaves.iter().map(|(leaf, _)| *leaf).collect();
+                let steps = definitions[0].steps(view.values, cheap, &only)?;
+                let all: u32 = steps.iter().map(|&i| cost(&view.mine.instructions[i])).sum();
+                let instr = &view.mine.instructions[cheap];
+                let narrow = cost(instr) < cost(own) && all < cost(own);
+                if !narrow || bits(instr) != bits(own) {
+                    return None;
+                }
+                let alike = used_alike(view, &users, cheap, costly);
+                let outcome = compare(view, &definitions, (cheap, costly), &leaves)?;
+                let equal = !matches!(outcome, Outcome::Different(_));
+                let beside = instr.site != 0 && instr.site == own.site;
+                // Two values that differ from way to way may be two.
+                let varies = only.iter().any(|l| matches!(view.values.node(l.value), Node::Merge(_)));
+                let told = match varies {
+                    true => equal && (alike || beside || own.site == 0),
+                    false => equal || alike,
+                };
+                told.then_some(((equal, alike, beside, cheap), outcome))
             })
-            .max_by_key(|&candidate| {
-                let near = beside(&view.mine.instructions[candidate], own);
-                (used_alike(view, &mine, &other, candidate, index), near, candidate)
+            .max_by_key(|(rank, _)| *rank);
+        if let Some(((_, _, _, cheap), outcome)) = best {
+            taken.push(cheap);
+            found.push(Replacement {
+                costly,
+                cheap,
+                outcome,
             });
-        if let Some(replacement) = replacement {
-            taken.push(replacement);
-            found.push(view.occurrence(vec![replacement], vec![index]));
         }
     }
     found
+}
+
+/// Whether it computes a value that can be compared.
+fn computes(instr: &Instr) -> bool {
+    instr.class == InstructionClass::Arithmetic
+        && instr.result.is_some()
+        && instr.typed.opcode != Opcode::Setp
 }
 
 /// What an instruction works on, without its guard.
@@ -88,167 +158,154 @@ fn operands<'i>(instr: &'i Instr) -> &'i [Value] {
     &instr.sources[usize::from(instr.instr.guard.is_some()).min(instr.sources.len())..]
 }
 
-/// Whether a cheaper operation computes from the operand of a costly one what that computes.
-fn replaces(values: &Values, cheap: &Instr, costly: &Instr) -> bool {
-    let (Some(result), Some(wanted)) = (cheap.result, costly.result) else {
-        return false;
-    };
-    let step = &cheap.typed.opcode;
-    match (&costly.typed.opcode, operands(costly)) {
-        (Opcode::Mul | Opcode::Mul24, [x, y]) => {
-            let twice = |v: &Value| operands(cheap) == [*v, *v];
-            let two = |v: &Value| values.node(*v) == &Node::Literal("0f40000000".into());
-            match step {
-                Opcode::Shl if result == wanted => operands(cheap)[0] == *x || operands(cheap)[0] == *y,
-                Opcode::Add | Opcode::Sub if result == wanted => [x, y].iter().any(|v| operands(cheap).contains(v)),
-                Opcode::Add => two(y) && twice(x) || two(x) && twice(y),
-                _ => false,
-            }
-        }
-        (Opcode::Mad | Opcode::Mad24, [x, y, z]) => {
-            let of_one = [x, y].iter().any(|v| operands(cheap).first() == Some(v));
-            *step == Opcode::Shl && of_one && values.is_sum(wanted, result, *z)
-        }
-        (Opcode::Rem, [x, y]) => is_remainder(values, cheap, *x, *y),
-        (Opcode::Div, [x, y]) => match values.constant(*y) {
-            Some(y) => is_quotient(values, cheap, *x, y),
-            None => is_float_quotient(values, cheap, *x, *y),
-        },
-        _ => false,
-    }
+/// Bits of the result.
+fn bits(instr: &Instr) -> Option<u32> {
+    let bits = instr.typed.modifiers.types().next()?.bits();
+    let wide = instr.typed.has(ptx::semantics::Modifier::Wide);
+    Some(if wide { 2 * bits } else { bits })
 }
-/// Whether an operation is the last of those that make `x % y`.
-fn is_remainder(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    if cheap.typed.opcode == Opcode::And {
-        let mask = match operands(cheap) {
-            [own, mask] if *own == x => *mask,
-            [mask, own] if *own == x => *mask,
-            _ => return false,
+
+/// The operands of a costly operation that are no constants, with values to try.
+fn leaves(view: &View, own: &Instr) -> Option<Vec<(Leaf, Vec<u64>)>> {
+    let constant = operands(own).iter().find_map(|v| view.values.constant(*v));
+    let ty = own.typed.modifiers.types().next_back()?;
+    let mut leaves: Vec<(Leaf, Vec<u64>)> = Vec::new();
+    for (position, value) in operands(own).iter().enumerate() {
+        let literal = matches!(view.values.node(*value), Node::Literal(_) | Node::Int(_));
+        let leaf = Leaf {
+            value: *value,
+            bits: width(own, position)?,
         };
-        return values.minus(y, mask) == (Vec::new(), 1);
-    }
-    let (Some(result), Some(y)) = (cheap.result, values.constant(y)) else {
-        return false;
-    };
-    let (terms, 0) = values.minus(result, x) else {
-        return false;
-    };
-    let [(rest, factor)] = terms[..] else { return false };
-    // x less the multiple of y below it: masked out, or the quotient times y.
-    let masked = match values.node(rest) {
-        Node::Computed(Opcode::And, _, parts) => {
-            parts.iter().any(|part| values.constant(*part).is_some_and(|mask| i64::from(mask as i32) == -y))
+        if literal || leaves.iter().any(|(known, _)| *known == leaf) {
+            continue;
         }
-        _ => false,
-    };
-    (factor == -y || factor == -1 && masked) && made_of(values, rest, x, 16) == Some(true)
+        let divisor = position == 1 && matches!(own.typed.opcode, Opcode::Div | Opcode::Rem);
+        leaves.push((leaf, values_to_try(view, *value, ty, constant, divisor)));
+    }
+    (leaves.len() <= 2 && !leaves.is_empty()).then_some(leaves)
 }
 
-/// Whether an operation is the last of those that make `x / y`.
-fn is_quotient(values: &Values, cheap: &Instr, x: Value, y: i64) -> bool {
-    let Some(result) = cheap.result.filter(|result| made_of(values, *result, x, 16) == Some(true)) else {
-        return false;
-    };
-    let shift = match (&cheap.typed.opcode, operands(cheap)) {
-        (Opcode::Shr, [_, by]) => values.constant(*by),
-        _ => None,
-    };
-    match cheap.typed.opcode {
-        Opcode::Shr if y > 0 && shift == Some(i64::from(y.trailing_zeros())) && y.count_ones() == 1 => true,
-        Opcode::Shr | Opcode::Add | Opcode::Sub => has_product(values, result, 16),
-        _ => false,
+fn values_to_try(view: &View, value: Value, ty: Type, constant: Option<i64>, divisor: bool) -> Vec<u64> {
+    let numbers = [1.0f64, 3.0, 0.1, -7.5, 1000.25, 6.0e-5, 12_345.678, -0.3, 2.0, 9.9e9];
+    match ty {
+        Type::F32 => return numbers.iter().map(|x| u64::from((*x as f32).abs().to_bits())).collect(),
+        Type::F64 => return numbers.iter().map(|x| x.abs().to_bits()).collect(),
+        _ => {}
+    }
+    if divisor {
+        return (0..ty.bits() - u32::from(ty.is_signed())).map(|by| 1u64 << by).collect();
+    }
+    let all = samples(ty.bits(), constant.unwrap_or(8).unsigned_abs());
+    match view.values.node(value) {
+        // Indices and sizes of threads and blocks (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+        Node::Special(_) => all.into_iter().filter(|x| *x < 1 << 31).map(|x| x % 1024).collect(),
+        _ => all,
     }
 }
 
-/// Whether an operation makes `x / y` of floating-point numbers.
-fn is_float_quotient(values: &Values, cheap: &Instr, x: Value, y: Value) -> bool {
-    let of = |v: Value, opcode: Opcode, operand: Value| {
-        matches!(values.node(v), Node::Computed(own, _, parts) if *own == opcode && parts[..] == [operand])
+/// How what two instructions compute compares; nothing where one of them can't be computed.
+fn compare(
+    view: &View,
+    definitions: &[Definitions; 2],
+    (cheap, costly): (usize, usize),
+    leaves: &[(Leaf, Vec<u64>)],
+) -> Option<Outcome> {
+    let own = &view.other.instructions[costly];
+    let ty = own.typed.modifiers.types().next_back()?;
+    let of_two = leaves.len() == 2;
+    let divides = matches!(own.typed.opcode, Opcode::Div | Opcode::Rem);
+    let seconds: Vec<Option<u64>> = match leaves {
+        [_, (_, values)] => values.iter().take(40).copied().map(Some).collect(),
+        _ => vec![None],
     };
-    match (&cheap.typed.opcode, operands(cheap)) {
-        (Opcode::Mul, [a, b]) => {
-            let factor = match (*a == x, *b == x) {
-                (true, _) => *b,
-                (_, true) => *a,
-                _ => return false,
-            };
-            let reciprocal = match (float(values, factor), float(values, y)) {
-                (Some(factor), Some(y)) => (factor * y - 1.0).abs() < 1e-6,
-                _ => false,
-            };
-            reciprocal || of(factor, Opcode::Rcp, y)
-        }
-        (Opcode::Rsqrt, [operand]) => of(y, Opcode::Sqrt, *operand),
-        _ => false,
-    }
-}
-
-/// The number that a literal is.
-fn float(values: &Values, value: Value) -> Option<f64> {
-    let Node::Literal(text) = values.node(value) else {
-        return None;
-    };
-    let bits = |digits: &str| u64::from_str_radix(digits, 16).ok();
-    match text.get(..2)?.to_ascii_lowercase().as_str() {
-        "0f" => Some(f64::from(f32::from_bits(bits(&text[2..])? as u32))),
-        "0d" => Some(f64::from_bits(bits(&text[2..])?)),
-        _ => None,
-    }
-}
-
-/// Whether `x` is in a value; nothing where there is something else than `x` and constants.
-fn made_of(values: &Values, value: Value, x: Value, depth: u32) -> Option<bool> {
-    if value == x {
-        return Some(true);
-    }
-    let all = |parts: &mut dyn Iterator<Item = Value>| {
-        let mut found = false;
-        for part in parts {
-            found |= made_of(values, part, x, depth - 1)?;
-        }
-        Some(found)
-    };
-    match values.node(value) {
-        Node::Int(_) | Node::Literal(_) => Some(false),
-        _ if depth == 0 => None,
-        Node::Operation(_, parts) | Node::Computed(_, _, parts) => all(&mut parts.iter().copied()),
-        Node::Sum(terms, _) => {
-            // x may be a sum itself, and a part of this one.
-            let (rest, _) = values.minus(value, x);
-            match rest.len() < terms.len() {
-                true => all(&mut rest.iter().map(|(part, _)| *part)).map(|_| true),
-                false => all(&mut terms.iter().map(|(part, _)| *part)),
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for x in &leaves[0].1 {
+        for y in &seconds {
+            let mut given = vec![(leaves[0].0, *x)];
+            given.extend(y.map(|y| (leaves[1].0, y)));
+            let theirs = definitions[1].evaluate(view.values, costly, &given);
+            let Some(theirs) = theirs else { continue };
+            let mine = definitions[0].evaluate(view.values, cheap, &given)?;
+            tried += 1;
+            if !agree(ty, mine, theirs) && wrong.len() < 400 {
+                wrong.push((*x, *y, mine, theirs));
             }
         }
-        _ => None,
+    }
+    match (tried, wrong.first()) {
+        (0, _) => None,
+        (_, None) if of_two && divides && ty.is_integer() => Some(Outcome::EqualForPowers),
+        (_, None) => Some(Outcome::Equal),
+        (_, Some(_)) => Some(Outcome::Different(words(view, ty, &wrong))),
     }
 }
 
-/// Whether a value has a product in it by a constant of more than a few bits.
-fn has_product(values: &Values, value: Value, depth: u32) -> bool {
-    if depth == 0 {
-        return false;
-    }
-    match values.node(value) {
-        Node::Computed(Opcode::Mul | Opcode::Mul24, ..) => true,
-        Node::Operation(_, parts) | Node::Computed(_, _, parts) => parts.iter().any(|part| has_product(values, *part, depth - 1)),
-        Node::Sum(terms, _) => {
-            let large = |factor: i64| factor.unsigned_abs() >= 1 << 12;
-            terms.iter().any(|(part, factor)| large(*factor) || has_product(values, *part, depth - 1))
+/// Whether two results are equal; floating-point numbers up to the last places.
+fn agree(ty: Type, x: u64, y: u64) -> bool {
+    let near = |x: f64, y: f64, by: f64| x == y || (x - y).abs() <= by * x.abs().max(y.abs());
+    match ty {
+        Type::F32 => {
+            let of = |bits: u64| f64::from(f32::from_bits(bits as u32));
+            near(of(x), of(y), 1e-6)
         }
-        _ => false,
+        Type::F64 => near(f64::from_bits(x), f64::from_bits(y), 1e-14),
+        _ => x == y,
     }
 }
 
-/// What an operation costs, in steps.
+/// A difference in words, by the smallest operand that shows it.
+fn words(view: &View, ty: Type, wrong: &[(u64, Option<u64>, u64, u64)]) -> String {
+    let shown = |bits: u64| match ty {
+        Type::F32 => f32::from_bits(bits as u32).to_string(),
+        Type::F64 => f64::from_bits(bits).to_string(),
+        _ if ty.is_signed() => {
+            let rest = 64 - ty.bits();
+            (((bits << rest) as i64) >> rest).to_string()
+        }
+        _ => cut(bits, ty.bits()).to_string(),
+    };
+    let negative = |bits: &u64| ty.is_signed() && bits >> (ty.bits() - 1) & 1 == 1;
+    let size = |bits: u64| if negative(&bits) { cut(bits.wrapping_neg(), ty.bits()) } else { bits };
+    let Some((x, y, mine, theirs)) = wrong.iter().min_by_key(|w| size(w.0)) else {
+        return String::new();
+    };
+    let with = match y {
+        Some(y) => format!("{} and {}", shown(*x), shown(*y)),
+        None => shown(*x),
+    };
+    let (a, b) = match view.side {
+        crate::Side::A => (mine, theirs),
+        crate::Side::B => (theirs, mine),
+    };
+    let all = if wrong.iter().all(|w| negative(&w.0)) { "; equal where no operand is negative" } else { "" };
+    format!("of {with} it is {} in A, {} in B{all}", shown(*a), shown(*b))
+}
+
+/// What an operation costs, in machine instructions, roughly.
 fn cost(instr: &Instr) -> u32 {
     if instr.class != InstructionClass::Arithmetic {
         return 0;
     }
+    let Some(ty) = instr.typed.modifiers.types().next_back() else {
+        return 1;
+    };
+    let long = ty.bits() == 64;
+    if ty.is_float() {
+        return match instr.typed.opcode {
+            Opcode::Div => 8,
+            Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Sin | Opcode::Cos | Opcode::Ex2
+            | Opcode::Lg2 | Opcode::Tanh => 4,
+            Opcode::Mul | Opcode::Fma | Opcode::Mad => 2,
+            _ => 1,
+        };
+    }
     match instr.typed.opcode {
-        Opcode::Div | Opcode::Rem => 4,
-        Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Sin | Opcode::Cos | Opcode::Ex2 | Opcode::Lg2 | Opcode::Tanh => 3,
-        Opcode::Mul | Opcode::Mad | Opcode::Mul24 | Opcode::Mad24 => 2,
+        Opcode::Div | Opcode::Rem if long => 60,
+        Opcode::Div | Opcode::Rem => 20,
+        Opcode::Mul | Opcode::Mad | Opcode::Mul24 | Opcode::Mad24 if long => 6,
+        Opcode::Mul | Opcode::Mad | Opcode::Mul24 | Opcode::Mad24 => 3,
+        Opcode::Cvt => 1,
+        _ if long => 2,
         _ => 1,
     }
 }
@@ -289,11 +346,14 @@ fn uses(code: &Code) -> Uses {
 }
 
 /// Whether partners use both results as the same operand.
-fn used_alike(view: &View, mine: &Uses, other: &Uses, cheap: usize, costly: usize) -> bool {
-    let theirs = other.get(&costly);
-    let users = mine.get(&cheap).into_iter().flatten();
+fn used_alike(view: &View, users: &[Uses; 2], cheap: usize, costly: usize) -> bool {
+    let theirs = users[1].get(&costly);
+    let users = users[0].get(&cheap).into_iter().flatten();
     users.into_iter().any(|&(user, position)| {
         let partner = view.partner(user);
-        theirs.into_iter().flatten().any(|&(own, at)| Some(own) == partner && at == position)
+        theirs
+            .into_iter()
+            .flatten()
+            .any(|&(own, at)| Some(own) == partner && at == position)
     })
 }

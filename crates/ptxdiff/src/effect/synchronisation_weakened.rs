@@ -33,7 +33,7 @@ use crate::strength::weaker;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let mine = view.mine.instructions.iter().enumerate();
-    mine.filter_map(|(index, instr)| {
+    mine.filter(|(index, _)| !view.regrouped[view.side as usize].contains(index)).filter_map(|(index, instr)| {
         let partner = view.partner(index)?;
         let other = &view.other.instructions[partner];
         let alike = match (instr.place, other.place) {

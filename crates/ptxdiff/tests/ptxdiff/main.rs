@@ -4,5 +4,7 @@ extern crate racetrap_ptxdiff as ptxdiff;
 
 mod accesses;
 mod effects;
+mod listings;
 mod pairs;
 mod properties;
+mod suite;

@@ -1,0 +1,511 @@
+//! Which loop of one side became what on the other.
+//!
+//! Loops are compared by their [`work`], weighted by what it tells; source lines only break ties. Loops that have most of their work in
+//! common are partners, at best of the same depth; what is left over on one side belongs to the loop of the other side that has its work:
+//! the remainder of an unrolled loop, the second part of a split one. A loop whose work stands outside of all loops of the other side was
+//! dissolved.
+//!
+//! What follows is what may be said of single accesses. Where every loop with some kind of work is the same on both sides, instructions
+//! can be counted: what is missing is missing. Where a loop was unrolled, split or dissolved, numbers in the text say nothing about numbers
+//! of executions, and only work that the other side does not do at all is missing.
+
+pub mod work;
+
+use crate::Side;
+use crate::code::Code;
+use crate::code::value::Value;
+use ptx::ast::Module;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use work::{Bag, Key, work};
+
+/// What became of a group of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The same body as often.
+    Same,
+    /// One side repeats the body as many times.
+    Unrolled(Side, u32),
+    /// One side has several loops, one after the other.
+    Split(Side),
+    /// One side has several loops, of which one is executed.
+    Unswitched(Side),
+    /// Neither of these.
+    Unclear,
+}
+
+/// Loops of both sides that do the same work.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// A's and B's loops.
+    pub loops: [Vec<usize>; 2],
+    /// What became of them.
+    pub change: Change,
+}
+
+/// The loops of two functions.
+#[derive(Debug, Default)]
+pub struct Loops {
+    /// Loops that belong together.
+    pub groups: Vec<Group>,
+    /// The group of each of A's and B's loops.
+    pub of: [Vec<Option<usize>>; 2],
+    /// What A and B do, and where.
+    pub bags: [Bag; 2],
+    /// Work that stands in a loop that is another one on the other side.
+    unclear: HashSet<Key>,
+    /// The forms of address of A and of B.
+    bases: [HashSet<Value>; 2],
+    longest: RefCell<HashMap<(usize, Key), u32>>,
+}
+
+/// How much of a loop's work another stretch must have.
+const ENOUGH: f64 = 0.6;
+
+struct Comparing<'c> {
+    code: [&'c Code<'c>; 2],
+    bags: [Bag; 2],
+    sites: [Vec<HashSet<u32>>; 2],
+}
+
+impl Loops {
+    /// Compares the loops of two functions.
+    pub fn of((a, of_a): (&Code, &Module), (b, of_b): (&Code, &Module)) -> Loops {
+        let comparing = Comparing {
+            code: [a, b],
+            bags: [Bag::of(a, of_a), Bag::of(b, of_b)],
+            sites: [sites(a), sites(b)],
+        };
+        let partners = comparing.partners();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut of = [
+            vec![None; a.flow.loops.len()],
+            vec![None; b.flow.loops.len()],
+        ];
+        for &(x, y) in &partners {
+            (of[0][x], of[1][y]) = (Some(groups.len()), Some(groups.len()));
+            groups.push(Group {
+                loops: [vec![x], vec![y]],
+                change: Change::Unclear,
+            });
+        }
+        let mut dissolved = Vec::new();
+        for side in [0, 1] {
+            for own in 0..of[side].len() {
+                if of[side][own].is_some() || comparing.weight(side, Some(own)) == 0 {
+                    continue;
+                }
+                match comparing.home(side, own, &partners) {
+                    Home::Beside(other) => {
+                        if let Some(group) = of[1 - side][other] {
+                            groups[group].loops[side].push(own);
+                            of[side][own] = Some(group);
+                        }
+                    }
+                    Home::Within(context) => dissolved.push((side, own, context)),
+                }
+            }
+        }
+        for group in &mut groups {
+            group.change = comparing.change(group);
+        }
+        for (side, own, context) in dissolved {
+            let mut group = Group {
+                loops: [Vec::new(), Vec::new()],
+                change: Change::Unclear,
+            };
+            group.loops[side].push(own);
+            if let Some(factor) = comparing.copies(side, own, context, &partners) {
+                let other = [Side::B, Side::A][side];
+                group.change = Change::Unrolled(other, factor);
+            }
+            of[side][own] = Some(groups.len());
+            groups.push(group);
+        }
+        let mut unclear = HashSet::new();
+        for group in groups.iter().filter(|g| g.change != Change::Same) {
+            for side in [0, 1] {
+                for own in &group.loops[side] {
+                    unclear.extend(comparing.bags[side].within(Some(*own)).map(|(key, _)| *key));
+                }
+            }
+        }
+        Loops {
+            groups,
+            of,
+            bags: comparing.bags,
+            unclear,
+            bases: [a, b].map(|code| {
+                let places = code.instructions.iter().filter_map(|i| i.place);
+                places.map(|place| place.base).collect()
+            }),
+            longest: RefCell::default(),
+        }
+    }
+
+    /// Whether an instruction of a side stands for work of which text says nothing: its loop, or another one with this work, is another one
+    /// on the other side, which does this work, too.
+    pub fn is_explained(&self, code: &Code, side: usize, index: usize) -> bool {
+        let instr = &code.instructions[index];
+        let all = work(instr);
+        !all.is_empty()
+            && all.iter().all(|(key, _)| {
+                let unclear = self.unclear.iter().any(|other| work::may_be(key, other));
+                unclear && self.bags[1 - side].has(key)
+            })
+    }
+
+    /// Whether the other side may be short of an instruction's work: it does not do as much of it in the partner of the instruction's loop, nor
+    /// on any way through the function. Where it accesses an address of the very same form, addresses decide instead.
+    pub fn is_short(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
+        let own = code[side].loop_of(index);
+        let partner = match own {
+            None => None,
+            Some(own) => {
+                let group = self.of[side][own].map(|group| &self.groups[group]);
+                match group.map(|g| &g.loops[1 - side][..]) {
+                    Some([one]) => Some(*one),
+                    _ => return true,
+                }
+            }
+        };
+        let instr = &code[side].instructions[index];
+        let all = work(instr);
+        let looped = |key: &Key| {
+            let loops = self.bags.iter().flat_map(|bag| &bag.by_loop);
+            let mut inside = loops
+                .filter(|(of, _)| of.is_some())
+                .flat_map(|(_, own)| own.keys());
+            inside.any(|other| work::may_be(key, other))
+        };
+        let base = instr.place.map(|place| place.base);
+        let comparable = base.is_some_and(|base| self.bases[1 - side].contains(&base));
+        all.iter().any(|(key, _)| {
+            let fewer = || self.longest(code, side, key) > self.longest(code, 1 - side, key);
+            match looped(key) {
+                true => {
+                    let (bag, other) = (&self.bags[side], &self.bags[1 - side]);
+                    bag.amount(own, key) > other.amount(partner, key) && fewer()
+                }
+                false => comparable || fewer(),
+            }
+        })
+    }
+
+    /// [`longest`], worked out once a key.
+    fn longest(&self, code: [&Code; 2], side: usize, key: &Key) -> u32 {
+        if let Some(known) = self.longest.borrow().get(&(side, *key)) {
+            return *known;
+        }
+        let found = longest(code[side], key);
+        self.longest.borrow_mut().insert((side, *key), found);
+        found
+    }
+
+    /// The loop of the other side that a loop is, where it is one and the same.
+    pub fn partner(&self, side: usize, own: usize) -> Option<usize> {
+        let group = &self.groups[self.of[side][own]?];
+        match (&group.loops[side][..], &group.loops[1 - side][..]) {
+            ([_], [other]) => Some(*other),
+            _ => None,
+        }
+    }
+}
+
+/// What became of a loop that has no partner.
+enum Home {
+    /// Its work is in this loop of the other side, whose partner is beside it.
+    Beside(usize),
+    /// Its work is in this loop of the other side, whose partner is around it, or outside of loops.
+    Within(Option<usize>),
+}
+
+impl Comparing<'_> {
+    fn weigh(&self, side: usize, of: Option<usize>, key: &Key) -> f64 {
+        match (key.kind.weight(), self.weight(side, of)) {
+            // A loop that does nothing else.
+            (0, 0) => 1.0,
+            (weight, _) => f64::from(weight),
+        }
+    }
+
+    fn weight(&self, side: usize, of: Option<usize>) -> u32 {
+        let all = self.bags[side].within(of);
+        all.map(|(key, _)| key.kind.weight()).sum()
+    }
+
+    /// The part of a loop's work that a stretch of the other side has, too, by weight.
+    fn covered(&self, side: usize, own: usize, other: Option<usize>) -> f64 {
+        let (mut all, mut common) = (0.0, 0.0);
+        for (key, _) in self.bags[side].within(Some(own)) {
+            let weight = self.weigh(side, Some(own), key);
+            all += weight;
+            if self.bags[1 - side].amount(other, key) > 0 {
+                common += weight;
+            }
+        }
+        if all == 0.0 { 0.0 } else { common / all }
+    }
+
+    fn depth(&self, side: usize, own: usize) -> usize {
+        let loops = &self.code[side].flow.loops;
+        let header = loops[own].header;
+        loops.iter().filter(|l| l.nodes.contains(&header)).count()
+    }
+
+    /// Loops that are most alike, one of A and one of B.
+    fn partners(&self) -> Vec<(usize, usize)> {
+        let count = [0, 1].map(|side: usize| self.code[side].flow.loops.len());
+        let mut found = Vec::new();
+        for x in 0..count[0].min(LOOPS) {
+            for y in 0..count[1].min(LOOPS) {
+                let (there, back) = (self.covered(0, x, Some(y)), self.covered(1, y, Some(x)));
+                if there.max(back) < ENOUGH || there.min(back) == 0.0 {
+                    continue;
+                }
+                let (mine, theirs) = (&self.sites[0][x], &self.sites[1][y]);
+                let lines = mine.intersection(theirs).count() as f64
+                    / mine.len().min(theirs.len()).max(1) as f64;
+                let same_depth = f64::from(u8::from(self.depth(0, x) == self.depth(1, y)));
+                let (up, _, down) = self.ratios((x, y));
+                let once = if up.is_empty() && down.is_empty() {
+                    0.1
+                } else {
+                    0.0
+                };
+                let apart = x.abs_diff(y) as f64 / 1000.0;
+                let score = there * back + 0.5 * same_depth + 0.3 * lines + once - apart;
+                found.push((x, y, score));
+            }
+        }
+        found.sort_by(|l, r| r.2.total_cmp(&l.2).then((l.0 + l.1).cmp(&(r.0 + r.1))));
+        let mut taken = [HashSet::new(), HashSet::new()];
+        let mut partners = Vec::new();
+        for (x, y, _) in found {
+            if !taken[0].contains(&x) && !taken[1].contains(&y) {
+                taken[0].insert(x);
+                taken[1].insert(y);
+                partners.push((x, y));
+            }
+        }
+        partners
+    }
+
+    /// Where the work of a loop without a partner is.
+    fn home(&self, side: usize, own: usize, partners: &[(usize, usize)]) -> Home {
+        let back = |other: usize| {
+            let pair = partners
+                .iter()
+                .find(|pair| [pair.0, pair.1][1 - side] == other);
+            pair.map(|pair| [pair.0, pair.1][side])
+        };
+        let candidates = (0..self.code[1 - side].flow.loops.len().min(LOOPS))
+            .map(|other| (self.covered(side, own, Some(other)), other))
+            .filter(|(covered, _)| *covered >= ENOUGH);
+        let lines = |other: usize| {
+            self.sites[side][own]
+                .intersection(&self.sites[1 - side][other])
+                .count()
+        };
+        let best = candidates.max_by(|l, r| {
+            l.0.total_cmp(&r.0)
+                .then(lines(l.1).cmp(&lines(r.1)))
+                .then(r.1.abs_diff(own).cmp(&l.1.abs_diff(own)))
+        });
+        let loops = &self.code[side].flow.loops;
+        let around = |outer: usize| outer != own && loops[outer].nodes.contains(&loops[own].header);
+        match best {
+            Some((_, other)) => match back(other) {
+                Some(partner) if around(partner) => Home::Within(Some(other)),
+                _ => Home::Beside(other),
+            },
+            None => {
+                // The partner of the smallest loop around it that has one.
+                let outer = partners
+                    .iter()
+                    .filter(|pair| around([pair.0, pair.1][side]))
+                    .min_by_key(|pair| loops[[pair.0, pair.1][side]].nodes.len());
+                Home::Within(outer.map(|pair| [pair.0, pair.1][1 - side]))
+            }
+        }
+    }
+
+    /// How many times the work of A's loop stands in B's, by kind of work with its weight: what B has more often, as often and, as how many
+    /// times A has it, less often.
+    fn ratios(&self, (x, y): (usize, usize)) -> (Ratios, Ratios, Ratios) {
+        let (mut up, mut level, mut down) = (Vec::new(), Vec::new(), Vec::new());
+        for (key, amount) in self.bags[0].within(Some(x)) {
+            let there = self.bags[1].amount(Some(y), key);
+            if there == 0 {
+                continue;
+            }
+            let ratio = f64::from(there) / f64::from(amount.amount);
+            // A key without a counterpart of the same name has those that it may be.
+            let weight = self.weigh(0, Some(x), key).min(self.weigh(1, Some(y), key));
+            match ratio {
+                MANY.. => up.push((ratio, weight)),
+                _ if ratio <= 1.0 / MANY => down.push((1.0 / ratio, weight)),
+                _ => level.push((ratio, weight)),
+            }
+        }
+        (up, level, down)
+    }
+
+    fn change(&self, group: &Group) -> Change {
+        let heaviest = |side: usize| {
+            let amount = |own: &usize| {
+                let all = self.bags[side].within(Some(*own));
+                let all =
+                    all.map(|(key, a)| f64::from(a.amount) * self.weigh(side, Some(*own), key));
+                all.sum::<f64>()
+            };
+            group.loops[side]
+                .iter()
+                .copied()
+                .max_by(|l, r| amount(l).total_cmp(&amount(r)))
+        };
+        let (Some(x), Some(y)) = (heaviest(0), heaviest(1)) else {
+            return Change::Unclear;
+        };
+        let (up, level, down) = self.ratios((x, y));
+        let weight = |ratios: &[(f64, f64)]| ratios.iter().map(|r| r.1).sum::<f64>();
+        let [grown, same, shrunk] = [&up, &level, &down].map(|ratios| weight(ratios));
+        if grown + same + shrunk == 0.0 {
+            return Change::Unclear;
+        }
+        if grown > same + shrunk {
+            let ratio = median(up).unwrap_or(1.0);
+            return Change::Unrolled(Side::B, ratio.round() as u32);
+        }
+        if shrunk > same + grown {
+            let ratio = median(down).unwrap_or(1.0);
+            return Change::Unrolled(Side::A, ratio.round() as u32);
+        }
+        let ratio = if same >= grown + shrunk { 1.0 } else { 0.0 };
+        match (group.loops[0].len(), group.loops[1].len()) {
+            (1, 1) if ratio == 1.0 => Change::Same,
+            (1, 1) => Change::Unclear,
+            (1, several) | (several, 1) if several > 1 => {
+                let side = usize::from(group.loops[1].len() > 1);
+                let code = self.code[side];
+                let header = |own: &usize| code.flow.loops[*own].header;
+                let mut headers = group.loops[side].iter().map(header);
+                let first = headers.next().unwrap_or_default();
+                let apart = headers.all(|other| {
+                    !code.flow.reaches(first, other) && !code.flow.reaches(other, first)
+                });
+                let side = [Side::A, Side::B][side];
+                if apart {
+                    Change::Unswitched(side)
+                } else {
+                    Change::Split(side)
+                }
+            }
+            _ => Change::Unclear,
+        }
+    }
+
+    /// How often a dissolved loop's body stands in a stretch of the other side, besides what its partner has of the same work.
+    fn copies(
+        &self,
+        side: usize,
+        own: usize,
+        context: Option<usize>,
+        partners: &[(usize, usize)],
+    ) -> Option<u32> {
+        let beside = context.and_then(|context| {
+            let pair = partners
+                .iter()
+                .find(|pair| [pair.0, pair.1][1 - side] == context);
+            pair.map(|pair| [pair.0, pair.1][side])
+        });
+        if context.is_some() != beside.is_some() {
+            return None;
+        }
+        let (mut ratios, mut all, mut found) = (Vec::new(), 0.0, 0.0);
+        for (key, amount) in self.bags[side].within(Some(own)) {
+            let weight = self.weigh(side, Some(own), key);
+            let there = self.bags[1 - side].amount(context, key);
+            let left = there.saturating_sub(self.bags[side].amount(beside, key));
+            all += weight;
+            if left > 0 {
+                found += weight;
+                ratios.push((f64::from(left) / f64::from(amount.amount), weight));
+            }
+        }
+        let ratio = median(ratios)?;
+        (found >= all / 2.0 && ratio >= MANY).then(|| ratio.round() as u32)
+    }
+}
+
+/// Numbers of times, with weights.
+type Ratios = Vec<(f64, f64)>;
+
+/// From how many times on a body is repeated.
+const MANY: f64 = 1.75;
+
+/// Loops of a function that are compared.
+const LOOPS: usize = 200;
+
+/// The median by weight; of two in the middle the larger one, because what a compiler saved in a copy lowers its number.
+fn median(mut values: Vec<(f64, f64)>) -> Option<f64> {
+    values.sort_by(|l, r| l.0.total_cmp(&r.0));
+    let half = values.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
+    let mut passed = 0.0;
+    values.into_iter().find_map(|(value, weight)| {
+        passed += weight;
+        (passed > half).then_some(value)
+    })
+}
+
+/// The most of a kind of work that is on one way through a function, each loop gone through once.
+fn longest(code: &Code, key: &Key) -> u32 {
+    let blocks = &code.flow.blocks;
+    let mut until = vec![0; blocks.len()];
+    let mut most = 0;
+    // The blocks stand in reverse post-order.
+    for (number, block) in blocks.iter().enumerate() {
+        let own = block
+            .instructions
+            .iter()
+            .flat_map(|&i| work(&code.instructions[i]));
+        let amount: u32 = own
+            .filter(|(other, _)| work::may_be(key, other))
+            .map(|(_, amount)| amount)
+            .sum();
+        until[number] += amount;
+        most = most.max(until[number]);
+        for &next in block.successors.iter().filter(|next| **next > number) {
+            until[next] = until[next].max(until[number]);
+        }
+    }
+    most
+}
+
+/// The source places of each loop's work.
+fn sites(code: &Code) -> Vec<HashSet<u32>> {
+    let mut sites = vec![HashSet::new(); code.flow.loops.len()];
+    for (index, instr) in code.instructions.iter().enumerate() {
+        if let Some(own) = code.loop_of(index)
+            && instr.site != 0
+            && !work(instr).is_empty()
+        {
+            sites[own].insert(instr.site);
+        }
+    }
+    sites
+}
+
+/// The instructions of some loops that do work, by side.
+pub fn workers(bags: &[Bag; 2], group: &Group) -> [Vec<usize>; 2] {
+    [0, 1].map(|side: usize| {
+        let loops = group.loops[side].iter();
+        let all = loops.flat_map(|own| bags[side].within(Some(*own)));
+        let mut found: Vec<usize> = all
+            .flat_map(|(_, a)| a.instructions.iter().copied())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    })
+}
