@@ -26,13 +26,16 @@ use session::{Independence, Options, Outcome, Session};
 use simt::observer::Observer;
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
 const AFTER_ERRORS: u64 = 2_000_000;
+
+/// Findings of one rule that are worded for each schedule: hostile programs have millions of unordered pairs.
+const WORDED: usize = 500;
 
 /// How a build is explored.
 #[derive(Clone)]
@@ -111,6 +114,8 @@ pub struct Explored {
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.
     pub left: Vec<u64>,
+    /// Whether there were more findings of one rule than are worded, or no time to word them all.
+    pub cut: bool,
     /// Warp-instructions of the longest schedule.
     pub steps: u64,
     /// What the first schedule left in memory.
@@ -311,8 +316,16 @@ impl Exploration<'_> {
         state
             .results
             .extend(escalate::left(&outcome, &device, schedule));
-        let found = outcome.findings.iter().map(|f| Found::of(f, program));
-        out.findings.extend(found);
+        let mut findings: Vec<&Finding> = Vec::new();
+        let mut of_rule: HashMap<Rule, usize> = HashMap::new();
+        for finding in &outcome.findings {
+            let count = of_rule.entry(finding.rule).or_default();
+            *count += 1;
+            match *count <= WORDED {
+                true => findings.push(finding),
+                false => out.cut = true,
+            }
+        }
         let view = KernelView::new(
             program,
             &device,
@@ -325,16 +338,22 @@ impl Exploration<'_> {
             steps: vec![View::Kernel(view)],
             sources,
         };
-        let worded: Vec<Diagnostic> = outcome
-            .findings
-            .iter()
-            .map(|finding| Diagnostic {
+        let mut worded: Vec<Diagnostic> = Vec::new();
+        for finding in &findings {
+            if self.out_of_time() && !worded.is_empty() {
+                out.cut = true;
+                break;
+            }
+            worded.push(Diagnostic {
                 replay: Some(schedule.to_string()),
                 builds: build.name.map(str::to_string).into_iter().collect(),
                 ..diagnose(finding, &mut scene)
-            })
-            .collect();
+            });
+        }
         drop(scene);
+        let found = findings.iter().zip(&worded);
+        out.findings
+            .extend(found.map(|(finding, _)| Found::of(finding, program)));
         let left = Memory {
             device: Some(device),
             buffers,
@@ -353,7 +372,7 @@ impl Exploration<'_> {
             }
         }
         state.dirty |= worded.iter().any(|d| d.level != Level::Note);
-        let exited = outcome.findings.iter().zip(&worded);
+        let exited = findings.iter().zip(&worded);
         for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
             let key = diagnostic.key();
             if finding.detail == Detail::Exited && !state.stayed.contains(&key) {

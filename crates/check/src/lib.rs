@@ -38,7 +38,7 @@ pub use request::{
 use detect::rules::{Level, Rule};
 use explore::{Exploration, Explored, Memory};
 use geometry::Geometry;
-use input::{Build, Input};
+use input::{Build, Input, Wanted};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
@@ -97,7 +97,8 @@ impl Prepared {
         watch: &dyn Watch,
     ) -> Result<Prepared, Error> {
         let until = until(request);
-        let mut input = input::read(request, sources, watch)?;
+        let wanted = Wanted::One(request.entry.as_deref());
+        let mut input = input::read(request, wanted, sources, watch)?;
         input.builds.truncate(builds);
         Prepared::of(request, Arc::new(input), until)
     }
@@ -205,7 +206,11 @@ pub fn check_each(
 ) -> Result<Vec<(String, Result<Checked, Error>)>, Error> {
     let until = until(request);
     let mut sources = Sources::new();
-    let input = Arc::new(input::read(request, &mut sources, watch)?);
+    let wanted = match kernels {
+        Kernels::Named(names) => Wanted::Each(names),
+        Kernels::All => Wanted::All,
+    };
+    let input = Arc::new(input::read(request, wanted, &mut sources, watch)?);
     let module = &input.builds[0].module;
     let names: Vec<String> = match kernels {
         Kernels::Named(names) => names.clone(),

@@ -47,9 +47,36 @@ pub struct CudaText {
     /// Function-like macros: parameters and value.
     macros: HashMap<String, (Vec<String>, String)>,
     functions: Vec<FunctionText>,
+    /// Where it consists of several files: how many lines come before each but the first, and its name.
+    files: Vec<(u32, String)>,
 }
 
 impl CudaText {
+    /// Reads several files of a program as one text. The first one's lines are those of the text.
+    pub fn of_files(files: &[(String, String)], defines: &[String]) -> CudaText {
+        let mut text = String::new();
+        let mut starts = Vec::new();
+        for (name, one) in files {
+            if !text.is_empty() {
+                text.push('\n');
+                starts.push((text.matches('\n').count() as u32, name.clone()));
+            }
+            text.push_str(one);
+        }
+        CudaText {
+            files: starts,
+            ..CudaText::new(&text, defines)
+        }
+    }
+
+    /// The file of a line of the text, unless it is the first one, and the line in it.
+    pub fn file_of(&self, line: u32) -> (Option<&str>, u32) {
+        match self.files.iter().rev().find(|(before, _)| line > *before) {
+            Some((before, name)) => (Some(name), line - before),
+            None => (None, line),
+        }
+    }
+
     /// Reads a text. `defines` are `NAME` or `NAME=VALUE` as given to the compiler.
     pub fn new(text: &str, defines: &[String]) -> CudaText {
         let text = blank(text);
@@ -104,6 +131,7 @@ impl CudaText {
             text,
             constants,
             macros,
+            files: Vec::new(),
         }
     }
 
