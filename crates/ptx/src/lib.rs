@@ -17,6 +17,7 @@ pub mod flatten;
 pub mod graph;
 pub mod link;
 pub mod names;
+pub mod nearest;
 pub mod parser;
 pub mod part;
 pub mod print;
