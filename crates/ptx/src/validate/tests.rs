@@ -149,7 +149,7 @@ fn rare_modifiers_are_known() {
             refused.push(format!("{body} {said}"));
         }
     }
-    assert_eq!(refused, [String::new(); 0]);
+    assert!(refused.is_empty(), "{refused:#?}");
 }
 
 /// All PTX of the catalogue and of the samples, which `ptxas` accepts.
@@ -181,5 +181,5 @@ fn compilers_ptx_is_valid() {
             refused.push(format!("{}: {said}", path.display()));
         }
     }
-    assert_eq!(refused, [String::new(); 0]);
+    assert!(refused.is_empty(), "{refused:#?}");
 }
