@@ -17,7 +17,7 @@ use super::request::{Progress, Watch};
 use super::variables;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
-use grow::{Need, enlarge, too_small};
+use grow::{Need, enlarge, too_far, too_small};
 use memory::{left_in, place};
 use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
@@ -114,6 +114,8 @@ pub struct Explored {
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.
     pub left: Vec<u64>,
+    /// Whether a guessed buffer would have to be larger than any guess.
+    pub too_far: bool,
     /// Whether there were more findings of one rule than are worded, or no time to word them all.
     pub cut: bool,
     /// Warp-instructions of the longest schedule.
@@ -131,6 +133,8 @@ struct Run {
     buffers: Vec<Buffer>,
     /// How many bytes each guessed buffer has to have for this run.
     needs: Vec<Need>,
+    /// Whether one would have to be larger than any guess.
+    too_far: bool,
 }
 
 /// What `explore` has learnt so far.
@@ -197,6 +201,7 @@ impl Exploration<'_> {
                             self.run(program, plan, schedule, recorded, &mut out.grown)?
                         }
                     };
+                    out.too_far |= run.too_far;
                     explorer.add(schedule, &run.outcome);
                     let (run, device) = (run.outcome, (run.device, run.buffers));
                     if !run.findings.is_empty() {
@@ -517,7 +522,9 @@ impl Exploration<'_> {
         }
         let (outcome, device) = session.finish();
         let mut needs: Vec<Need> = Vec::new();
+        let mut far = false;
         for finding in &outcome.findings {
+            far |= too_far(finding, &device, plan);
             if let Some(need) = too_small(finding, &device, plan) {
                 match needs.iter_mut().find(|n| n.buffer == need.buffer) {
                     Some(known) => known.bytes = known.bytes.max(need.bytes),
@@ -530,6 +537,7 @@ impl Exploration<'_> {
             device,
             buffers,
             needs,
+            too_far: far,
         })
     }
 }

@@ -248,6 +248,28 @@ fn until(request: &Request) -> Option<Instant> {
     request.budgets.time.map(|time| Instant::now() + time)
 }
 
+/// How often guessed integers are made smaller.
+const SMALLER: usize = 2;
+
+/// Explores each build.
+fn builds(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &mut Plan,
+    sources: &mut Sources,
+) -> Result<Vec<Explored>, Error> {
+    let mut explored: Vec<Explored> = Vec::new();
+    for (build, program) in prepared.input.builds.iter().zip(&prepared.programs) {
+        let mut one = exploration.explore(build, program, plan, sources)?;
+        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
+            // Nobody ships this build: its speed is of no interest.
+            one.diagnostics.retain(|d| d.level != Level::Note);
+        }
+        explored.push(one);
+    }
+    Ok(explored)
+}
+
 /// Runs a kernel that is ready, and words what comes of it.
 fn run(
     request: &Request,
@@ -259,14 +281,17 @@ fn run(
     let mut plan = prepared.plan.clone();
     let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
-    let mut explored: Vec<Explored> = Vec::new();
-    for (build, program) in input.builds.iter().zip(&prepared.programs) {
-        let mut one = exploration.explore(build, program, &mut plan, sources)?;
-        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
-            // Nobody ships this build: its speed is of no interest.
-            one.diagnostics.retain(|d| d.level != Level::Note);
+    let mut explored = builds(prepared, &exploration, &mut plan, sources)?;
+    let mut guess = prepared.plan.clone();
+    for _ in 0..SMALLER {
+        // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
+        let smaller = guess.with_integers(|n| if n < 4 { n } else { n.isqrt() });
+        if !explored.iter().any(|e| e.too_far) || smaller == guess {
+            break;
         }
-        explored.push(one);
+        guess = smaller;
+        plan = guess.clone();
+        explored = builds(prepared, &exploration, &mut plan, sources)?;
     }
     tail_merge::downgrade(&mut explored, &input.builds);
 
