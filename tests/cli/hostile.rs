@@ -318,6 +318,52 @@ fn thousands_of_findings_end_in_time() {
     assert!(shown.len() < 200_000, "{} bytes", shown.len());
 }
 
+/// Sources that keep the compiler busy or fill its memory: its limits end it, and the check's time is one for all.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::endless_include("#include \"/dev/zero\"\n__global__ void k() {}\n".into(), 2)]
+#[case::includes_itself("#include __FILE__\n__global__ void k() {}\n".into(), 2)]
+#[case::templates(
+    "template <int A, int B> struct T { static const int v = T<A - 1, B>::v + T<A, B - 1>::v; };\n__global__ void k(int *x) { x[0] = T<3000, 3000>::v; }\n".into(),
+    2
+)]
+#[case::macros({
+    let nested: String = (1..11).map(|i| format!("#define A{i} {}\n", format!("A{} ", i - 1).repeat(10))).collect();
+    format!("#define A0 x\n{nested}__global__ void k(int *x) {{ A10; }}\n")
+}, 3)]
+#[case::statements(format!("__global__ void k(int *x) {{\n{}}}\n", "x[0]++;\n".repeat(2_000_000)), 3)]
+fn compilers_end_in_time(#[case] source: String, #[case] code: i32) {
+    if !is_there_a_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("k.cu"), source).unwrap();
+    let started = std::time::Instant::now();
+    let shown = check(folder.path(), &["k.cu", "--timeout", "5", "--no-cache"]);
+    // A slow machine may run out of time first; nothing else may come out.
+    let codes = [
+        format!("--- exit status {code}\n"),
+        "--- exit status 3\n".into(),
+    ];
+    assert!(codes.iter().any(|c| shown.ends_with(c)), "{shown}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(40));
+    assert!(!shown.contains("panicked"), "{shown}");
+}
+
+/// Folders of a catalogue that contain themselves.
+#[cfg(unix)]
+#[test]
+fn catalogues_in_a_circle_end() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["kernels", "cases"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink("..", folder.path().join(name).join("loop")).unwrap();
+        std::os::unix::fs::symlink(".", folder.path().join(name).join("self")).unwrap();
+    }
+    let shown = racetrap(folder.path(), &["run", "--catalog", "."]);
+    assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+}
+
 /// Links that lead in a circle, to nowhere, or to what is no file.
 #[cfg(unix)]
 #[test]
