@@ -77,7 +77,6 @@ fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::{Request, Source, Unwatched, check};
 
     /// What comes of a kernel of `x` and `y` whose first thread writes where `%a1` points.
@@ -108,7 +107,9 @@ mod tests {
             let found = checked(BUFFERS, &format!("add.s64 %a1, %a0, {offset};"));
             assert_eq!(found.check.diagnostics, [], "{offset}");
             let value = found.plan.values[0].value.to_string();
-            let length: u64 = value[4..value.find(']').expect("a length")].parse().expect("a number");
+            let length: u64 = value[4..value.find(']').expect("a length")]
+                .parse()
+                .expect("a number");
             assert!(4 * length > offset, "{value} for {offset}");
             assert_eq!(found.explored[0].grown, [0], "{offset}");
         }
@@ -124,7 +125,8 @@ mod tests {
     /// Sizes that are multiplied: the guess for one of several is too large for all, and that is no error of the kernel.
     #[test]
     fn integers_that_lead_too_far_are_made_smaller() {
-        let parameters = ".param .u64 x, .param .u64 y, .param .u32 n, .param .u32 m, .param .u32 k";
+        let parameters =
+            ".param .u64 x, .param .u64 y, .param .u32 n, .param .u32 m, .param .u32 k";
         let product = "ld.param.u32 %r0, [n]; ld.param.u32 %r1, [m]; ld.param.u32 %r2, [k];
              mul.lo.u32 %r3, %r0, %r1; mul.lo.u32 %r3, %r3, %r2; mul.lo.u32 %r3, %r3, 1000; mul.wide.u32 %a2, %r3, 4; add.s64 %a1, %a0, %a2;";
         let text = checked(parameters, product);
