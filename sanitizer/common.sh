@@ -3,7 +3,8 @@
 # runs one case on the GPU, under compute-sanitizer, and `racetrap dev judge` compares what the tool wrote with what the case expects.
 #
 # The wrapper passes only if the judge passes. The test fails if the tool is missing, crashes, hangs, cannot use the GPU, or
-# never starts the test.
+# never starts the test, and if no case is named, or more than one. Only a list of tests (`--list`) goes past the tool; so does a
+# test of a machine without a GPU, where the simulator judges.
 #
 # Environment, all optional:
 #   RACETRAP_REQUIRE_GPU=1       without a GPU, fail instead of letting the simulator judge
@@ -19,20 +20,35 @@ work=''
 # The exit status that compute-sanitizer returns if it found something. Its default is 0.
 readonly found_something=86
 
-# The case that a test binary was asked to run. nextest passes the test's name and `--exact`.
-case_of() { # ARGUMENTS…
+# Whether the test binary is only asked which tests it has. nextest does so before it runs any.
+is_listing() { # ARGUMENTS…
     local argument
     for argument in "$@"; do
+        [[ $argument == --list ]] && return 0
+    done
+    return 1
+}
+
+# The case that a test binary was asked to run, if it is exactly one. nextest passes the test's name, `--exact` and `--nocapture`.
+case_of() { # ARGUMENTS…
+    local argument name='' exact=''
+    for argument in "$@"; do
         case $argument in
-        --list) return 1 ;;
-        -*) ;;
+        --exact) exact=1 ;;
+        --nocapture | --no-capture) ;;
+        -*) return 1 ;;
         *)
-            printf '%s\n' "$argument"
-            return
+            [[ -z $name ]] || return 1
+            name=$argument
             ;;
         esac
     done
-    return 1
+    [[ -n $name && -n $exact ]] && printf '%s\n' "$name"
+}
+
+# Whether a program is a test binary with that test: without a tool, nothing else may pass.
+has_test() { # TEST_BINARY NAME
+    "$1" --list --format terse --exact "$2" 2>/dev/null </dev/null | grep -qxF -- "$2: test"
 }
 
 has_gpu() {
@@ -76,12 +92,23 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     done
     shift
 
-    # For example, nextest lists the tests.
-    if ! case_id=$(case_of "${@:2}"); then
+    if (($# == 0)); then
+        printf 'error: there is nothing to run: sanitizer/%s TEST_BINARY CASE --exact\n' "$tool" >&2
+        return 3
+    fi
+    if is_listing "${@:2}"; then
         exec "$@"
+    fi
+    if ! case_id=$(case_of "${@:2}"); then
+        printf 'error: the arguments name no case, or more than one: sanitizer/%s TEST_BINARY CASE --exact\n' "$tool" >&2
+        return 3
     fi
     sanitizer=$(find_sanitizer) || sanitizer=''
     if [[ ${RACETRAP_REQUIRE_GPU:-} != 1 ]] && ! has_gpu; then
+        if ! has_test "$1" "$case_id"; then
+            printf 'error: there is no GPU, and %s has no test `%s` that the simulator could judge\n' "$1" "$case_id" >&2
+            return 3
+        fi
         exec env -u RACETRAP_TOOL "$@"
     fi
     if ! racetrap=$(find_racetrap "$1"); then

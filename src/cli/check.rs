@@ -20,6 +20,8 @@ Examples:
       compiles the kernel, reads launch and arguments from the host code or infers them, and prints them
   racetrap check scan.cu --entry scan --grid 4 --block 256 --arg n=1000
       sets these values instead of inferring them
+  racetrap check main.cu kernels.cu helper.ptx --entry scan
+      links several files
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
       refers to PTX parameters by index
   racetrap check kernel.cu --format github --deny warning
@@ -40,9 +42,9 @@ Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive.";
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
-    /// The kernel: CUDA source (needs nvcc) or PTX
-    #[arg(value_name = "FILE.{cu,ptx}")]
-    file: PathBuf,
+    /// The kernel: CUDA source (needs nvcc) or PTX. Several files are linked to one program
+    #[arg(value_name = "FILE.{cu,ptx}", required = true)]
+    files: Vec<PathBuf>,
 
     /// How many settings of guessed integers to try: the number of threads, one less, a prime, one more, 1, 0
     #[arg(long, value_name = "N", default_value_t = check::inputs::DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Launch")]
@@ -65,6 +67,13 @@ pub struct CheckArgs {
     /// Also report performance: bank conflicts, coalescing, divergent branches
     #[arg(long, help_heading = "Output")]
     perf: bool,
+}
+
+impl CheckArgs {
+    /// The first file.
+    fn file(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
 }
 
 /// Which kernel of a file, how it is launched, run and compiled.
@@ -280,7 +289,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             // Whoever reads a format is told there, too.
             eprint!("{}", failure.render(false));
             let report = Report {
-                checks: vec![failed(&args.file.display().to_string(), &failure)],
+                checks: vec![failed(&args.file().display().to_string(), &failure)],
             };
             return Ok((report::render(&report, args.format), failure.code));
         }
@@ -308,7 +317,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             Err(failure) => {
                 codes.push(failure.code);
                 eprint!("{}", failure.render(color && text));
-                let file = args.file.display();
+                let file = args.file().display();
                 checks.push(failed(&format!("{file}: {name}"), &failure));
             }
         }
@@ -348,7 +357,8 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     let several = args.all || args.kernel.entry.len() > 1;
     let mut one = args.kernel.clone();
     one.entry.truncate(1);
-    let mut request = one.request(&args.file)?;
+    let mut request = one.request(args.file())?;
+    request.further = args.files[1..].to_vec();
     request.perf = args.perf;
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);

@@ -5,6 +5,7 @@ use super::progress::Progress;
 use super::run::Where;
 use catalog::load::Catalog;
 use catalog::native::probe;
+use catalog::pattern::Pattern;
 use claims::claim::{Claim, claims as all_claims};
 use claims::decide::to_try;
 use claims::time::{Times, measure};
@@ -28,7 +29,7 @@ measures the times again on the GPU of this machine.
 
 Examples:
   racetrap claims                        decide all claims
-  racetrap claims lockstep               claims whose names contain `lockstep`
+  racetrap claims lockstep               claims whose names contain `lockstep`; `lock*` is a shell pattern
   racetrap claims --device --keep FILE   measure the times here and store them
 
 Exit status: 0 all verdicts are as expected, 1 some are not, 2 usage error, 3 some claims are undecided.";
@@ -37,7 +38,7 @@ Exit status: 0 all verdicts are as expected, 1 some are not, 2 usage error, 3 so
 #[derive(Args, Clone, Debug)]
 #[command(after_help = WORDS)]
 pub struct ClaimsArgs {
-    /// Decide claims whose names contain one of these [default: all]
+    /// Decide claims whose names contain one of these, or match a shell pattern such as `scan*` [default: all]
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
     #[command(flatten)]
@@ -132,7 +133,7 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
     })?;
     if let Some(pattern) = patterns
         .iter()
-        .find(|p| !all.iter().any(|c| c.id.contains(p.as_str())))
+        .find(|p| !all.iter().any(|c| Pattern::new(p).matches(&c.id)))
     {
         let near = report::nearest(pattern, all.iter().map(|c| c.id.as_str()));
         let failure = Failure::usage(format!("no claim matches `{pattern}`"));
@@ -145,7 +146,7 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
         });
     }
     let selected =
-        |c: &Claim| patterns.is_empty() || patterns.iter().any(|p| c.id.contains(p.as_str()));
+        |c: &Claim| patterns.is_empty() || patterns.iter().any(|p| Pattern::new(p).matches(&c.id));
     Ok(all.into_iter().filter(selected).collect())
 }
 

@@ -65,7 +65,7 @@ impl Where {
 #[derive(Args, Clone, Debug)]
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
-    /// Run cases whose names contain one of these [default: all]
+    /// Run cases whose names contain one of these, or match a shell pattern such as `scan/*` [default: all]
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
     #[command(flatten)]
@@ -93,7 +93,7 @@ pub struct RunArgs {
 /// Options of `racetrap list`.
 #[derive(Args, Clone, Debug)]
 pub struct ListArgs {
-    /// List cases whose names contain one of these [default: all]
+    /// List cases whose names contain one of these, or match a shell pattern such as `scan/*` [default: all]
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
     #[command(flatten)]

@@ -148,6 +148,87 @@ fn options_reach_the_compiler() {
     assert!(!folder.path().join("pwned").exists());
 }
 
+/// Kernel, host code and device functions in files of their own.
+#[test]
+fn several_files_are_linked() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let run = |arguments: &[&str]| racetrap(folder.path(), &[&["check"], arguments].concat());
+    let head = ".version 8.0\n.target sm_75\n.address_size 64\n";
+    write(
+        "kernel.ptx",
+        &format!(
+            "{head}.extern .func put(.param .u64 a);\n.visible .entry k(.param .u64 x) {{ .reg .b64 %a; ld.param.u64 %a, [x]; {{ .param .u64 p; st.param.u64 [p], %a; call put, (p); }} ret; }}\n"
+        ),
+    );
+    write(
+        "put.ptx",
+        &format!(
+            "{head}.visible .func put(.param .u64 a) {{ .reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [a]; mov.u32 %r, %tid.x; st.u32 [%a], %r; ret; }}\n"
+        ),
+    );
+    let alone = run(&["kernel.ptx"]);
+    assert!(
+        alone.contains("`put`, which is declared but defined nowhere"),
+        "{alone}"
+    );
+    assert!(alone.contains("`racetrap check a.cu b.cu`"), "{alone}");
+    let both = run(&["kernel.ptx", "put.ptx", "--block", "32"]);
+    assert!(both.contains("error[data-race]"), "{both}");
+    assert!(
+        both.contains("`racetrap check kernel.ptx put.ptx"),
+        "{both}"
+    );
+    let twice = run(&["kernel.ptx", "put.ptx", "put.ptx"]);
+    assert!(twice.contains("`put` is defined in two objects"), "{twice}");
+    assert!(twice.ends_with("--- exit status 2\n"), "{twice}");
+    if toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    write(
+        "k.h",
+        "__global__ void add(int *x, int n);\nextern __device__ int twice(int);\nextern __device__ int last;\n",
+    );
+    write(
+        "k.cu",
+        "#include \"k.h\"\n__global__ void add(int *x, int n) {\n    int i = threadIdx.x;\n    x[i] = twice(i);\n    last = i;\n}\n",
+    );
+    write(
+        "twice.cu",
+        "__device__ int last;\n__device__ int twice(int v) { return 2 * v; }\n",
+    );
+    write(
+        "main.cu",
+        "#include \"k.h\"\nint main() {\n    int *d;\n    cudaMalloc(&d, 48 * sizeof(int));\n    add<<<1, 48>>>(d, 48);\n}\n",
+    );
+    let shown = run(&["k.cu", "twice.cu", "main.cu", "--entry", "add"]);
+    assert!(
+        shown.contains("--block 48") && shown.contains("as line 5 of main.cu launches it"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("unordered writes of `last`") && shown.contains("k.cu:5"),
+        "{shown}"
+    );
+    // What is in PTX already is linked to both builds.
+    write(
+        "b.cu",
+        "extern __device__ void put(int *);\n__global__ void k(int *x) { put(x); }\n",
+    );
+    write(
+        "put.ptx",
+        &fs::read_to_string(folder.path().join("put.ptx"))
+            .unwrap()
+            .replace("put", "_Z3putPi"),
+    );
+    let mixed = run(&["b.cu", "put.ptx", "--block", "32"]);
+    assert!(
+        mixed.contains("appears in: optimised, unoptimised"),
+        "{mixed}"
+    );
+}
+
 /// A signal ends the program with all that it started, and leaves nothing behind.
 #[cfg(unix)]
 #[test]

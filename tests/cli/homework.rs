@@ -1,5 +1,6 @@
 //! Whole homework programs, right and wrong, checked with nothing but the file: launch, arguments, sizes and contents of buffers
-//! come from their host code. The first line of each says what has to come out.
+//! come from their host code. The first line of each says what has to come out: `right`, `wrong` with its
+//! rule, or `doubtful`: a warning of that rule and no error.
 
 use crate::common::racetrap;
 use rstest::rstest;
@@ -15,7 +16,14 @@ fn homework_is_judged_rightly(#[files("tests/homework/*.cu")] file: PathBuf) {
     let wanted = text.lines().next().unwrap_or_default();
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     let shown = racetrap(file.parent().unwrap(), &["check", &name]);
+    let doubtful = wanted.strip_prefix("// doubtful: ");
     match wanted.strip_prefix("// wrong: ") {
+        None if doubtful.is_some() => {
+            let warning = format!("warning[{}]", doubtful.unwrap_or_default());
+            assert!(shown.contains(&warning), "{shown}");
+            assert!(!shown.contains("error["), "{shown}");
+            assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+        }
         Some(rule) => {
             assert!(shown.contains(&format!("error[{rule}]")), "{shown}");
             assert!(shown.ends_with("--- exit status 1\n"), "{shown}");

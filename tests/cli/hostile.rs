@@ -129,6 +129,14 @@ fn files_of_others_are_not_shown() {
 #[case::alignment(ptx(".global .align 3 .b8 g[4];", "", ""), &[], 2, "3 is none")]
 #[case::size(ptx("", "", ".reg .b64 %a; add.s32 %a, %a, 1;"), &[], 2, "`%a` has 64 bits")]
 #[case::function(ptx("", "", "call nothing;"), &[], 2, "`nothing` is not declared")]
+#[case::opcode(ptx("", "", "frobnicate.u32;"), &[], 2, "k.ptx:7:1")]
+#[case::modifier(ptx("", "", ".reg .b32 %r; add.foo.s32 %r, %r, 1;"), &[], 2, "PTX has no modifier `.foo`")]
+#[case::modifier_of_a_load(
+    ptx("", ".param .u64 p", ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; ld.globl.u32 %r, [%a];"),
+    &[],
+    2,
+    "PTX has no modifier `.globl`"
+)]
 fn nothing_takes_all_memory(
     #[case] text: String,
     #[case] arguments: &[&str],
@@ -178,7 +186,7 @@ fn failures_are_in_every_format() {
 
 /// Memory of a check of a hostile input, at most, and its time.
 const MEMORY: u64 = 2 << 30;
-const SECONDS: u64 = 60;
+const SECONDS: u64 = 30;
 
 /// Runs a check, and watches its memory and time; its output.
 #[cfg(target_os = "linux")]
@@ -204,7 +212,8 @@ fn watched(folder: &Path, arguments: &[&str]) -> (String, u64) {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if most > MEMORY || started.elapsed() > Duration::from_secs(2 * SECONDS) {
+        // Reading and checking a file of many megabytes is not watched by the clock.
+        if most > MEMORY || started.elapsed() > Duration::from_secs(3 * SECONDS) {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!(
@@ -255,6 +264,16 @@ fn watched(folder: &Path, arguments: &[&str]) -> (String, u64) {
     ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x;\n{}",
     (0..500).map(|i| format!("st.global.u32 [%a+{}], %r;\n", i % 64 * 4)).collect::<String>()
 )))]
+#[case::thousands_of_findings(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x;\n{}",
+    (0..5000).map(|i| format!("st.global.u32 [%a+{}], %r;\n", i * 4 % 4096)).collect::<String>()
+)))]
+#[case::many_kernels((0..20_000).fold(ptx("", "", ""), |all, i| {
+    all + &format!(".visible .entry k{i}() {{ {} ret; }}\n", "bar.sync 0;".repeat(100))
+}))]
+#[case::one_large_kernel(ptx("", "", &format!(".reg .b32 %r<9>;\n{}", "add.s32 %r1, %r2, %r3;\n".repeat(3_000_000))))]
+#[case::large_variable(ptx(&format!(".global .b8 g[9000000] = {{{}1}};", "1,".repeat(8_999_999)), "", ""))]
+#[case::long_comment(ptx("", "", &format!("/*{}*/", "x\n".repeat(40_000_000))))]
 #[case::long_name(ptx("", "", &format!(".reg .b32 %{};", "r".repeat(5_000_000))))]
 #[case::long_line(ptx("", "", &" ".repeat(20_000_000)))]
 #[case::rubbish("\u{0}\u{1}é{}[]()<>;:,.".repeat(100_000))]
@@ -266,6 +285,8 @@ fn hostile_inputs_stay_within_their_budgets(#[case] text: String) {
         folder.path(),
         &[
             "k.ptx",
+            "--entry",
+            "k",
             "--block",
             "64",
             "--timeout",
@@ -276,6 +297,71 @@ fn hostile_inputs_stay_within_their_budgets(#[case] text: String) {
     );
     assert!(said.len() < 1 << 20, "{} bytes of output", said.len());
     println!("{} MiB", most >> 20);
+}
+
+/// The time limit holds where wording the findings would take longer than the runs.
+#[test]
+fn thousands_of_findings_end_in_time() {
+    let stores: String = (0..5000)
+        .map(|i| format!("st.global.u32 [%a+{}], %r;\n", i * 4 % 4096))
+        .collect();
+    let body =
+        format!(".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x;\n{stores}");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), ptx("", ".param .u64 p", &body)).unwrap();
+    let started = std::time::Instant::now();
+    let shown = check(folder.path(), &["k.ptx", "--timeout", "2", "--jobs", "1"]);
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    assert!(shown.contains("more that are left out"), "{shown}");
+    assert!(shown.len() < 200_000, "{} bytes", shown.len());
+}
+
+/// Sources that keep the compiler busy or fill its memory: its limits end it, and the check's time is one for all.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::endless_include("#include \"/dev/zero\"\n__global__ void k() {}\n".into(), 2)]
+#[case::includes_itself("#include __FILE__\n__global__ void k() {}\n".into(), 2)]
+#[case::templates(
+    "template <int A, int B> struct T { static const int v = T<A - 1, B>::v + T<A, B - 1>::v; };\n__global__ void k(int *x) { x[0] = T<3000, 3000>::v; }\n".into(),
+    2
+)]
+#[case::macros({
+    let nested: String = (1..11).map(|i| format!("#define A{i} {}\n", format!("A{} ", i - 1).repeat(10))).collect();
+    format!("#define A0 x\n{nested}__global__ void k(int *x) {{ A10; }}\n")
+}, 3)]
+#[case::statements(format!("__global__ void k(int *x) {{\n{}}}\n", "x[0]++;\n".repeat(2_000_000)), 3)]
+fn compilers_end_in_time(#[case] source: String, #[case] code: i32) {
+    if !is_there_a_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("k.cu"), source).unwrap();
+    let started = std::time::Instant::now();
+    let shown = check(folder.path(), &["k.cu", "--timeout", "5", "--no-cache"]);
+    // A slow machine may run out of time first; nothing else may come out.
+    let codes = [
+        format!("--- exit status {code}\n"),
+        "--- exit status 3\n".into(),
+    ];
+    assert!(codes.iter().any(|c| shown.ends_with(c)), "{shown}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(40));
+    assert!(!shown.contains("panicked"), "{shown}");
+}
+
+/// Folders of a catalogue that contain themselves.
+#[cfg(unix)]
+#[test]
+fn catalogues_in_a_circle_end() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["kernels", "cases"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink("..", folder.path().join(name).join("loop")).unwrap();
+        std::os::unix::fs::symlink(".", folder.path().join(name).join("self")).unwrap();
+    }
+    let shown = racetrap(folder.path(), &["run", "--catalog", "."]);
+    assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
 }
 
 /// Links that lead in a circle, to nowhere, or to what is no file.

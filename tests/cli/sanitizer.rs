@@ -76,13 +76,17 @@ impl Setting {
     }
 
     fn wrapper_with(&self, tool: &str, case: &str, variables: &[(&str, &str)]) -> String {
+        self.wrapper_of(tool, &[case, "--exact", "--nocapture"], variables)
+    }
+
+    fn wrapper_of(&self, tool: &str, arguments: &[&str], variables: &[(&str, &str)]) -> String {
         let folder = self.folder.path();
         let wrapper = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("sanitizer")
             .join(tool);
         let output = Command::new(wrapper)
             .arg(folder.join("test-binary"))
-            .args([case, "--exact", "--nocapture"])
+            .args(arguments)
             .env_remove("CUDA_PATH")
             .env_remove("CUDA_HOME")
             .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
@@ -268,13 +272,45 @@ fn with_no_gpu_the_test_runs_without_the_tool() {
     let setting = Setting::new(Some("exit 86"));
     setting.script(
         "test-binary",
-        "#!/usr/bin/env bash\necho \"tool: ${RACETRAP_TOOL-none}; $*\"\n",
+        &format!("#!/usr/bin/env bash\n[[ $1 == --list ]] && {{ echo '{BUGGY}: test'; exit; }}\necho \"tool: ${{RACETRAP_TOOL-none}}; $*\"\n"),
     );
     let shown = setting.wrapper_with("racecheck", BUGGY, &[]);
     assert_eq!(
         shown,
         format!("tool: none; {BUGGY} --exact --nocapture\n--- exit status 0\n")
     );
+}
+
+/// What names no case, or several, is no run under a tool: it fails, with a GPU as without.
+#[rstest::rstest]
+#[case::nothing(&[])]
+#[case::options_alone(&["--exact", "--nocapture"])]
+#[case::a_filter(&[CORRECT])]
+#[case::two(&[CORRECT, BUGGY, "--exact"])]
+#[case::an_option_with_a_value(&["--skip", CORRECT, "--exact"])]
+#[case::ignored(&["--ignored", CORRECT, "--exact"])]
+fn what_names_no_case_fails(#[case] arguments: &[&str]) {
+    for require in ["0", "1"] {
+        let variables = [("RACETRAP_REQUIRE_GPU", require)];
+        let shown = Setting::new(Some(CLEAN)).wrapper_of("racecheck", arguments, &variables);
+        assert!(shown.contains("name no case, or more than one"), "{shown}");
+        assert!(shown.ends_with("--- exit status 3\n"), "{shown}");
+    }
+}
+
+/// Without a GPU, a program that is no test of a case does not pass either.
+#[test]
+fn any_other_program_fails() {
+    if Path::new("/dev/nvidiactl").exists() || Path::new("/dev/dxg").exists() {
+        return;
+    }
+    let setting = Setting::new(Some(CLEAN));
+    setting.script("test-binary", "#!/usr/bin/env bash\necho passed\n");
+    for tool in ["racecheck", "synccheck", "memcheck", "initcheck"] {
+        let shown = setting.wrapper_of(tool, &["./anything", "--exact"], &[]);
+        assert!(shown.ends_with("--- exit status 3\n"), "{shown}");
+        assert!(!shown.contains("passed"), "{shown}");
+    }
 }
 
 #[test]

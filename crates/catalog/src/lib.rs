@@ -25,6 +25,7 @@ pub mod load;
 pub mod locate;
 pub mod native;
 pub mod oracle;
+pub mod pattern;
 pub mod pinned;
 pub mod plan;
 pub mod probe;

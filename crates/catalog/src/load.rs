@@ -6,6 +6,7 @@ use super::case::Case;
 use super::check;
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
 use super::locate::locate;
+use super::pattern::Pattern;
 use super::pinned;
 use super::tree::Tree;
 use report::SourceFile;
@@ -112,10 +113,7 @@ impl Catalog {
                         file: file.to_owned(),
                         case,
                         tags,
-                        source: Arc::new(SourceFile {
-                            path: file.to_owned(),
-                            text: text.to_owned(),
-                        }),
+                        source: Arc::new(SourceFile::new(file.to_owned(), text.to_owned())),
                         steps,
                     });
                 }
@@ -149,7 +147,7 @@ impl Catalog {
         self.cases.iter().find(|entry| entry.id == id)
     }
 
-    /// The cases whose name contains one of the patterns, or all cases if there is no pattern. A pattern that is a complete
+    /// The cases that one of the [patterns](Pattern) selects, or all cases if there is no pattern. A pattern that is a complete
     /// name selects only that case. A pattern that selects nothing is an error.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<&Entry>, NoSuchCase> {
         if patterns.is_empty() {
@@ -158,9 +156,10 @@ impl Catalog {
         let mut chosen = vec![false; self.cases.len()];
         for pattern in patterns {
             let exact = self.cases.iter().position(|e| e.id == *pattern);
+            let selector = Pattern::new(pattern);
             let mut any = false;
             for (index, entry) in self.cases.iter().enumerate() {
-                let selects = exact.map_or(entry.id.contains(pattern.as_str()), |e| e == index);
+                let selects = exact.map_or_else(|| selector.matches(&entry.id), |e| e == index);
                 chosen[index] |= selects;
                 any |= selects;
             }

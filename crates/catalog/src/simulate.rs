@@ -111,10 +111,7 @@ impl<'c> Prepared<'c> {
         let programs = all(launched.collect())?;
         let oracles = Arc::new(all(sequential.collect())?);
         let source = catalog.tree.text(&entry.kernel_file()).unwrap_or_default();
-        let ptx = Arc::new(SourceFile {
-            path: file,
-            text: text.to_owned(),
-        });
+        let ptx = Arc::new(SourceFile::new(file, text.to_owned()));
         Ok(Prepared {
             entry,
             module,

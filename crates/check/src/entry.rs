@@ -25,20 +25,28 @@ pub fn entries(module: &Module) -> Vec<&str> {
 ///
 /// None, or more than one: the message lists them.
 pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Result<&'a str, Error> {
-    let all = entries(module);
+    choose_of(&entries(module), wanted, file)
+}
+
+/// The same of kernels by their mangled names.
+///
+/// # Errors
+///
+/// As [`choose`].
+pub fn choose_of<'a>(all: &[&'a str], wanted: Option<&str>, file: &str) -> Result<&'a str, Error> {
     if all.is_empty() {
         return Err(Error::new(ErrorKind::Kernel, format!("`{file}` has no kernel"))
             .help("a kernel is a `__global__` function (`.entry` in PTX); a template needs an explicit instantiation"));
     }
     let Some(wanted) = wanted else {
-        return match all.as_slice() {
+        return match all {
             [only] => Ok(only),
             _ => Err(Error::new(
                 ErrorKind::Kernel,
                 format!("`{file}` has {} kernels", all.len()),
             )
-            .text(list(&all))
-            .help(format!("select one: `--entry {}`", unique(&all)))),
+            .text(list(all))
+            .help(format!("select one: `--entry {}`", unique(all)))),
         };
     };
     let found: Vec<&str> = all
@@ -54,7 +62,7 @@ pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Resul
                 ErrorKind::Kernel,
                 format!("`{file}` has no kernel `{wanted}`"),
             )
-            .text(format!("its kernels are:\n{}", list(&all)));
+            .text(format!("its kernels are:\n{}", list(all)));
             Err(match suggest(wanted, names.iter().map(String::as_str)) {
                 Some(near) => failure.help(near),
                 None => failure.help(format!("for example `--entry {}`", names[0])),

@@ -17,7 +17,7 @@ use super::request::{Progress, Watch};
 use super::variables;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::rules::{Level, Rule};
-use grow::{Need, enlarge, too_small};
+use grow::{Need, enlarge, too_far, too_small};
 use memory::{left_in, place};
 use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
@@ -26,13 +26,16 @@ use session::{Independence, Options, Outcome, Session};
 use simt::observer::Events;
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
 const AFTER_ERRORS: u64 = 2_000_000;
+
+/// Findings of one rule that are worded for each schedule: hostile programs have millions of unordered pairs.
+const WORDED: usize = 500;
 
 /// How a build is explored.
 #[derive(Clone)]
@@ -111,6 +114,10 @@ pub struct Explored {
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.
     pub left: Vec<u64>,
+    /// Whether a guessed buffer would have to be larger than any guess.
+    pub too_far: bool,
+    /// Whether there were more findings of one rule than are worded, or no time to word them all.
+    pub cut: bool,
     /// Warp-instructions of the longest schedule.
     pub steps: u64,
     /// What the first schedule left in memory.
@@ -126,6 +133,8 @@ struct Run {
     buffers: Vec<Buffer>,
     /// How many bytes each guessed buffer has to have for this run.
     needs: Vec<Need>,
+    /// Whether one would have to be larger than any guess.
+    too_far: bool,
 }
 
 /// What `explore` has learnt so far.
@@ -192,6 +201,7 @@ impl Exploration<'_> {
                             self.run(program, plan, schedule, recorded, &mut out.grown)?
                         }
                     };
+                    out.too_far |= run.too_far;
                     explorer.add(schedule, &run.outcome);
                     let (run, device) = (run.outcome, (run.device, run.buffers));
                     if !run.findings.is_empty() {
@@ -311,8 +321,16 @@ impl Exploration<'_> {
         state
             .results
             .extend(escalate::left(&outcome, &device, schedule));
-        let found = outcome.findings.iter().map(|f| Found::of(f, program));
-        out.findings.extend(found);
+        let mut findings: Vec<&Finding> = Vec::new();
+        let mut of_rule: HashMap<Rule, usize> = HashMap::new();
+        for finding in &outcome.findings {
+            let count = of_rule.entry(finding.rule).or_default();
+            *count += 1;
+            match *count <= WORDED {
+                true => findings.push(finding),
+                false => out.cut = true,
+            }
+        }
         let view = KernelView::new(
             program,
             &device,
@@ -325,16 +343,22 @@ impl Exploration<'_> {
             steps: vec![View::Kernel(view)],
             sources,
         };
-        let worded: Vec<Diagnostic> = outcome
-            .findings
-            .iter()
-            .map(|finding| Diagnostic {
+        let mut worded: Vec<Diagnostic> = Vec::new();
+        for finding in &findings {
+            if self.out_of_time() && !worded.is_empty() {
+                out.cut = true;
+                break;
+            }
+            worded.push(Diagnostic {
                 replay: Some(schedule.to_string()),
                 builds: build.name.map(str::to_string).into_iter().collect(),
                 ..diagnose(finding, &mut scene)
-            })
-            .collect();
+            });
+        }
         drop(scene);
+        let found = findings.iter().zip(&worded);
+        out.findings
+            .extend(found.map(|(finding, _)| Found::of(finding, program)));
         let left = Memory {
             device: Some(device),
             buffers,
@@ -353,7 +377,7 @@ impl Exploration<'_> {
             }
         }
         state.dirty |= worded.iter().any(|d| d.level != Level::Note);
-        let exited = outcome.findings.iter().zip(&worded);
+        let exited = findings.iter().zip(&worded);
         for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
             let key = diagnostic.key();
             if finding.detail == Detail::Exited && !state.stayed.contains(&key) {
@@ -498,7 +522,9 @@ impl Exploration<'_> {
         }
         let (outcome, device) = session.finish();
         let mut needs: Vec<Need> = Vec::new();
+        let mut far = false;
         for finding in &outcome.findings {
+            far |= too_far(finding, &device, plan);
             if let Some(need) = too_small(finding, &device, plan) {
                 match needs.iter_mut().find(|n| n.buffer == need.buffer) {
                     Some(known) => known.bytes = known.bytes.max(need.bytes),
@@ -511,6 +537,7 @@ impl Exploration<'_> {
             device,
             buffers,
             needs,
+            too_far: far,
         })
     }
 }

@@ -22,6 +22,8 @@ const SHRINK: u32 = 20;
 pub struct Host {
     /// The launch.
     pub launch: HostLaunch,
+    /// The file that makes it, where that is not the first one.
+    pub file: Option<String>,
     /// Whether its sizes are smaller than those of the program.
     pub smaller: bool,
 }
@@ -38,10 +40,7 @@ impl Host {
                 break;
             };
             if fits(launch) {
-                return Some(Host {
-                    launch: launch.clone(),
-                    smaller: shrink > 0,
-                });
+                return Some(Host::of(launch.clone(), shrink > 0, source));
             }
             block.get_or_insert_with(|| launch.clone());
         }
@@ -49,10 +48,17 @@ impl Host {
         // Its sizes are unknown, or too large.
         launch.grid = None;
         launch.arguments.clear();
-        Some(Host {
+        Some(Host::of(launch, false, source))
+    }
+
+    fn of(mut launch: HostLaunch, smaller: bool, source: &CudaText) -> Host {
+        let (file, line) = source.file_of(launch.line);
+        launch.line = line;
+        Host {
+            file: file.map(str::to_owned),
             launch,
-            smaller: false,
-        })
+            smaller,
+        }
     }
 
     /// Where a value comes from, for readers.
@@ -61,7 +67,16 @@ impl Host {
             true => ", with smaller sizes",
             false => "",
         };
-        format!("as line {} launches it{smaller}", self.launch.line)
+        let line = line_of(self.launch.line, self.file.as_deref());
+        format!("as {line} launches it{smaller}")
+    }
+}
+
+/// `line 12`, or `line 12 of main.cu` where that is not the file that was given first.
+pub(crate) fn line_of(line: u32, file: Option<&str>) -> String {
+    match file {
+        Some(file) => format!("line {line} of {file}"),
+        None => format!("line {line}"),
     }
 }
 
@@ -100,6 +115,7 @@ impl Plan {
             line: host.launch.line,
             binding: known && !numbers_given,
         };
+        self.host_file.clone_from(&host.file);
         let mut followed = vec![false; arguments.len()];
         for (index, argument) in arguments.iter().enumerate() {
             if self.values[index].origin != Origin::Guessed {

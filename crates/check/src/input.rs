@@ -1,20 +1,31 @@
-//! Reads the file to check and makes PTX of it.
+//! Reads the files to check and makes PTX of them.
 
+mod compiler;
+mod file;
+
+pub use compiler::refused;
+pub use file::{read_bytes, text_of};
+
+use super::entry;
 use super::error::{Error, ErrorKind};
 use super::request::{Progress, Request, Source, Watch};
+use compiler::{newer_gpu, no_compiler};
+use file::no_ptx;
 use ptx::ast::{Item, Module};
-use ptx::{self, ParseErrorKind};
+use ptx::part::{PartError, outline};
+use ptx::{Invalid, ParseError, ParseErrorKind};
 use report::{SourceFile, Sources};
 use session::explore::parallel;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
 use toolchain::sandbox::Confined;
-use toolchain::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, Searched};
+use toolchain::{CompileOptions, Nvcc, Optimisation};
 
-/// Largest file that is read: larger PTX than compilers write; its tree takes some fifty times as much memory.
-const FILE_BYTES: u64 = 32 << 20;
+/// Largest file that is read, bytes.
+pub const FILE_BYTES: u64 = 256 << 20;
+/// PTX beyond this size is read kernel by kernel, and only what the wanted ones reach is kept.
+const LARGE: usize = 4 << 20;
 
 /// One PTX module to run.
 #[derive(Debug)]
@@ -23,14 +34,14 @@ pub struct Build {
     pub name: Option<&'static str>,
     /// Its text.
     pub ptx: Arc<SourceFile>,
-    /// Its tree.
+    /// Its tree. Of a large file, only what the wanted kernels reach.
     pub module: Module,
 }
 
-/// The file, compiled where it had to be.
+/// The files, compiled where they had to be.
 #[derive(Debug)]
 pub struct Input {
-    /// As the user wrote it.
+    /// The first one, as the user wrote it.
     pub path: String,
     /// CUDA source, for names.
     pub source: Option<CudaText>,
@@ -40,69 +51,165 @@ pub struct Input {
     pub builds: Vec<Build>,
 }
 
-/// Reads the request's source; `sources` gets the texts that diagnostics may quote.
+/// Which kernels are going to be checked.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// This one, or the only one there is.
+    One(Option<&'a str>),
+    /// These.
+    Each(&'a [String]),
+    /// All.
+    All,
+}
+
+/// A file that was read.
+struct Part<'a> {
+    shown: String,
+    text: String,
+    /// Where it is, if it has to be compiled.
+    cuda: Option<&'a Path>,
+}
+
+/// Reads the request's files; `sources` gets the texts that diagnostics may quote.
 ///
 /// # Errors
 ///
-/// Whatever is wrong with the file, with its place.
-pub fn read(request: &Request, sources: &mut Sources, watch: &dyn Watch) -> Result<Input, Error> {
-    let options = &request.compiler;
-    let path = match &request.source {
-        Source::Ptx { name, text } => {
-            return ptx_input(name, text.clone(), options, sources);
-        }
-        Source::File(path) => path,
-    };
-    let shown = path.display().to_string();
-    let bytes = read_bytes(path, &shown)?;
-    // What is shown lies beside the file, or in a folder that was named.
-    let folders = path.parent().into_iter();
-    for folder in folders.chain(options.includes.iter().map(PathBuf::as_path)) {
+/// Whatever is wrong with a file, with its place.
+pub fn read(
+    request: &Request,
+    wanted: Wanted<'_>,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Input, Error> {
+    let mut parts = Vec::new();
+    match &request.source {
+        Source::Ptx { name, text } => parts.push(Part {
+            shown: name.clone(),
+            text: text.clone(),
+            cuda: None,
+        }),
+        Source::File(path) => parts.push(part(path, sources)?),
+    }
+    for path in &request.further {
+        parts.push(part(path, sources)?);
+    }
+    for folder in &request.compiler.includes {
         sources.look_in(folder);
     }
-    if !is_cuda(path) {
-        return ptx_input(&shown, text_of(&shown, &bytes)?, options, sources);
+    let cuda: Vec<&Part<'_>> = parts.iter().filter(|p| p.cuda.is_some()).collect();
+    for part in &cuda {
+        sources.add(&part.shown, &part.text);
     }
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(Error::new(
-            ErrorKind::Input,
-            format!("`{shown}` is not a text file, so it cannot be CUDA source"),
-        )
-        .help("give a `.cu` file with CUDA source, or a `.ptx` file"));
+    let path = parts[0].shown.clone();
+    let memory = request.budgets.memory / 4;
+    let reading = |name| Reading {
+        name,
+        wanted,
+        memory,
+        path: &path,
     };
-    sources.add(&shown, &text);
+    if cuda.is_empty() {
+        let texts = parts.into_iter().map(|p| (p.shown, p.text)).collect();
+        let build = reading(None).build(texts)?;
+        let files = build.module.items.iter().filter_map(|item| match item {
+            Item::File(file) => Some(file.name.as_str()),
+            _ => None,
+        });
+        let source = files.filter_map(|name| sources.find(name)).next();
+        return Ok(Input {
+            confined: None,
+            source: source.map(|file| CudaText::new(&file.text, &request.compiler.defines)),
+            builds: vec![build],
+            path,
+        });
+    }
+    let both = [Optimisation::Optimised, Optimisation::Unoptimised];
+    let mut compiled = compile(request, &cuda, parts.len() > 1, &both, watch)?.into_iter();
+    let mut builds = Vec::new();
+    for optimisation in both {
+        let mut texts = Vec::new();
+        for part in &parts {
+            let shown = &part.shown;
+            texts.push(match part.cuda {
+                None => (shown.clone(), part.text.clone()),
+                Some(_) => (
+                    format!("{shown} ({} PTX)", optimisation.name()),
+                    compiled.next().unwrap_or_default(),
+                ),
+            });
+        }
+        builds.push(reading(Some(optimisation.name())).build(texts)?);
+    }
+    let texts: Vec<(String, String)> = cuda
+        .iter()
+        .map(|p| (p.shown.clone(), with_headers(p.text.clone(), sources)))
+        .collect();
+    Ok(Input {
+        confined: Some(Nvcc::confined()),
+        source: Some(CudaText::of_files(&texts, &request.compiler.defines)),
+        builds,
+        path,
+    })
+}
+
+/// Reads one file.
+fn part<'a>(path: &'a Path, sources: &mut Sources) -> Result<Part<'a>, Error> {
+    let shown = path.display().to_string();
+    let bytes = read_bytes(path, &shown, FILE_BYTES)?;
+    // What is shown lies beside the file, or in a folder that was named.
+    if let Some(folder) = path.parent() {
+        sources.look_in(folder);
+    }
+    let cuda = is_cuda(path).then_some(path);
+    let text = match cuda {
+        None => text_of(&shown, bytes)?,
+        Some(_) => String::from_utf8(bytes).map_err(|_| {
+            Error::new(
+                ErrorKind::Input,
+                format!("`{shown}` is not a text file, so it cannot be CUDA source"),
+            )
+            .help("give a `.cu` file with CUDA source, or a `.ptx` file")
+        })?,
+    };
+    Ok(Part { shown, text, cuda })
+}
+
+/// Compiles all sources with each optimisation, side by side: it takes as long as all else together. The texts of one optimisation lie
+/// together, in the order of the sources.
+fn compile(
+    request: &Request,
+    parts: &[&Part<'_>],
+    relocatable: bool,
+    both: &[Optimisation],
+    watch: &dyn Watch,
+) -> Result<Vec<String>, Error> {
+    let options = &request.compiler;
     let nvcc = Nvcc::find().map_err(no_compiler)?;
-    // The two builds take as long as all else together: side by side.
     let limited = CompileOptions {
         time: request.budgets.time,
+        relocatable: relocatable || options.relocatable,
         ..options.clone()
     };
-    let both = [Optimisation::Optimised, Optimisation::Unoptimised];
-    let compiled = parallel(both.len(), request.budgets.jobs, &|index| {
+    let all: Vec<(Optimisation, &Part<'_>)> = both
+        .iter()
+        .flat_map(|optimisation| parts.iter().map(|part| (*optimisation, *part)))
+        .collect();
+    let compiled = parallel(all.len(), request.budgets.jobs, &|index| {
+        let (optimisation, part) = all[index];
         watch.progress(Progress::Compiling {
-            file: &shown,
-            build: both[index].name(),
+            file: &part.shown,
+            build: optimisation.name(),
         });
-        nvcc.compile(path, both[index], &limited)
+        let path = part.cuda.unwrap_or(Path::new(&part.shown));
+        nvcc.compile(path, optimisation, &limited)
     });
-    let mut builds = Vec::new();
-    for (optimisation, ptx) in both.into_iter().zip(compiled) {
-        let ptx = ptx.map_err(|error| match (newer_gpu(&error, options), refused(error)) {
+    let texts = compiled.into_iter().map(|ptx| {
+        ptx.map_err(|error| match (newer_gpu(&error, options), refused(error)) {
             (Some(help), failure) => failure.help(help),
             (None, failure) => failure,
-        })?;
-        let name = format!("{shown} ({} PTX)", optimisation.name());
-        builds.push(build(Some(optimisation.name()), &name, ptx)?);
-    }
-    Ok(Input {
-        path: shown,
-        confined: Some(Nvcc::confined()),
-        source: Some(CudaText::new(
-            &with_headers(text, sources),
-            &options.defines,
-        )),
-        builds,
-    })
+        })
+    });
+    texts.collect()
 }
 
 /// Headers of the program's own that are read for names, and their bytes.
@@ -141,27 +248,6 @@ fn with_headers(mut text: String, sources: &mut Sources) -> String {
     text
 }
 
-/// PTX, with the source that it names where that is to be had.
-fn ptx_input(
-    shown: &str,
-    ptx: String,
-    options: &CompileOptions,
-    sources: &mut Sources,
-) -> Result<Input, Error> {
-    let build = build(None, shown, ptx)?;
-    let files = build.module.items.iter().filter_map(|item| match item {
-        Item::File(file) => Some(file.name.as_str()),
-        _ => None,
-    });
-    let source = files.filter_map(|name| sources.find(name)).next();
-    Ok(Input {
-        path: shown.to_owned(),
-        confined: None,
-        source: source.map(|file| CudaText::new(&file.text, &options.defines)),
-        builds: vec![build],
-    })
-}
-
 fn is_cuda(path: &Path) -> bool {
     let extension = path
         .extension()
@@ -170,261 +256,112 @@ fn is_cuda(path: &Path) -> bool {
     ["cu", "cuh", "cc", "cpp", "cxx", "c"].contains(&extension.to_ascii_lowercase().as_str())
 }
 
-/// The file's bytes.
-///
-/// # Errors
-///
-/// It is not there, no regular file, or too large.
-pub fn read_bytes(path: &Path, shown: &str) -> Result<Vec<u8>, Error> {
-    let fail = |error: std::io::Error| {
-        let failure = Error::new(
-            ErrorKind::Input,
-            format!("can't read `{shown}`: {}", reason(&error)),
-        );
-        match error.kind() {
-            io::ErrorKind::NotFound => match neighbour(path) {
-                Some(near) => failure.help(format!("did you mean `{near}`?")),
-                None => failure.help("give the path of a `.cu` or `.ptx` file"),
-            },
-            _ => failure,
+/// How PTX is read.
+struct Reading<'a> {
+    /// The build; `None` where the input is PTX.
+    name: Option<&'static str>,
+    wanted: Wanted<'a>,
+    /// Bytes that a tree may take.
+    memory: u64,
+    /// The first file, for messages about kernels.
+    path: &'a str,
+}
+
+impl Reading<'_> {
+    /// Makes a build of texts and their names; several are linked.
+    fn build(&self, texts: Vec<(String, String)>) -> Result<Build, Error> {
+        let several = texts.len() > 1;
+        let mut files = Vec::new();
+        let mut modules = Vec::new();
+        for (path, text) in texts {
+            let file = Arc::new(SourceFile::new(path, text));
+            // A kernel may reach what another file defines.
+            let wanted = if several { Wanted::All } else { self.wanted };
+            modules.push(self.module(&file, wanted)?);
+            files.push(file);
         }
-    };
-    let data = std::fs::metadata(path).map_err(fail)?;
-    if data.is_dir() {
-        return Err(
-            Error::new(ErrorKind::Input, format!("`{shown}` is a folder"))
-                .help("give a `.cu` or `.ptx` file in it"),
-        );
+        if let ([file], [_]) = (&files[..], &modules[..]) {
+            return Ok(Build {
+                name: self.name,
+                ptx: file.clone(),
+                module: modules.remove(0),
+            });
+        }
+        let names: Vec<&str> = files.iter().map(|f| f.path.as_str()).collect();
+        let name = names.join(" and ");
+        let linked = ptx::link(modules).map_err(|error| {
+            Error::new(ErrorKind::Input, format!("{name} can't be linked: {error}"))
+                .help("give every definition once, as to `nvcc -rdc=true`")
+        })?;
+        let file = Arc::new(SourceFile::new(name, ptx::print(&linked)));
+        let module = self.module(&file, self.wanted)?;
+        Ok(Build {
+            name: self.name,
+            ptx: file,
+            module,
+        })
     }
-    if !data.is_file() {
-        return Err(
-            Error::new(ErrorKind::Input, format!("`{shown}` is not a regular file"))
-                .help("give a `.cu` or `.ptx` file"),
-        );
-    }
-    if data.len() > FILE_BYTES {
-        return Err(Error::new(
-            ErrorKind::Input,
-            format!(
-                "`{shown}` has {} MiB; racetrap reads files of up to {} MiB",
-                data.len() >> 20,
-                FILE_BYTES >> 20
-            ),
-        )
-        .help("check one kernel at a time: compile it alone with `nvcc -ptx`"));
-    }
-    std::fs::read(path).map_err(fail)
-}
 
-/// What the system says, without its error number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text[..end].to_lowercase()
-}
-
-/// A file of the same folder whose name is nearly the same.
-fn neighbour(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
-    let names: Vec<String> = entries
-        .take(10_000)
-        .filter_map(|e| e.ok()?.file_name().into_string().ok())
-        .filter(|n| n.ends_with(".cu") || n.ends_with(".ptx"))
-        .collect();
-    let wanted = path.file_name()?.to_str()?;
-    let near = report::nearest(wanted, names.iter().map(String::as_str))?;
-    Some(folder.map_or(near.to_string(), |f| f.join(near).display().to_string()))
-}
-
-/// The file's text.
-///
-/// # Errors
-///
-/// It is no text.
-pub fn text_of(shown: &str, bytes: &[u8]) -> Result<String, Error> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.contains(&0) => Ok(text.to_string()),
-        _ => Err(match ptx::parse_bytes(bytes).map_err(|error| error.kind) {
-            // These say themselves what to do.
-            Err(kind @ ParseErrorKind::Binary(_)) => {
-                Error::new(ErrorKind::Input, format!("`{shown}`: {kind}"))
-            }
-            Err(kind) => no_ptx(shown, &kind.to_string()),
-            Ok(_) => no_ptx(shown, "it is not UTF-8 text"),
-        }),
-    }
-}
-
-fn no_ptx(shown: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Input, format!("`{shown}` is not PTX: {why}"))
-        .help("give a `.ptx` file (`nvcc -ptx -lineinfo kernel.cu`) or the `.cu` file itself")
-}
-
-fn build(name: Option<&'static str>, path: &str, text: String) -> Result<Build, Error> {
-    let file = Arc::new(SourceFile {
-        path: path.to_string(),
-        text,
-    });
-    match ptx::parse(&file.text) {
-        Ok(module) => {
+    /// Parses a text.
+    fn module(&self, file: &Arc<SourceFile>, wanted: Wanted<'_>) -> Result<Module, Error> {
+        let text = &file.text;
+        if text.len() <= LARGE || matches!(wanted, Wanted::All) {
+            let module = ptx::parse_items(text, self.memory, &mut Some)
+                .map_err(|error| self.no_ptx(file, error))?;
             // What nvcc wrote is valid.
-            let invalid = name
-                .is_none()
-                .then(|| ptx::validate(&module))
-                .and_then(Result::err);
-            match invalid {
-                None => Ok(Build {
-                    name,
-                    ptx: file,
-                    module,
-                }),
-                Some(ptx::Invalid { kind, span }) => Err(Error::new(
-                    ErrorKind::Input,
-                    format!("`{path}` is not valid PTX"),
-                )
-                .at(
-                    file,
-                    span.start as usize..span.end as usize,
-                    kind.to_string(),
-                )
-                .help("`ptxas` of the CUDA toolkit refuses this file as well")),
-            }
+            return match self.name.map_or_else(|| ptx::validate(&module), |_| Ok(())) {
+                Ok(()) => Ok(module),
+                Err(invalid) => Err(not_valid(file, invalid)),
+            };
         }
-        Err(error) if error.kind == ParseErrorKind::Empty => {
-            Err(no_ptx(path, "it is empty or has only comments"))
-        }
-        Err(error) => {
-            let span = error.span.start as usize..error.span.end as usize;
-            let failure = Error::new(ErrorKind::Input, format!("`{path}` is not valid PTX")).at(
-                file,
-                span,
-                error.kind.to_string(),
-            );
-            Err(match name {
-                Some(_) => failure
-                    .help("nvcc wrote this PTX, so this is a bug of racetrap: please report it"),
-                None => failure
-                    .help("check with `ptxas` of the CUDA toolkit whether the file is valid PTX"),
+        let outline = outline(text, self.memory).map_err(|error| self.no_ptx(file, error))?;
+        let all: Vec<&str> = outline.entries.iter().map(String::as_str).collect();
+        let chosen: Result<Vec<&str>, Error> = match wanted {
+            Wanted::One(name) => entry::choose_of(&all, name, self.path).map(|one| vec![one]),
+            Wanted::Each(names) => names
+                .iter()
+                .map(|name| entry::choose_of(&all, Some(name), self.path))
+                .collect(),
+            Wanted::All => Ok(all.clone()),
+        };
+        outline
+            .part(text, self.memory, &chosen?)
+            .map_err(|error| match error {
+                PartError::Parse(error) => self.no_ptx(file, error),
+                PartError::Invalid(invalid) => not_valid(file, invalid),
             })
-        }
     }
-}
 
-fn no_compiler(searched: Searched) -> Error {
-    Error::new(ErrorKind::NoCompiler, "the CUDA compiler (nvcc), which a `.cu` file needs, was not found")
-        .text(format!("looked in: {}", searched.0.join(", ")))
-        .help("install it with `ci/cuda-toolkit.sh` (needs no GPU and no root), set CUDA_PATH, or check PTX compiled on another machine")
-}
-
-/// Names that CUDA has from some architecture on (CUDA C++ Programming Guide, "C++ Language Extensions"), by how they begin.
-const SINCE: &[(&str, u32)] = &[
-    ("__reduce_", 80),
-    ("__cluster", 90),
-    ("this_cluster", 90),
-    ("cluster_group", 90),
-];
-
-/// What to do where the compiler misses something that GPUs newer than the one compiled for have.
-fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Option<String> {
-    let CompileError::Refused { messages, .. } = error else {
-        return None;
-    };
-    let number = |name: &str| -> Option<u32> {
-        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
-    let arch = options.arch.as_deref().unwrap_or(ARCH);
-    let own = number(
-        arch.trim_start_matches("sm_")
-            .trim_start_matches("compute_"),
-    )?;
-    let missing = messages.lines().filter(|line| {
-        line.contains("undefined") || line.contains("has no member") || line.contains("no instance")
-    });
-    let name = missing
-        .flat_map(|line| line.split('"').skip(1).step_by(2))
-        .map(|name| name.rsplit("::").next().unwrap_or(name))
-        .find_map(|name| {
-            let (_, since) = SINCE.iter().find(|(begin, _)| name.starts_with(begin))?;
-            Some((name, *since))
-        });
-    if let Some((name, since)) = name.filter(|(_, since)| *since > own) {
-        return Some(format!(
-            "`{name}` needs sm_{since} or later, but this was compiled for {arch}: use `--arch sm_{since}`"
-        ));
-    }
-    // What headers say themselves: "requires sm_80 or higher", "compute capability 9.0".
-    let said = messages.lines().filter(|line| line.contains("error"));
-    let wanted = said
-        .flat_map(|line| line.match_indices("sm_").map(|(at, _)| &line[at + 3..]))
-        .filter_map(number)
-        .find(|wanted| *wanted > own);
-    wanted.map(|wanted| {
-        format!("this was compiled for {arch}, but the compiler mentions sm_{wanted}: use `--arch sm_{wanted}`")
-    })
-}
-
-/// What to tell of a compiler that did not compile.
-pub fn refused(error: CompileError) -> Error {
-    match error {
-        CompileError::NoCompiler(searched) => no_compiler(searched),
-        CompileError::Refused { ref messages, .. } => {
-            Error::new(ErrorKind::Refused, error.to_string()).text(messages.clone())
-        }
-        CompileError::TookTooLong { .. } => {
-            Error::new(ErrorKind::Time, error.to_string()).help("raise `--timeout`")
-        }
-        CompileError::BadOption { .. } => Error::new(ErrorKind::Input, error.to_string())
-            .help("an architecture looks like `sm_90`, a C++ standard like `c++17`"),
-        CompileError::Start { .. } => Error::new(ErrorKind::NoCompiler, error.to_string())
-            .help("run `racetrap doctor` to see which compiler is used"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn help(messages: &str, arch: Option<&str>) -> Option<String> {
-        let error = CompileError::Refused {
-            file: "k.cu".into(),
-            build: "optimised",
-            messages: messages.into(),
+    /// What to tell of a text that is no PTX, or too much.
+    fn no_ptx(&self, file: &Arc<SourceFile>, error: ParseError) -> Error {
+        let path = &file.path;
+        let span = error.span.start as usize..error.span.end as usize;
+        let at = |message: String| {
+            Error::new(ErrorKind::Input, message).at(file.clone(), span, error.kind.to_string())
         };
-        let options = CompileOptions {
-            arch: arch.map(str::to_string),
-            ..CompileOptions::default()
-        };
-        newer_gpu(&error, &options)
+        match (&error.kind, self.name) {
+            (ParseErrorKind::Empty, _) => no_ptx(path, "it is empty or has only comments"),
+            (ParseErrorKind::TooLarge { .. }, _) => at(format!("`{path}` is too large")).help(
+                "name one kernel with `--entry`: then the others take no memory; or raise `--memory`, of which a quarter is for the PTX",
+            ),
+            (_, Some(_)) => at(format!("`{path}` is not valid PTX"))
+                .help("nvcc wrote this PTX, so this is a bug of racetrap: please report it"),
+            (_, None) => at(format!("`{path}` is not valid PTX"))
+                .help("check with `ptxas` of the CUDA toolkit whether the file is valid PTX"),
+        }
     }
+}
 
-    #[test]
-    fn what_newer_gpus_have_needs_another_architecture() {
-        let missing = "k.cu(3): error: identifier \"__reduce_add_sync\" is undefined";
-        let said = help(missing, None).unwrap();
-        assert!(
-            said.contains("`--arch sm_80`") && said.contains("sm_75"),
-            "{said}"
-        );
-        assert_eq!(help(missing, Some("sm_80")), None);
-        let header = "x.h(9): error: #error \"this header requires sm_90 or higher\"";
-        assert!(
-            help(header, Some("sm_80"))
-                .unwrap()
-                .contains("`--arch sm_90`")
-        );
-        let group =
-            "k.cu(3): error: namespace \"cooperative_groups\" has no member \"this_cluster\"";
-        assert!(help(group, None).unwrap().contains("`--arch sm_90`"));
-    }
-
-    #[test]
-    fn other_mistakes_are_left_to_the_compiler() {
-        assert_eq!(
-            help("k.cu(3): error: identifier \"reduce\" is undefined", None),
-            None
-        );
-        assert_eq!(help("k.cu(3): error: expected a \";\"", None), None);
-    }
+/// What to tell of PTX that parses, and that `ptxas` refuses.
+fn not_valid(file: &Arc<SourceFile>, Invalid { kind, span }: Invalid) -> Error {
+    Error::new(
+        ErrorKind::Input,
+        format!("`{}` is not valid PTX", file.path),
+    )
+    .at(
+        file.clone(),
+        span.start as usize..span.end as usize,
+        kind.to_string(),
+    )
+    .help("`ptxas` of the CUDA toolkit refuses this file as well")
 }

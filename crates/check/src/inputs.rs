@@ -156,7 +156,7 @@ fn each_build(
     let mut all = Vec::new();
     for (build, program) in prepared.input.builds.iter().zip(&prepared.programs) {
         match exploration.explore(build, program, plan, sources) {
-            Ok(one) if one.stopped.is_some() => return Ok(None),
+            Ok(one) if one.stopped.is_some() || one.too_far => return Ok(None),
             Ok(one) => all.push(one),
             Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
             Err(_) => return Ok(None),

@@ -38,7 +38,7 @@ pub use request::{
 use detect::rules::{Level, Rule};
 use explore::{Exploration, Explored, Memory};
 use geometry::Geometry;
-use input::{Build, Input};
+use input::{Build, Input, Wanted};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
@@ -97,7 +97,8 @@ impl Prepared {
         watch: &dyn Watch,
     ) -> Result<Prepared, Error> {
         let until = until(request);
-        let mut input = input::read(request, sources, watch)?;
+        let wanted = Wanted::One(request.entry.as_deref());
+        let mut input = input::read(request, wanted, sources, watch)?;
         input.builds.truncate(builds);
         Prepared::of(request, Arc::new(input), until)
     }
@@ -205,7 +206,11 @@ pub fn check_each(
 ) -> Result<Vec<(String, Result<Checked, Error>)>, Error> {
     let until = until(request);
     let mut sources = Sources::new();
-    let input = Arc::new(input::read(request, &mut sources, watch)?);
+    let wanted = match kernels {
+        Kernels::Named(names) => Wanted::Each(names),
+        Kernels::All => Wanted::All,
+    };
+    let input = Arc::new(input::read(request, wanted, &mut sources, watch)?);
     let module = &input.builds[0].module;
     let names: Vec<String> = match kernels {
         Kernels::Named(names) => names.clone(),
@@ -243,6 +248,28 @@ fn until(request: &Request) -> Option<Instant> {
     request.budgets.time.map(|time| Instant::now() + time)
 }
 
+/// How often guessed integers are made smaller.
+const SMALLER: usize = 2;
+
+/// Explores each build.
+fn builds(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &mut Plan,
+    sources: &mut Sources,
+) -> Result<Vec<Explored>, Error> {
+    let mut explored: Vec<Explored> = Vec::new();
+    for (build, program) in prepared.input.builds.iter().zip(&prepared.programs) {
+        let mut one = exploration.explore(build, program, plan, sources)?;
+        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
+            // Nobody ships this build: its speed is of no interest.
+            one.diagnostics.retain(|d| d.level != Level::Note);
+        }
+        explored.push(one);
+    }
+    Ok(explored)
+}
+
 /// Runs a kernel that is ready, and words what comes of it.
 fn run(
     request: &Request,
@@ -254,14 +281,17 @@ fn run(
     let mut plan = prepared.plan.clone();
     let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
-    let mut explored: Vec<Explored> = Vec::new();
-    for (build, program) in input.builds.iter().zip(&prepared.programs) {
-        let mut one = exploration.explore(build, program, &mut plan, sources)?;
-        if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
-            // Nobody ships this build: its speed is of no interest.
-            one.diagnostics.retain(|d| d.level != Level::Note);
+    let mut explored = builds(prepared, &exploration, &mut plan, sources)?;
+    let mut guess = prepared.plan.clone();
+    for _ in 0..SMALLER {
+        // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
+        let smaller = guess.with_integers(|n| if n < 4 { n } else { n.isqrt() });
+        if !explored.iter().any(|e| e.too_far) || smaller == guess {
+            break;
         }
-        explored.push(one);
+        guess = smaller;
+        plan = guess.clone();
+        explored = builds(prepared, &exploration, &mut plan, sources)?;
     }
     tail_merge::downgrade(&mut explored, &input.builds);
 

@@ -117,10 +117,7 @@ mod tests {
         let build = Build {
             name: None,
             module: ptx::parse(&text).unwrap(),
-            ptx: Arc::new(SourceFile {
-                path: "k.ptx".into(),
-                text,
-            }),
+            ptx: Arc::new(SourceFile::new("k.ptx".into(), text)),
         };
         check(&build).err().map(|e| e.render(false))
     }

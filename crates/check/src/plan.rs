@@ -126,6 +126,8 @@ pub struct Plan {
     pub values: Vec<Planned>,
     /// Seed of the random fills.
     pub seed: u64,
+    /// The file whose host code launches the kernel, where that is not the first one.
+    pub host_file: Option<String>,
 }
 
 impl Plan {
@@ -172,6 +174,7 @@ impl Plan {
             parameters,
             values,
             seed,
+            host_file: None,
         })
     }
 

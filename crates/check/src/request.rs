@@ -81,6 +81,8 @@ impl Default for Budgets {
 pub struct Request {
     /// Where it is.
     pub source: Source,
+    /// Further files of the program, CUDA source or PTX, which are linked with it.
+    pub further: Vec<PathBuf>,
     /// Its name, plain or mangled; needless where there is one kernel.
     pub entry: Option<String>,
     /// What is known of the launch's shape.
@@ -110,6 +112,7 @@ impl Request {
     pub fn new(source: Source) -> Request {
         Request {
             source,
+            further: Vec::new(),
             entry: None,
             launch: Given::default(),
             cooperative: false,

@@ -72,10 +72,7 @@ mod tests {
 
     fn label(line: u32) -> Label {
         Label {
-            source: Arc::new(SourceFile {
-                path: "k.cu".into(),
-                text: "\n".repeat(20),
-            }),
+            source: Arc::new(SourceFile::new("k.cu".into(), "\n".repeat(20))),
             line,
             columns: 0..1,
             text: String::new(),

@@ -3,6 +3,7 @@
 use super::Checked;
 use super::explore::Explored;
 use super::geometry::Geometry;
+use super::host;
 use super::input::Input;
 use super::plan::{Origin, Plan};
 use super::request::{Request, Schedules, Source};
@@ -93,6 +94,12 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
         "check".into(),
         quote(&path.display().to_string()),
     ];
+    words.extend(
+        request
+            .further
+            .iter()
+            .map(|p| quote(&p.display().to_string())),
+    );
     let mut flag = |name: &str, value: String| words.push(format!("{name} {}", quote(&value)));
     if let Some(entry) = &request.entry {
         flag("--entry", entry.clone());
@@ -123,6 +130,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     }
     for header in &request.compiler.before {
         flag("--include", header.display().to_string());
+    }
+    for option in &request.compiler.further {
+        flag("--compiler-option", option.clone());
     }
     for (name, value) in [
         ("--std", &request.compiler.std),
@@ -210,6 +220,9 @@ pub fn judge(
             true => found,
             false => format!("{found}; {summary}"),
         };
+    }
+    if explored.iter().any(|e| e.cut) {
+        summary += ", and more that are left out";
     }
     let grid = explored.iter().any(|e| e.cooperates) && !setting.cooperative;
     if grid && diagnostics.iter().any(|d| d.rule == Rule::Trap) {
@@ -374,6 +387,7 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
             quote(&format!("{}={}", argument.name, argument.value))
         );
         let grown = explored.iter().any(|e| e.grown.contains(&index));
+        let line = |line| host::line_of(line, plan.host_file.as_deref());
         rows.push((
             flag,
             match plan.values.get(index).map(|planned| planned.origin) {
@@ -381,10 +395,11 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
                     Some("guessed, enlarged because the kernel accesses more".into())
                 }
                 Some(Origin::Guessed) => Some("guessed".into()),
-                Some(Origin::Host { line, .. }) if grown => Some(format!(
-                    "as line {line} passes it, enlarged because the kernel accesses more"
+                Some(Origin::Host { line: at, .. }) if grown => Some(format!(
+                    "as {} passes it, enlarged because the kernel accesses more",
+                    line(at)
                 )),
-                Some(Origin::Host { line, .. }) => Some(format!("as line {line} passes it")),
+                Some(Origin::Host { line: at, .. }) => Some(format!("as {} passes it", line(at))),
                 Some(Origin::Given) | None => None,
             },
         ));

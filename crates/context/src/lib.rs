@@ -1,6 +1,6 @@
 //! A CUDA context in a program's own process, on the simulator: what the drop-in libraries `libcudart.so` and `libcuda.so.1` are thin over.
 //!
-//! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](link) and lowers it when it is first used.
+//! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](ptx::link) and lowers it when it is first used.
 //! 2. It allocates ([`memory`]): device memory lies at its real addresses ([`arena`]), so that a device pointer is an address of the process.
 //! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, and [`timeline`] keeps what the host
 //!    program has ordered.
@@ -14,17 +14,16 @@ pub mod context;
 pub mod error;
 pub mod fatbin;
 pub mod launch;
-pub mod link;
 pub mod memory;
 pub mod module;
 pub mod options;
 mod output;
 pub mod property;
 pub mod record;
-mod rename;
 pub mod report;
 pub mod stream;
 pub mod timeline;
 
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};
+pub use ptx::link;

@@ -1,7 +1,7 @@
 //! Modules: what a program registers or loads, made ready when it is first used.
 
 use crate::error::{Error, Result};
-use crate::{fatbin, link};
+use crate::fatbin;
 use ptx::ast::{FunctionKind, Item, Module as Tree};
 use ptx::demangle;
 use report::SourceFile;
@@ -149,7 +149,7 @@ impl Module {
                     several => {
                         let trees = several.iter().map(|t| parse(t));
                         let trees: std::result::Result<Vec<Tree>, _> = trees.collect();
-                        let linked = link::link(trees?);
+                        let linked = ptx::link(trees?);
                         let linked =
                             linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
                         ptx::print(&linked)
@@ -164,10 +164,7 @@ impl Module {
         });
         Ok(Loaded {
             files: Arc::new(files.collect()),
-            ptx: Arc::new(SourceFile {
-                path: format!("{from} (PTX)"),
-                text,
-            }),
+            ptx: Arc::new(SourceFile::new(format!("{from} (PTX)"), text)),
             tree,
             kernels: HashMap::new(),
         })

@@ -300,10 +300,7 @@ mod tests {
     fn a_finding_survives_its_way() {
         let folder = std::env::temp_dir().join(format!("racetrap-record-{}", std::process::id()));
         let mut recorder = Recorder::new(Some(&folder));
-        let source = Arc::new(SourceFile {
-            path: "k.cu".into(),
-            text: "a\nb\n".into(),
-        });
+        let source = Arc::new(SourceFile::new("k.cu".into(), "a\nb\n".into()));
         let label = Label {
             source,
             line: 2,
@@ -341,10 +338,7 @@ mod tests {
             panic!("{finding:?}")
         };
         assert_eq!(finding.labels[1].source, Some(*id));
-        let again = Arc::new(SourceFile {
-            path: path.clone(),
-            text: text.clone(),
-        });
+        let again = Arc::new(SourceFile::new(path.clone(), text.clone()));
         assert_eq!(finding.labels[1].label(again, 2, 0..1), label);
     }
 }

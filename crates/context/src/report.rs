@@ -73,10 +73,7 @@ fn stack(call: &Call) -> Vec<u64> {
 
 /// The text of places that only a call names.
 fn nowhere() -> Arc<SourceFile> {
-    Arc::new(SourceFile {
-        path: "host program".to_owned(),
-        text: String::new(),
-    })
+    Arc::new(SourceFile::new("host program".to_owned(), String::new()))
 }
 
 fn place(call: &Call, text: String) -> Label {

@@ -188,8 +188,11 @@ impl Finding {
     }
 }
 
+/// Groups that are kept. A program of thousands of unordered stores has millions of pairs, and nobody reads them.
+const GROUPS: usize = 20_000;
+
 /// Findings grouped by rule and sites: memory grows with the program's size, never
-/// with the number of findings.
+/// with the number of findings. Beyond [`GROUPS`] no new group is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     groups: HashMap<(Rule, Site, Site), Finding>,
@@ -198,7 +201,9 @@ pub struct Findings {
 impl Findings {
     /// Adds a finding: a new group, or one more of an old one. The group keeps its first example.
     pub fn add(&mut self, finding: Finding) {
+        let full = self.groups.len() >= GROUPS;
         match self.groups.entry(Findings::key(&finding)) {
+            Entry::Vacant(_) if full => {}
             Entry::Vacant(none) => drop(none.insert(finding)),
             Entry::Occupied(mut known) => {
                 let old = known.get_mut();

@@ -47,7 +47,7 @@ impl Collected {
         match line.record {
             Record::Started { .. } => {}
             Record::Source { id, path, text } => {
-                let file = Arc::new(SourceFile { path, text });
+                let file = Arc::new(SourceFile::new(path, text));
                 self.sources.insert((process, id), file);
             }
             Record::Finding(finding) => self.findings.push((process, *finding)),
@@ -83,12 +83,7 @@ impl Collected {
     }
 
     fn diagnostic(&self, process: u32, finding: &record::Finding, lines: &mut Lines) -> Diagnostic {
-        let nowhere = || {
-            Arc::new(SourceFile {
-                path: "unknown".into(),
-                text: String::new(),
-            })
-        };
+        let nowhere = || Arc::new(SourceFile::new("unknown".into(), String::new()));
         let mut labels = Vec::new();
         for place in &finding.labels {
             labels.push(match (&place.call, place.source) {

@@ -98,10 +98,7 @@ impl Lines {
             .and_then(|h| path.strip_prefix(h).ok())
             .unwrap_or(path);
         Line {
-            source: Arc::new(SourceFile {
-                path: path.display().to_string(),
-                text,
-            }),
+            source: Arc::new(SourceFile::new(path.display().to_string(), text)),
             line: 1,
             columns: 0..length,
         }

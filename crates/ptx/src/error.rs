@@ -140,6 +140,12 @@ pub enum ParseErrorKind {
         /// Its length.
         bytes: usize,
     },
+    /// A tree that takes more memory than it may.
+    #[error("up to here the file takes more than the {} MiB of memory that it may", limit >> 20)]
+    TooLarge {
+        /// How many bytes the tree may take.
+        limit: u64,
+    },
     /// Bytes that are not UTF-8.
     #[error("byte {offset} of the file is not UTF-8 text")]
     NotUtf8 {

@@ -6,6 +6,7 @@
 //!                                        ├─ semantics (typed instructions)
 //!                                        ├─ validate (what ptxas refuses)
 //!                                        ├─ source (names)
+//!                                        ├─ link (several modules to one)
 //!                                        └─ print
 //! ```
 pub mod ast;
@@ -14,10 +15,13 @@ pub mod constant;
 pub mod error;
 pub mod flatten;
 pub mod graph;
+pub mod link;
 pub mod names;
 pub mod nearest;
 pub mod parser;
+pub mod part;
 pub mod print;
+mod rename;
 pub mod semantics;
 pub mod source;
 pub mod token;
@@ -26,8 +30,9 @@ pub mod validate;
 pub use cfg::{Cfg, CfgError};
 pub use error::{ParseError, ParseErrorKind};
 pub use flatten::{Declared, Flat, FlatInstr, ScopeId};
+pub use link::{LinkError, link};
 pub use names::{demangle, matches_entry};
-pub use parser::{parse, parse_bytes};
+pub use parser::{parse, parse_bytes, parse_items};
 pub use print::print;
 pub use source::{SourceLine, SourceMap};
 pub use validate::{Invalid, InvalidKind, validate};

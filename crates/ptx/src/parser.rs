@@ -14,7 +14,8 @@
 //! compiler's text parses. What bounds the work on hostile input: nesting stops
 //! at [`NESTING`] levels and an expression at [`EXPRESSION_NODES`] nodes, so
 //! neither the parser nor anything that walks the tree can exhaust the stack;
-//! what ranges expand to stops at [`RANGE`] names.
+//! what ranges expand to stops at [`RANGE`] names. Only the tokens of one
+//! statement are in memory at a time, and [`parse_items`] drops what is not wanted.
 
 mod expression;
 mod function;
@@ -25,9 +26,10 @@ mod variable;
 
 pub(crate) use expression::precedence;
 
-use super::ast::{Module, Span};
+use super::ast::{Item, Module, Span};
 use super::error::{Binary, ParseError, ParseErrorKind, clip};
-use super::token::{Lexeme, Token, tokenize};
+use super::token::{Lexeme, Token, Tokens};
+use std::collections::VecDeque;
 
 /// How deep blocks, initialisers and operands may nest.
 pub const NESTING: usize = 100;
@@ -35,6 +37,8 @@ pub const NESTING: usize = 100;
 pub const EXPRESSION_NODES: usize = 500;
 /// How many names the ranges of a module, such as `label<4>`, may stand for in all.
 pub const RANGE: u64 = 65_536;
+/// How many tokens the parser looks ahead.
+const LOOKAHEAD: usize = 2;
 
 /// Parses a PTX module.
 ///
@@ -50,6 +54,20 @@ pub const RANGE: u64 = 65_536;
 /// assert_eq!((error.line, error.column), (3, 17));
 /// ```
 pub fn parse(source: &str) -> Result<Module, ParseError> {
+    parse_items(source, u64::MAX, &mut Some)
+}
+
+/// Parses a PTX module item by item, within about so many bytes of memory. Each item goes to `keep` as soon as it has been read; what
+/// that returns is in the module. What it drops takes no memory any more.
+///
+/// # Errors
+///
+/// As [`parse`]; besides, what is kept, with the item that is being read, takes more memory.
+pub fn parse_items(
+    source: &str,
+    bytes: u64,
+    keep: &mut dyn FnMut(Item) -> Option<Item>,
+) -> Result<Module, ParseError> {
     let failed = |span, kind| Err(ParseError::new(source.as_bytes(), span, kind));
     if u32::try_from(source.len()).is_err() {
         return failed(
@@ -62,8 +80,8 @@ pub fn parse(source: &str) -> Result<Module, ParseError> {
     if let Some(offset) = source.bytes().position(|byte| byte == 0) {
         return failed(byte_span(offset), ParseErrorKind::Nul { offset });
     }
-    Parser::new(source)
-        .module()
+    Parser::new(source, bytes)
+        .module(keep)
         .or_else(|Fault { span, kind }| failed(span, *kind))
 }
 
@@ -114,8 +132,12 @@ type Parsed<T> = Result<T, Fault>;
 
 struct Parser<'s> {
     source: &'s str,
-    lexemes: Vec<Lexeme<'s>>,
-    /// Index of the current token; the last one is never passed.
+    tokens: Tokens<'s>,
+    /// The tokens of the statement that is being read, the one before it, and those ahead.
+    lexemes: VecDeque<Lexeme<'s>>,
+    /// Number of the first of them, from the text's first one.
+    first: usize,
+    /// Number of the current token; the last one is never passed.
     at: usize,
     /// Levels of blocks, initialisers and operands that are open.
     depth: usize,
@@ -123,22 +145,62 @@ struct Parser<'s> {
     nodes: usize,
     /// Names that ranges may still expand to.
     range_left: u64,
+    /// Bytes that the tree may still take, and all of them.
+    bytes_left: u64,
+    bytes: u64,
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str) -> Parser<'s> {
-        Parser {
+    fn new(source: &'s str, bytes: u64) -> Parser<'s> {
+        let mut parser = Parser {
             source,
-            lexemes: tokenize(source),
+            tokens: Tokens::of(source),
+            lexemes: VecDeque::new(),
+            first: 0,
             at: 0,
             depth: 0,
             nodes: 0,
             range_left: RANGE,
-        }
+            bytes_left: bytes,
+            bytes,
+        };
+        parser.look_ahead();
+        parser
     }
 
     fn lexeme(&self, ahead: usize) -> &Lexeme<'s> {
-        &self.lexemes[(self.at + ahead).min(self.lexemes.len() - 1)]
+        &self.lexemes[(self.at - self.first + ahead).min(self.lexemes.len() - 1)]
+    }
+
+    /// Reads the tokens that the parser may look at before it goes on.
+    fn look_ahead(&mut self) {
+        while self.lexemes.len() <= self.at - self.first + LOOKAHEAD {
+            match self.tokens.next() {
+                Some(lexeme) => self.lexemes.push_back(lexeme),
+                None => return,
+            }
+        }
+    }
+
+    /// Forgets the tokens of statements that have been read, but for the last one: nothing goes back beyond the statement that begins.
+    fn begin_statement(&mut self) {
+        let done = (self.at - self.first).saturating_sub(1);
+        self.lexemes.drain(..done);
+        self.first += done;
+    }
+
+    /// Counts bytes of the tree, about.
+    fn spend(&mut self, bytes: usize) -> Parsed<()> {
+        match self.bytes_left.checked_sub(bytes as u64) {
+            Some(left) => {
+                self.bytes_left = left;
+                Ok(())
+            }
+            None => {
+                let kind = ParseErrorKind::TooLarge { limit: self.bytes };
+                Err(Fault::new(self.span(), kind))
+            }
+        }
     }
 
     fn token(&self) -> &Token<'s> {
@@ -153,7 +215,7 @@ impl<'s> Parser<'s> {
     fn span_since(&self, start: Span) -> Span {
         Span {
             start: start.start,
-            end: self.lexemes[self.at.saturating_sub(1)].span.end,
+            end: self.before().span.end,
         }
     }
 
@@ -165,8 +227,14 @@ impl<'s> Parser<'s> {
             .unwrap_or("")
     }
 
+    /// The token before the current one.
+    fn before(&self) -> &Lexeme<'s> {
+        &self.lexemes[(self.at - self.first).saturating_sub(1)]
+    }
+
     fn advance(&mut self) {
-        self.at = (self.at + 1).min(self.lexemes.len() - 1);
+        self.at = (self.at + 1).min(self.first + self.lexemes.len() - 1);
+        self.look_ahead();
     }
 
     fn is(&self, symbol: &str) -> bool {
@@ -328,7 +396,7 @@ impl<'s> Parser<'s> {
         if self.at == 0 || !line_ended {
             return self.unexpected(expected);
         }
-        let end = self.lexemes[self.at - 1].span.end;
+        let end = self.before().span.end;
         let expected = expected.to_owned();
         Fault::new(
             Span { start: end, end },

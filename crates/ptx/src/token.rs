@@ -1,9 +1,9 @@
 //! The tokens of PTX (PTX ISA, "Source Format", "Comments", "Identifiers" and
 //! "Constants").
 //!
-//! The whole text is cut into [`Lexeme`]s ahead of parsing. A lexical error does
-//! not stop the parser at once: it becomes the last token, so that a syntax error
-//! further up is still the one reported.
+//! The text is cut into [`Lexeme`]s as the parser goes: a file may have a hundred megabytes. A
+//! lexical error does not stop the parser at once: it becomes the last token, so that a syntax
+//! error further up is still the one reported.
 //!
 //! Three things differ from the usual C-like lexer:
 //!
@@ -77,30 +77,39 @@ const SYMBOLS: [&str; 32] = [
     ";", ":", "=", "+", "-", "*", "/", "%", "&", "|", "^", "!", "~", "?", "@",
 ];
 
-/// Cuts `source` into tokens. The last one is [`Token::End`] or [`Token::Bad`].
-pub fn tokenize(source: &str) -> Vec<Lexeme<'_>> {
-    let mut lexer = Lexer {
-        source,
-        bytes: source.as_bytes(),
-        // A byte order mark is no part of the text.
-        at: if source.starts_with('\u{feff}') { 3 } else { 0 },
-        starts_line: true,
-        section: Section::Outside,
-        after_dwarf: false,
-    };
-    let mut lexemes = Vec::with_capacity(source.len() / 5 + 1);
-    loop {
-        let lexeme = lexer.next();
-        let last = matches!(lexeme.token, Token::End | Token::Bad(_));
-        lexemes.push(lexeme);
-        if last {
-            return lexemes;
+/// Cuts a text into tokens, one after the other. The last one is [`Token::End`] or [`Token::Bad`].
+#[derive(Debug)]
+pub struct Tokens<'s>(Option<Lexer<'s>>);
+
+impl<'s> Tokens<'s> {
+    /// The tokens of `source`.
+    pub fn of(source: &'s str) -> Tokens<'s> {
+        Tokens(Some(Lexer {
+            source,
+            bytes: source.as_bytes(),
+            // A byte order mark is no part of the text.
+            at: if source.starts_with('\u{feff}') { 3 } else { 0 },
+            starts_line: true,
+            section: Section::Outside,
+            after_dwarf: false,
+        }))
+    }
+}
+
+impl<'s> Iterator for Tokens<'s> {
+    type Item = Lexeme<'s>;
+
+    fn next(&mut self) -> Option<Lexeme<'s>> {
+        let lexeme = self.0.as_mut()?.next();
+        if matches!(lexeme.token, Token::End | Token::Bad(_)) {
+            self.0 = None;
         }
+        Some(lexeme)
     }
 }
 
 /// Where the lexer stands relative to a `.section` directive.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Section {
     Outside,
     /// `.section` was read, its brace was not.
@@ -109,6 +118,7 @@ enum Section {
     Body,
 }
 
+#[derive(Debug)]
 struct Lexer<'s> {
     source: &'s str,
     bytes: &'s [u8],

@@ -4,7 +4,8 @@
 //! name is declared once, that labels and guards are what they have to be, and that register operands have the size and kind that the
 //! instruction asks for ("Operand Type Checking"; [`semantics`](crate::semantics) says what it asks for).
 //!
-//! It errs on the side of acceptance: instructions that the table does not have, vectors, opaque operands (textures, fragments,
+//! Instructions and modifiers that the table does not have are refused in files of a version that it covers. Beyond that it errs on the
+//! side of acceptance: vectors, opaque operands (textures, fragments,
 //! descriptors) and the values of modifiers are not judged. Loads, stores and conversions take wider registers than their type
 //! ("Operand Size Exceeding Instruction-Type Size").
 
@@ -15,9 +16,12 @@ mod tests;
 use crate::ast::{
     Function, Instruction, Item, Label, Module, Operand, ScalarType, Span, Stmt, Variable,
 };
-use crate::semantics::{Access, Opcode, OperandClass, Role, Type, TypedInstruction};
-use scope::{Named, Scopes, labels};
+use crate::semantics::{Access, Modifier, Opcode, OperandClass, Role, Type, TypedInstruction};
+use scope::{Block, Named, Scopes, labels};
 use std::collections::HashSet;
+
+/// The version of PTX whose instructions the table has.
+const VERSION: (u32, u32) = (9, 0);
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +65,12 @@ pub enum InvalidKind {
     Count { wanted: &'static str, found: usize },
     #[error("the instruction has no address in brackets")]
     NoAddress,
+    #[error("PTX has no instruction `{0}`")]
+    Opcode(String),
+    #[error("PTX has no modifier `.{0}`")]
+    Modifier(String),
+    #[error("`{0}` does not take the modifier `.{1}`")]
+    Misplaced(String, String),
 }
 
 /// Checks a module.
@@ -69,31 +79,63 @@ pub enum InvalidKind {
 ///
 /// The first thing that is wrong.
 pub fn validate(module: &Module) -> Result<(), Invalid> {
-    let mut scopes = Scopes::default();
-    scopes.enter();
     let mut defined: HashSet<&str> = HashSet::new();
-    // A function may call itself, and one that is declared only later.
-    for item in &module.items {
-        match item {
-            Item::Function(function) => {
-                if function.body.is_some() && !defined.insert(&function.name) {
-                    return fail(InvalidKind::Twice(function.name.clone()), function.span);
+    for function in functions(&module.items).filter(|f| f.body.is_some()) {
+        if !defined.insert(&function.name) {
+            return fail(InvalidKind::Twice(function.name.clone()), function.span);
+        }
+    }
+    let names = Names::of(&module.items, module.version)?;
+    functions(&module.items).try_for_each(|function| names.check(function))
+}
+
+fn functions(items: &[Item]) -> impl Iterator<Item = &Function> {
+    items.iter().filter_map(|item| match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    })
+}
+
+/// The names that a module declares, for checking its functions one by one.
+#[derive(Debug)]
+pub(crate) struct Names<'m> {
+    block: Block<'m>,
+    /// Whether the table has all instructions that the file's version may have.
+    covered: bool,
+}
+
+impl<'m> Names<'m> {
+    /// The names of variables and functions, with or without bodies. A function may call itself, and one that is declared only later.
+    ///
+    /// # Errors
+    ///
+    /// A variable's alignment is none.
+    pub(crate) fn of(items: &'m [Item], version: (u32, u32)) -> Result<Names<'m>, Invalid> {
+        let mut names = Block::default();
+        for item in items {
+            match item {
+                Item::Function(function) => names.add(&function.name, Named::Function),
+                Item::Variable(variable) => {
+                    aligned(variable)?;
+                    names.add(&variable.name, Named::of(variable));
                 }
-                scopes.add(&function.name, Named::Function);
+                _ => {}
             }
-            Item::Variable(variable) => {
-                aligned(variable)?;
-                scopes.add(&variable.name, Named::of(variable));
-            }
-            _ => {}
         }
+        Ok(Names {
+            block: names,
+            covered: version <= VERSION,
+        })
     }
-    for item in &module.items {
-        if let Item::Function(function) = item {
-            check_function(function, &mut scopes)?;
-        }
+
+    /// Checks a function of the module.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong in it.
+    pub(crate) fn check(&self, function: &Function) -> Result<(), Invalid> {
+        check_function(function, &mut Scopes::inside(&self.block, self.covered))
     }
-    Ok(())
 }
 
 fn fail<T>(kind: InvalidKind, span: Span) -> Result<T, Invalid> {
@@ -178,6 +220,9 @@ fn instruction(
         }
     }
     let typed = TypedInstruction::of(one);
+    if scopes.covered {
+        spelled(one, &typed).or_else(wrong)?;
+    }
     if matches!(typed.opcode, Opcode::Other(_)) {
         return Ok(());
     }
@@ -195,7 +240,7 @@ fn instruction(
         && !one
             .operands
             .iter()
-            .any(|o| matches!(o, Operand::Address(_)))
+            .any(|o| matches!(o, Operand::Address(_) | Operand::Index(..)))
     {
         return wrong(InvalidKind::NoAddress);
     }
@@ -204,6 +249,68 @@ fn instruction(
         value(operand, *role, &typed, scopes).or_else(wrong)?;
     }
     Ok(())
+}
+
+/// Whether there is such an instruction, and its modifiers are some.
+fn spelled(one: &Instruction, typed: &TypedInstruction) -> Result<(), InvalidKind> {
+    if matches!(typed.opcode, Opcode::Other(_)) {
+        return Err(InvalidKind::Opcode(one.opcode.clone()));
+    }
+    for word in &one.modifiers {
+        let modifier = Modifier::of(word);
+        // Words of several parts are too many for a list to have them all.
+        if modifier == Modifier::Other && !word.contains("::") {
+            return Err(InvalidKind::Modifier(word.clone()));
+        }
+        if !takes(&typed.opcode, modifier) {
+            return Err(InvalidKind::Misplaced(one.opcode.clone(), word.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a modifier may stand at a load or store, which are executed by those that are known (PTX ISA, "ld", "ldu", "st"). Of other
+/// instructions nothing is said.
+fn takes(opcode: &Opcode, modifier: Modifier) -> bool {
+    use Modifier::*;
+    if !matches!(opcode, Opcode::Ld | Opcode::Ldu | Opcode::St) {
+        return true;
+    }
+    let name = modifier.spelling().unwrap_or_default();
+    matches!(
+        modifier,
+        Type(_)
+            | Vector(_)
+            | Weak
+            | Relaxed
+            | Acquire
+            | Release
+            | Volatile
+            | Mmio
+            | Cta
+            | Cluster
+            | Gpu
+            | Sys
+            | Global
+            | Shared
+            | SharedCta
+            | SharedCluster
+            | Local
+            | Const
+            | Param
+            | ParamEntry
+            | ParamFunc
+            | Ca
+            | Cg
+            | Cs
+            | Lu
+            | Cv
+            | Wb
+            | Wt
+            | Nc
+            | Unified
+    ) || name.starts_with("L1::")
+        || name.starts_with("L2::")
 }
 
 /// Whether all names in an operand are declared.

@@ -169,7 +169,7 @@ pub(super) fn help(
                 at(0)
             ),
             Detail::Call(BadCall::NoBody(name)) => format!(
-                "compile the file that defines `{name}` together with this one (`#include` it, or link with `nvcc -dlink -ptx`)"
+                "compile the file that defines `{name}` together with this one (`racetrap check a.cu b.cu`, or `#include` it)"
             ),
             Detail::Call(BadCall::StackOverflow(_)) => format!(
                 "check that the recursion at {} ends for every input; or use a loop with a stack of its own",
@@ -596,10 +596,7 @@ __global__ void scan(int *data)
 ";
 
     fn end(line: u32) -> Guilty {
-        let file = Arc::new(SourceFile {
-            path: "scan.cu".into(),
-            text: SCAN.into(),
-        });
+        let file = Arc::new(SourceFile::new("scan.cu".into(), SCAN.into()));
         Guilty {
             frames: vec![Frame {
                 file,
@@ -616,10 +613,7 @@ __global__ void scan(int *data)
 
     #[test]
     fn a_barrier_that_may_be_compiled_out_is_none() {
-        let file = |text: &str| SourceFile {
-            path: "k.cu".into(),
-            text: text.into(),
-        };
+        let file = |text: &str| SourceFile::new("k.cu".into(), text.into());
         let plain = file("a\n__syncthreads();\nb\n");
         assert!(barred(&plain, 1, 3, false));
         let conditional = file("a\n#ifndef BUG\n__syncthreads();\n#endif\nb\n");

@@ -36,10 +36,7 @@ const PTX: &str = "\
 ";
 
 fn file(path: &str, text: &str) -> Arc<SourceFile> {
-    Arc::new(SourceFile {
-        path: path.into(),
-        text: text.into(),
-    })
+    Arc::new(SourceFile::new(path.into(), text.into()))
 }
 
 fn who(thread: u32, block: u32, threads: u32) -> Option<Who> {

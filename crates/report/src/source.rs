@@ -3,35 +3,74 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A source file and the name under which it is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SourceFile {
     /// The path as shown to the reader.
     pub path: String,
     /// The whole text.
     pub text: String,
+    /// Where its lines begin, once somebody has asked for one.
+    starts: OnceLock<Vec<u32>>,
 }
 
+impl PartialEq for SourceFile {
+    fn eq(&self, other: &SourceFile) -> bool {
+        self.path == other.path && self.text == other.text
+    }
+}
+
+impl Eq for SourceFile {}
+
 impl SourceFile {
+    /// A file's text and the path that it is shown with.
+    pub fn new(path: String, text: String) -> SourceFile {
+        SourceFile {
+            path,
+            text,
+            starts: OnceLock::new(),
+        }
+    }
+
     /// The text of a line (counted from 1) without its line ending; `None` past the end.
     pub fn line(&self, line: u32) -> Option<&str> {
-        self.text.lines().nth(line.checked_sub(1)? as usize)
+        let (start, text) = self.with_start(line)?;
+        // A file that ends in a line feed has no line behind it.
+        (start < self.text.len())
+            .then(|| text.trim_end_matches('\n'))
+            .map(|text| text.strip_suffix('\r').unwrap_or(text))
     }
 
     /// The byte range of `columns` of `line` (counted from 1) in the whole text, clamped to the line.
     pub fn range(&self, line: u32, columns: &Range<u32>) -> Range<usize> {
-        let mut start = 0;
-        for (index, text) in self.text.split_inclusive('\n').enumerate() {
-            if index as u32 + 1 == line {
-                let length = text.trim_end_matches(['\n', '\r']).len();
-                let cut = |column: u32| start + (column as usize).min(length);
-                return cut(columns.start)..cut(columns.end).max(cut(columns.start));
-            }
-            start += text.len();
-        }
-        self.text.len()..self.text.len()
+        let Some((start, text)) = self.with_start(line) else {
+            return self.text.len()..self.text.len();
+        };
+        let length = text.trim_end_matches(['\n', '\r']).len();
+        let cut = |column: u32| start + (column as usize).min(length);
+        cut(columns.start)..cut(columns.end).max(cut(columns.start))
+    }
+
+    /// Where a line begins, and its text with the line feed.
+    fn with_start(&self, line: u32) -> Option<(usize, &str)> {
+        let starts = self.starts.get_or_init(|| {
+            let feeds = self
+                .text
+                .bytes()
+                .zip(1u32..)
+                .filter(|(byte, _)| *byte == b'\n');
+            std::iter::once(0)
+                .chain(feeds.map(|(_, next)| next))
+                .collect()
+        });
+        let index = line.checked_sub(1)? as usize;
+        let start = *starts.get(index)? as usize;
+        let end = starts
+            .get(index + 1)
+            .map_or(self.text.len(), |end| *end as usize);
+        Some((start, self.text.get(start..end)?))
     }
 }
 
@@ -54,10 +93,7 @@ impl Sources {
 
     /// Adds a text under the path that it is shown with.
     pub fn add(&mut self, path: &str, text: &str) -> Arc<SourceFile> {
-        let file = Arc::new(SourceFile {
-            path: path.to_string(),
-            text: text.to_string(),
-        });
+        let file = Arc::new(SourceFile::new(path.to_string(), text.to_string()));
         self.known.insert(path.to_string(), Some(file.clone()));
         self.given.push(file.clone());
         file
@@ -158,10 +194,7 @@ fn read(path: &Path) -> Option<Arc<SourceFile>> {
     let shown = here
         .and_then(|here| path.strip_prefix(here).ok())
         .unwrap_or(path);
-    Some(Arc::new(SourceFile {
-        path: shown.display().to_string(),
-        text,
-    }))
+    Some(Arc::new(SourceFile::new(shown.display().to_string(), text)))
 }
 
 /// The byte columns (from 0) of the statement that starts at `column` (from 1; 0 means the first character of the line). It
@@ -333,11 +366,18 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_those_of_the_text() {
+        for text in ["", "a", "a\n", "a\r\n\n é\n\nb", "\n", "a\n\n"] {
+            let file = SourceFile::new("x".into(), text.into());
+            let all: Vec<&str> = (1..).map_while(|line| file.line(line)).collect();
+            assert_eq!(all, text.lines().collect::<Vec<_>>(), "{text:?}");
+            assert_eq!(file.line(0), None);
+        }
+    }
+
+    #[test]
     fn ranges_are_cut_to_their_line() {
-        let file = SourceFile {
-            path: "x".into(),
-            text: "ab\r\ncdef\n".into(),
-        };
+        let file = SourceFile::new("x".into(), "ab\r\ncdef\n".into());
         assert_eq!(file.range(1, &(0..9)), 0..2);
         assert_eq!(file.range(2, &(1..3)), 5..7);
         assert_eq!(file.range(7, &(1..3)), 9..9);

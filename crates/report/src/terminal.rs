@@ -11,14 +11,24 @@ use std::ops::Range;
 pub fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();
     for check in &report.checks {
-        for one in &check.diagnostics {
+        for one in check.diagnostics.iter().take(SHOWN) {
             out.push_str(&diagnostic(one, color));
             out.push('\n');
+        }
+        if let Some(more) = check.diagnostics.len().checked_sub(SHOWN + 1) {
+            let _ = writeln!(
+                out,
+                "… and {} more findings (`--format json` has them)\n",
+                thousands(more as u64 + 1)
+            );
         }
         out.push_str(&verdict(check, color));
     }
     out
 }
+
+/// How many findings of a check are shown.
+const SHOWN: usize = 100;
 
 /// Renders one diagnostic, ending in a line feed.
 pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {

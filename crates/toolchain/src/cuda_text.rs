@@ -19,7 +19,7 @@ use scan::{
     blank, boundary, identifier, last_identifier, matching, split, window, without_directives,
     words,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A declared kernel parameter or array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +52,76 @@ pub struct CudaText {
     /// Function-like macros: parameters and value.
     macros: HashMap<String, (Vec<String>, String)>,
     functions: Vec<FunctionText>,
+    /// The constants that are compiled into code for the GPU, which nobody can change.
+    compiled: HashSet<String>,
+    /// Where it consists of several files: how many lines come before each but the first, and its name.
+    files: Vec<(u32, String)>,
+}
+
+/// The constants that functions for the GPU mention, by themselves or through others.
+fn compiled(
+    text: &str,
+    functions: &[FunctionText],
+    constants: &HashMap<String, String>,
+    macros: &HashMap<String, (Vec<String>, String)>,
+) -> HashSet<String> {
+    let names = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| constants.contains_key(*word) || macros.contains_key(*word))
+            .map(str::to_owned)
+            .collect()
+    };
+    let mut found = HashSet::new();
+    let mut open: Vec<String> = Vec::new();
+    for function in functions.iter().filter(|f| f.device) {
+        let body = names(text.get(function.body.clone()).unwrap_or_default());
+        // A parameter of the name hides the constant.
+        open.extend(
+            body.into_iter()
+                .filter(|n| !function.parameters.contains(n)),
+        );
+    }
+    while let Some(name) = open.pop() {
+        let value = constants
+            .get(&name)
+            .or(macros.get(&name).map(|(_, value)| value));
+        open.extend(
+            value
+                .map_or(Vec::new(), |value| names(value))
+                .into_iter()
+                .filter(|inner| !found.contains(inner) && *inner != name),
+        );
+        found.insert(name);
+    }
+    found
 }
 
 impl CudaText {
+    /// Reads several files of a program as one text. The first one's lines are those of the text.
+    pub fn of_files(files: &[(String, String)], defines: &[String]) -> CudaText {
+        let mut text = String::new();
+        let mut starts = Vec::new();
+        for (name, one) in files {
+            if !text.is_empty() {
+                text.push('\n');
+                starts.push((text.matches('\n').count() as u32, name.clone()));
+            }
+            text.push_str(one);
+        }
+        CudaText {
+            files: starts,
+            ..CudaText::new(&text, defines)
+        }
+    }
+
+    /// The file of a line of the text, unless it is the first one, and the line in it.
+    pub fn file_of(&self, line: u32) -> (Option<&str>, u32) {
+        match self.files.iter().rev().find(|(before, _)| line > *before) {
+            Some((before, name)) => (Some(name), line - before),
+            None => (None, line),
+        }
+    }
+
     /// Reads a text. `defines` are `NAME` or `NAME=VALUE` as given to the compiler.
     pub fn new(text: &str, defines: &[String]) -> CudaText {
         let text = blank(text);
@@ -104,11 +171,14 @@ impl CudaText {
             let (name, value) = define.split_once('=').unwrap_or((define, "1"));
             constants.insert(name.to_string(), value.to_string());
         }
+        let functions = functions(&text);
         CudaText {
-            functions: functions(&text),
+            compiled: compiled(&text, &functions, &constants, &macros),
+            functions,
             text,
             constants,
             macros,
+            files: Vec::new(),
         }
     }
 

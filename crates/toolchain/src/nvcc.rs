@@ -58,6 +58,8 @@ pub struct CompileOptions {
     pub arch: Option<String>,
     /// Headers that are included before the source.
     pub before: Vec<PathBuf>,
+    /// Whether what is called may be in another source (`-rdc=true`).
+    pub relocatable: bool,
     /// Further options, passed on as they are.
     pub further: Vec<String>,
     /// Where to keep what was compiled, and to look for it.
@@ -171,6 +173,9 @@ impl Nvcc {
         arguments.push(format!("-arch={arch}").into());
         if let Some(std) = &options.std {
             arguments.push(format!("-std={}", word("C++ standard", std)?).into());
+        }
+        if options.relocatable {
+            arguments.push("-rdc=true".into());
         }
         for option in &options.further {
             arguments.push(further(option)?.into());

@@ -14,6 +14,9 @@ use toolchain::{
     CompileError, CompileOptions, Compiler, InstallError, Nvcc, Optimisation, RELEASES, Release,
 };
 
+/// Largest file that is compared, bytes: the trees of both are in memory.
+const FILE_BYTES: u64 = 32 << 20;
+
 /// An operand on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
@@ -152,8 +155,8 @@ impl Builder<'_> {
 
     fn ptx(&mut self, path: &Path) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = ::check::input::read_bytes(path, &shown)?;
-        let text = ::check::input::text_of(&shown, &bytes)?;
+        let bytes = ::check::input::read_bytes(path, &shown, FILE_BYTES)?;
+        let text = ::check::input::text_of(&shown, bytes)?;
         if let Some(folder) = path.parent() {
             self.sources.look_in(folder);
         }
@@ -167,7 +170,7 @@ impl Builder<'_> {
         variant: &Variant,
     ) -> Result<Built, Failure> {
         let shown = path.display().to_string();
-        let bytes = ::check::input::read_bytes(path, &shown)?;
+        let bytes = ::check::input::read_bytes(path, &shown, FILE_BYTES)?;
         self.sources.add(&shown, &String::from_utf8_lossy(&bytes));
         let name = match defines.is_empty() {
             true => shown,
@@ -343,10 +346,7 @@ fn parse(name: &str, text: String) -> Result<Unit, Failure> {
             ));
         }
         let span = error.span.start as usize..error.span.end as usize;
-        let file = Arc::new(SourceFile {
-            path: name.to_owned(),
-            text,
-        });
+        let file = Arc::new(SourceFile::new(name.to_owned(), text));
         Failure::usage(format!("`{name}` is not valid PTX")).at(file, span, error.kind.to_string())
     })
 }

@@ -286,6 +286,9 @@ fn patterns_that_select_nothing() {
     };
     assert_eq!(chosen("scan"), Ok(2));
     assert_eq!(chosen("scan/small/right"), Ok(1));
+    assert_eq!(chosen("scan/*"), Ok(2));
+    assert_eq!(chosen("*/right"), Ok(1));
+    assert!(chosen("sca?").is_err());
     assert_snapshot!(chosen("wrogn").unwrap_err(), @"no case matches `wrogn` (did you mean `wrong`?); `racetrap list` lists all cases");
     assert_snapshot!(chosen("zzzzzz").unwrap_err(), @"no case matches `zzzzzz`; `racetrap list` lists all cases");
 }

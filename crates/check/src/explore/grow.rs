@@ -36,8 +36,17 @@ pub(super) fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -
     any
 }
 
-/// The guessed buffer that an access outside was probably meant for, and the size it would need.
+/// The guessed buffer that an access outside was probably meant for, and the size it would need, unless that is larger than any guess.
 pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
+    reached(finding, device, plan).filter(|need| need.bytes * 2 <= GROWN)
+}
+
+/// Whether an access reaches further behind a guessed buffer than any guess grows: then what else was guessed leads it there.
+pub(super) fn too_far(finding: &Finding, device: &Device, plan: &Plan) -> bool {
+    reached(finding, device, plan).is_some_and(|need| need.bytes * 2 > GROWN)
+}
+
+fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
     if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
         return None;
     }
@@ -59,9 +68,68 @@ pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Opti
     let index = plan
         .named(&owner.name)
         .filter(|i| plan.values[*i].origin.may_grow())?;
-    (bytes * 2 <= GROWN).then(|| Need {
+    Some(Need {
         parameter: index,
         buffer: owner.name.clone(),
         bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Request, Source, Unwatched, check};
+
+    /// What comes of a kernel of `x` and `y` whose first thread writes where `%a1` points.
+    fn checked(parameters: &str, address: &str) -> crate::Checked {
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k({parameters})\n{{
+             .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p;
+             mov.u32 %r8, %tid.x; setp.ne.u32 %p, %r8, 0; @%p ret;
+             ld.param.u64 %a0, [x]; ld.param.u64 %a8, [y]; st.global.u32 [%a8], 1;
+             {address}\nst.global.u32 [%a1], 1;\nret;\n}}\n"
+        );
+        let mut request = Request::new(Source::Ptx {
+            name: "k.ptx".into(),
+            text,
+        });
+        request.budgets.jobs = 1;
+        request.launch.grid = Some(simt::Dim3::ONE);
+        request.launch.block = Some(simt::Dim3::linear(512));
+        check(&request, &Unwatched).expect("checked")
+    }
+
+    const BUFFERS: &str = ".param .u64 x, .param .u64 y";
+
+    /// Between two buffers lies room that belongs to nobody: what reaches into it is meant for the one before.
+    #[test]
+    fn guessed_buffers_grow_into_the_gaps_behind_them() {
+        for offset in [512, 4096, 100_000, 8_000_000] {
+            let found = checked(BUFFERS, &format!("add.s64 %a1, %a0, {offset};"));
+            assert_eq!(found.check.diagnostics, [], "{offset}");
+            let value = found.plan.values[0].value.to_string();
+            let length: u64 = value[4..value.find(']').expect("a length")]
+                .parse()
+                .expect("a number");
+            assert!(4 * length > offset, "{value} for {offset}");
+            assert_eq!(found.explored[0].grown, [0], "{offset}");
+        }
+    }
+
+    #[test]
+    fn what_lies_before_a_buffer_is_not_reached_by_the_one_before() {
+        let found = checked(BUFFERS, "add.s64 %a1, %a8, -4;");
+        assert_eq!(found.check.diagnostics.len(), 1);
+        assert!(found.explored[0].grown.is_empty());
+    }
+
+    /// Sizes that are multiplied: the guess for one of several is too large for all, and that is no error of the kernel.
+    #[test]
+    fn integers_that_lead_too_far_are_made_smaller() {
+        let parameters =
+            ".param .u64 x, .param .u64 y, .param .u32 n, .param .u32 m, .param .u32 k";
+        let product = "ld.param.u32 %r0, [n]; ld.param.u32 %r1, [m]; ld.param.u32 %r2, [k];
+             mul.lo.u32 %r3, %r0, %r1; mul.lo.u32 %r3, %r3, %r2; mul.lo.u32 %r3, %r3, 1000; mul.wide.u32 %a2, %r3, 4; add.s64 %a1, %a0, %a2;";
+        let text = checked(parameters, product);
+        assert_eq!(text.check.diagnostics, []);
+    }
 }

@@ -63,6 +63,7 @@ impl Parser<'_> {
                     Token::Symbol(")") => open = open.saturating_sub(1),
                     _ => {}
                 }
+                self.spend(4 * size_of::<String>())?;
                 tokens.push(self.text().to_owned());
                 self.advance();
             }
@@ -104,6 +105,8 @@ impl Parser<'_> {
 
     /// PTX ISA, "Statements".
     fn statement(&mut self, statements: &mut Vec<Stmt>) -> Parsed<()> {
+        self.begin_statement();
+        self.spend(2 * size_of::<Stmt>())?;
         let open = self.span();
         match *self.token() {
             Token::Symbol(";") => self.advance(),
@@ -121,7 +124,7 @@ impl Parser<'_> {
                 } else if linkage.is_some() {
                     return Err(self.unexpected("a state space such as `.shared`"));
                 } else {
-                    statements.push(Stmt::Directive(self.raw_directive()));
+                    statements.push(Stmt::Directive(self.raw_directive()?));
                 }
             }
             Token::Word(name) if matches!(self.lexeme(1).token, Token::Symbol(":")) => {
@@ -211,7 +214,7 @@ impl Parser<'_> {
         let mut inlined = None;
         if self.eat(",") {
             if self.word("`function_name`")? != "function_name" {
-                return Err(self.before("`function_name`"));
+                return Err(self.not("`function_name`"));
             }
             let function = self.word("the label of the function's name")?;
             let offset = match self.eat("+") {
@@ -220,7 +223,7 @@ impl Parser<'_> {
             };
             self.expect(",", "`,` and `inlined_at`")?;
             if self.word("`inlined_at`")? != "inlined_at" {
-                return Err(self.before("`inlined_at`"));
+                return Err(self.not("`inlined_at`"));
             }
             let (file, line, column) = self.position()?;
             inlined = Some(InlinedAt {
@@ -241,7 +244,7 @@ impl Parser<'_> {
     }
 
     /// The error that the token just read is not `expected`.
-    fn before(&mut self, expected: &str) -> Fault {
+    fn not(&mut self, expected: &str) -> Fault {
         self.at -= 1;
         self.unexpected(expected)
     }

@@ -12,6 +12,7 @@ impl Parser<'_> {
         let opcode = self.word("an instruction")?;
         let mut modifiers = Vec::new();
         while let Token::Dotted(name) = *self.token() {
+            self.spend(4 * size_of::<String>())?;
             modifiers.push(name[1..].to_owned());
             self.advance();
         }

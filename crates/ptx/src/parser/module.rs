@@ -28,7 +28,7 @@ const DIRECTIVES: [&str; 17] = [
 
 impl Parser<'_> {
     /// `.version`, `.target` and `.address_size`, then items to the end.
-    pub(super) fn module(&mut self) -> Parsed<Module> {
+    pub(super) fn module(&mut self, keep: &mut dyn FnMut(Item) -> Option<Item>) -> Parsed<Module> {
         let version = self.version()?;
         let mut module = Module {
             version,
@@ -36,7 +36,9 @@ impl Parser<'_> {
             address_size: 64,
             items: Vec::new(),
         };
+        let mut read = Vec::new();
         loop {
+            self.begin_statement();
             match *self.token() {
                 Token::End if module.target.is_empty() => {
                     return Err(Fault::new(self.span(), ParseErrorKind::NoTarget));
@@ -45,7 +47,18 @@ impl Parser<'_> {
                 Token::Dotted(".target") => self.target(&mut module.target)?,
                 Token::Dotted(".address_size") => module.address_size = self.address_size()?,
                 Token::Symbol(";") => self.advance(),
-                _ => self.item(&mut module.items)?,
+                _ => {
+                    let left = self.bytes_left;
+                    self.item(&mut read)?;
+                    let (given, bodies) = (read.len(), bodies(&read));
+                    let before = module.items.len();
+                    module.items.extend(read.drain(..).filter_map(&mut *keep));
+                    let kept = &module.items[before..];
+                    if (kept.len(), self::bodies(kept)) < (given, bodies) {
+                        // What stays of a function without its body is small.
+                        self.bytes_left = left;
+                    }
+                }
             }
         }
     }
@@ -122,10 +135,10 @@ impl Parser<'_> {
                     let kind = "a directive";
                     return Err(Fault::unknown_name(self.span(), name, kind, &DIRECTIVES));
                 } else {
-                    items.push(Item::Directive(self.raw_directive()));
+                    items.push(Item::Directive(self.raw_directive()?));
                 }
             }
-            Token::Symbol("@") if self.at_dwarf() => items.push(Item::Directive(self.dwarf())),
+            Token::Symbol("@") if self.at_dwarf() => items.push(Item::Directive(self.dwarf()?)),
             _ => return Err(self.unexpected("a directive, a variable or a function")),
         }
         Ok(())
@@ -183,6 +196,7 @@ impl Parser<'_> {
             return Err(self.unexpected("the section's contents"));
         };
         self.advance();
+        self.spend(4 * body.len())?;
         self.expect("}", "`}` at the end of the section")?;
         Ok(Section {
             name: name.to_owned(),
@@ -197,17 +211,17 @@ impl Parser<'_> {
             && matches!(self.lexeme(2).token, Token::Word(_))
     }
 
-    fn dwarf(&mut self) -> RawDirective {
+    fn dwarf(&mut self) -> Parsed<RawDirective> {
         self.advance();
         self.advance();
-        let mut directive = self.raw_directive();
+        let mut directive = self.raw_directive()?;
         directive.name.insert_str(0, "@@");
-        directive
+        Ok(directive)
     }
 
     /// A directive that is kept as its tokens: up to a semicolon, or to the end
     /// of a line that neither ends in a comma nor leaves a parenthesis open.
-    pub(super) fn raw_directive(&mut self) -> RawDirective {
+    pub(super) fn raw_directive(&mut self) -> Parsed<RawDirective> {
         let start = self.span();
         let name = self.text().to_owned();
         self.advance();
@@ -220,12 +234,12 @@ impl Parser<'_> {
                 Token::Symbol(";") => {
                     self.advance();
                     let span = self.span_since(start);
-                    return RawDirective {
+                    return Ok(RawDirective {
                         name,
                         tokens,
                         semicolon: true,
                         span,
-                    };
+                    });
                 }
                 Token::End | Token::Bad(_) | Token::Symbol("{" | "}") => break,
                 _ if ended => break,
@@ -234,16 +248,23 @@ impl Parser<'_> {
                 _ => {}
             }
             comma = self.is(",");
+            self.spend(4 * size_of::<String>())?;
             tokens.push(self.text().to_owned());
             self.advance();
         }
-        RawDirective {
+        Ok(RawDirective {
             name,
             tokens,
             semicolon: false,
             span: self.span_since(start),
-        }
+        })
     }
+}
+
+/// How many of the items are functions with bodies.
+fn bodies(items: &[Item]) -> usize {
+    let has_body = |item: &&Item| matches!(item, Item::Function(f) if f.body.is_some());
+    items.iter().filter(has_body).count()
 }
 
 /// The lines of a section: trimmed, without comments, without blank ones.

@@ -3,11 +3,13 @@
 use super::expression::{into_operand, name_and_offset};
 use super::{Parsed, Parser};
 use crate::ast::*;
-use crate::token::Token;
+use crate::token::{Lexeme, Token};
 
 impl Parser<'_> {
     /// One operand of an instruction, or one value of an initialiser.
     pub(super) fn operand(&mut self) -> Parsed<Operand> {
+        // With the name's own memory, and the tokens that a long list keeps.
+        self.spend(2 * (size_of::<Operand>() + size_of::<Lexeme<'_>>()))?;
         let open = self.span();
         match *self.token() {
             Token::Symbol("[") => {

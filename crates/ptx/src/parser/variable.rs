@@ -189,6 +189,7 @@ impl Parser<'_> {
     /// A name with its range, dimensions and initial value: PTX ISA,
     /// "Parameterized Variable Names", "Array Declarations", "Initializers".
     fn declarator(&mut self, variable: &mut Variable) -> Parsed<()> {
+        self.spend(2 * size_of::<Variable>())?;
         variable.span = self.span();
         variable.name = self.word("the variable's name")?;
         variable.count = None;

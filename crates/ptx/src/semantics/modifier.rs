@@ -49,7 +49,7 @@ words! {
     Rn = "rn", Rz = "rz", Rm = "rm", Rp = "rp", Rna = "rna", Rs = "rs",
     Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi", Approx = "approx", Full = "full",
     // Of floating-point numbers and saturation.
-    Ftz = "ftz", Sat = "sat", Satfinite = "satfinite", Relu = "relu", NaN = "NaN", Xorsign = "xorsign", Abs = "abs", Oob = "oob",
+    Ftz = "ftz", Noftz = "noftz", Sat = "sat", Satfinite = "satfinite", Relu = "relu", NaN = "NaN", Xorsign = "xorsign", Abs = "abs", Oob = "oob",
     // Of integers and bits.
     Lo = "lo", Hi = "hi", Wide = "wide", Cc = "cc", Shiftamt = "shiftamt", Clamp = "clamp", Wrap = "wrap", L = "l", R = "r",
     Pack = "pack", F4e = "f4e", B4e = "b4e", Rc8 = "rc8", Ecl = "ecl", Ecr = "ecr", Rc16 = "rc16",
@@ -109,7 +109,7 @@ words! {
     // Textures and surfaces.
     D1 = "1d", D2 = "2d", D3 = "3d", D4 = "4d", D5 = "5d", A1d = "a1d", A2d = "a2d", Cube = "cube", Acube = "acube", D2ms = "2dms",
     A2dms = "a2dms", Base = "base", Level = "level", Grad = "grad", G = "g", B = "b", A = "a", C = "c", D = "d", P = "p",
-    Trap = "trap", Zero = "zero",
+    Trap = "trap", Zero = "zero", Mask = "mask",
     Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type", ChannelOrder = "channel_order",
     NormalizedCoords = "normalized_coords", ForceUnnormalizedCoords = "force_unnormalized_coords", FilterMode = "filter_mode",
     AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2", ArraySize = "array_size",

@@ -24,36 +24,43 @@ impl Named {
 }
 
 /// The blocks around a place, the innermost last.
-#[derive(Debug, Default)]
-pub(super) struct Scopes<'m>(Vec<Block<'m>>);
+#[derive(Debug)]
+pub(super) struct Scopes<'m> {
+    module: &'m Block<'m>,
+    /// Whether the table of instructions has all that there may be.
+    pub(super) covered: bool,
+    blocks: Vec<Block<'m>>,
+}
 
+/// The names of a block, or of a module.
 #[derive(Debug, Default)]
-struct Block<'m> {
+pub(super) struct Block<'m> {
     names: HashMap<&'m str, Named>,
     /// `%r<4>`: the name in front, how many, and what they are.
     numbered: Vec<(&'m str, u32, Named)>,
 }
 
 impl<'m> Scopes<'m> {
+    pub(super) fn inside(module: &'m Block<'m>, covered: bool) -> Scopes<'m> {
+        Scopes {
+            module,
+            covered,
+            blocks: Vec::new(),
+        }
+    }
+
     pub(super) fn enter(&mut self) {
-        self.0.push(Block::default());
+        self.blocks.push(Block::default());
     }
 
     pub(super) fn leave(&mut self) {
-        self.0.pop();
-    }
-
-    /// Adds a name that may be there already.
-    pub(super) fn add(&mut self, name: &'m str, named: Named) {
-        if let Some(block) = self.0.last_mut() {
-            block.names.insert(name, named);
-        }
+        self.blocks.pop();
     }
 
     /// Declares a variable of the innermost block; false where it has one of this name.
     pub(super) fn declare(&mut self, variable: &'m Variable) -> bool {
         let named = Named::of(variable);
-        let Some(block) = self.0.last_mut() else {
+        let Some(block) = self.blocks.last_mut() else {
             return false;
         };
         let fresh = block.find(&variable.name).is_none();
@@ -75,11 +82,19 @@ impl<'m> Scopes<'m> {
 
     /// What a name means here.
     pub(super) fn find(&self, name: &str) -> Option<Named> {
-        self.0.iter().rev().find_map(|block| block.find(name))
+        let inner = self.blocks.iter().rev();
+        inner
+            .chain([self.module])
+            .find_map(|block| block.find(name))
     }
 }
 
-impl Block<'_> {
+impl<'m> Block<'m> {
+    /// Adds a name that may be there already.
+    pub(super) fn add(&mut self, name: &'m str, named: Named) {
+        self.names.insert(name, named);
+    }
+
     fn find(&self, name: &str) -> Option<Named> {
         self.names.get(name).copied().or_else(|| {
             self.numbered.iter().find_map(|(front, count, named)| {

@@ -47,6 +47,28 @@ fn what_ptxas_refuses_is_refused() {
         ("", "add.s32 %r1, %f1, 1;", "`%f1` has type .f32"),
         ("", "mov.u32 5, %r1;", "destination is not a register"),
         ("", "ld.global.u32 %r1, %rd1;", "no address in brackets"),
+        (
+            "",
+            "frobnicate.u32 %r1, %r2;",
+            "PTX has no instruction `frobnicate`",
+        ),
+        (
+            "",
+            "ret; frobnicate;",
+            "PTX has no instruction `frobnicate`",
+        ),
+        ("", "add.foo.s32 %r1, %r1, 1;", "PTX has no modifier `.foo`"),
+        ("", "add.u33 %r1, %r1, 1;", "PTX has no modifier `.u33`"),
+        (
+            "",
+            "ld.globl.u32 %r1, [%rd1];",
+            "PTX has no modifier `.globl`",
+        ),
+        (
+            "",
+            "ld.global.add.u32 %r1, [%rd1];",
+            "`ld` does not take the modifier `.add`",
+        ),
     ] {
         let said = check(items, body).expect_err(body);
         assert!(said.contains(message), "{body}: {said}");
@@ -94,7 +116,43 @@ fn valid_ptx_is_not() {
     }
 }
 
-/// All PTX of the catalogue, which `ptxas` accepts.
+/// Newer versions may have what the table lacks.
+#[test]
+fn instructions_of_newer_versions_are_not_judged() {
+    let text =
+        ".version 9.1\n.target sm_75\n.address_size 64\n.entry k() { frobnicate.quickly; ret; }\n";
+    assert_eq!(validate(&crate::parse(text).unwrap()), Ok(()));
+}
+
+#[test]
+fn rare_modifiers_are_known() {
+    let mut refused = Vec::new();
+    for body in [
+        "pmevent.mask 3;",
+        "atom.global.add.noftz.f16x2 %r1, [%rd1], %r2;",
+        "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%rd1], %rd2;",
+        "createpolicy.fractional.L2::evict_last.b64 %rd1, 0.5;",
+        "cp.async.ca.shared.global.L2::128B [%r1], [%rd1], 16;",
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r0, %r1, %r2, %r3}, [%rd1];",
+        "vmad.s32.s32.s32.shr7 %r1, %r2, %r3, %r0;",
+        "lop3.or.b32 %r1|%p1, %r1, %r2, %r3, 5, %p0;",
+        "suld.b.2d.v4.b32.trap {%r0, %r1, %r2, %r3}, [%rd1, {%r0, %r1}];",
+        "prefetch.global.L2 [%rd1];",
+        "barrier.cluster.arrive.release.aligned;",
+        "redux.sync.add.s32 %r1, %r2, -1;",
+        "ld.global.nc.L1::no_allocate.L2::256B.v4.u32 {%r0, %r1, %r2, %r3}, [%rd1];",
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];",
+        "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::fill [%r1], %rd1, %rd2, %r2, %p1;",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f0, %f1}, {%r0, %r1, %r2, %r3}, {%r0, %r1}, {%f0, %f1, %f0, %f1};",
+    ] {
+        if let Err(said) = check("", body) {
+            refused.push(format!("{body} {said}"));
+        }
+    }
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// All PTX of the catalogue and of the samples, which `ptxas` accepts.
 #[test]
 fn compilers_ptx_is_valid() {
     fn files(folder: &std::path::Path, out: &mut Vec<std::path::PathBuf>) {
@@ -111,9 +169,17 @@ fn compilers_ptx_is_valid() {
         &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels"),
         &mut all,
     );
+    files(
+        &std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples"),
+        &mut all,
+    );
     assert!(all.len() > 100);
+    let mut refused = Vec::new();
     for path in all {
         let module = crate::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(validate(&module), Ok(()), "{}", path.display());
+        if let Err(said) = validate(&module) {
+            refused.push(format!("{}: {said}", path.display()));
+        }
     }
+    assert!(refused.is_empty(), "{refused:#?}");
 }

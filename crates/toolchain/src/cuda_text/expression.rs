@@ -135,7 +135,14 @@ impl Scope<'_> {
                 scope.defined(&value)
             }
             Some(Variable::Changes) => None,
-            Some(Variable::Absent) | None => plain.defined(self.text.constants.get(word)?),
+            Some(Variable::Absent) | None => {
+                let fixed = self.text.compiled.contains(word);
+                let scope = Scope {
+                    shrink: if fixed { 0 } else { self.shrink },
+                    ..plain
+                };
+                scope.defined(self.text.constants.get(word)?)
+            }
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) struct FunctionText {
     /// Names of its parameters, in order; empty where a parameter has none.
     pub(super) parameters: Vec<String>,
     pub(super) body: Range<usize>,
+    /// Whether it runs on the GPU.
+    pub(super) device: bool,
 }
 
 /// A place in a function.
@@ -81,6 +83,7 @@ pub(super) fn functions(text: &str) -> Vec<FunctionText> {
                 name,
                 parameters,
                 body: at..at + length,
+                device: head.contains("__global__") || head.contains("__device__"),
             });
         }
         at += length + 1;

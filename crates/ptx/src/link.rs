@@ -5,8 +5,8 @@
 //! inlined functions' names a prefix, so that every line is still the right one. What is local to a module gets
 //! another name where a module before it uses the same one.
 
-use super::rename::rename;
-use ptx::ast::{FunctionKind, Item, Linkage, Module, Section, Stmt};
+use crate::ast::{FunctionKind, Item, Linkage, Module, Section, Stmt};
+use crate::rename::rename;
 use std::collections::{HashMap, HashSet};
 
 /// What can't be linked.
@@ -29,8 +29,8 @@ pub fn texts(all: &[String]) -> Result<String, Box<dyn std::error::Error>> {
     if let [one] = all {
         return Ok(one.clone());
     }
-    let trees: Result<Vec<Module>, _> = all.iter().map(|text| ptx::parse(text)).collect();
-    Ok(ptx::print(&link(trees?)?))
+    let trees: Result<Vec<Module>, _> = all.iter().map(|text| crate::parse(text)).collect();
+    Ok(crate::print(&link(trees?)?))
 }
 
 /// Links modules to one.
@@ -198,8 +198,8 @@ mod tests {
     fn linked(texts: &[&str]) -> Result<String, LinkError> {
         let parsed = texts
             .iter()
-            .map(|t| ptx::parse(&format!("{HEAD}{t}")).unwrap());
-        link(parsed.collect()).map(|module| ptx::print(&module))
+            .map(|t| crate::parse(&format!("{HEAD}{t}")).unwrap());
+        link(parsed.collect()).map(|module| crate::print(&module))
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
         let other = ".visible .global .u32 g = 5;\n\
                      .visible .func (.param .b32 r) f(.param .b32 x) { .loc 1 9 1\n ret; }\n.file 1 \"b.cu\"\n";
         let text = linked(&[main, other]).unwrap();
-        let again = ptx::parse(&text).unwrap();
+        let again = crate::parse(&text).unwrap();
         let variables = again
             .items
             .iter()

@@ -3,7 +3,7 @@
 //! A variable or function without a linking directive belongs to its module alone (PTX ISA, "Linking Directives"), so two objects may have
 //! one each of the same name: nvcc calls the texts of `printf` and `assert` `$str`, `$str$1` … in every object.
 
-use ptx::ast::{
+use crate::ast::{
     Address, Expr, Function, Initializer, Instruction, Item, Module, Operand, Stmt, Variable,
 };
 use std::collections::HashMap;
