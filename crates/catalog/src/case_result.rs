@@ -108,6 +108,7 @@ impl CaseResult {
             schedule_independent: self.schedule_independent,
             setting: None,
             diagnostics: self.diagnostics.clone(),
+            unseen: report::Unseen::default(),
             output: self.output.clone(),
             time: self.time,
         }

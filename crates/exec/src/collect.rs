@@ -146,6 +146,7 @@ impl Collected {
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),
             expected: false,
+            about: report::About::default(),
         }
     }
 
@@ -171,6 +172,7 @@ impl Collected {
                 schedule_independent: None,
                 setting: None,
                 diagnostics,
+                unseen: report::Unseen::default(),
                 output: String::new(),
                 time,
             }],

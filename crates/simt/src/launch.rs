@@ -406,8 +406,8 @@ impl<O: Observer> Observer for ByRef<'_, O> {
         self.observer.undefined(used);
     }
     #[inline(always)]
-    fn uniform_branch(&mut self, site: Site) {
-        self.observer.uniform_branch(site);
+    fn uniform_branch(&mut self, site: Site, who: WarpRef, taken: bool) {
+        self.observer.uniform_branch(site, who, taken);
     }
     fn diverges(&mut self, divergence: &Divergence) {
         self.observer.diverges(divergence);
