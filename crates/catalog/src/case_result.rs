@@ -4,6 +4,7 @@
 
 mod case_runner;
 mod figures;
+mod orders;
 
 pub(super) use case_runner::{CaseRunner, Observation, RunError, Target};
 
