@@ -27,7 +27,7 @@ use session::coverage;
 use session::explorer::{Explorer, Schedules, explore};
 use session::{Independence, Options, Outcome, Session};
 use simt::memory::GLOBAL_BASE;
-use simt::observer::{Observer, Space};
+use simt::observer::{Events, Space};
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
@@ -415,12 +415,12 @@ impl Exploration<'_> {
     /// # Errors
     ///
     /// As [`Exploration::explore`]. A run that does not come to its end is none: the observer has seen what happened until then.
-    pub fn watched<O: Observer>(
+    pub fn watched(
         &self,
         program: &Program,
         plan: &Plan,
-        mut observer: O,
-    ) -> Result<O, Error> {
+        observer: &mut dyn Events,
+    ) -> Result<(), Error> {
         let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
         let params = plan.encode(
@@ -436,18 +436,9 @@ impl Exploration<'_> {
             ..self.limits
         };
         let schedule = &ScheduleSpec::Lockstep;
-        let ran = simt::launch(
-            &mut device,
-            program,
-            &launch,
-            schedule,
-            &limits,
-            1,
-            &mut observer,
-        );
-        match ran {
+        match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
-            Ok(_) | Err(_) => Ok(observer),
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 
@@ -470,8 +461,9 @@ impl Exploration<'_> {
             return Ok(worded);
         };
         let offset = address - GLOBAL_BASE;
-        let watcher = Writers::new(offset..offset + u64::from(bytes));
-        let ends = self.watched(program, plan, watcher)?.latest();
+        let mut watcher = Writers::new(offset..offset + u64::from(bytes));
+        self.watched(program, plan, &mut watcher)?;
+        let ends = watcher.latest();
         let finding = Finding {
             rule: worded.rule,
             ends,

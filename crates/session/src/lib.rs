@@ -6,6 +6,8 @@ pub mod concurrent;
 pub mod coverage;
 pub mod explore;
 pub mod explorer;
+pub mod expression;
+pub mod fill;
 pub mod order;
 pub mod reversal;
 pub mod simulator;

@@ -32,16 +32,7 @@ impl Writers {
     }
 }
 
-impl Observer for Writers {
-    fn fork(&self) -> Writers {
-        Writers::new(self.bytes.clone())
-    }
-
-    /// Runs are on one core.
-    fn join(&mut self, _: Vec<Writers>) -> Joined {
-        Joined::Conflict
-    }
-
+impl Events for Writers {
     fn access(&mut self, access: &Access<'_>) {
         if access.space != Space::Global || access.kind == AccessKind::Read {
             return;

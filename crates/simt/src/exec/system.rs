@@ -5,8 +5,9 @@
 use super::Core;
 use crate::alu::Mask;
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::*;
-use crate::observer::{DriverCall, FaultKind, MemoryFault, Observer, Space};
+use crate::observer::{DriverCall, FaultKind, MemoryFault, Space};
 use crate::op::*;
 use crate::state::*;
 use crate::stop::Stop;
@@ -17,7 +18,7 @@ const TEXT: u64 = 4096;
 /// Most printed text that is kept, bytes.
 const OUTPUT: usize = 1 << 20;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     pub(super) fn system(
         &mut self,
         block: &mut Block,
