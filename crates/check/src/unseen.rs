@@ -20,8 +20,8 @@ pub(super) fn unseen(
     coverage: &[Coverage],
     sources: &mut Sources,
 ) -> Unseen {
-    let builds = prepared.programs.iter().zip(coverage);
-    let Some((program, coverage)) = builds.last() else {
+    let last = prepared.programs.iter().zip(coverage).next_back();
+    let Some((program, coverage)) = last else {
         return Unseen::default();
     };
     let warps = prepared.geometry.block.count().div_ceil(32) as u32;

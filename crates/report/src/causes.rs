@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Joins findings of one cause. To be called when the findings of all runs and builds are [merged](super::merge).
 pub fn settle_causes(all: &mut Vec<Diagnostic>) {
     explain_uninitialised(all);
-    join(all, |kept, other| same_advice(kept, other));
+    join(all, same_advice);
     join_builds(all);
     join_shared_code(all);
 }
