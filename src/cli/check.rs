@@ -347,6 +347,7 @@ fn failed(name: &str, failure: &Failure) -> report::Check {
         schedule_independent: None,
         setting: None,
         diagnostics: Vec::new(),
+        unseen: report::Unseen::default(),
         output: String::new(),
         time: Duration::ZERO,
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod advice;
 mod api;
 mod bad_input;
 mod check;

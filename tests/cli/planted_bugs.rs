@@ -33,7 +33,7 @@ const ROWS: &[Row] = &[
         "reverse through shared memory, barrier missing",
         Sees,
         "reverse_without_barrier",
-        &["data-race", "uninitialized-read"],
+        &["data-race"],
         "reverse_with_barrier",
     ),
     (
@@ -47,7 +47,7 @@ const ROWS: &[Row] = &[
         "warp scan, plain pointers",
         Sees,
         "warp_scan_plain",
-        &["data-race", "uninitialized-read"],
+        &["data-race"],
         "warp_scan_syncwarp",
     ),
     (
@@ -82,7 +82,7 @@ const ROWS: &[Row] = &[
         "__syncthreads under tid < 128, the others fall through",
         Sees,
         "barrier_under_condition",
-        &["data-race", "divergent-barrier", "uninitialized-read"],
+        &["data-race", "divergent-barrier"],
         "barrier_behind_condition",
     ),
     (

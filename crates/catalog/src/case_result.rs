@@ -4,6 +4,7 @@
 
 mod case_runner;
 mod figures;
+mod orders;
 
 pub(super) use case_runner::{CaseRunner, Observation, RunError, Target};
 
@@ -108,6 +109,7 @@ impl CaseResult {
             schedule_independent: self.schedule_independent,
             setting: None,
             diagnostics: self.diagnostics.clone(),
+            unseen: report::Unseen::default(),
             output: self.output.clone(),
             time: self.time,
         }

@@ -346,16 +346,20 @@ pub struct DrawTree {
 impl DrawTree {
     /// The tree of one draw; `fixed` keeps its schedule.
     pub fn new(draw: Draw, fixed: bool) -> DrawTree {
-        let simpler: &[ScheduleSpec] = match &draw.schedule {
-            _ if fixed => &[],
-            ScheduleSpec::Lockstep => &[],
-            ScheduleSpec::LaneByLane => &[ScheduleSpec::Lockstep],
-            ScheduleSpec::Weak { seed: Some(_) } => &[
-                ScheduleSpec::Lockstep,
-                ScheduleSpec::LaneByLane,
-                ScheduleSpec::Weak { seed: None },
-            ],
-            _ => &[ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane],
+        let sweeps = [ScheduleSpec::Lockstep, ScheduleSpec::LaneByLane];
+        let simpler: Vec<ScheduleSpec> = match &draw.schedule {
+            _ if fixed => Vec::new(),
+            ScheduleSpec::Lockstep => Vec::new(),
+            ScheduleSpec::LaneByLane => vec![ScheduleSpec::Lockstep],
+            ScheduleSpec::Weak { seed: Some(_) } => {
+                let oldest = ScheduleSpec::Weak { seed: None };
+                sweeps.into_iter().chain([oldest]).collect()
+            }
+            ScheduleSpec::Reverse(reversal) => {
+                let shorter = reversal.shorter().map(ScheduleSpec::Reverse);
+                sweeps.into_iter().chain(shorter).collect()
+            }
+            _ => sweeps.into(),
         };
         let inputs: &[Inputs] = match draw.inputs {
             Inputs::Ones => &[],
@@ -369,7 +373,7 @@ impl DrawTree {
                 .map(|(name, offset)| (name, BinarySearch::new(offset)))
                 .collect(),
             inputs: Simplest::new(inputs, draw.inputs),
-            schedule: Simplest::new(simpler, draw.schedule),
+            schedule: Simplest::new(&simpler, draw.schedule),
             component: 0,
             last: None,
         }

@@ -2,13 +2,14 @@
 //! and oracles as the case.
 
 use super::case_result::{CaseRunner, Observation, RUNS, RunError, Settings, Target};
-use super::draw::{Draws, runner};
+use super::draw::{Draw, Draws, runner};
 use super::example::Counterexample;
 use super::simulate::Prepared;
 use detect::rules::{Level, Rule};
 use proptest::strategy::{Strategy, ValueTree};
 use report::{Diagnostic, Verdict};
 use session::Independence;
+use std::ops::ControlFlow;
 
 /// What a number of runs showed.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +44,7 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
     let mut case_runner = CaseRunner::new(prepared, settings);
     let mut runner = runner(settings.seed, &prepared.entry.id);
     let mut probe = Probe::default();
+    let mut dependent = None;
     let trouble = |probe: Probe, verdict, text| Probe {
         trouble: Some((verdict, text)),
         ..probe
@@ -67,35 +69,63 @@ pub fn probe(prepared: &Prepared<'_>, settings: &Settings, smallest: bool) -> Pr
             }
         };
         probe.runs += 1;
-        probe.dependent |= observation.ran.independence != Independence::Independent;
-        let Some(aim) = worst(&observation) else {
-            continue;
-        };
-        let (observation, draw) = match smallest {
-            true => {
-                case_runner.evidence.insert(aim.clone(), (0, draw.clone()));
-                case_runner.shrunk(&aim).unwrap_or((observation, draw))
-            }
-            false => (observation, draw),
-        };
-        let shows = case_runner.shows(&observation, &aim);
-        let mut diagnostic = case_runner.worded(&observation, &aim, &draw);
-        if let Some(diagnostic) = &mut diagnostic {
-            // The token would replay the kernel as it is.
-            diagnostic.replay = None;
+        if observation.ran.independence != Independence::Independent {
+            dependent.get_or_insert_with(|| draw.clone());
         }
-        probe.sign = Some(Sign {
-            rule: match aim {
-                Target::Unexpected(rule, _) => Some(rule),
-                _ => None,
-            },
-            example: Some(case_runner.example(&observation.plan, &draw, shows.clone())),
-            what: shows,
-            diagnostic,
-        });
-        return probe;
+        probe.sign = sign(&mut case_runner, observation, draw, smallest);
+        if probe.sign.is_some() {
+            probe.dependent = dependent.is_some();
+            return probe;
+        }
+    }
+    probe.dependent = dependent.is_some();
+    if let Some(draw) = dependent {
+        let mut shows = None;
+        probe.runs +=
+            case_runner.other_orders(&draw, |_, observation, draw| match worst(observation) {
+                Some(_) => {
+                    shows = Some(draw.clone());
+                    ControlFlow::Break(())
+                }
+                None => ControlFlow::Continue(()),
+            });
+        let found = shows.and_then(|draw| Some((case_runner.observe(&draw).ok()?, draw)));
+        probe.sign = found
+            .and_then(|(observation, draw)| sign(&mut case_runner, observation, draw, smallest));
     }
     probe
+}
+
+/// The worst that a run shows, if there is something; with `smallest`, of the smallest run that shows it.
+fn sign(
+    case_runner: &mut CaseRunner<'_>,
+    observation: Observation,
+    draw: Draw,
+    smallest: bool,
+) -> Option<Sign> {
+    let aim = worst(&observation)?;
+    let (observation, draw) = match smallest {
+        true => {
+            case_runner.evidence.insert(aim.clone(), (0, draw.clone()));
+            case_runner.shrunk(&aim).unwrap_or((observation, draw))
+        }
+        false => (observation, draw),
+    };
+    let shows = case_runner.shows(&observation, &aim);
+    let mut diagnostic = case_runner.worded(&observation, &aim, &draw);
+    if let Some(diagnostic) = &mut diagnostic {
+        // The token would replay the kernel as it is.
+        diagnostic.replay = None;
+    }
+    Some(Sign {
+        rule: match aim {
+            Target::Unexpected(rule, _) => Some(rule),
+            _ => None,
+        },
+        example: Some(case_runner.example(&observation.plan, &draw, shows.clone())),
+        what: shows,
+        diagnostic,
+    })
 }
 
 /// The worst that a run shows, if that is more than a note: an error before a wrong result before a warning, and of errors the

@@ -12,6 +12,7 @@ use super::load::{Catalog, Entry};
 use super::oracle::Elements;
 use super::pinned::{Pin, SIMULATED};
 use super::plan::{Does, Plan, PlannedLaunch, Value};
+use detect::communication::Log;
 use detect::finding::Finding;
 use ptx::ast::Module;
 use ptx::{matches_entry, parse};
@@ -56,6 +57,8 @@ pub struct RunOutcome {
     pub output: String,
     /// Warp-instructions.
     pub steps: u64,
+    /// What threads did to memory that they share, where that was written down.
+    pub communication: Option<Log>,
     addresses: Vec<u64>,
     device: Device,
 }
@@ -164,6 +167,21 @@ impl<'c> Prepared<'c> {
         schedule: &ScheduleSpec,
         wall: Option<Duration>,
     ) -> Result<RunOutcome, SimulateError> {
+        self.run_recorded(plan, schedule, wall, false)
+    }
+
+    /// The same; `recorded` writes down what the threads of the last launch do to memory that they share.
+    ///
+    /// # Errors
+    ///
+    /// Mistakes of the case.
+    pub fn run_recorded(
+        &self,
+        plan: &Plan,
+        schedule: &ScheduleSpec,
+        wall: Option<Duration>,
+        recorded: bool,
+    ) -> Result<RunOutcome, SimulateError> {
         let options = Options {
             schedule: schedule.clone(),
             limits: self.limits(wall),
@@ -171,7 +189,7 @@ impl<'c> Prepared<'c> {
             // The figures are those of warps that stay together, as on hardware.
             perf: !self.entry.case.perf.is_empty() && *schedule == ScheduleSpec::Lockstep,
             device_bytes: DEVICE_BYTES,
-            ..Options::default()
+            communication: recorded,
         };
         let order = plan.order();
         let sequence = order.sequence(schedule);
@@ -211,6 +229,7 @@ impl<'c> Prepared<'c> {
             independence: outcome.independence,
             output: outcome.output,
             steps: outcome.steps + unfinished,
+            communication: outcome.communication,
             addresses,
             device,
         })
@@ -305,6 +324,16 @@ impl<'c> Prepared<'c> {
     /// Whether strong loads of its kernels may return older values than the last.
     pub fn reads_stale_values(&self) -> bool {
         self.programs.values().any(|p| p.facts.stale_values)
+    }
+
+    /// The program of a plan's only launch; `None` if there are several.
+    pub fn only_launch(&self, plan: &Plan) -> Option<&Program> {
+        let mut launches = plan.steps.iter().filter_map(|step| match &step.does {
+            Does::Launch(planned) => Some(planned),
+            _ => None,
+        });
+        let only = launches.next().filter(|_| launches.next().is_none())?;
+        self.program(only).ok()
     }
 
     /// Puts a plan's buffers into memory.

@@ -4,6 +4,7 @@ mod difference;
 mod escalate;
 mod grow;
 mod memory;
+mod writers;
 
 pub use difference::Difference;
 pub use memory::{Buffer, Memory};
@@ -15,20 +16,24 @@ use super::input::Build;
 use super::plan::Plan;
 use super::request::{Progress, Watch};
 use super::variables;
-use detect::finding::{Action, Detail, End, Finding};
+use detect::coverage::Coverage;
+use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
 use grow::{Need, enlarge, too_far, too_small};
 use memory::{left_in, place};
 use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
+use session::coverage;
 use session::explorer::{Explorer, Schedules, explore};
 use session::{Independence, Options, Outcome, Session};
-use simt::observer::Events;
+use simt::memory::GLOBAL_BASE;
+use simt::observer::{Events, Space};
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
+use writers::Writers;
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
 /// what races all the time takes long.
@@ -120,6 +125,8 @@ pub struct Explored {
     pub cut: bool,
     /// Warp-instructions of the longest schedule.
     pub steps: u64,
+    /// Where the branches went.
+    pub coverage: Coverage,
     /// What the first schedule left in memory.
     pub memory: Option<Memory>,
     /// How the results of another schedule differ from those of the first.
@@ -315,6 +322,7 @@ impl Exploration<'_> {
             out.output = outcome.output.clone();
         }
         out.steps = out.steps.max(outcome.steps);
+        out.coverage.merge(&outcome.coverage);
         if self.remember {
             out.left.push(left_in(&device));
         }
@@ -331,7 +339,7 @@ impl Exploration<'_> {
                 false => out.cut = true,
             }
         }
-        let view = KernelView::new(
+        let mut view = KernelView::new(
             program,
             &device,
             (self.geometry.grid, self.geometry.block),
@@ -339,6 +347,10 @@ impl Exploration<'_> {
             sources,
             self.defines,
         );
+        if !outcome.findings.is_empty() {
+            let warps = self.geometry.block.count().div_ceil(32) as u32;
+            view.warps = coverage::reached(program, &outcome.coverage, warps);
+        }
         let mut scene = Scene {
             steps: vec![View::Kernel(view)],
             sources,
@@ -452,6 +464,55 @@ impl Exploration<'_> {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
             Ok(_) | Err(_) => Ok(()),
         }
+    }
+
+    /// The difference as a finding, with the instructions that write the element in a run of one warp after the other.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn differing(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &Plan,
+        (difference, memory): (&Difference, Option<&Memory>),
+        sources: &mut Sources,
+    ) -> Result<Diagnostic, Error> {
+        let worded = difference.diagnostic();
+        let device = memory.and_then(|memory| memory.device.as_ref());
+        let (Some((address, bytes)), Some(device)) = (difference.element, device) else {
+            return Ok(worded);
+        };
+        let offset = address - GLOBAL_BASE;
+        let mut watcher = Writers::new(offset..offset + u64::from(bytes));
+        self.watched(program, plan, &mut watcher)?;
+        let ends = watcher.latest();
+        let finding = Finding {
+            rule: worded.rule,
+            ends,
+            place: Some(Place {
+                space: Space::Global,
+                address: offset,
+                bytes,
+                mapped: true,
+            }),
+            detail: Detail::None,
+            count: 1,
+            stale_loads: Vec::new(),
+        };
+        let shape = (self.geometry.grid, self.geometry.block);
+        let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
+        let mut scene = Scene {
+            steps: vec![View::Kernel(view)],
+            sources,
+        };
+        let found = diagnose(&finding, &mut scene);
+        Ok(Diagnostic {
+            labels: found.labels,
+            about: found.about,
+            ..worded
+        })
     }
 
     fn launch(&self, params: Vec<u8>) -> Launch {

@@ -14,6 +14,7 @@ use super::explore::{Exploration, Explored, Key};
 use super::plan::Plan;
 use super::verdict;
 use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
+use detect::coverage::Coverage;
 use detect::rules::Level;
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
@@ -47,6 +48,8 @@ pub struct Further {
     pub inputs: Vec<String>,
     /// Whether every order of communication was tried with each of them.
     pub every_order: bool,
+    /// By build, where the branches went with all of them.
+    pub coverage: Vec<Coverage>,
     /// What each of them says about other schedules.
     pub independence: Vec<Option<Independence>>,
 }
@@ -66,6 +69,7 @@ pub fn explore(
 ) -> Result<Further, Error> {
     let mut further = Further {
         every_order: true,
+        coverage: vec![Coverage::default(); first.len()],
         ..Further::default()
     };
     let over = first.iter().any(|e| {
@@ -116,6 +120,9 @@ pub fn explore(
             &explored,
         );
         let mut new = Vec::new();
+        for (one, coverage) in explored.iter().zip(&mut further.coverage) {
+            coverage.merge(&one.coverage);
+        }
         for one in &mut explored {
             further.independence.push(one.independence);
             further.every_order &= one.every_order;

@@ -24,6 +24,7 @@ pub mod parameters;
 pub mod plan;
 mod request;
 mod tail_merge;
+mod unseen;
 pub mod usage;
 mod variables;
 pub mod verdict;
@@ -40,7 +41,7 @@ use explore::{Exploration, Explored, Memory};
 use geometry::Geometry;
 use input::{Build, Input, Wanted};
 use plan::Plan;
-use report::{Diagnostic, Sources, merge};
+use report::{Diagnostic, Sources, merge, settle_causes};
 use session::Independence;
 use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
@@ -310,6 +311,7 @@ fn run(
         diagnostic.replay = verdict::replay(request, &setting, &schedule);
     }
     diagnostics.extend(further.diagnostics);
+    settle_causes(&mut diagnostics);
     findings.extend(further.findings);
     // What explains different results is told already.
     let explains = |d: &Diagnostic| {
@@ -320,15 +322,20 @@ fn run(
             )
     };
     let faulty = diagnostics.iter().any(explains);
-    let different = explored.iter().zip(&input.builds).find_map(|(e, build)| {
-        let difference = e.difference.as_ref().filter(|_| !faulty)?;
-        Some((difference, build.name))
-    });
-    if let Some((difference, build)) = different {
-        let mut diagnostic = difference.diagnostic();
+    let builds = input.builds.iter().zip(&prepared.programs);
+    let different = explored
+        .iter()
+        .zip(builds)
+        .find_map(|(e, (build, program))| {
+            let difference = e.difference.as_ref().filter(|_| !faulty)?;
+            Some((difference, e.memory.as_ref(), build, program))
+        });
+    if let Some((difference, memory, build, program)) = different {
+        let found = (difference, memory);
+        let mut diagnostic = exploration.differing(build, program, &plan, found, sources)?;
         let schedule = &difference.schedules[1];
         diagnostic.replay = verdict::replay(request, &setting, schedule);
-        diagnostic.builds = build.map(str::to_string).into_iter().collect();
+        diagnostic.builds = build.name.map(str::to_string).into_iter().collect();
         diagnostics.push(diagnostic);
     }
     diagnostics.sort_by_key(|d| std::cmp::Reverse(d.level));
@@ -340,7 +347,17 @@ fn run(
         inputs: further.inputs,
         time: started.elapsed(),
     };
-    let check = verdict::judge(request, input, setting, diagnostics, &explored, &told);
+    let mut check = verdict::judge(request, input, setting, diagnostics, &explored, &told);
+    if check.verdict == report::Verdict::Clean {
+        let coverage: Vec<_> = (explored.iter().zip(&further.coverage))
+            .map(|(one, more)| {
+                let mut all = one.coverage.clone();
+                all.merge(more);
+                all
+            })
+            .collect();
+        check.unseen = unseen::unseen(prepared, &plan, &coverage, sources);
+    }
     let memory = explored
         .iter_mut()
         .find_map(|one| one.memory.take())

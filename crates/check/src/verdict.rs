@@ -247,6 +247,7 @@ pub fn judge(
             .unwrap_or_default(),
         setting: Some(setting),
         diagnostics,
+        unseen: report::Unseen::default(),
         time: told.time,
     }
 }

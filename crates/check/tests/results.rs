@@ -63,3 +63,38 @@ fn a_block_that_is_counted_before_its_warps_have_added_is_found() {
     let there = checked(last_block(true));
     assert!(there.check.diagnostics.is_empty(), "{:?}", there.check);
 }
+
+/// Whoever draws the last ticket leaves its number: the finding shows the store.
+#[test]
+fn a_result_that_depends_on_the_order_names_the_store() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n\
+.visible .entry last(.param .u64 ticket, .param .u64 unused, .param .u64 out) {\n\
+.reg .b64 %t, %o; .reg .b32 %i, %x, %n, %c, %k; .reg .pred %p;\n\
+ld.param.u64 %t, [ticket]; ld.param.u64 %o, [out];\n\
+mov.u32 %x, %tid.x; mov.u32 %c, %ctaid.x; mov.u32 %n, %ntid.x; mad.lo.u32 %i, %c, %n, %x;\n\
+atom.global.add.u32 %k, [%t], 1; setp.ne.u32 %p, %k, 383; @%p bra END;\n\
+st.global.u32 [%o], %i;\n\
+END: ret;\n}\n";
+    let last = checked(ptx.to_owned());
+    let all = last.check.diagnostics.iter();
+    let found: Vec<_> = all
+        .filter(|d| d.rule == Rule::NondeterministicResult)
+        .collect();
+    let [finding] = found[..] else {
+        panic!("{:?}", last.check);
+    };
+    assert_eq!(finding.labels.len(), 1, "{finding:?}");
+    let label = &finding.labels[0];
+    assert!(
+        label
+            .source
+            .line(label.line)
+            .is_some_and(|l| l.contains("st.global"))
+    );
+    assert!(label.text.ends_with("writes `2[0]`"), "{}", label.text);
+    assert!(
+        finding.notes[0].starts_with("`2[0]` is "),
+        "{:?}",
+        finding.notes
+    );
+}

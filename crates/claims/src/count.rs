@@ -84,7 +84,7 @@ impl Events for Counter {
         self.add("barriers", 1);
     }
 
-    fn uniform_branch(&mut self, _: simt::ids::Site) {
+    fn uniform_branch(&mut self, _: simt::ids::Site, _: simt::observer::WarpRef, _: bool) {
         self.add("branches", 1);
     }
 

@@ -379,6 +379,7 @@ impl Context {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            about: report::About::default(),
         };
         self.recorder
             .finding(id, &diagnostic, &calls, launch, Some(call));

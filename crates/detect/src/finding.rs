@@ -137,6 +137,8 @@ pub enum Detail {
         /// Of these, split the warp.
         divergent: u64,
     },
+    /// This strong read has seen what was released after the earlier access, and no acquire has followed it.
+    NotAcquired(Site),
     /// Other warps exchange data in the same way.
     OtherWarps,
     /// Threads that went past a barrier have left the kernel since, and came to no other one.

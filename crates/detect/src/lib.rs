@@ -10,6 +10,7 @@ pub mod barrier;
 pub mod branches;
 pub mod coalescing;
 pub mod communication;
+pub mod coverage;
 pub mod finding;
 pub mod footprint;
 pub mod memory;
@@ -56,6 +57,8 @@ pub struct Detectors {
     communication: Option<Box<communication::Recorder>>,
     /// Loads that returned older values than the last, in the launch that runs.
     stale_loads: BTreeSet<Site>,
+    /// Where the branches of the launch went.
+    coverage: coverage::Coverage,
 }
 
 impl Detectors {
@@ -85,6 +88,11 @@ impl Detectors {
     /// What the last launch's threads did, if that was asked for.
     pub fn take_communication(&mut self) -> Option<communication::Log> {
         Some(self.communication.take()?.finish())
+    }
+
+    /// Where the branches of the last launch went.
+    pub fn take_coverage(&mut self) -> coverage::Coverage {
+        std::mem::take(&mut self.coverage)
     }
 
     /// What depended on the order of threads in the last launch.
@@ -156,6 +164,7 @@ impl Observer for Detectors {
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
         for fork in forks {
+            self.coverage.merge(&fork.coverage);
             races.push(fork.races);
             counts.extend(fork.perf);
             footprints.extend(fork.footprint);
@@ -193,6 +202,7 @@ impl Events for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
         self.stale_loads.clear();
+        self.coverage = coverage::Coverage::default();
         self.races.launch_begins(shape);
         self.non_coherent = shape
             .non_coherent
@@ -282,12 +292,14 @@ impl Events for Detectors {
         self.shuffles.undefined(self.launch, used);
     }
     #[inline]
-    fn uniform_branch(&mut self, site: Site) {
+    fn uniform_branch(&mut self, site: Site, who: WarpRef, taken: bool) {
+        self.coverage.uniform_branch(site, who, taken);
         if let Some(perf) = &mut self.perf {
             perf.uniform_branch(site);
         }
     }
     fn diverges(&mut self, divergence: &Divergence) {
+        self.coverage.diverges(divergence);
         if let Some(perf) = &mut self.perf {
             perf.diverges(divergence);
         }

@@ -141,6 +141,7 @@ impl Collected {
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),
             expected: false,
+            about: report::About::default(),
         }
     }
 
@@ -166,6 +167,7 @@ impl Collected {
                 schedule_independent: None,
                 setting: None,
                 diagnostics,
+                unseen: report::Unseen::default(),
                 output: String::new(),
                 time,
             }],

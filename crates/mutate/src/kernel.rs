@@ -30,6 +30,8 @@ use std::time::Instant;
 const ENDLESS: (u64, u64) = (8, 200_000);
 /// Schedules on each launch but the first.
 const SCHEDULES: usize = 4;
+/// Other orders of the kernel's own first run that mutants are run in.
+const REVERSALS: usize = 8;
 /// Warp-instructions of the kernel on a launch beside the first, at most: a longer one is not run for each mutant.
 const LONGEST: u64 = 2_000_000;
 /// A kernel with so many different results is taken to have more than were seen.
@@ -84,12 +86,12 @@ pub fn mutants(
     };
     let mut notes = Vec::new();
     let known = prepared.schedules.known();
-    let mut own = kernel.own(&mut first, &known, &mut sources)?;
+    let mut own = kernel.own(&mut first, prepared.schedules.clone(), &mut sources)?;
     subject.refused = refusal(&own);
     if subject.refused.is_some() {
         let rule = worst(&own.diagnostics).map(|d| d.rule);
         for mut other in trial::instead(&prepared, request, &first, rule) {
-            let instead = kernel.own(&mut other, &known, &mut sources)?;
+            let instead = kernel.own(&mut other, prepared.schedules.clone(), &mut sources)?;
             if refusal(&instead).is_none() {
                 subject.refused = None;
                 notes.push(format!(
@@ -111,7 +113,8 @@ pub fn mutants(
         });
     }
     let others = trial::others(&prepared, request, &first);
-    kernel.ground(first, own, &known)?;
+    let first_schedules = with_reversals(&known, &own);
+    kernel.ground(first, own, &first_schedules)?;
     let of = others.len();
     // Older values show by chance alone: where they matter, no schedule is left out.
     let stale = prepared.programs[0].facts.stale_values;
@@ -122,7 +125,11 @@ pub fn mutants(
             break;
         }
         progress(&format!("launch {} of {of}: {}", number + 1, trial.how));
-        match kernel.own(&mut trial, schedules, &mut sources) {
+        match kernel.own(
+            &mut trial,
+            Schedules::Only(schedules.to_vec()),
+            &mut sources,
+        ) {
             Ok(own) if refusal(&own).is_none() && own.steps <= LONGEST => {
                 kernel.ground(trial, own, schedules)?;
             }
@@ -285,12 +292,15 @@ impl<'a> Kernel<'a> {
     fn own(
         &self,
         trial: &mut Trial,
-        schedules: &[ScheduleSpec],
+        schedules: Schedules,
         sources: &mut Sources,
     ) -> Result<Explored, Error> {
         let mut plan = trial.plan.clone();
         let program = &self.prepared.programs[0];
-        let exploration = self.exploration(trial, schedules);
+        let exploration = Exploration {
+            schedules,
+            ..self.exploration(trial, &[])
+        };
         let own = exploration.explore(self.build, program, &mut plan, sources)?;
         trial.plan = plan;
         Ok(own)
@@ -436,6 +446,17 @@ impl<'a> Kernel<'a> {
         }
         Ok(On::Nothing)
     }
+}
+
+/// The schedules that mutants run under: those that need no run to be known, and some other orders of what the kernel itself does.
+fn with_reversals(known: &[ScheduleSpec], own: &Explored) -> Vec<ScheduleSpec> {
+    let ran = own.schedules.iter().filter_map(|name| name.parse().ok());
+    let reversals = ran.filter(|schedule| matches!(schedule, ScheduleSpec::Reverse(_)));
+    known
+        .iter()
+        .cloned()
+        .chain(reversals.take(REVERSALS))
+        .collect()
 }
 
 /// What was tried of a mutant.

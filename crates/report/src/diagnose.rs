@@ -6,11 +6,11 @@ use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources, element, statement};
 use super::terminal::counted;
 use super::view::View;
-use super::{Diagnostic, Label, Who};
+use super::{About, Diagnostic, Label, Who};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
 use ptx::source::SourceLine;
-use simt::ids::Dim3;
+use simt::ids::{Dim3, Site};
 use simt::observer::{BarrierFault, NoValue, Order, Scope};
 use simt::program::SiteInfo;
 use std::collections::BTreeSet;
@@ -31,6 +31,15 @@ pub struct KernelView<'a> {
     pub memory: MemoryNames,
     /// Its PTX, which is shown for instructions without a source line.
     pub ptx: Arc<SourceFile>,
+    /// The warps in which each instruction ran, as bits, blocks taken together; empty if nobody has looked.
+    pub warps: Vec<u32>,
+}
+
+impl KernelView<'_> {
+    /// The warps of a block in which an instruction ran, if that is known.
+    pub(crate) fn warps_at(&self, site: Site) -> Option<u32> {
+        self.warps.get(site.0 as usize).copied()
+    }
 }
 
 /// Everything that the findings of one session refer to.
@@ -82,7 +91,37 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         count: finding.count,
         builds: Vec::new(),
         expected: false,
+        about: About {
+            in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
+            ..subject(finding, names, kernel)
+        },
     }
+}
+
+fn subject(
+    finding: &Finding,
+    names: Option<&MemoryNames>,
+    kernel: Option<&KernelView<'_>>,
+) -> About {
+    let region = finding.place.and_then(|place| names?.region(&place));
+    let mut about = About {
+        memory: region.map(|r| r.name.clone()),
+        ..About::default()
+    };
+    if let Some(kernel) = kernel {
+        let one = |end: &End| {
+            let site = kernel.sites.get(end.site.0 as usize)?;
+            Some((verb(end.action), site.ptx_line))
+        };
+        let mut all: Vec<_> = finding.ends.iter().filter_map(one).collect();
+        all.sort();
+        about
+            .instructions
+            .entry(kernel.ptx.path.clone())
+            .or_default()
+            .insert(all);
+    }
+    about
 }
 
 /// The source frames of an end, innermost first; the PTX line if there are none.
@@ -104,6 +143,7 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
                 in_source: true,
                 unread: None,
                 toolkit: false,
+                library: false,
             };
         }
     };
@@ -151,6 +191,7 @@ fn locate(end: &End, finding: &Finding, scene: &mut Scene<'_>) -> Guilty {
         });
     }
     Guilty {
+        library: in_source && site.lines.first().is_some_and(|l| of_toolkit(&l.file)),
         frames,
         in_source,
         unread: unread.filter(|_| !in_source),
@@ -176,6 +217,11 @@ fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item =
     std::iter::successors(Some(site), outer)
         .take(DEPTH)
         .flat_map(|site| &site.lines)
+}
+
+/// The source line of an instruction that is shown: the innermost one outside the toolkit.
+pub(super) fn own_line<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> Option<&'s SourceLine> {
+    lines_of(site, all).find(|line| !of_toolkit(&line.file))
 }
 
 /// Whether a path belongs to a header of the CUDA toolkit.
@@ -452,7 +498,7 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
 fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer(_) => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer(_) | Detail::NotAcquired(_) => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),

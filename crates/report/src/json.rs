@@ -2,7 +2,7 @@
 //!
 //! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
-use super::{Report, Setting, Verdict, Who};
+use super::{Report, Setting, Unseen, Verdict, Who};
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,6 +77,9 @@ struct Check {
     setting: Option<Setting>,
     /// The findings.
     findings: Vec<Finding>,
+    /// What a clean check has not seen.
+    #[serde(skip_serializing_if = "Unseen::is_empty")]
+    unseen: Unseen,
     /// What the kernel printed.
     output: String,
     /// Duration in seconds.
@@ -104,6 +107,8 @@ pub struct Finding {
     replay: Option<String>,
     /// How many times it occurred.
     count: u64,
+    /// How many copies of the guilty instructions take part: several where the compiler has unrolled a loop.
+    copies: usize,
     /// The builds in which it appears; empty if there is only one build.
     builds: Vec<String>,
     /// Whether an annotation expects it.
@@ -205,6 +210,7 @@ impl From<&super::Diagnostic> for Finding {
             help: from.help.clone(),
             replay: from.replay.clone(),
             count: from.count,
+            copies: from.about.copies(),
             builds: from.builds.clone(),
             expected: from.expected,
         }
@@ -235,6 +241,7 @@ pub fn document(report: &Report) -> Document {
                 schedule_independent: check.schedule_independent,
                 setting: check.setting.clone(),
                 findings: check.diagnostics.iter().map(Finding::from).collect(),
+                unseen: check.unseen.clone(),
                 output: check.output.clone(),
                 seconds: (check.time.as_secs_f64() * 1e6).round() / 1e6,
             })

@@ -3,6 +3,7 @@
 //! [`diagnose()`] turns a finding into a diagnostic. The renderers ([`terminal`], [`json`], [`github`], [`sarif`], [`junit`])
 //! depend on the [`Report`] alone.
 
+mod causes;
 mod diagnose;
 pub mod exit;
 mod failure;
@@ -18,6 +19,7 @@ pub mod source;
 pub mod terminal;
 pub mod view;
 
+pub use causes::settle_causes;
 pub use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use failure::{Failure, FailurePlace};
@@ -27,6 +29,7 @@ pub use source::{SourceFile, Sources};
 pub use view::{HostView, View};
 
 use detect::rules::{Level, Rule};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,6 +92,81 @@ pub struct Diagnostic {
     pub builds: Vec<String>,
     /// Whether an annotation or a case expects it.
     pub expected: bool,
+    /// What tells findings of one cause.
+    pub about: About,
+}
+
+/// What a finding is about: what tells whether several have one cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// The name of the memory, if it has one.
+    pub memory: Option<String>,
+    /// By PTX text, the instructions of the guilty places: what each does, and its line. There are several of the same doing where the
+    /// compiler has copied the source lines, as it does when it unrolls a loop.
+    pub instructions: BTreeMap<String, BTreeSet<Vec<(&'static str, u32)>>>,
+    /// Whether a guilty place is in a function of the toolkit that several lines call, so that no source line can be told.
+    pub in_shared_code: bool,
+}
+
+impl About {
+    /// How many copies of the guilty instructions take part, in the build that has most; 1 where nothing is known.
+    pub fn copies(&self) -> usize {
+        let mut most = 1;
+        for all in self.instructions.values() {
+            let mut alike: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
+            for one in all {
+                let doing = one.iter().map(|(action, _)| *action).collect();
+                *alike.entry(doing).or_default() += 1;
+            }
+            most = alike.into_values().fold(most, usize::max);
+        }
+        most
+    }
+
+    fn merge(&mut self, other: About) {
+        self.memory = self.memory.take().or(other.memory);
+        for (ptx, all) in other.instructions {
+            self.instructions.entry(ptx).or_default().extend(all);
+        }
+    }
+}
+
+/// What the runs of a clean check have not shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct Unseen {
+    /// Lines that no thread ran.
+    pub lines: Vec<SourcePlace>,
+    /// Lines with a branch that always went the same way.
+    pub branches: Vec<SourcePlace>,
+    /// Buffers whose size racetrap guessed: accesses beyond their real ends are not seen.
+    pub buffers: Vec<GuessedBuffer>,
+}
+
+/// A line of a source file.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
+)]
+pub struct SourcePlace {
+    /// The file.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+/// A buffer of a guessed size.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct GuessedBuffer {
+    /// The parameter's name.
+    pub name: String,
+    /// How many elements it was given.
+    pub elements: u64,
+}
+
+impl Unseen {
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.branches.is_empty() && self.buffers.is_empty()
+    }
 }
 
 impl Diagnostic {
@@ -193,6 +271,8 @@ pub struct Check {
     pub setting: Option<Setting>,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,
+    /// What a clean check has not seen; empty for others.
+    pub unseen: Unseen,
     /// What the kernel printed.
     pub output: String,
     /// Duration.

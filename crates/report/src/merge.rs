@@ -17,6 +17,7 @@ pub fn merge(all: &mut Vec<Diagnostic>, new: impl IntoIterator<Item = Diagnostic
         let old = &mut all[index];
         old.count += diagnostic.count;
         old.level = old.level.max(diagnostic.level);
+        old.about.merge(diagnostic.about);
         for build in diagnostic.builds {
             if !old.builds.contains(&build) {
                 old.builds.push(build);

@@ -72,6 +72,7 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
         count: 1,
         builds: vec![],
         expected: false,
+        about: About::default(),
     }
 }
 
@@ -106,6 +107,17 @@ pub fn race() -> Diagnostic {
         replay: Some("racetrap check src/reverse.cu --block 64 --schedule lockstep".into()),
         count: 12345,
         builds: vec!["optimised".into(), "unoptimised".into()],
+        about: About {
+            memory: Some("tile".into()),
+            instructions: [(
+                "k.ptx".to_owned(),
+                [40, 44, 48]
+                    .map(|l| vec![("read", l), ("write", 12)])
+                    .into(),
+            )]
+            .into(),
+            ..About::default()
+        },
         ..diagnostic(
             Rule::DataRace,
             "unordered write and read of `tile[33]` in shared memory",
@@ -213,6 +225,13 @@ pub fn performance() -> Diagnostic {
     diagnostic(Rule::BankConflict, "32-way bank conflict", vec![here])
 }
 
+fn place(line: u32) -> SourcePlace {
+    SourcePlace {
+        file: "src/scan.cu".into(),
+        line,
+    }
+}
+
 /// One check of each kind.
 pub fn report() -> Report {
     let clean = Check {
@@ -245,6 +264,14 @@ pub fn report() -> Report {
             seed: 1,
         }),
         diagnostics: vec![],
+        unseen: Unseen {
+            lines: [9, 10, 14, 15, 22].map(place).into(),
+            branches: vec![place(12)],
+            buffers: vec![GuessedBuffer {
+                name: "data".into(),
+                elements: 128,
+            }],
+        },
         output: "hello <from> thread 0\n".into(),
         time: Duration::from_micros(1500),
     };
@@ -256,6 +283,7 @@ pub fn report() -> Report {
         schedule_independent: None,
         setting: None,
         diagnostics,
+        unseen: Unseen::default(),
         output: String::new(),
         time: Duration::from_millis(20),
     };

@@ -65,6 +65,10 @@ fn rule(rule: Rule) -> Value {
 
 fn result(diagnostic: &Diagnostic) -> Value {
     let mut text = diagnostic.title.clone();
+    for note in &diagnostic.notes {
+        text.push_str("\nnote: ");
+        text.push_str(note);
+    }
     if let Some(help) = &diagnostic.help {
         text.push_str("\nhelp: ");
         text.push_str(help);

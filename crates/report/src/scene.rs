@@ -28,6 +28,7 @@ impl<'a> KernelView<'a> {
             sites: &program.sites,
             memory,
             ptx: ptx.clone(),
+            warps: Vec::new(),
         }
     }
 }

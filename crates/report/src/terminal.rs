@@ -1,6 +1,6 @@
 //! Renders diagnostics in the style of rustc: source lines with labels, notes and one `help:`.
 
-use super::{Check, Diagnostic, Label, Report, Verdict};
+use super::{Check, Diagnostic, Label, Report, SourcePlace, Unseen, Verdict};
 use annotate_snippets as a;
 use anstyle::{AnsiColor, Style};
 use detect::rules::Level;
@@ -68,8 +68,12 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
 
 /// How often and in which builds a finding was seen; `None` for a single time in the only build.
 fn seen(diagnostic: &Diagnostic) -> Option<String> {
-    let times =
-        (diagnostic.count > 1).then(|| format!("seen {} times", thousands(diagnostic.count)));
+    let copies = match diagnostic.about.copies() {
+        1 => String::new(),
+        n => format!(", in {n} copies of these instructions"),
+    };
+    let times = (diagnostic.count > 1)
+        .then(|| format!("seen {} times{copies}", thousands(diagnostic.count)));
     let builds = (!diagnostic.builds.is_empty())
         .then(|| format!("appears in: {}", diagnostic.builds.join(", ")));
     match (times, builds) {
@@ -167,7 +171,58 @@ pub fn verdict(check: &Check, color: bool) -> String {
         check.name,
         check.summary
     );
+    if let Some(unseen) = unseen(&check.unseen) {
+        let _ = writeln!(out, "  not seen: {unseen}");
+    }
     out
+}
+
+/// What a clean check has not seen, in one line: how much, and the first places.
+fn unseen(unseen: &Unseen) -> Option<String> {
+    /// Places that are named.
+    const FIRST: usize = 3;
+    let places = |all: &[SourcePlace]| {
+        let mut shown: Vec<String> = Vec::new();
+        for (at, place) in all.iter().take(FIRST).enumerate() {
+            let same = at > 0 && all[at - 1].file == place.file;
+            shown.push(match same {
+                true => place.line.to_string(),
+                false => format!("{}:{}", place.file, place.line),
+            });
+        }
+        let more = if all.len() > FIRST { ", …" } else { "" };
+        format!("{}{more}", shown.join(", "))
+    };
+    let mut parts = Vec::new();
+    if !unseen.lines.is_empty() {
+        let number = counted(unseen.lines.len() as u64, "line");
+        let run = format!("{number} that no thread ran ({})", places(&unseen.lines));
+        parts.push(run);
+    }
+    if !unseen.branches.is_empty() {
+        let number = match unseen.branches.len() {
+            1 => "1 branch".to_owned(),
+            n => format!("{} branches", thousands(n as u64)),
+        };
+        let went = format!(
+            "{number} that always went the same way ({})",
+            places(&unseen.branches)
+        );
+        parts.push(went);
+    }
+    if !unseen.buffers.is_empty() {
+        let names: Vec<String> = unseen
+            .buffers
+            .iter()
+            .map(|b| format!("`{}`", b.name))
+            .collect();
+        let more = if names.len() > FIRST { ", …" } else { "" };
+        let shown = names[..names.len().min(FIRST)].join(", ");
+        parts.push(format!(
+            "accesses beyond the end of {shown}{more}, whose size is guessed"
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Green for an expected verdict, red for an unexpected one, yellow if the verdict is unknown.

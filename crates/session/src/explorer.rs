@@ -9,6 +9,7 @@
 use super::Outcome;
 use super::explore::side_by_side;
 use super::reversal::Reversals;
+use detect::communication::Log;
 use simt::{Program, ScheduleSpec};
 use std::ops::ControlFlow;
 
@@ -140,13 +141,18 @@ impl Explorer {
 
     /// Takes what a run has shown.
     pub fn add(&mut self, schedule: &ScheduleSpec, outcome: &Outcome) {
-        self.steps = self.steps.max(outcome.steps);
-        let reversed = matches!(schedule, ScheduleSpec::Reverse(_));
         let log = outcome.communication.as_ref();
+        self.learn(schedule, outcome.steps, log, outcome.stopped.is_none());
+    }
+
+    /// The same of a run that took so many warp-instructions, whose threads did this to memory that they share, and that came to its end
+    /// or not.
+    pub fn learn(&mut self, schedule: &ScheduleSpec, steps: u64, log: Option<&Log>, ended: bool) {
+        self.steps = self.steps.max(steps);
+        let reversed = matches!(schedule, ScheduleSpec::Reverse(_));
         if reversed && self.reverses || !self.rooted && log.is_some() {
             self.rooted = true;
-            let whole = outcome.stopped.is_none();
-            self.reversals.add(schedule, log.filter(|_| whole));
+            self.reversals.add(schedule, log.filter(|_| ended));
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod buffer;
 pub mod concurrent;
+pub mod coverage;
 pub mod explore;
 pub mod explorer;
 pub mod expression;

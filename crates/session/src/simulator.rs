@@ -8,6 +8,7 @@ use super::concurrent::{Concurrent, Unknown};
 use super::order::Order;
 use detect::Detectors;
 use detect::communication::Log;
+use detect::coverage::Coverage;
 use detect::finding::{Action, Detail, End, Finding};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
@@ -82,6 +83,8 @@ pub struct Outcome {
     pub steps: u64,
     /// What the threads of the last launch did to memory that they share, where that was asked for.
     pub communication: Option<Log>,
+    /// Where the branches of the last launch went.
+    pub coverage: Coverage,
 }
 
 /// A device with detectors watching.
@@ -97,6 +100,7 @@ pub struct Session {
     traces: Vec<Trace>,
     steps: u64,
     communication: Option<Log>,
+    coverage: Coverage,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
     found: BTreeMap<(Rule, usize, Site, Site), Finding>,
     kernels: Vec<String>,
@@ -121,6 +125,7 @@ impl Session {
             traces: Vec::new(),
             steps: 0,
             communication: None,
+            coverage: Coverage::default(),
             found: BTreeMap::new(),
             kernels: Vec::new(),
             concurrent: None,
@@ -184,6 +189,7 @@ impl Session {
         let ended = self
             .detectors
             .launch(device, program, how, &o.schedule, &o.limits, o.jobs);
+        self.coverage = self.detectors.take_coverage();
         self.communication = self.detectors.take_communication().map(|mut log| {
             log.whole &= program.facts.memory_alone;
             log
@@ -322,6 +328,7 @@ impl Session {
             traces: self.traces,
             steps: self.steps,
             communication: self.communication,
+            coverage: self.coverage,
         };
         (outcome, self.device)
     }

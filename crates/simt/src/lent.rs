@@ -59,7 +59,7 @@ impl Events for Any<'_> {
         misuse(block: BlockId, misuse: Misuse);
         fault(fault: &MemoryFault<'_>);
         undefined(used: &UndefinedUse<'_>);
-        uniform_branch(site: Site);
+        uniform_branch(site: Site, who: WarpRef, taken: bool);
         diverges(divergence: &Divergence);
         driver_call(site: Site, who: WarpRef, mask: Mask, what: DriverCall);
         exits(who: WarpRef, mask: Mask, site: Site);
@@ -119,7 +119,7 @@ impl<H: Hooks> Events for Lent<'_, H> {
         misuse(block: BlockId, misuse: Misuse);
         fault(fault: &MemoryFault<'_>);
         undefined(used: &UndefinedUse<'_>);
-        uniform_branch(site: Site);
+        uniform_branch(site: Site, who: WarpRef, taken: bool);
         diverges(divergence: &Divergence);
         driver_call(site: Site, who: WarpRef, mask: Mask, what: DriverCall);
     }

@@ -757,9 +757,9 @@ pub trait Events {
     fn undefined(&mut self, used: &UndefinedUse<'_>) {
         let _ = used;
     }
-    /// A conditional branch was executed and kept its lanes together.
-    fn uniform_branch(&mut self, site: Site) {
-        let _ = site;
+    /// A conditional branch was executed and kept its lanes together: all of them jumped, or none did.
+    fn uniform_branch(&mut self, site: Site, who: WarpRef, taken: bool) {
+        let _ = (site, who, taken);
     }
     /// A branch split a warp.
     fn diverges(&mut self, divergence: &Divergence) {

@@ -95,8 +95,46 @@ pub struct SiteInfo {
     pub no_body: Option<String>,
     /// The pointers that its address may have been computed from ([`super::lower::pointers`]).
     pub pointers: Vec<Pointer>,
+    /// The update that it ends, if it is a store of what its place held, changed ([`super::lower::updates`]).
+    pub update: Option<PlainUpdate>,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,
+}
+
+/// An update of a place in several instructions, of which a store is the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainUpdate {
+    /// The load of what the place held.
+    pub load: Site,
+    /// What is made of it.
+    pub kind: UpdateKind,
+    /// Of floating-point numbers.
+    pub float: bool,
+    /// Size of the place.
+    pub bytes: u8,
+}
+
+/// What an update makes of the value that a place held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateKind {
+    /// Adds to it.
+    Add,
+    /// Subtracts from it.
+    Subtract,
+    /// The lesser of it and another value.
+    Min,
+    /// The greater one.
+    Max,
+    /// Keeps some bits.
+    And,
+    /// Sets some bits.
+    Or,
+    /// Inverts some bits.
+    Xor,
+    /// Replaces it if it is a certain one.
+    CompareAndSwap,
+    /// Something else.
+    Other,
 }
 
 /// Where a pointer comes from.

@@ -18,7 +18,8 @@
 //! their coherence order, and nothing is ever read before it is written. Left out, therefore: writes that come in another order at
 //! a place than they were performed in, and loads that see a store which comes later. Of scopes, only those of what
 //! releases, acquires and fences count here, and of them whether they reach beyond the block; strong accesses that leave each other out by
-//! their scopes are the detector's business.
+//! their scopes are the detector's business. Read-modify-writes are atomic towards those whose scopes include each other, and towards
+//! others not: two blocks that count with `atom.cta` lose counts.
 
 use super::ids::{BlockId, LaneId};
 use super::observer::{FenceOrder, Order};
@@ -109,6 +110,8 @@ struct Version {
     release: Reach,
     /// The block that wrote it.
     block: BlockId,
+    /// Whether the scope of that write reaches beyond the block.
+    wide: bool,
 }
 
 /// A place's history, oldest first. Never empty.
@@ -271,6 +274,7 @@ impl StoreHistory {
                 until: Time::MAX,
                 release: Reach::default(),
                 block: who.block,
+                wide: true,
             });
             let history = History {
                 at: place.at,
@@ -308,6 +312,7 @@ impl StoreHistory {
             until: Time::MAX,
             release: own.join(carried.unwrap_or_default()),
             block: who.block,
+            wide: how.wide,
         });
         self.thread(who).seen.insert(place, number);
     }
@@ -319,6 +324,25 @@ impl StoreHistory {
         if let Some(last) = last {
             self.learn(who, place, last, how);
         }
+    }
+
+    /// The reading half of an atomic that other blocks' writes may come in between, because a scope leaves them out: "Atomicity" holds
+    /// among morally strong operations alone. What it reads if not the last value.
+    pub fn read_apart(&mut self, who: Who, place: Place, how: How) -> Option<u64> {
+        self.forget_pieces(place.block, place.at, place.bytes, Some(place));
+        let horizon = self.horizon(who);
+        let seen = self.thread(who).seen.get(&place).copied().unwrap_or(0);
+        if !self.wanted {
+            return None;
+        }
+        let versions = &self.history(place)?.versions;
+        let apart = |v: &Version| v.block != who.block && !(how.wide && v.wide);
+        // Those from here on are the last one and what only such writes come after.
+        let from = versions.iter().rposition(|v| !apart(v)).unwrap_or(0);
+        let oldest = versions[from..]
+            .iter()
+            .find(|v| v.number >= seen && v.until > horizon)?;
+        (oldest.until != Time::MAX).then_some(oldest.value)
     }
 
     /// A strong load. What it returns if not the last value.

@@ -18,9 +18,10 @@ use proptest::strategy::{Strategy, ValueTree};
 use report::terminal::counted;
 use report::{Diagnostic, Verdict};
 use session::Independence;
-use simt::Stop;
+use simt::{Program, Stop};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// Runs that shrinking one counterexample may take.
 const SHRINKING: u32 = 64;
@@ -107,12 +108,13 @@ pub(crate) enum RunError {
 }
 
 pub(crate) struct CaseRunner<'a> {
-    prepared: &'a Prepared<'a>,
-    settings: &'a Settings,
+    pub(super) prepared: &'a Prepared<'a>,
+    pub(super) settings: &'a Settings,
     expected: Expected<'a>,
     /// For each aim, the lightest run that showed it.
     pub(crate) evidence: BTreeMap<Target, (u64, Draw)>,
-    dependent: bool,
+    /// The first run whose results may depend on the order of threads.
+    dependent: Option<Draw>,
 }
 
 impl<'a> CaseRunner<'a> {
@@ -122,7 +124,7 @@ impl<'a> CaseRunner<'a> {
             settings,
             expected: Expected::new(&prepared.entry.tags),
             evidence: BTreeMap::new(),
-            dependent: false,
+            dependent: None,
         }
     }
 
@@ -159,20 +161,34 @@ impl<'a> CaseRunner<'a> {
             if run == 0 {
                 trial.output.clone_from(&observation.ran.output);
             }
-            self.dependent |= observation.ran.independence != Independence::Independent;
-            for aim in observation.aims() {
-                let weight = observation.weight();
-                let known = self.evidence.entry(aim).or_insert((weight, draw.clone()));
-                if weight < known.0 {
-                    *known = (weight, draw.clone());
-                }
-            }
+            self.note(&observation, &draw);
             endless += u32::from(observation.ran.stopped.is_some());
             if endless >= ENDLESS {
                 break;
             }
         }
+        if let Some(draw) = self.dependent.clone().filter(|_| endless < ENDLESS) {
+            let orders = self.other_orders(&draw, |runner, observation, draw| {
+                runner.note(observation, draw);
+                ControlFlow::Continue(())
+            });
+            trial.runs += orders;
+        }
         self.judge(trial);
+    }
+
+    /// Keeps what a run shows.
+    fn note(&mut self, observation: &Observation, draw: &Draw) {
+        if observation.ran.independence != Independence::Independent {
+            self.dependent.get_or_insert_with(|| draw.clone());
+        }
+        for aim in observation.aims() {
+            let weight = observation.weight();
+            let known = self.evidence.entry(aim).or_insert((weight, draw.clone()));
+            if weight < known.0 {
+                *known = (weight, draw.clone());
+            }
+        }
     }
 
     pub(super) fn replay(mut self, draw: &Draw, trial: &mut CaseResult) {
@@ -249,13 +265,23 @@ impl<'a> CaseRunner<'a> {
 
     /// One run.
     pub(crate) fn observe(&mut self, draw: &Draw) -> Result<Observation, RunError> {
+        self.observe_recorded(draw, |_| false)
+    }
+
+    /// One run; what threads do to memory that they share is written down if `recorded` says so of the only launch's program.
+    pub(super) fn observe_recorded(
+        &mut self,
+        draw: &Draw,
+        recorded: impl FnOnce(&Program) -> bool,
+    ) -> Result<Observation, RunError> {
         let case = self.case();
         let inconclusive = |e: &dyn fmt::Display| RunError::Inconclusive(e.to_string());
         let sizes = draw.sizes(case).map_err(|e| inconclusive(&e))?;
         let plan = plan(case, sizes, draw.inputs).map_err(|e| inconclusive(&e))?;
+        let recorded = self.prepared.only_launch(&plan).is_some_and(recorded);
         let ran = self
             .prepared
-            .run(&plan, &draw.schedule, Some(self.settings.wall))
+            .run_recorded(&plan, &draw.schedule, Some(self.settings.wall), recorded)
             .map_err(|e| inconclusive(&e))?;
         let mut mismatch = None;
         match &ran.stopped {
@@ -356,11 +382,12 @@ impl<'a> CaseRunner<'a> {
             let summary = example.map(ToString::to_string).unwrap_or_default();
             (Verdict::Caught, summary, example)
         } else {
-            let promise = match self.dependent {
+            let dependent = self.dependent.is_some();
+            let promise = match dependent {
                 true => "under the schedules tried",
                 false => "under every schedule",
             };
-            trial.schedule_independent = Some(!self.dependent);
+            trial.schedule_independent = Some(!dependent);
             (
                 Verdict::Clean,
                 format!("{}, right {promise}", runs(trial.runs)),

@@ -23,6 +23,8 @@ pub struct Difference {
     pub elements: u64,
     /// The schedules of both runs.
     pub schedules: [String; 2],
+    /// The first element that differs, where it is in memory: its address and bytes.
+    pub element: Option<(u64, u32)>,
 }
 
 impl Difference {
@@ -33,7 +35,8 @@ impl Difference {
         outputs: [&str; 2],
     ) -> Option<Difference> {
         let mut worst: Option<Difference> = None;
-        let made = |place, values, rounding, elements| Difference {
+        let made = |place, values, rounding, elements, element| Difference {
+            element,
             place,
             values,
             rounding,
@@ -51,7 +54,13 @@ impl Difference {
             let mut lines = outputs[0].lines().zip(outputs[1].lines());
             let same = lines.by_ref().take_while(|(a, b)| a == b).count();
             let values = outputs.map(|text| format!("`{}`", line(text, same)));
-            worst = Some(made(format!("printed line {}", same + 1), values, false, 1));
+            worst = Some(made(
+                format!("printed line {}", same + 1),
+                values,
+                false,
+                1,
+                None,
+            ));
         }
         for buffer in memories[0].buffers() {
             let Some(other) = memories[1].buffers().iter().find(|b| *b == buffer) else {
@@ -86,11 +95,13 @@ impl Difference {
             if worst.as_ref().is_none_or(|w| w.rounding && !rounding) {
                 let values = [x, y].map(|e| shown(buffer.element, e));
                 let count = unlike().count() as u64;
+                let at = buffer.address + (index * size) as u64;
                 worst = Some(made(
                     format!("`{}[{index}]`", buffer.name),
                     values,
                     rounding,
                     count,
+                    Some((at, size as u32)),
                 ));
             }
         }
@@ -123,6 +134,7 @@ impl Difference {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            about: report::About::default(),
         }
     }
 

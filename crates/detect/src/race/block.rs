@@ -363,6 +363,19 @@ impl View<'_> {
             .any(|known| known.real.covered(block, warp, stamp) & lanes == lanes)
     }
 
+    /// The strong read of `lane`, or else of another thread of the block, by instruction, that has seen what was released after something
+    /// that happened at `stamp`, and that no acquire has followed.
+    pub fn unacquired(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Option<u32> {
+        let (block, warp) = self.locate(warp);
+        let own = self.block.thread(self.warp, lane);
+        let mut reads = own.into_iter().chain(&self.block.threads);
+        reads.find_map(|t| {
+            let mut all = t.unacquired(self.block.id);
+            let found = all.find(|(_, k)| k.ideal.covered(block, warp, stamp) & lanes == lanes);
+            Some(found?.0)
+        })
+    }
+
     fn beyond_floors(&self, lane: u32, warp: u32, lanes: Mask, stamp: Stamp) -> Mask {
         if stamp == 0 || self.in_block(warp) && stamp < self.block_floor {
             0

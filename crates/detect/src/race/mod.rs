@@ -741,6 +741,7 @@ impl Strong<'_> {
             acquires: access.order.acquires(),
             releases: access.order.releases(),
             wide,
+            site: access.site.0,
         };
         // What it acquires is ordered before it, not only before what follows: the last operation of an acquire pattern is
         // what the release synchronises with (PTX ISA, "Base Causality Order").

@@ -32,6 +32,7 @@ struct Other {
     site: u32,
     action: Action,
     weak: bool,
+    stamp: Stamp,
 }
 
 /// The access at hand, as reports show it.
@@ -114,6 +115,7 @@ impl Reporter {
                     Action::Write
                 },
                 weak: false,
+                stamp: w.stamp,
             });
         }
         for r in strong.reads.iter().filter(|_| writes) {
@@ -131,6 +133,7 @@ impl Reporter {
                         Action::Read
                     },
                     weak: false,
+                    stamp: e.stamp,
                 });
             }
         }
@@ -165,6 +168,7 @@ impl Reporter {
                         Action::Write
                     },
                     weak: false,
+                    stamp: w.stamp,
                 });
             }
         }
@@ -183,6 +187,7 @@ impl Reporter {
                         Action::Read
                     },
                     weak: false,
+                    stamp: e.stamp,
                 });
             }
         }
@@ -233,7 +238,10 @@ impl Reporter {
                 bytes: access.element,
                 mapped: true,
             }),
-            detail: Detail::None,
+            detail: match v.unacquired(current.lane, other.warp, 1 << other.lane, other.stamp) {
+                Some(read) if other.rule == Rule::DataRace => Detail::NotAcquired(Site(read)),
+                _ => Detail::None,
+            },
             count: 1,
             stale_loads: Vec::new(),
         });
@@ -267,6 +275,7 @@ fn weak_others(
             site: site_of(tag),
             action: Action::Write,
             weak: true,
+            stamp,
         });
     }
     if !writes {
@@ -289,6 +298,7 @@ fn weak_others(
                 site: e.site,
                 action: Action::Read,
                 weak: true,
+                stamp: e.stamp,
             });
         }
     }

@@ -222,6 +222,15 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// Its strong reads that no acquire has followed, by instruction, each with what an acquire would bring.
+    pub fn unacquired(&self, block: u32) -> impl Iterator<Item = (u32, Knowledge)> + '_ {
+        self.pending.iter().map(move |pending| {
+            let mut known = Knowledge::default();
+            pending.message.acquire(block, true, &mut known);
+            (pending.site, known)
+        })
+    }
+
     /// What an acquire fence would bring now, if anything.
     pub fn would_acquire(&self, block: u32) -> Option<Knowledge> {
         let mut known = Knowledge::default();
@@ -237,6 +246,8 @@ impl Thread {
 struct Pending {
     name: u64,
     message: Message,
+    /// The last read, by instruction.
+    site: u32,
     /// Of the last read, if it was morally strong with the write.
     epoch: Option<Arc<()>>,
 }
@@ -334,6 +345,8 @@ pub struct Operation {
     pub releases: bool,
     /// Whether its scope is wide.
     pub wide: bool,
+    /// The instruction.
+    pub site: u32,
 }
 
 impl Location {
@@ -438,11 +451,13 @@ impl Location {
             match thread.pending.iter_mut().find(|p| p.name == op.name) {
                 Some(pending) => {
                     pending.message.join(&brings);
+                    pending.site = op.site;
                     pending.epoch = epoch;
                 }
                 None => thread.pending.push(Pending {
                     name: op.name,
                     message: brings,
+                    site: op.site,
                     epoch,
                 }),
             }

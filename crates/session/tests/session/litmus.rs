@@ -431,6 +431,34 @@ fn store_buffering() {
     }
 }
 
+/// `fence.sc.cluster` orders threads of one cluster. Without clusters in the launch each block is one (PTX ISA, "Scope"): it suffices
+/// within a block, and between blocks it reaches nobody.
+#[test]
+fn fences_of_cluster_scope() {
+    let wait = "W: ld.relaxed.gpu.global.u32 %r1, [%y]; setp.eq.u32 %p1, %r1, 0; @%p1 bra W;";
+    for kind in ["sc", "acq_rel"] {
+        let fence = format!("fence.{kind}.cluster;");
+        let send = format!("st.global.u32 [%x], 1; {fence} st.relaxed.gpu.global.u32 [%y], 1;");
+        let receive = format!("{wait} {fence} ld.global.u32 %r2, [%x];");
+        expect(Warp, &[&send, &receive], &[]);
+        expect(Block, &[&send, &receive], &[]);
+        expect(Grid, &[&send, &receive], &[Rule::InsufficientScope]);
+    }
+    // What only `fence.sc` forces: the second reads what the first has written before it.
+    let first = "st.global.u32 [%x], 1; st.relaxed.gpu.global.u32 [%y], 1; fence.sc.cluster; \
+                 ld.relaxed.gpu.global.u32 %r1, [%z];";
+    let second = "st.relaxed.gpu.global.u32 [%z], 1; fence.sc.cluster; \
+                  ld.relaxed.gpu.global.u32 %r1, [%y]; setp.eq.u32 %p1, %r1, 0; @%p1 ret; \
+                  ld.global.u32 %r2, [%x];";
+    for (place, rule) in [(Block, None), (Grid, Some(Rule::InsufficientScope))] {
+        let found = run(place, &[first, second], "lane-by-lane");
+        assert_eq!(found, rule.into_iter().collect(), "{place:?}");
+    }
+    let weaker = second.replace("sc.cluster", "acq_rel.cluster");
+    let found = run(Block, &[first, &weaker], "lane-by-lane");
+    assert_eq!(found, [Rule::DataRace].into());
+}
+
 /// Strong operations that only partly overlap are not morally strong.
 #[test]
 fn partial_overlap_is_a_data_race() {

@@ -103,6 +103,9 @@ impl<O: Hooks> Core<'_, O> {
         for l in lanes_of(left) {
             for k in 0..usize::from(op.count) {
                 let at = self.address[l] + k as u64 * u64::from(op.element);
+                if self.history.is_some() && space == Space::Global {
+                    self.put_stale_value(block.id, (w, l), op, at);
+                }
                 let old = if space == Space::Shared {
                     self.update(shared, None, warp, op, k, l, at, &mut wrote)
                 } else {

@@ -226,7 +226,8 @@ impl<'a, O: Hooks> Core<'a, O> {
                 }
                 Op::Branch { target } => {
                     if O::WATCHES && i.guard != Slot::TRUE && (active == mask || active == 0) {
-                        self.observer.uniform_branch(i.site);
+                        let who = block.who(w);
+                        self.observer.uniform_branch(i.site, who, active != 0);
                     }
                     if active == mask {
                         pc = *target;

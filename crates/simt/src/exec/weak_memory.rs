@@ -154,6 +154,31 @@ impl<O: Hooks> Core<'_, O> {
         settled
     }
 
+    /// Before an atomic on global memory: puts the value there that it reads, if that is not the last one. Only another block's atomics
+    /// of a narrow scope, or its own, let it.
+    #[cold]
+    pub(super) fn put_stale_value(
+        &mut self,
+        block: BlockId,
+        (w, l): (usize, usize),
+        op: &AtomicOp,
+        at: u64,
+    ) {
+        let place = place(block, Space::Global, at, op.element);
+        let Some(history) = self.history.as_mut().filter(|_| place.bytes <= 8) else {
+            return;
+        };
+        let who = Who {
+            block,
+            warp: w,
+            lane: LaneId(l as u8),
+        };
+        let how = How::of(op.order, op.scope, true);
+        if let Some(value) = history.read_apart(who, place, how) {
+            self.device.arena.write(at, place.bytes, l, value);
+        }
+    }
+
     #[cold]
     pub(super) fn on_fence(
         &mut self,

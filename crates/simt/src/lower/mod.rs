@@ -23,6 +23,7 @@ pub mod scope;
 pub mod speculated;
 pub mod symbols;
 pub mod sync;
+pub mod updates;
 
 use super::ids::Site;
 use super::op::*;
@@ -211,6 +212,7 @@ impl<'m> Lowering<'m> {
         [program.rows_w, program.rows_d, program.preds] = rows.map(|n| n as usize);
         self.constants.finish(program);
         pointers::find(program);
+        updates::find(program);
         facts::find(program);
         Ok(self.program)
     }
@@ -373,6 +375,7 @@ impl<'m> Lowering<'m> {
             lines,
             caller: None,
             pointers: Vec::new(),
+            update: None,
             no_body: None,
             missing: None,
         });

@@ -41,6 +41,24 @@ pub struct Reversal {
     pub order: Vec<Precedence>,
 }
 
+impl Reversal {
+    /// The same with less to follow, the shortest first: each of its precedences alone, then all but one.
+    pub fn shorter(&self) -> impl Iterator<Item = Reversal> + '_ {
+        let count = self.order.len();
+        let alone = self
+            .order
+            .iter()
+            .filter(move |_| count > 1)
+            .map(|p| Reversal { order: vec![*p] });
+        let all_but = move |left_out: usize| {
+            let mut order = self.order.clone();
+            order.remove(left_out);
+            Reversal { order }
+        };
+        alone.chain((0..count).filter(move |_| count > 2).map(all_but))
+    }
+}
+
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.block, self.thread, self.number)

@@ -1,0 +1,74 @@
+//! What the runs of a clean check have not shown: lines that no thread ran, branches that always went the same way, accesses
+//! beyond the ends of buffers whose sizes are guesses.
+//!
+//! Lines and branches are those of the unoptimised build, where there is one: it has all lines, and a branch for each of the
+//! source. [`session::coverage`] says what counts as run.
+
+use super::Prepared;
+use super::argument::Value;
+use super::plan::{Origin, Plan};
+use detect::coverage::Coverage;
+use report::{GuessedBuffer, SourcePlace, Sources, Unseen, of_toolkit};
+use session::coverage::{one_way, reached};
+use simt::program::SiteInfo;
+use std::collections::BTreeMap;
+
+/// What was not seen; `coverage` is that of each build, over all runs.
+pub(super) fn unseen(
+    prepared: &Prepared,
+    plan: &Plan,
+    coverage: &[Coverage],
+    sources: &mut Sources,
+) -> Unseen {
+    let last = prepared.programs.iter().zip(coverage).next_back();
+    let Some((program, coverage)) = last else {
+        return Unseen::default();
+    };
+    let warps = prepared.geometry.block.count().div_ceil(32) as u32;
+    let masks = reached(program, coverage, warps);
+    let mut place = |site: &SiteInfo| -> Option<SourcePlace> {
+        let own = site
+            .lines
+            .iter()
+            .find(|l| !of_toolkit(&l.file) && l.line > 0)?;
+        let file = sources.find(&own.file)?;
+        // The end of a function is no line that anybody wants to see run.
+        let text = file.line(own.line)?.trim();
+        (text.len() > 1).then(|| SourcePlace {
+            file: file.path.clone(),
+            line: own.line,
+        })
+    };
+    let mut ran: BTreeMap<SourcePlace, bool> = BTreeMap::new();
+    for (site, mask) in program.sites.iter().zip(&masks) {
+        if let Some(place) = place(site) {
+            *ran.entry(place).or_default() |= *mask != 0;
+        }
+    }
+    let ways = one_way(program, coverage);
+    let mut branches: Vec<_> = ways.filter_map(|site| place(program.site(site))).collect();
+    branches.sort();
+    branches.dedup();
+    let lines = ran
+        .into_iter()
+        .filter(|(_, ran)| !ran)
+        .map(|(place, _)| place);
+    Unseen {
+        lines: lines.collect(),
+        branches,
+        buffers: buffers(plan),
+    }
+}
+
+fn buffers(plan: &Plan) -> Vec<GuessedBuffer> {
+    let guessed = plan.values.iter().enumerate();
+    let guessed = guessed.filter(|(_, planned)| planned.origin == Origin::Guessed);
+    let buffers = guessed.filter_map(|(index, planned)| match &planned.value {
+        Value::Buffer(spec) => Some(GuessedBuffer {
+            name: plan.parameters.label(index),
+            elements: spec.length?,
+        }),
+        _ => None,
+    });
+    buffers.collect()
+}

@@ -1,0 +1,302 @@
+//! Findings of one cause become one finding.
+//!
+//! Three kinds of them: a read of memory that nothing has written yet, where the read also races with the write; two races on the
+//! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same race in
+//! two builds, of which one gives one of its instructions another line.
+
+use super::{Diagnostic, Label};
+use detect::rules::Rule;
+use std::collections::BTreeSet;
+
+/// Joins findings of one cause. To be called when the findings of all runs and builds are [merged](super::merge).
+pub fn settle_causes(all: &mut Vec<Diagnostic>) {
+    explain_uninitialised(all);
+    join(all, same_advice);
+    join_builds(all);
+    join_shared_code(all);
+}
+
+type Place = (String, u32);
+
+fn place(label: &Label) -> Place {
+    (label.source.path.clone(), label.line)
+}
+
+fn places(diagnostic: &Diagnostic) -> BTreeSet<Place> {
+    let guilty = diagnostic.labels.iter().filter(|l| l.is_guilty());
+    guilty.map(place).collect()
+}
+
+fn is_race(rule: Rule) -> bool {
+    use Rule::*;
+    matches!(
+        rule,
+        DataRace | InsufficientScope | LockstepAssumption | UnorderedCommunication
+    )
+}
+
+fn same_memory(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.about.memory.is_some() && a.about.memory == b.about.memory
+}
+
+/// A read that races with the write may come before it: then it reads what nobody has written.
+fn explain_uninitialised(all: &mut Vec<Diagnostic>) {
+    let (reads, mut rest): (Vec<Diagnostic>, Vec<Diagnostic>) = std::mem::take(all)
+        .into_iter()
+        .partition(|d| d.rule == Rule::UninitializedRead);
+    for read in reads {
+        let here = places(&read);
+        let explains = |race: &&mut Diagnostic| {
+            is_race(race.rule)
+                && race.level >= read.level
+                && same_memory(race, &read)
+                && (read.about.in_shared_code || here.is_subset(&places(race)))
+        };
+        match rest.iter_mut().find(explains) {
+            Some(race) => {
+                let memory = read.about.memory.as_deref().unwrap_or_default();
+                if read.about.in_shared_code {
+                    let note = format!(
+                        "because of it `{memory}` is also read before anything is written there"
+                    );
+                    if !race.notes.contains(&note) {
+                        race.notes.push(note);
+                    }
+                    continue;
+                }
+                let lines: BTreeSet<u32> = here.iter().map(|(_, line)| *line).collect();
+                let lines: Vec<String> = lines.iter().map(|l| format!("line {l}")).collect();
+                race.notes.push(format!(
+                    "because of it {} also reads `{memory}` before anything is written there",
+                    lines.join(" or ")
+                ));
+            }
+            None => rest.push(read),
+        }
+    }
+    *all = rest;
+}
+
+/// Whether one change of the source mends both.
+fn same_advice(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.rule == b.rule
+        && is_race(a.rule)
+        && a.help.is_some()
+        && a.help == b.help
+        && same_memory(a, b)
+        && !places(a).is_disjoint(&places(b))
+}
+
+/// Joins each finding to an earlier one of the same cause.
+fn join(all: &mut Vec<Diagnostic>, same: impl Fn(&Diagnostic, &Diagnostic) -> bool) {
+    let mut kept: Vec<Diagnostic> = Vec::new();
+    for diagnostic in std::mem::take(all) {
+        match kept.iter_mut().find(|k| same(k, &diagnostic)) {
+            Some(one) => {
+                one.notes.push(also(&diagnostic));
+                absorb(one, diagnostic);
+            }
+            None => kept.push(diagnostic),
+        }
+    }
+    *all = kept;
+}
+
+fn also(diagnostic: &Diagnostic) -> String {
+    let lines: BTreeSet<u32> = places(diagnostic)
+        .into_iter()
+        .map(|(_, line)| line)
+        .collect();
+    let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+    let noun = if lines.len() == 1 { "line" } else { "lines" };
+    format!(
+        "also: {} ({noun} {})",
+        diagnostic.title,
+        lines.join(" and ")
+    )
+}
+
+fn absorb(one: &mut Diagnostic, other: Diagnostic) {
+    one.count += other.count;
+    one.level = one.level.max(other.level);
+    for build in other.builds {
+        if !one.builds.contains(&build) {
+            one.builds.push(build);
+        }
+    }
+    for note in other.notes {
+        if !one.notes.contains(&note) {
+            one.notes.push(note);
+        }
+    }
+}
+
+/// Joins a race that only one build shows to the one race of another build on the same memory that shares a line with it. If there
+/// are several such, nothing says which.
+fn join_builds(all: &mut Vec<Diagnostic>) {
+    let alike = |a: &Diagnostic, b: &Diagnostic| {
+        a.rule == b.rule
+            && is_race(a.rule)
+            && same_memory(a, b)
+            && !a.builds.is_empty()
+            && !b.builds.is_empty()
+            && a.builds.iter().all(|build| !b.builds.contains(build))
+            && !places(a).is_disjoint(&places(b))
+    };
+    let mut at = 0;
+    while at < all.len() {
+        let partners = |of: usize| -> Vec<usize> {
+            let others = (0..all.len()).filter(|other| *other != of);
+            others
+                .filter(|other| alike(&all[of], &all[*other]))
+                .collect()
+        };
+        match partners(at)[..] {
+            [other] if other > at && partners(other) == [at] => {
+                let joined = all.remove(other);
+                let build = joined.builds.join(", ");
+                all[at].notes.push(format!("{build}: {}", also(&joined)));
+                absorb(&mut all[at], joined);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Joins a race in a library's code, of which no source line can be told, to the one race on the same memory of which it can.
+fn join_shared_code(all: &mut Vec<Diagnostic>) {
+    let (hidden, mut rest): (Vec<Diagnostic>, Vec<Diagnostic>) = std::mem::take(all)
+        .into_iter()
+        .partition(|d| d.about.in_shared_code && is_race(d.rule));
+    for one in hidden {
+        let alike = |d: &Diagnostic| d.rule == one.rule && same_memory(d, &one);
+        let mut candidates: Vec<usize> = (0..rest.len()).filter(|at| alike(&rest[*at])).collect();
+        match (candidates.pop(), candidates.is_empty()) {
+            (Some(at), true) => {
+                let notes = Vec::new();
+                absorb(&mut rest[at], Diagnostic { notes, ..one });
+            }
+            _ => rest.push(one),
+        }
+    }
+    *all = rest;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use detect::rules::Level;
+
+    /// A finding with guilty places at these lines, of the sample's memory and builds.
+    fn finding(rule: Rule, lines: &[u32]) -> Diagnostic {
+        let sample = samples::race();
+        let label = |line: &u32| Label {
+            line: *line,
+            ..sample.labels[0].clone()
+        };
+        Diagnostic {
+            rule,
+            level: rule.level(),
+            labels: lines.iter().map(label).collect(),
+            notes: Vec::new(),
+            help: Some(format!("mend line {}", lines[0])),
+            count: 1,
+            ..sample
+        }
+    }
+
+    fn of_build(build: &str, diagnostic: Diagnostic) -> Diagnostic {
+        Diagnostic {
+            builds: vec![build.into()],
+            ..diagnostic
+        }
+    }
+
+    fn settled(mut all: Vec<Diagnostic>) -> Vec<(Rule, Vec<String>)> {
+        settle_causes(&mut all);
+        all.into_iter().map(|d| (d.rule, d.notes)).collect()
+    }
+
+    #[test]
+    fn a_race_explains_what_its_read_finds() {
+        let race = finding(Rule::DataRace, &[8, 6]);
+        let read = finding(Rule::UninitializedRead, &[8]);
+        let note = "because of it line 8 also reads `tile` before anything is written there";
+        let both = settled(vec![read.clone(), race.clone()]);
+        assert_eq!(both, [(Rule::DataRace, vec![note.to_owned()])]);
+        // Another line, other memory, a race that counts for less.
+        let elsewhere = finding(Rule::UninitializedRead, &[9]);
+        assert_eq!(settled(vec![elsewhere, race.clone()]).len(), 2);
+        let mut other = read.clone();
+        other.about.memory = Some("weights".into());
+        assert_eq!(settled(vec![other, race.clone()]).len(), 2);
+        let mut warning = race;
+        warning.level = Level::Note;
+        assert_eq!(settled(vec![read, warning]).len(), 2);
+    }
+
+    #[test]
+    fn what_one_change_mends_is_one_finding() {
+        let pair = finding(Rule::DataRace, &[5, 7]);
+        let writes = Diagnostic {
+            help: pair.help.clone(),
+            ..finding(Rule::DataRace, &[7, 7])
+        };
+        let both = settled(vec![pair.clone(), writes.clone()]);
+        assert_eq!(both.len(), 1);
+        assert!(
+            both[0].1[0].starts_with("also: unordered write and read"),
+            "{both:?}"
+        );
+        let mut other = writes;
+        other.help = Some("mend something else".into());
+        assert_eq!(settled(vec![pair, other]).len(), 2);
+    }
+
+    #[test]
+    fn a_librarys_code_has_no_line_of_its_own() {
+        let race = of_build("optimised", finding(Rule::DataRace, &[5, 7]));
+        let hidden = |rule| {
+            let mut one = of_build("unoptimised", finding(rule, &[2602]));
+            one.about.in_shared_code = true;
+            one
+        };
+        let mut all = vec![
+            race.clone(),
+            hidden(Rule::DataRace),
+            hidden(Rule::UninitializedRead),
+        ];
+        settle_causes(&mut all);
+        assert_eq!(all.len(), 1);
+        assert_eq!(all[0].builds, ["optimised", "unoptimised"]);
+        assert!(
+            all[0].notes[0].contains("`tile` is also read before"),
+            "{:?}",
+            all[0].notes
+        );
+        let other = finding(Rule::DataRace, &[8, 9]);
+        assert_eq!(settled(vec![race, other, hidden(Rule::DataRace)]).len(), 3);
+    }
+
+    #[test]
+    fn builds_that_name_other_lines_are_joined() {
+        let one = of_build("optimised", finding(Rule::DataRace, &[5, 7]));
+        let other = of_build("unoptimised", finding(Rule::DataRace, &[4, 7]));
+        let mut both = vec![one.clone(), other.clone()];
+        settle_causes(&mut both);
+        assert_eq!(both.len(), 1);
+        assert_eq!(both[0].builds, ["optimised", "unoptimised"]);
+        assert!(
+            both[0].notes[0].contains("(lines 4 and 7)"),
+            "{:?}",
+            both[0].notes
+        );
+        // Two candidates.
+        let third = of_build("unoptimised", finding(Rule::DataRace, &[3, 7]));
+        assert_eq!(settled(vec![one.clone(), other, third]).len(), 3);
+        // The same build has both.
+        let own = of_build("optimised", finding(Rule::DataRace, &[4, 7]));
+        assert_eq!(settled(vec![one, own]).len(), 2);
+    }
+}

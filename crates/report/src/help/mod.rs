@@ -1,0 +1,302 @@
+//! The `help:` line of each rule: which barrier, scope or mask to use, and at which lines.
+
+mod between;
+mod race;
+mod scope;
+mod update;
+
+use super::memory::Region;
+use super::source::SourceFile;
+use super::{KernelView, View};
+use between::{between, in_loop};
+use detect::finding::{Action, Detail, End, Finding};
+use detect::rules::Rule;
+pub(super) use race::differ_in_size;
+use race::{communication, race};
+use scope::scope;
+use simt::BadCall;
+use simt::observer::{BarrierFault, Space};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A source line on the call path of an instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub file: Arc<SourceFile>,
+    pub line: u32,
+    pub columns: Range<u32>,
+    /// The function that the line belongs to, if it was inlined.
+    pub function: Option<String>,
+}
+
+/// One end of a finding with its frames, innermost first. There is always at least one.
+#[derive(Clone, Debug)]
+pub(super) struct Guilty {
+    pub frames: Vec<Frame>,
+    /// Whether the frames are source lines; otherwise there is one PTX line.
+    pub in_source: bool,
+    /// The source line that could not be read.
+    pub unread: Option<String>,
+    /// Whether the instruction itself is in a toolkit function.
+    pub toolkit: bool,
+    /// Whether it is in a toolkit function, or one was inlined there.
+    pub library: bool,
+    pub instruction: String,
+}
+
+impl Guilty {
+    fn place(&self) -> String {
+        format!("line {}", self.frames[0].line)
+    }
+
+    /// Whether its file uses barriers for parts of a block, so that a block-wide barrier may not fit.
+    fn named_barriers(&self) -> bool {
+        let text = &self.frames[0].file.text;
+        self.in_source && (text.contains("bar.arrive") || text.contains("barrier.arrive"))
+    }
+
+    fn statement(&self) -> &str {
+        let frame = &self.frames[0];
+        let line = frame.file.line(frame.line).unwrap_or_default();
+        let start = frame.columns.start as usize;
+        line.get(start..)
+            .unwrap_or_default()
+            .split("//")
+            .next()
+            .unwrap_or_default()
+    }
+}
+
+/// The `help:` line for a finding.
+pub(super) fn help(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+    steps: &[View<'_>],
+) -> Option<String> {
+    if let [later, earlier, ..] = finding.ends.as_slice()
+        && later.launch != earlier.launch
+    {
+        return unordered(earlier, later, guilty, steps);
+    }
+    let at = |index: usize| {
+        guilty
+            .get(index)
+            .map_or_else(|| "this line".to_string(), Guilty::place)
+    };
+    Some(match finding.rule {
+        Rule::DataRace => return race(finding, guilty, view),
+        Rule::InsufficientScope => return scope(finding, guilty, view),
+        Rule::LockstepAssumption if same_line(guilty.first()?, guilty.get(1)?) => format!(
+            "split {}: read into a register, call `__syncwarp()`, then write; or use one atomic operation",
+            at(0)
+        ),
+        Rule::LockstepAssumption if finding.detail == Detail::OtherWarps => format!(
+            "put `__syncthreads()` {}: other warps take part, too",
+            between(guilty.get(1)?, guilty.first()?)
+        ),
+        Rule::UnorderedCommunication => return communication(finding, guilty, view),
+        Rule::SameValueWrite => format!(
+            "let one thread write it at {}, or use an atomic operation such as `atomicOr` or `atomicExch`",
+            at(0)
+        ),
+        Rule::LockstepAssumption => {
+            format!(
+                "put `__syncwarp()` {}",
+                between(guilty.get(1)?, guilty.first()?)
+            )
+        }
+        Rule::DivergentBarrier => divergent(finding, guilty),
+        Rule::BarrierAfterExit => match guilty.get(1) {
+            Some(_) => format!(
+                "let all threads of the block reach {}: put the work in a condition instead of leaving at {}",
+                at(0),
+                at(1)
+            ),
+            None => format!("let all threads of the block reach {}", at(0)),
+        },
+        Rule::WarpSyncMask => match finding.ends.get(1).map(|e| e.action) {
+            None => format!(
+                "include every lane that executes {} in the mask: compute it before the branch with `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+            Some(Action::Exit) => format!(
+                "let no lane exit before {}, or compute the mask of the remaining lanes before any lane exits: `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+            Some(_) => format!(
+                "move the operation at {} out of the condition, or compute the mask before the branch: `mask = __ballot_sync(0xffffffff, condition)`",
+                at(0)
+            ),
+        },
+        Rule::NonCoherentRead => {
+            let read = guilty.first()?;
+            let frame = &read.frames[0];
+            let line = frame.file.line(frame.line).unwrap_or_default();
+            match read.in_source && line.contains("__ldg") {
+                true => format!(
+                    "read it without `__ldg` at {}, or write it in an earlier launch; a barrier does not help",
+                    at(0)
+                ),
+                false => format!(
+                    "remove `const` or `__restrict__` from the pointer that {} reads through, and any `__ldg`; or write the memory in an earlier launch; a barrier does not help",
+                    at(0)
+                ),
+            }
+        }
+        Rule::UndefinedShuffle => format!(
+            "include every source lane in the mask at {} and let all of them execute it; or use the result only in lanes whose source is in the mask",
+            at(0)
+        ),
+        Rule::InvalidBarrier => match finding.detail {
+            Detail::Barrier(BarrierFault::Number(_)) => {
+                format!("use a barrier number from 0 to 15 at {}", at(0))
+            }
+            Detail::Barrier(BarrierFault::Fraction(count)) => format!(
+                "use a thread count of {} at {}, and let whole warps arrive",
+                count.div_ceil(32) * 32,
+                at(0)
+            ),
+            _ => format!(
+                "state the number of threads that reach the barrier at {}",
+                at(0)
+            ),
+        },
+        Rule::Deadlock => format!(
+            "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
+            at(0)
+        ),
+        Rule::AssertionFailed => format!(
+            "find out which value breaks the condition at {}; if another finding is about it, mend that first",
+            at(0)
+        ),
+        Rule::Trap => format!(
+            "see what leads to {}: the code or a library stops the launch there on purpose",
+            at(0)
+        ),
+        Rule::InvalidCall => match &finding.detail {
+            Detail::Call(BadCall::Null | BadCall::NoFunction(_)) => format!(
+                "make sure that the pointer that {} calls through is set on every path, to a function of this module",
+                at(0)
+            ),
+            Detail::Call(BadCall::NoBody(name)) => format!(
+                "compile the file that defines `{name}` together with this one (`racetrap check a.cu b.cu`, or `#include` it)"
+            ),
+            Detail::Call(BadCall::StackOverflow(_)) => format!(
+                "check that the recursion at {} ends for every input; or use a loop with a stack of its own",
+                at(0)
+            ),
+            _ => format!("pass to `free` at {} exactly what `malloc` returned", at(0)),
+        },
+        Rule::NoProgress => format!(
+            "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself; `--max-steps` raises the budget",
+            at(0)
+        ),
+        Rule::OutOfBounds => {
+            let place = finding.place?;
+            let before = |r: &Region| place.address < r.start;
+            match view
+                .and_then(|v| v.memory.meant(finding))
+                .is_some_and(before)
+            {
+                true => format!("guard {} with `if (index >= 0)`", at(0)),
+                false => format!(
+                    "guard {} with `if (index < n)`, or allocate more elements",
+                    at(0)
+                ),
+            }
+        }
+        Rule::MisalignedAccess => format!(
+            "align the address at {} to a multiple of the access size",
+            at(0)
+        ),
+        Rule::UninitializedRead => match finding.place.map(|p| p.space) {
+            Some(Space::Shared) => format!("write it and call `__syncthreads()` before {}", at(0)),
+            _ => format!("write it before {}", at(0)),
+        },
+        Rule::UseAfterFree => match finding.ends.first()?.action {
+            Action::Free => format!("let only one thread free it, once, at {}", at(0)),
+            _ => format!("free it after {}", at(0)),
+        },
+        Rule::BankConflict => format!(
+            "pad the rows of the array by one element, or let neighbouring lanes access neighbouring words at {}",
+            at(0)
+        ),
+        Rule::UncoalescedAccess => format!(
+            "let neighbouring lanes access neighbouring addresses at {}",
+            at(0)
+        ),
+        Rule::DivergentBranch => format!(
+            "make the condition at {} the same for all lanes of a warp",
+            at(0)
+        ),
+        // Of whole programs, whose findings say themselves what to do.
+        Rule::InvalidApiUse | Rule::UncheckedError | Rule::Leak | Rule::NondeterministicResult => {
+            return None;
+        }
+    })
+}
+
+/// Two operations of the host program that nothing orders.
+fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) -> Option<String> {
+    let ([b, a, ..], Some(first), Some(second)) = (
+        guilty,
+        steps.get(earlier.launch as usize),
+        steps.get(later.launch as usize),
+    ) else {
+        return None;
+    };
+    let is_host = |view: &View<'_>| matches!(view, View::Host(view) if view.is_host_itself());
+    let name = |view: &View<'_>, one: &Guilty| match view {
+        View::Kernel(kernel) => format!(
+            "the launch of `{}`",
+            kernel.name.split('(').next().unwrap_or_default()
+        ),
+        View::Host(_) => format!("the step at {}", one.place()),
+    };
+    let (first_name, second_name) = (name(first, a), name(second, b));
+    Some(if is_host(second) {
+        format!(
+            "let the host wait for {first_name} before {second_name}: call `cudaStreamSynchronize` for its stream, or `cudaEventSynchronize` for an event recorded after it"
+        )
+    } else if is_host(first) {
+        format!("let the host perform {first_name} before it issues {second_name}")
+    } else {
+        format!(
+            "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"
+        )
+    })
+}
+
+fn same_line(a: &Guilty, b: &Guilty) -> bool {
+    let (a, b) = (&a.frames[0], &b.frames[0]);
+    a.line == b.line && a.file.path == b.file.path
+}
+
+fn divergent(finding: &Finding, guilty: &[Guilty]) -> String {
+    let (Some(here), Some(there), Some(end)) = (guilty.first(), guilty.get(1), finding.ends.get(1))
+    else {
+        return "move the barrier out of the condition, so that all threads of the block reach it"
+            .to_string();
+    };
+    match end.action {
+        Action::Wait => format!(
+            "let all threads of the block reach one barrier: replace those at {} and {} by one outside the condition",
+            here.place(),
+            there.place()
+        ),
+        Action::Exit => format!(
+            "let no thread exit at {} before the barrier at {}: put the work in a condition instead",
+            there.place(),
+            here.place()
+        ),
+        _ if here.in_source && in_loop(&here.frames[0].file, here.frames[0].line) => format!(
+            "let all threads of the block execute the barrier at {} the same number of times: leave the surrounding loop together, and put the work, not the barrier, under the condition",
+            here.place()
+        ),
+        _ => format!(
+            "move the barrier at {} out of the condition, so that all threads of the block reach it",
+            here.place()
+        ),
+    }
+}

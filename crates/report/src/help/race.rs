@@ -1,0 +1,202 @@
+//! Races: the barrier, the atomic operation or the fence that orders two accesses.
+
+use super::between::between;
+use super::{Guilty, same_line, update};
+use crate::KernelView;
+use crate::diagnose::own_line;
+use detect::finding::{Action, Detail, End, Finding};
+use detect::rules::Rule;
+use simt::observer::Space;
+
+pub(super) fn race(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+) -> Option<String> {
+    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
+        return None;
+    };
+    let place = finding.place?;
+    let same_line = same_line(a, b);
+    if let Some(plain) = half_atomic(earlier, later) {
+        let end = if plain { b } else { a };
+        let place = end.place();
+        return Some(if earlier.block == later.block && !same_line {
+            format!(
+                "{place} is a plain access, but the other one is atomic: make it atomic too, or put `__syncthreads()` {}",
+                between(a, b)
+            )
+        } else {
+            format!("{place} is a plain access, but the other one is atomic: make it atomic too")
+        });
+    }
+    if differ_in_size(finding) {
+        let lines = match same_line {
+            true => format!("let {}", a.place()),
+            false => format!("let both {} and {}", a.place(), b.place()),
+        };
+        return Some(format!(
+            "two accesses are atomic to each other only if they cover the same bytes: {lines} use the same type for this memory, or give each type its own memory"
+        ));
+    }
+    let writes = [earlier, later].iter().all(|e| e.action == Action::Write);
+    if let Some(advice) = update::advice(finding, guilty, view) {
+        return Some(advice);
+    }
+    if let Some(advice) = fence_after_poll(finding, guilty, view) {
+        return Some(advice);
+    }
+    if earlier.block != later.block {
+        return Some(if same_line && writes {
+            format!(
+                "give each block its own element at {}, or let only one block write it",
+                a.place()
+            )
+        } else if same_line {
+            format!(
+                "the blocks of a launch run in any order: let {} read one buffer and write another",
+                a.place()
+            )
+        } else {
+            format!(
+                "the blocks of a launch run in any order: split the kernel into two launches {}; or pass the data with an atomic flag, calling `__threadfence()` before setting the flag and after seeing it set",
+                between(a, b)
+            )
+        });
+    }
+    if same_line && writes {
+        return Some(format!(
+            "let only one thread write it, or give each thread its own element at {}",
+            a.place()
+        ));
+    }
+    let barrier = barrier(earlier, later, view);
+    if a.library && b.library && place.space == Space::Shared {
+        let storage = view.and_then(|v| v.memory.region(&place));
+        let storage = storage.map_or("one temporary storage".to_owned(), |r| {
+            format!("`{}`", r.name)
+        });
+        return Some(format!(
+            "put {barrier} {}: both use {storage}, which a library's function may be given again only behind a barrier",
+            between(a, b)
+        ));
+    }
+    if same_line && a.frames.len() == 1 && b.frames.len() == 1 {
+        return Some(format!(
+            "split {}: read into a register, put {barrier} after the read, then write, and put another barrier before the next read",
+            a.place()
+        ));
+    }
+    if a.named_barriers() {
+        return Some(format!(
+            "make one side wait for the other at a barrier that both reach, {}",
+            between(a, b)
+        ));
+    }
+    let elsewhere = match view {
+        Some(v) if place.space == Space::Global && v.grid.count() > 1 => {
+            "; if other blocks access it too, use an atomic operation"
+        }
+        _ => "",
+    };
+    Some(format!("put {barrier} {}{elsewhere}", between(a, b)))
+}
+
+/// The barrier that orders two accesses of one block.
+fn barrier(earlier: &End, later: &End, view: Option<&KernelView<'_>>) -> &'static str {
+    if earlier.thread.warp() != later.thread.warp() {
+        return "`__syncthreads()`";
+    }
+    let alone = view.is_some_and(|v| {
+        let one = |end: &End| {
+            v.warps_at(end.site)
+                .is_some_and(|warps| warps.count_ones() == 1)
+        };
+        v.block.count() <= 32 || one(earlier) && one(later)
+    });
+    match alone {
+        true => "`__syncwarp()`",
+        false => "`__syncthreads()` (or `__syncwarp()` if only lanes of one warp share the data)",
+    }
+}
+
+/// The missing half of a message: the flag was seen, and nothing acquires what was written before it was set.
+fn fence_after_poll(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+) -> Option<String> {
+    let ([later, earlier, ..], [b, ..]) = (finding.ends.as_slice(), guilty) else {
+        return None;
+    };
+    let Detail::NotAcquired(poll) = finding.detail else {
+        return None;
+    };
+    let sites = view?.sites;
+    let poll = own_line(sites.get(poll.0 as usize)?, sites)?.line;
+    let fence = match earlier.block == later.block {
+        true => "`__threadfence_block()`",
+        false => "`__threadfence()`",
+    };
+    Some(format!(
+        "put {fence} between line {poll}, which sees the other thread's flag, and {}; or let line {poll} acquire: `cuda::atomic_ref` with `cuda::memory_order_acquire`",
+        b.place()
+    ))
+}
+
+/// What orders data that passes between warps through strong accesses.
+pub(super) fn communication(
+    finding: &Finding,
+    guilty: &[Guilty],
+    view: Option<&KernelView<'_>>,
+) -> Option<String> {
+    let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
+        return None;
+    };
+    let shared = finding.place?.space == Space::Shared;
+    if shared || view.is_some_and(|v| v.grid.count() == 1) {
+        return Some(match same_line(a, b) {
+            true => format!(
+                "split {}: read into a register, call `__syncthreads()`, then write, and call `__syncthreads()` again before the next read; `volatile` and relaxed accesses order nothing",
+                a.place()
+            ),
+            false => format!(
+                "put `__syncthreads()` {}; `volatile` and relaxed accesses order nothing",
+                between(a, b)
+            ),
+        });
+    }
+    let (write, read) = match later.action {
+        Action::Read => (a, b),
+        _ => (b, a),
+    };
+    let fence = match earlier.block == later.block {
+        true => "`__threadfence_block()`",
+        false => "`__threadfence()`",
+    };
+    Some(format!(
+        "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",
+        write.place(),
+        read.place()
+    ))
+}
+
+/// Whether both racing accesses are strong. Two strong accesses race only if they overlap without covering the same bytes
+/// (PTX ISA, "Morally strong operations").
+pub(crate) fn differ_in_size(finding: &Finding) -> bool {
+    let strong = |end: &End| end.order.is_some_and(|(order, _)| order.is_strong());
+    finding.rule == Rule::DataRace
+        && finding.ends.len() == 2
+        && finding.ends.iter().all(strong)
+        && finding.ends[0].launch == finding.ends[1].launch
+}
+
+/// `Some` if exactly one end is atomic; true if the later one is the plain one.
+fn half_atomic(earlier: &End, later: &End) -> Option<bool> {
+    let atomic = |end: &End| end.action == Action::Atomic;
+    match (atomic(earlier), atomic(later)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
