@@ -24,6 +24,7 @@ pub mod program;
 pub mod schedule;
 mod state;
 mod stop;
+pub mod texture;
 mod undefined;
 mod weak_memory;
 mod wide;

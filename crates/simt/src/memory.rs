@@ -10,6 +10,7 @@
 use super::ids::LANES;
 use super::observer::FaultKind;
 use super::program::{GlobalVariable, Program, Target};
+use super::texture::Images;
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -404,6 +405,8 @@ pub struct Device {
     /// Bytes of the arena, where it can't grow.
     room: Option<u64>,
     in_use: u64,
+    /// Textures and surfaces.
+    pub images: Images,
 }
 
 /// A variable of a loaded module.
@@ -473,6 +476,7 @@ impl Device {
             heap: Mutex::default(),
             room: None,
             in_use: 0,
+            images: Images::default(),
         }
     }
 

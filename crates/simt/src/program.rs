@@ -3,7 +3,7 @@
 use super::alu::{Row32, Row64};
 use super::ids::Site;
 use super::observer::Effect;
-use super::op::{AtomicOp, Instr, MemoryOp};
+use super::op::{AtomicOp, ImageOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -39,6 +39,8 @@ pub struct Program {
     pub memory_ops: Vec<MemoryOp>,
     /// Atomics and reductions.
     pub atomic_ops: Vec<AtomicOp>,
+    /// Fetches from textures, accesses to surfaces.
+    pub image_ops: Vec<ImageOp>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
     pub points: u32,
     /// `.reqntid`, where declared.

@@ -13,6 +13,7 @@ mod memory;
 mod poison;
 mod special;
 mod system;
+mod texture;
 mod warp;
 mod weak_memory;
 mod whole_row;
@@ -305,6 +306,18 @@ impl<'a, O: Observer> Core<'a, O> {
                             pc += 1;
                             leave!(Yield::QuantumExpired);
                         }
+                    }
+                    pc += 1;
+                }
+                Op::Image(index) => {
+                    if active != 0 {
+                        if visible == 0 {
+                            fuel += 1;
+                            leave!(Yield::QuantumExpired);
+                        }
+                        visible -= u32::from(visible != u32::MAX);
+                        let op = &program.image_ops[*index as usize];
+                        self.image(block, w, op, active, i.site);
                     }
                     pc += 1;
                 }

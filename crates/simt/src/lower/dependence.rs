@@ -111,6 +111,15 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                     }
                     source |= spaces(a.space).any(|s| memory[s]);
                 }
+                Op::Image(index) => {
+                    if program.image_ops[*index as usize].kind == ImageKind::Store {
+                        memory[GLOBAL] |= escapes;
+                        found.results |= escapes;
+                        source = false;
+                    } else {
+                        source |= memory[GLOBAL];
+                    }
+                }
                 Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
                 Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
                 // Arguments pass through local memory.

@@ -23,6 +23,7 @@ pub mod scope;
 pub mod speculated;
 pub mod symbols;
 pub mod sync;
+pub mod texture;
 
 use super::ids::Site;
 use super::op::*;
@@ -153,6 +154,7 @@ impl<'m> Lowering<'m> {
                 globals: Vec::new(),
                 memory_ops: Vec::new(),
                 atomic_ops: Vec::new(),
+                image_ops: Vec::new(),
                 points: 0,
                 required_block: None,
                 max_threads: None,
