@@ -11,6 +11,7 @@ use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
 use detect::footprint::Footprint;
+use simt::children::Child;
 use simt::observer::NullObserver;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop, launch};
 use std::sync::Arc;
@@ -222,13 +223,66 @@ impl Context {
         match ended {
             Ok(Stats { steps, output, .. }) => {
                 self.output.push_str(&output);
+                self.children(request, call);
                 steps
             }
             Err(stop) => {
+                self.device.take_children();
                 self.stopped(&stop, request, &name, call);
                 0
             }
         }
+    }
+
+    /// Does what a kernel has asked for, when it has ended (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"): each launch with
+    /// all that it launches itself before the next one, which is the order of a stream. Blind spot: what launches on different streams
+    /// of the device do to each other.
+    fn children(&mut self, parent: &Request, call: &impl Fn() -> Call) {
+        // The guide's limit for nested launches.
+        const DEEPEST: u32 = 24;
+        let children = self.device.take_children();
+        if children.is_empty() {
+            return;
+        }
+        if self.depth == DEEPEST {
+            self.doubt(&format!("`{}`: kernels launch each other more than {DEEPEST} deep", parent.kernel.name));
+            return;
+        }
+        self.depth += 1;
+        for child in children {
+            if self.sticky.is_some() {
+                break;
+            }
+            let done = match child {
+                Child::Copy { to, from, bytes } => self
+                    .check(from, bytes, &call())
+                    .and_then(|()| self.check(to, bytes, &call()))
+                    .and_then(|()| self.copy(to, from, bytes)),
+                Child::Launch {
+                    kernel,
+                    grid,
+                    block,
+                    shared,
+                    params,
+                } => self.kernel(parent.kernel.module, &kernel).and_then(|kernel| {
+                    let request = Request {
+                        kernel,
+                        grid,
+                        block,
+                        shared: u64::from(shared),
+                        params,
+                        cooperative: false,
+                        stream: parent.stream,
+                    };
+                    let call: &dyn Fn() -> Call = call;
+                    self.launch(&request, call)
+                }),
+            };
+            if let Err(error) = done {
+                self.doubt(&format!("`{}` launches what can't be launched: {error}", parent.kernel.name));
+            }
+        }
+        self.depth -= 1;
     }
 
     /// Puts an operation in order, and reports what conflicts with it.

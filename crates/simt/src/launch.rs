@@ -261,7 +261,7 @@ fn prepare(device: &mut Device, program: &Program, launch: &Launch) -> Result<Ge
     let mallocs = program
         .code
         .iter()
-        .any(|i| matches!(&i.op, super::op::Op::System(c) if c.which == super::op::System::Malloc));
+        .any(|i| matches!(&i.op, super::op::Op::System(c) if c.which.uses_heap()));
     if mallocs {
         device.reserve_heap().map_err(full)?;
     }

@@ -12,6 +12,7 @@
 //! return older values too, where the memory model lets them (`weak_memory.rs`).
 
 pub mod alu;
+pub mod children;
 mod exec;
 pub mod ids;
 mod inline;

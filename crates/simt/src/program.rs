@@ -1,6 +1,7 @@
 //! A kernel made ready to run: decoded code with everything that it refers to.
 
 use super::alu::{Row32, Row64};
+use super::children::KernelName;
 use super::ids::Site;
 use super::observer::Effect;
 use super::op::{AtomicOp, ImageOp, Instr, MemoryOp};
@@ -35,6 +36,8 @@ pub struct Program {
     pub shared: Vec<SharedVariable>,
     /// Variables in global and constant memory.
     pub globals: Vec<GlobalVariable>,
+    /// Kernels whose addresses it takes, to launch them.
+    pub kernels: Vec<KernelName>,
     /// Loads and stores.
     pub memory_ops: Vec<MemoryOp>,
     /// Atomics and reductions.

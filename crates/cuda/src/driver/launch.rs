@@ -2,7 +2,7 @@
 
 use super::module::kernel;
 use crate::entry::{Entry, plain, put};
-use crate::runtime::parameters;
+use crate::runtime::{Action, capture, parameters};
 use context::launch::Request;
 use context::module::Kernel;
 use context::{Context, Error, Result};
@@ -16,7 +16,7 @@ type Handle = *mut c_void;
 /// # Safety
 ///
 /// `extra` is such a list, and its buffer has the size that it says.
-unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Result<Vec<u8>> {
+pub(crate) unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Result<Vec<u8>> {
     const BUFFER: usize = 1;
     const SIZE: usize = 2;
     let (mut buffer, mut size) = (std::ptr::null::<u8>(), 0);
@@ -70,7 +70,11 @@ unsafe fn launch(
         cooperative,
         stream: stream.addr() as u64,
     };
-    context.launch(&request, || entry.call())
+    let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
+    match capture(context, entry, request.stream, node)? {
+        true => Ok(()),
+        false => context.launch(&request, || entry.call()),
+    }
 }
 
 #[unsafe(no_mangle)]
