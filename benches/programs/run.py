@@ -198,6 +198,8 @@ def try_one(options, name, source, root, scratch):
         row["stops"] = (lines or output.splitlines() or ["no program came out"])[0][:160]
         return row
     row["builds"] = True
+    if options.build_only:
+        return row
     report = scratch / (name.replace("/", "_") + ".json")
     command = [options.racetrap, "exec", "--format", "json", "--report", str(report), "--timeout", str(options.seconds), "--", str(program), *arguments]
     status, output, seconds = run(command, folder, options.seconds + 60)
@@ -263,6 +265,7 @@ def main():
     parser.add_argument("--build-seconds", type=int, default=600)
     parser.add_argument("--keep", type=pathlib.Path, help="where copies, outputs and reports stay")
     parser.add_argument("--include", action="append", type=pathlib.Path, default=[], help="a further folder with headers, for example cuRAND's")
+    parser.add_argument("--build-only", action="store_true", help="run nothing")
     parser.add_argument("--built", action="store_true", help="take what an earlier run with the same `--keep` has built")
     parser.add_argument("--out", type=pathlib.Path, help="the table as Markdown")
     options = parser.parse_args()

@@ -317,9 +317,10 @@ Examples:
   racetrap build -- cmake -B build -S .      and then: racetrap build -- cmake --build build
   racetrap build -- nvcc -o prog prog.cu
 
-Objects that were built before must be built again (`make clean`). The command finds `nvcc` in its path, and a toolkit
-with the libraries of racetrap in CUDA_PATH: `racetrap build -- sh -c 'make CUDA_DIR=$CUDA_PATH'` for makefiles that
-name one. Architectures that the compiler no longer has are left out.";
+Objects that were built before must be built again (`make clean`). The command finds `nvcc` in its
+path, and a toolkit with racetrap's libraries in CUDA_PATH; for makefiles that name one:
+`racetrap build -- sh -c 'make CUDA_DIR=$CUDA_PATH'`. Architectures that the compiler no longer has
+are left out.";
 
 /// Options of `racetrap build`.
 #[derive(Args, Clone, Debug)]

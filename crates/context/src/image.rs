@@ -8,9 +8,7 @@ use crate::memory::Kind;
 use crate::record::Call;
 use detect::rules::Rule;
 use simt::memory::GLOBAL_BASE;
-pub use simt::texture::{
-    AddressMode, ChannelKind, Format, Image, Level, Sampler, Texture,
-};
+pub use simt::texture::{AddressMode, ChannelKind, Format, Image, Level, Sampler, Texture};
 use std::collections::HashMap;
 
 /// `cudaArrayLayered`
@@ -146,15 +144,25 @@ impl Context {
     /// # Errors
     ///
     /// There is no such level.
-    pub fn array_level(&mut self, handle: u64, index: u32, call: impl FnOnce() -> Call) -> Result<u64> {
+    pub fn array_level(
+        &mut self,
+        handle: u64,
+        index: u32,
+        call: impl FnOnce() -> Call,
+    ) -> Result<u64> {
         let whole = self.array(handle, call)?;
         let known = self.arrays.arrays.iter().find(|(_, a)| {
-            a.part_of == Some(handle) && whole.image.levels.get(index as usize) == a.image.levels.first()
+            a.part_of == Some(handle)
+                && whole.image.levels.get(index as usize) == a.image.levels.first()
         });
         if let Some((known, _)) = known {
             return Ok(*known);
         }
-        let level = *whole.image.levels.get(index as usize).ok_or(Error::INVALID_VALUE)?;
+        let level = *whole
+            .image
+            .levels
+            .get(index as usize)
+            .ok_or(Error::INVALID_VALUE)?;
         let mut extent = level.size.map(u64::from);
         for (size, whole) in extent.iter_mut().zip(whole.extent) {
             *size = (*size).min(whole);
@@ -183,7 +191,9 @@ impl Context {
         if array.part_of.is_some() {
             return Err(Error::INVALID_VALUE);
         }
-        self.arrays.arrays.retain(|h, a| *h != handle && a.part_of != Some(handle));
+        self.arrays
+            .arrays
+            .retain(|h, a| *h != handle && a.part_of != Some(handle));
         self.arrays.freed.insert(handle, call.clone());
         self.release(array.address, call, |kind| kind == Kind::Array)
     }
@@ -214,7 +224,9 @@ impl Context {
         };
         self.check(address, bytes, call)?;
         let level = Level {
-            offset: address.checked_sub(GLOBAL_BASE).ok_or(Error::INVALID_VALUE)?,
+            offset: address
+                .checked_sub(GLOBAL_BASE)
+                .ok_or(Error::INVALID_VALUE)?,
             size: [width, height, depth],
             pitch,
             slice: 0,

@@ -145,15 +145,18 @@ impl Context {
         let number = *count;
         let wanted = self.recorder.is_heard() && self.options.watches(&kernel.mangled);
         let watched = wanted && self.options.samples(number);
-        let started = Instant::now();
-        let steps = self.run(request, watched, &call);
-        let took = started.elapsed();
         let threads = geometry.iter().map(|n| u64::from(*n)).product::<u64>();
         let totals = self.totals_of(kernel);
         totals.launches += 1;
         totals.watched += u64::from(watched);
-        totals.steps += steps;
         totals.threads += threads;
+        // Told before, too: the program may be stopped while the kernel runs.
+        self.tell(number == 1);
+        let started = Instant::now();
+        let steps = self.run(request, watched, &call);
+        let took = started.elapsed();
+        let totals = self.totals_of(kernel);
+        totals.steps += steps;
         totals.seconds += took.as_secs_f64();
         self.tell(number == 1);
         Ok(())
@@ -245,7 +248,10 @@ impl Context {
             return;
         }
         if self.depth == DEEPEST {
-            self.doubt(&format!("`{}`: kernels launch each other more than {DEEPEST} deep", parent.kernel.name));
+            self.doubt(&format!(
+                "`{}`: kernels launch each other more than {DEEPEST} deep",
+                parent.kernel.name
+            ));
             return;
         }
         self.depth += 1;
@@ -264,22 +270,27 @@ impl Context {
                     block,
                     shared,
                     params,
-                } => self.kernel(parent.kernel.module, &kernel).and_then(|kernel| {
-                    let request = Request {
-                        kernel,
-                        grid,
-                        block,
-                        shared: u64::from(shared),
-                        params,
-                        cooperative: false,
-                        stream: parent.stream,
-                    };
-                    let call: &dyn Fn() -> Call = call;
-                    self.launch(&request, call)
-                }),
+                } => self
+                    .kernel(parent.kernel.module, &kernel)
+                    .and_then(|kernel| {
+                        let request = Request {
+                            kernel,
+                            grid,
+                            block,
+                            shared: u64::from(shared),
+                            params,
+                            cooperative: false,
+                            stream: parent.stream,
+                        };
+                        let call: &dyn Fn() -> Call = call;
+                        self.launch(&request, call)
+                    }),
             };
             if let Err(error) = done {
-                self.doubt(&format!("`{}` launches what can't be launched: {error}", parent.kernel.name));
+                self.doubt(&format!(
+                    "`{}` launches what can't be launched: {error}",
+                    parent.kernel.name
+                ));
             }
         }
         self.depth -= 1;

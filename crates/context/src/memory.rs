@@ -141,7 +141,9 @@ impl Context {
         if self.block(host).is_some_and(|block| block.kind.is_open()) {
             return Ok(host);
         }
-        let start = self.registered_around(host, 1).ok_or(Error::INVALID_VALUE)?;
+        let start = self
+            .registered_around(host, 1)
+            .ok_or(Error::INVALID_VALUE)?;
         let (bytes, device) = self.registered[&start];
         let address = match device {
             Some(address) => address,
@@ -340,7 +342,10 @@ impl Context {
 
     /// Bytes of graphs' memory: in use, and at most.
     pub fn graph_memory(&mut self) -> (u64, u64) {
-        let all = self.blocks.values().filter(|b| b.of_graph && b.freed.is_none());
+        let all = self
+            .blocks
+            .values()
+            .filter(|b| b.of_graph && b.freed.is_none());
         let now = all.map(|b| b.bytes).sum();
         self.graph_peak = self.graph_peak.max(now);
         (now, self.graph_peak)

@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn old_architectures_are_left_out_and_everything_else_is_handed_on() {
-        let folder = std::env::temp_dir().join(format!("racetrap toolkit's {}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("racetrap toolkit's {}", std::process::id()));
         let real = folder.join("real/bin");
         std::fs::create_dir_all(&real).unwrap();
         let nvcc = real.join("nvcc");
@@ -104,8 +105,19 @@ mod tests {
         std::fs::set_permissions(&nvcc, std::fs::Permissions::from_mode(0o755)).unwrap();
         let made = make(&folder.join("made"), &nvcc, &folder).unwrap();
         let output = Command::new(made.join("bin/nvcc"))
-            .args(["-arch", "sm_20", "-arch=sm_90a", "--gpu-code=compute_20", "-DX=a b", "-gencode"])
-            .args(["arch=compute_80,code=sm_80", "-gencode=arch=compute_35,code=sm_35", "k.cu"])
+            .args([
+                "-arch",
+                "sm_20",
+                "-arch=sm_90a",
+                "--gpu-code=compute_20",
+                "-DX=a b",
+                "-gencode",
+            ])
+            .args([
+                "arch=compute_80,code=sm_80",
+                "-gencode=arch=compute_35,code=sm_35",
+                "k.cu",
+            ])
             .output()
             .unwrap();
         std::fs::remove_dir_all(&folder).unwrap();

@@ -8,7 +8,8 @@ mod memory;
 mod module;
 mod reserve;
 mod stream;
+mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
-pub use {device::*, launch::*, memory::*, module::*, reserve::*, stream::*};
+pub use {device::*, launch::*, memory::*, module::*, reserve::*, stream::*, texture::*};

@@ -98,7 +98,9 @@ pub extern "C" fn cuMemMap(
 ) -> u32 {
     plain("cuMemMap", |context, entry| {
         context.check(address, bytes as u64, &entry.call())?;
-        let reserved = context.block(address).is_some_and(|b| b.kind == Kind::Reserved);
+        let reserved = context
+            .block(address)
+            .is_some_and(|b| b.kind == Kind::Reserved);
         if !reserved || offset != 0 {
             return Err(Error::INVALID_VALUE);
         }
@@ -137,5 +139,37 @@ pub extern "C" fn cuMemSetAccess(
 ) -> u32 {
     plain("cuMemSetAccess", |context, entry| {
         context.check(address, bytes as u64, &entry.call())
+    })
+}
+
+/// `CUmemAllocationProp`: what was asked for; memory is never compressed.
+#[repr(C)]
+pub struct AllocationProperties {
+    kind: c_int,
+    handles: c_int,
+    location: [c_int; 2],
+    metadata: *mut c_void,
+    flags: [u8; 8],
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
+    to: *mut AllocationProperties,
+    allocation: u64,
+) -> u32 {
+    const PINNED: c_int = 1;
+    const DEVICE: c_int = 1;
+    plain("cuMemGetAllocationPropertiesFromHandle", |_, _| {
+        let known = allocations(|all| all.contains_key(&allocation));
+        known.then_some(()).ok_or(Error::INVALID_VALUE)?;
+        let properties = AllocationProperties {
+            kind: PINNED,
+            handles: 0,
+            location: [DEVICE, 0],
+            metadata: std::ptr::null_mut(),
+            flags: [0; 8],
+        };
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, properties) }
     })
 }

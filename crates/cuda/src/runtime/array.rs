@@ -214,7 +214,7 @@ pub unsafe extern "C" fn cudaArrayGetInfo(
 }
 
 /// A side of a copy that is an array, from byte `x` of row `y` of slice `z` on; and the bytes of its texels.
-pub(super) fn rows(
+pub(crate) fn rows(
     context: &mut Context,
     entry: Entry,
     array: *const c_void,
@@ -229,9 +229,10 @@ pub(super) fn rows(
         u64::from(level.size[2]),
     ];
     let ends = [x, y, z].into_iter().zip(size);
-    if ends.zip(room).any(|((from, size), room)| {
-        from.checked_add(size).is_none_or(|end| end as u64 > room)
-    }) {
+    if ends
+        .zip(room)
+        .any(|((from, size), room)| from.checked_add(size).is_none_or(|end| end as u64 > room))
+    {
         return Err(Error::INVALID_VALUE);
     }
     Ok(Rows {

@@ -169,7 +169,14 @@ fn direction(
     Err(Error::INVALID_VALUE)
 }
 
-pub(super) fn flat(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64, asynchronous: bool) -> Copy {
+pub(super) fn flat(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: c_int,
+    stream: u64,
+    asynchronous: bool,
+) -> Copy {
     Copy {
         to: Rows::flat(to),
         from: Rows::flat(from),

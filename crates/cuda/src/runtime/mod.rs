@@ -13,4 +13,7 @@ mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
-pub use {array::*, graph::*, texture::*, copy::*, device::*, error::*, launch::*, memory::*, register::*, stream::*};
+pub use {
+    array::*, copy::*, device::*, error::*, graph::*, launch::*, memory::*, register::*, stream::*,
+    texture::*,
+};

@@ -149,6 +149,13 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
         unsafe {
             let image = image(context, entry, resource)?;
             let desc = &*texture;
+            if desc.seamless != 0 {
+                context.missing(&format!(
+                    "{} with blending across the faces of a cube",
+                    entry.0
+                ));
+                return Err(Error::NOT_SUPPORTED);
+            }
             let [x, y, z] = desc.address;
             let sampler = Sampler {
                 address: [address_mode(x)?, address_mode(y)?, address_mode(z)?],
@@ -179,7 +186,10 @@ pub extern "C" fn cudaDestroyTextureObject(texture: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaCreateSurfaceObject(to: *mut u64, resource: *const ResourceDesc) -> u32 {
+pub unsafe extern "C" fn cudaCreateSurfaceObject(
+    to: *mut u64,
+    resource: *const ResourceDesc,
+) -> u32 {
     enter("cudaCreateSurfaceObject", |context, entry| {
         // SAFETY: the caller passes such a descriptor, and a place for the number.
         unsafe {

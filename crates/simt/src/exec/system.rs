@@ -101,7 +101,8 @@ impl<O: Observer> Core<'_, O> {
                 System::StreamCreate => {
                     let stream = {
                         let children = self.device.children.lock();
-                        let mut children = children.unwrap_or_else(std::sync::PoisonError::into_inner);
+                        let mut children =
+                            children.unwrap_or_else(std::sync::PoisonError::into_inner);
                         children.streams += 1;
                         children.streams
                     };
@@ -110,7 +111,8 @@ impl<O: Observer> Core<'_, O> {
                 System::DeviceMalloc => {
                     let address = {
                         let heap = self.device.heap.lock();
-                        heap.unwrap_or_else(std::sync::PoisonError::into_inner).malloc(b)
+                        heap.unwrap_or_else(std::sync::PoisonError::into_inner)
+                            .malloc(b)
                     };
                     match self.put(block, w, l, a, address) {
                         true if address == 0 => 2,

@@ -86,7 +86,7 @@ impl<O: Observer> Core<'_, O> {
             });
         }
         if op.kind == ImageKind::Load {
-            lanes_of(mask).for_each(|l| put(&mut block.warps[w], op, l, [0; 16]));
+            lanes_of(mask).for_each(|l| put(&mut block.warps[w], op, l, 0));
         }
     }
 
@@ -121,6 +121,11 @@ impl<O: Observer> Core<'_, O> {
         site: Site,
         fetched: &mut Channels,
     ) {
+        if op.kind == ImageKind::Sample
+            && self.fetch_nearest(block, w, op, texture, mask, site, fetched)
+        {
+            return;
+        }
         let mut taps = [Taps::default(); LANES];
         for l in lanes_of(mask) {
             let warp = &block.warps[w];
@@ -160,21 +165,51 @@ impl<O: Observer> Core<'_, O> {
                     ImageKind::Gather(component) => {
                         fetched[l][k] = channels[usize::from(component)];
                     }
-                    _ => blend(&mut fetched[l], channels, taps[l][k].weight, texture.is_float()),
+                    _ => blend(
+                        &mut fetched[l],
+                        channels,
+                        taps[l][k].weight,
+                        texture.is_float(),
+                    ),
                 }
             }
         }
     }
 
-    /// Checks and reports reads of whole texels at [`Core::address`]; the lanes for which there is something.
-    fn read_texels(
+    /// The same where each lane reads one texel; `false` where it is not so.
+    #[allow(clippy::too_many_arguments)]
+    fn fetch_nearest(
         &mut self,
-        block: &Block,
+        block: &mut Block,
         w: usize,
+        op: &ImageOp,
+        texture: &Texture,
         mask: Mask,
-        bytes: u32,
         site: Site,
-    ) -> Mask {
+        fetched: &mut Channels,
+    ) -> bool {
+        let mut here = 0;
+        for l in lanes_of(mask) {
+            let at = self.coordinates(&block.warps[w], op, l);
+            match texture.nearest(op.geometry, &at) {
+                Some(Some(at)) => {
+                    self.address[l] = at;
+                    here |= 1 << l;
+                }
+                Some(None) => fetched[l] = texture.border(),
+                None => return false,
+            }
+        }
+        let bytes = texture.image.format.texel();
+        let good = self.read_texels(block, w, here, bytes, site);
+        for l in lanes_of(good) {
+            fetched[l] = texture.channels(self.texel(self.address[l], bytes));
+        }
+        true
+    }
+
+    /// Checks and reports reads of whole texels at [`Core::address`]; the lanes for which there is something.
+    fn read_texels(&mut self, block: &Block, w: usize, mask: Mask, bytes: u32, site: Site) -> Mask {
         if mask == 0 {
             return 0;
         }
@@ -205,15 +240,12 @@ impl<O: Observer> Core<'_, O> {
         good
     }
 
-    fn texel(&self, at: u64, bytes: u32) -> [u8; 16] {
-        let mut out = [0; 16];
-        for from in (0..bytes).step_by(8) {
-            let size = (bytes - from).min(8);
-            let value = self.device.arena.read(at + u64::from(from), size, 0);
-            out[from as usize..(from + size) as usize]
-                .copy_from_slice(&value.to_le_bytes()[..size as usize]);
+    fn texel(&self, at: u64, bytes: u32) -> u128 {
+        let arena = &self.device.arena;
+        match bytes {
+            16 => u128::from(arena.read(at, 8, 0)) | u128::from(arena.read(at + 8, 8, 0)) << 64,
+            _ => u128::from(arena.read(at, bytes, 0)),
         }
-        out
     }
 
     fn surface(
@@ -251,7 +283,7 @@ impl<O: Observer> Core<'_, O> {
                     self.no_image(block, w, op, &nowhere, outside, site);
                 }
                 _ if op.kind == ImageKind::Load => {
-                    lanes_of(outside).for_each(|l| put(&mut block.warps[w], op, l, [0; 16]));
+                    lanes_of(outside).for_each(|l| put(&mut block.warps[w], op, l, 0));
                 }
                 _ => {}
             }
@@ -264,7 +296,7 @@ impl<O: Observer> Core<'_, O> {
             for l in lanes_of(inside) {
                 let value = match good >> l & 1 {
                     1 => self.texel(self.address[l], op.bytes()),
-                    _ => [0; 16],
+                    _ => 0,
                 };
                 put(&mut block.warps[w], op, l, value);
             }
@@ -274,7 +306,7 @@ impl<O: Observer> Core<'_, O> {
         if good == 0 {
             return;
         }
-        let mut values = [[0u8; 16]; LANES];
+        let mut values = [0; LANES];
         for l in lanes_of(good) {
             values[l] = self.given(&block.warps[w], op, l);
         }
@@ -302,29 +334,28 @@ impl<O: Observer> Core<'_, O> {
             });
         }
         for l in lanes_of(good) {
-            for from in (0..op.bytes()).step_by(8) {
-                let size = (op.bytes() - from).min(8);
-                let mut value = [0; 8];
-                value[..size as usize]
-                    .copy_from_slice(&values[l][from as usize..(from + size) as usize]);
-                let at = self.address[l] + u64::from(from);
-                self.device.arena.write(at, size, l, u64::from_le_bytes(value));
+            let (at, arena) = (self.address[l], &self.device.arena);
+            match op.bytes() {
+                16 => {
+                    arena.write(at, 8, l, values[l] as u64);
+                    arena.write(at + 8, 8, l, (values[l] >> 64) as u64);
+                }
+                bytes => arena.write(at, bytes, l, values[l] as u64),
             }
         }
     }
 
     /// What a lane stores.
-    fn given(&self, warp: &Warp, op: &ImageOp, lane: usize) -> [u8; 16] {
-        let mut out = [0; 16];
-        let size = usize::from(op.element);
-        for (c, slot) in op.values[..usize::from(op.count)].iter().enumerate() {
+    fn given(&self, warp: &Warp, op: &ImageOp, lane: usize) -> u128 {
+        let bits = 8 * u32::from(op.element);
+        let values = op.values[..usize::from(op.count)].iter().zip(0..);
+        values.fold(0, |all, (slot, c)| {
             let value = match op.class {
                 RegisterClass::D => row(&warp.d, self.const_d, *slot)[lane],
                 _ => u64::from(row(&warp.w, self.const_w, *slot)[lane]),
             };
-            out[c * size..(c + 1) * size].copy_from_slice(&value.to_le_bytes()[..size]);
-        }
-        out
+            all | u128::from(value & (u64::MAX >> (64 - bits))) << (c * bits)
+        })
     }
 }
 
@@ -341,15 +372,13 @@ fn blend(fetched: &mut [u32; 4], channels: [u32; 4], weight: f32, float: bool) {
 }
 
 /// Puts what a surface gave into a lane's registers.
-fn put(warp: &mut Warp, op: &ImageOp, lane: usize, value: [u8; 16]) {
-    let size = usize::from(op.element);
-    for (c, slot) in op.values[..usize::from(op.count)].iter().enumerate() {
+fn put(warp: &mut Warp, op: &ImageOp, lane: usize, value: u128) {
+    let bits = 8 * u32::from(op.element);
+    for (slot, c) in op.values[..usize::from(op.count)].iter().zip(0..) {
         if *slot == Slot::NONE {
             continue;
         }
-        let mut bytes = [0; 8];
-        bytes[..size].copy_from_slice(&value[c * size..(c + 1) * size]);
-        let value = u64::from_le_bytes(bytes);
+        let value = (value >> (c * bits)) as u64 & (u64::MAX >> (64 - bits));
         match op.class {
             RegisterClass::D => warp.d[slot.0 as usize][lane] = value,
             _ => warp.w[slot.0 as usize][lane] = value as u32,
@@ -360,14 +389,14 @@ fn put(warp: &mut Warp, op: &ImageOp, lane: usize, value: [u8; 16]) {
 /// What a store to a surface is about to write.
 #[derive(Debug)]
 struct Stored<'a> {
-    values: &'a [[u8; 16]; LANES],
+    values: &'a [u128; LANES],
     address: &'a Row64,
     arena: &'a crate::memory::Arena,
 }
 
 impl StoredValues for Stored<'_> {
     fn stored(&self, lane: usize, at: u64) -> u8 {
-        self.values[lane][(at - self.address[lane]) as usize % 16]
+        (self.values[lane] >> (8 * ((at - self.address[lane]) % 16))) as u8
     }
     fn before(&self, at: u64) -> u8 {
         self.arena.read(at, 1, 0) as u8

@@ -125,7 +125,9 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                 // Arguments pass through local memory.
                 Op::Call(_) => source |= memory[LOCAL],
                 Op::System(call) if escapes || memory[LOCAL] => match call.which {
-                    System::Vprintf | System::AssertFail | System::SetConditional => found.results = true,
+                    System::Vprintf | System::AssertFail | System::SetConditional => {
+                        found.results = true
+                    }
                     System::Success => {}
                     _ => found.steered = true,
                 },

@@ -243,7 +243,9 @@ impl<'m> Lowering<'m> {
         if let Some(known) = self.program.kernels.iter().position(|k| k.name == name) {
             return Some(known);
         }
-        let kernel = self.definition(name).filter(|f| f.kind == FunctionKind::Entry)?;
+        let kernel = self
+            .definition(name)
+            .filter(|f| f.kind == FunctionKind::Entry)?;
         self.program.kernels.push(KernelName {
             name: name.to_owned(),
             bytes: symbols::parameter_bytes(kernel),

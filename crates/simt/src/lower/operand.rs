@@ -289,7 +289,8 @@ impl Lowering<'_> {
         class: RegisterClass,
     ) -> Decoded<Slot> {
         let wide = class == RegisterClass::D;
-        if wide && self.scopes.lookup(name).is_none()
+        if wide
+            && self.scopes.lookup(name).is_none()
             && let Some(index) = self.kernel_index(name)
         {
             return Ok(self.constants.d(KERNEL_BASE + index as u64));

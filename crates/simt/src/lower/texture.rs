@@ -112,7 +112,12 @@ impl Lowering<'_> {
         operand: &Operand,
         geometry: Geometry,
     ) -> Decoded<(Slot, Slot, [Slot; 3])> {
-        let Operand::Address(Address { base, offset: 0, rest }) = operand else {
+        let Operand::Address(Address {
+            base,
+            offset: 0,
+            rest,
+        }) = operand
+        else {
             return Err(String::from("an image of this form"));
         };
         let [coordinates] = &rest[..] else {

@@ -62,31 +62,38 @@ impl Sampler {
         }
     }
 
-    fn axis(&self, mode: AddressMode, x: f32, whole: bool, size: u32) -> Axis {
-        let index = |i: f32| resolve(mode, i as i64, i64::from(size));
-        if whole {
-            return [(index(x), 1.0), (None, 0.0)];
-        }
-        let x = match (self.normalized_coordinates, mode) {
+    /// A coordinate in texels.
+    fn scaled(&self, mode: AddressMode, x: f32, size: u32) -> f32 {
+        match (self.normalized_coordinates, mode) {
             (false, _) => x,
             (true, AddressMode::Wrap) => (x - x.floor()) * size as f32,
             (true, AddressMode::Mirror) => {
                 let whole = x.floor();
                 let part = x - whole;
-                size as f32
-                    * if whole.rem_euclid(2.0) == 0.0 {
-                        part
-                    } else {
-                        1.0 - part
-                    }
+                let is_even = whole.rem_euclid(2.0) == 0.0;
+                size as f32 * if is_even { part } else { 1.0 - part }
             }
             (true, _) => x * size as f32,
-        };
-        if !self.linear {
-            return [(index(x.floor()), 1.0), (None, 0.0)];
         }
-        let first = (x - 0.5).floor();
-        let part = rounded(x - 0.5 - first);
+    }
+
+    /// The nearest texel along one dimension.
+    fn nearest(&self, mode: AddressMode, x: f32, whole: bool, size: u32) -> Option<u32> {
+        let x = match whole {
+            true => x,
+            false => self.scaled(mode, x, size).floor(),
+        };
+        resolve(mode, x as i64, i64::from(size))
+    }
+
+    fn axis(&self, mode: AddressMode, x: f32, whole: bool, size: u32) -> Axis {
+        if whole || !self.linear {
+            return [(self.nearest(mode, x, whole, size), 1.0), (None, 0.0)];
+        }
+        let x = self.scaled(mode, x, size) - 0.5;
+        let first = x.floor();
+        let part = rounded(x - first);
+        let index = |i: f32| resolve(mode, i as i64, i64::from(size));
         [(index(first), 1.0 - part), (index(first + 1.0), part)]
     }
 
@@ -99,7 +106,10 @@ impl Sampler {
         let level = (asked + self.level_bias).max(least).min(most);
         let level = level.max(0.0).min((count - 1) as f32);
         if !self.linear_levels {
-            return [((level + 0.5).floor().min((count - 1) as f32) as usize, 1.0), (0, 0.0)];
+            return [
+                ((level + 0.5).floor().min((count - 1) as f32) as usize, 1.0),
+                (0, 0.0),
+            ];
         }
         let first = level.floor();
         let part = rounded(level - first);
@@ -162,6 +172,25 @@ impl Texture {
         taps
     }
 
+    /// The only texel that a fetch reads, where it is known to be one: of plain dimensions, without blending, of one level.
+    pub fn nearest(&self, geometry: Geometry, at: &Coordinates) -> Option<Option<u64>> {
+        let plain = matches!(geometry, Geometry::D1 | Geometry::D2 | Geometry::D3);
+        if !plain || self.sampler.linear || self.image.levels.len() != 1 {
+            return None;
+        }
+        let level = &self.image.levels[0];
+        let mut place = [0; 3];
+        for (d, place) in place.iter_mut().enumerate().take(geometry.coordinates()) {
+            let mode = self.sampler.mode(d);
+            let size = level.size[d].max(1);
+            match self.sampler.nearest(mode, at.at[d], at.whole, size) {
+                Some(index) => *place = index,
+                None => return Some(None),
+            }
+        }
+        Some(Some(self.place(level, place)))
+    }
+
     /// The four texels that blending would read, in the order of `tld4`: counter-clockwise from the lower left.
     pub fn gathered(&self, at: &Coordinates) -> Taps {
         let level = &self.image.levels[0];
@@ -185,7 +214,10 @@ impl Texture {
 
     fn place(&self, level: &Level, [x, y, z]: [u32; 3]) -> u64 {
         let texel = u64::from(self.image.format.texel());
-        level.offset + u64::from(z) * level.slice + u64::from(y) * level.pitch + u64::from(x) * texel
+        level.offset
+            + u64::from(z) * level.slice
+            + u64::from(y) * level.pitch
+            + u64::from(x) * texel
     }
 
     fn taps_of(
@@ -201,7 +233,8 @@ impl Texture {
         let layer = |faces: u32| at.layer.min(slices / faces - 1) * faces;
         let axis = |d: usize| {
             let mode = self.sampler.mode(d);
-            self.sampler.axis(mode, at.at[d], at.whole, level.size[d].max(1))
+            self.sampler
+                .axis(mode, at.at[d], at.whole, level.size[d].max(1))
         };
         let fixed = |slice: u32| -> Axis { [(Some(slice), 1.0), (None, 0.0)] };
         let [x, y, z] = match geometry {
@@ -247,15 +280,17 @@ impl Texture {
     /// The border as a fetch gives it.
     pub fn border(&self) -> [u32; 4] {
         let float = self.is_float();
-        self.sampler.border.map(|c| match (float, self.image.format.kind) {
-            (true, _) => c.to_bits(),
-            (false, ChannelKind::Signed) => c as i32 as u32,
-            (false, _) => c as u32,
-        })
+        self.sampler
+            .border
+            .map(|c| match (float, self.image.format.kind) {
+                (true, _) => c.to_bits(),
+                (false, ChannelKind::Signed) => c as i32 as u32,
+                (false, _) => c as u32,
+            })
     }
 
     /// A texel's channels as a fetch gives them: bits of singles or of integers. Channels that are not there are zero.
-    pub fn channels(&self, texel: [u8; 16]) -> [u32; 4] {
+    pub fn channels(&self, texel: u128) -> [u32; 4] {
         let Format {
             bits,
             channels,
@@ -263,11 +298,8 @@ impl Texture {
         } = self.image.format;
         let mut out = [0; 4];
         for (c, out) in out.iter_mut().enumerate().take(usize::from(channels)) {
-            let bytes = usize::from(bits / 8);
-            let raw = (0..bytes).fold(0u32, |all, b| {
-                all | u32::from(texel[c * bytes + b]) << (8 * b)
-            });
             let up = 32 - u32::from(bits);
+            let raw = (texel >> (c * usize::from(bits))) as u32 & (u32::MAX >> up);
             let signed = (raw << up) as i32 >> up;
             *out = match kind {
                 ChannelKind::Float if bits == 16 => half(raw as u16).to_bits(),
@@ -277,9 +309,10 @@ impl Texture {
                     let linear = self.sampler.srgb && bits == 8 && c < 3;
                     if linear { to_linear(value) } else { value }.to_bits()
                 }
-                ChannelKind::Signed if self.sampler.normalized_read => {
-                    (signed as f32 / (u32::MAX >> up >> 1) as f32).max(-1.0).to_bits()
-                }
+                ChannelKind::Signed if self.sampler.normalized_read => (signed as f32
+                    / (u32::MAX >> up >> 1) as f32)
+                    .max(-1.0)
+                    .to_bits(),
                 ChannelKind::Unsigned => raw,
                 ChannelKind::Signed => signed as u32,
             };
@@ -356,6 +389,8 @@ mod tests {
     fn column(mode: AddressMode, x: f32) -> Option<u64> {
         let taps = texture(false, true, mode).taps(Geometry::D2, &at(x, 0.0), None);
         assert_eq!(taps.len(), 1);
+        let nearest = texture(false, true, mode).nearest(Geometry::D2, &at(x, 0.0));
+        assert_eq!(nearest, Some(taps[0].at));
         taps[0].at.map(|at| at / 4)
     }
 
@@ -364,9 +399,18 @@ mod tests {
         use AddressMode::*;
         let all = [Wrap, Clamp, Mirror, Border];
         assert_eq!(all.map(|m| column(m, 0.3)), [Some(1); 4]);
-        assert_eq!(all.map(|m| column(m, 1.3)), [Some(1), Some(3), Some(2), None]);
-        assert_eq!(all.map(|m| column(m, -0.1)), [Some(3), Some(0), Some(0), None]);
-        assert_eq!(all.map(|m| column(m, 2.3)), [Some(1), Some(3), Some(1), None]);
+        assert_eq!(
+            all.map(|m| column(m, 1.3)),
+            [Some(1), Some(3), Some(2), None]
+        );
+        assert_eq!(
+            all.map(|m| column(m, -0.1)),
+            [Some(3), Some(0), Some(0), None]
+        );
+        assert_eq!(
+            all.map(|m| column(m, 2.3)),
+            [Some(1), Some(3), Some(1), None]
+        );
     }
 
     #[test]
@@ -379,11 +423,25 @@ mod tests {
     fn blending_has_weights_of_eight_bits() {
         let t = texture(true, false, AddressMode::Clamp);
         let centre = t.taps(Geometry::D2, &at(1.5, 0.5), None);
-        assert_eq!(&centre[..], [Tap { at: Some(4), weight: 1.0 }]);
+        assert_eq!(
+            &centre[..],
+            [Tap {
+                at: Some(4),
+                weight: 1.0
+            }]
+        );
         let between = t.taps(Geometry::D2, &at(1.5 + 0.3, 1.0), None);
         let weights: Vec<f32> = between.iter().map(|t| t.weight).collect();
         let part = 77.0 / 256.0;
-        assert_eq!(weights, [(1.0 - part) / 2.0, part / 2.0, (1.0 - part) / 2.0, part / 2.0]);
+        assert_eq!(
+            weights,
+            [
+                (1.0 - part) / 2.0,
+                part / 2.0,
+                (1.0 - part) / 2.0,
+                part / 2.0
+            ]
+        );
         let offsets: Vec<_> = between.iter().filter_map(|t| t.at).collect();
         assert_eq!(offsets, [4, 8, 20, 24]);
     }
@@ -413,8 +471,7 @@ mod tests {
             channels: 4,
             kind: ChannelKind::Signed,
         };
-        let mut texel = [0; 16];
-        texel[..4].copy_from_slice(&[127, 0x80, 0x81, 1]);
+        let texel = u128::from(u32::from_le_bytes([127, 0x80, 0x81, 1]));
         assert_eq!(t.channels(texel).map(|c| c as i32), [127, -128, -127, 1]);
         t.sampler.normalized_read = true;
         let fractions = t.channels(texel).map(f32::from_bits);

@@ -19,7 +19,9 @@ pub unsafe extern "C" fn cudaGraphCreate(to: *mut Handle, _flags: c_uint) -> u32
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGraphDestroy(graph: Handle) -> u32 {
-    enter("cudaGraphDestroy", |_, _| graphs().destroy(graph.addr() as u64))
+    enter("cudaGraphDestroy", |_, _| {
+        graphs().destroy(graph.addr() as u64)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -48,7 +50,11 @@ pub unsafe extern "C" fn cudaGraphNodeFindInClone(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphGetNodes(graph: Handle, to: *mut Handle, count: *mut usize) -> u32 {
+pub unsafe extern "C" fn cudaGraphGetNodes(
+    graph: Handle,
+    to: *mut Handle,
+    count: *mut usize,
+) -> u32 {
     enter("cudaGraphGetNodes", |_, _| {
         let mut graphs = graphs();
         let nodes = &graphs.graph(graph.addr() as u64)?.nodes;
@@ -89,7 +95,9 @@ pub unsafe extern "C" fn cudaGraphGetEdges(
         }
         let mut graphs = graphs();
         let nodes = &graphs.graph(graph.addr() as u64)?.nodes;
-        let all = nodes.iter().flat_map(|n| n.after.iter().map(|b| (*b, n.handle)));
+        let all = nodes
+            .iter()
+            .flat_map(|n| n.after.iter().map(|b| (*b, n.handle)));
         let (before, after): (Vec<u64>, Vec<u64>) = all.unzip();
         // SAFETY: the caller passes room in both lists for as many as it says.
         unsafe {
@@ -306,7 +314,9 @@ pub unsafe extern "C" fn cudaGraphExecGetFlags(executable: Handle, to: *mut u64)
 pub extern "C" fn cudaGraphUpload(executable: Handle, stream: Handle) -> u32 {
     enter("cudaGraphUpload", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        let known = graphs().executables.contains_key(&(executable.addr() as u64));
+        let known = graphs()
+            .executables
+            .contains_key(&(executable.addr() as u64));
         known.then_some(()).ok_or(Error::INVALID_VALUE)
     })
 }

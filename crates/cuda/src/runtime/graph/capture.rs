@@ -53,7 +53,13 @@ pub(crate) fn capture(
     };
     let action = action(context)?;
     let mut graphs = graphs();
-    let node = graphs.add(context, captured.graph, captured.after, action, entry.call())?;
+    let node = graphs.add(
+        context,
+        captured.graph,
+        captured.after,
+        action,
+        entry.call(),
+    )?;
     if let Some(captured) = graphs.captures.streams.get_mut(&stream) {
         captured.after = vec![node];
     }
@@ -238,7 +244,7 @@ pub unsafe extern "C" fn cudaStreamGetCaptureInfo(
         let stream = stream.addr() as u64;
         context.stream(stream, || entry.call())?;
         let mut graphs = graphs();
-    let captures = &mut graphs.captures;
+        let captures = &mut graphs.captures;
         let captured = captures.streams.get(&stream).cloned();
         // SAFETY: the caller passes places for all of them, or null. The list stays until the next call for this stream.
         unsafe {

@@ -216,7 +216,9 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
 fn choose(value: u64, kind: Condition, bodies: &[u64], stream: u64, executable: u64) -> u32 {
     for _ in 0..ROUNDS {
         let mut now = [0; 4];
-        let error = enter("cudaGraphLaunch", |context, _| context.read(value, &mut now));
+        let error = enter("cudaGraphLaunch", |context, _| {
+            context.read(value, &mut now)
+        });
         if error != 0 {
             return error;
         }
@@ -234,7 +236,9 @@ fn choose(value: u64, kind: Condition, bodies: &[u64], stream: u64, executable: 
         }
     }
     enter("cudaGraphLaunch", |context, _| {
-        context.doubt(&format!("the body of a conditional node was run {ROUNDS} times, and goes on"));
+        context.doubt(&format!(
+            "the body of a conditional node was run {ROUNDS} times, and goes on"
+        ));
         Err(Error::LAUNCH_TIMEOUT)
     })
 }

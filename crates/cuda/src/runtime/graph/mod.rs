@@ -125,7 +125,9 @@ impl Graphs {
         let owner = self.owners.get(&handle).copied();
         let graph = self.graph(owner.ok_or(Error::INVALID_VALUE)?)?;
         let mut nodes = graph.nodes.iter_mut();
-        nodes.find(|n| n.handle == handle).ok_or(Error::INVALID_VALUE)
+        nodes
+            .find(|n| n.handle == handle)
+            .ok_or(Error::INVALID_VALUE)
     }
 
     /// A new graph; its handle.
@@ -212,8 +214,9 @@ impl Graphs {
 impl Graph {
     /// Positions of the nodes in an order in which each comes after those that it depends on; `None` where there is none.
     pub fn order(&self) -> Option<Vec<usize>> {
-        let places: HashMap<u64, usize> =
-            (self.nodes.iter().enumerate()).map(|(at, n)| (n.handle, at)).collect();
+        let places: HashMap<u64, usize> = (self.nodes.iter().enumerate())
+            .map(|(at, n)| (n.handle, at))
+            .collect();
         let mut left: Vec<usize> = self.nodes.iter().map(|n| n.after.len()).collect();
         let mut ready: BTreeSet<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
         let mut dependents = vec![Vec::new(); left.len()];

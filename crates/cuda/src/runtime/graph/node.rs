@@ -244,9 +244,13 @@ pub unsafe extern "C" fn cudaGraphAddKernelNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddKernelNode", to, graph, (after, count), |context, _| {
-            kernel(context, params)
-        })
+        add(
+            "cudaGraphAddKernelNode",
+            to,
+            graph,
+            (after, count),
+            |context, _| kernel(context, params),
+        )
     }
 }
 
@@ -260,9 +264,13 @@ pub unsafe extern "C" fn cudaGraphAddMemcpyNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddMemcpyNode", to, graph, (after, count), |context, entry| {
-            copy(context, entry, params)
-        })
+        add(
+            "cudaGraphAddMemcpyNode",
+            to,
+            graph,
+            (after, count),
+            |context, entry| copy(context, entry, params),
+        )
     }
 }
 
@@ -277,10 +285,17 @@ pub unsafe extern "C" fn cudaGraphAddMemcpyNode1D(
     bytes: usize,
     kind: c_int,
 ) -> u32 {
-    let copy = crate::runtime::copy::flat(into.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
+    let copy =
+        crate::runtime::copy::flat(into.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddMemcpyNode1D", to, graph, (after, count), |_, _| Ok(Action::Copy(copy)))
+        add(
+            "cudaGraphAddMemcpyNode1D",
+            to,
+            graph,
+            (after, count),
+            |_, _| Ok(Action::Copy(copy)),
+        )
     }
 }
 
@@ -293,7 +308,15 @@ pub unsafe extern "C" fn cudaGraphAddMemsetNode(
     params: *const MemsetParams,
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
-    unsafe { add("cudaGraphAddMemsetNode", to, graph, (after, count), |_, _| fill(params)) }
+    unsafe {
+        add(
+            "cudaGraphAddMemsetNode",
+            to,
+            graph,
+            (after, count),
+            |_, _| fill(params),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -305,7 +328,11 @@ pub unsafe extern "C" fn cudaGraphAddHostNode(
     params: *const HostParams,
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
-    unsafe { add("cudaGraphAddHostNode", to, graph, (after, count), |_, _| host(params)) }
+    unsafe {
+        add("cudaGraphAddHostNode", to, graph, (after, count), |_, _| {
+            host(params)
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -316,7 +343,15 @@ pub unsafe extern "C" fn cudaGraphAddEmptyNode(
     count: usize,
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
-    unsafe { add("cudaGraphAddEmptyNode", to, graph, (after, count), |_, _| Ok(Action::Empty)) }
+    unsafe {
+        add(
+            "cudaGraphAddEmptyNode",
+            to,
+            graph,
+            (after, count),
+            |_, _| Ok(Action::Empty),
+        )
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -329,9 +364,13 @@ pub unsafe extern "C" fn cudaGraphAddChildGraphNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddChildGraphNode", to, graph, (after, count), |context, _| {
-            Ok(Action::Child(graphs().copy(context, child.addr() as u64)?))
-        })
+        add(
+            "cudaGraphAddChildGraphNode",
+            to,
+            graph,
+            (after, count),
+            |context, _| Ok(Action::Child(graphs().copy(context, child.addr() as u64)?)),
+        )
     }
 }
 
@@ -345,10 +384,16 @@ pub unsafe extern "C" fn cudaGraphAddEventRecordNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddEventRecordNode", to, graph, (after, count), |context, entry| {
-            context.event(event.addr() as u64, || entry.call())?;
-            Ok(Action::Record(event.addr() as u64))
-        })
+        add(
+            "cudaGraphAddEventRecordNode",
+            to,
+            graph,
+            (after, count),
+            |context, entry| {
+                context.event(event.addr() as u64, || entry.call())?;
+                Ok(Action::Record(event.addr() as u64))
+            },
+        )
     }
 }
 
@@ -362,10 +407,16 @@ pub unsafe extern "C" fn cudaGraphAddEventWaitNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddEventWaitNode", to, graph, (after, count), |context, entry| {
-            context.event(event.addr() as u64, || entry.call())?;
-            Ok(Action::Wait(event.addr() as u64))
-        })
+        add(
+            "cudaGraphAddEventWaitNode",
+            to,
+            graph,
+            (after, count),
+            |context, entry| {
+                context.event(event.addr() as u64, || entry.call())?;
+                Ok(Action::Wait(event.addr() as u64))
+            },
+        )
     }
 }
 
@@ -379,9 +430,13 @@ pub unsafe extern "C" fn cudaGraphAddMemAllocNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddMemAllocNode", to, graph, (after, count), |context, entry| {
-            allocate(context, entry, params)
-        })
+        add(
+            "cudaGraphAddMemAllocNode",
+            to,
+            graph,
+            (after, count),
+            |context, entry| allocate(context, entry, params),
+        )
     }
 }
 
@@ -395,9 +450,13 @@ pub unsafe extern "C" fn cudaGraphAddMemFreeNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddMemFreeNode", to, graph, (after, count), |_, _| {
-            Ok(Action::Free(pointer.addr() as u64))
-        })
+        add(
+            "cudaGraphAddMemFreeNode",
+            to,
+            graph,
+            (after, count),
+            |_, _| Ok(Action::Free(pointer.addr() as u64)),
+        )
     }
 }
 
@@ -474,9 +533,13 @@ pub unsafe extern "C" fn cudaGraphAddNode(
 ) -> u32 {
     // SAFETY: the caller passes these as documented.
     unsafe {
-        add("cudaGraphAddNode", to, graph, (after, count), |context, entry| {
-            general(context, entry, params)
-        })
+        add(
+            "cudaGraphAddNode",
+            to,
+            graph,
+            (after, count),
+            |context, entry| general(context, entry, params),
+        )
     }
 }
 
@@ -551,10 +614,15 @@ pub unsafe extern "C" fn cudaGraphExecKernelNodeSetParams(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaGraphMemcpyNodeSetParams(node: Handle, params: *const Copy3D) -> u32 {
-    change("cudaGraphMemcpyNodeSetParams", None, node, |context, entry| {
-        // SAFETY: the caller passes such a structure.
-        unsafe { copy(context, entry, params) }
-    })
+    change(
+        "cudaGraphMemcpyNodeSetParams",
+        None,
+        node,
+        |context, entry| {
+            // SAFETY: the caller passes such a structure.
+            unsafe { copy(context, entry, params) }
+        },
+    )
 }
 
 #[unsafe(no_mangle)]
@@ -579,7 +647,8 @@ pub unsafe extern "C" fn cudaGraphExecMemcpyNodeSetParams1D(
     bytes: usize,
     kind: c_int,
 ) -> u32 {
-    let copy = crate::runtime::copy::flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
+    let copy =
+        crate::runtime::copy::flat(to.addr() as u64, from.addr() as u64, bytes, kind, 0, true);
     let name = "cudaGraphExecMemcpyNodeSetParams1D";
     change(name, Some(executable), node, |_, _| Ok(Action::Copy(copy)))
 }
@@ -590,7 +659,9 @@ pub unsafe extern "C" fn cudaGraphMemsetNodeSetParams(
     params: *const MemsetParams,
 ) -> u32 {
     // SAFETY: the caller passes such a structure.
-    change("cudaGraphMemsetNodeSetParams", None, node, |_, _| unsafe { fill(params) })
+    change("cudaGraphMemsetNodeSetParams", None, node, |_, _| unsafe {
+        fill(params)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -605,9 +676,14 @@ pub unsafe extern "C" fn cudaGraphExecMemsetNodeSetParams(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphHostNodeSetParams(node: Handle, params: *const HostParams) -> u32 {
+pub unsafe extern "C" fn cudaGraphHostNodeSetParams(
+    node: Handle,
+    params: *const HostParams,
+) -> u32 {
     // SAFETY: the caller passes such a structure.
-    change("cudaGraphHostNodeSetParams", None, node, |_, _| unsafe { host(params) })
+    change("cudaGraphHostNodeSetParams", None, node, |_, _| unsafe {
+        host(params)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -631,7 +707,10 @@ pub extern "C" fn cudaGraphNodeSetEnabled(
         let mut graphs = graphs();
         let node = graphs.copied(executable.addr() as u64, node.addr() as u64)?;
         let node = graphs.node(node)?;
-        if !matches!(node.action, Action::Kernel(_) | Action::Copy(_) | Action::Fill(_)) {
+        if !matches!(
+            node.action,
+            Action::Kernel(_) | Action::Copy(_) | Action::Fill(_)
+        ) {
             return Err(Error::INVALID_VALUE);
         }
         node.enabled = enabled != 0;

@@ -41,8 +41,8 @@ impl Region {
                         region.stores.push(*index);
                     }
                 }
-                Op::Image(index)
-                    if program.image_ops[*index as usize].kind != ImageKind::Store => {}
+                Op::Image(index) if program.image_ops[*index as usize].kind != ImageKind::Store => {
+                }
                 Op::Atomic(_)
                 | Op::Image(_)
                 | Op::Barrier(_)
