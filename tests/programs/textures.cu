@@ -1,7 +1,7 @@
 // Arrays, textures and surfaces: what a fetch gives, and a surface that is written and read without order.
 //~ run : clean
-//~ run unordered: data-race@20,22
-//~ run freed: use-after-free@31
+//~ run unordered: data-race@20,22 non-coherent-read@20,22
+//~ run freed: use-after-free@31 use-after-free@32
 //~ prints: 0 values differ
 #include <cmath>
 #include <cstdio>
@@ -149,6 +149,11 @@ int main(int argc, char **argv)
     cudaDestroyTextureObject(linear);
     cudaDestroySurfaceObject(surface);
     cudaFreeArray(array);
+    if (strcmp(how, "freed")) cudaFree(small);
+    cudaFree(copied);
+    cudaFree(fractions);
+    cudaFree(where);
+    cudaFree(to);
     printf("%d values differ\n", *how ? 0 : differ);
     return cudaGetLastError();
 }

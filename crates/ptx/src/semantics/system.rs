@@ -39,6 +39,14 @@ impl System {
         )
     }
 
+    /// Whether it belongs to the device's runtime library (`cuda_device_runtime_api.h`), whose names no program has for itself.
+    pub fn is_of_device_runtime(self) -> bool {
+        !matches!(
+            self,
+            System::Vprintf | System::AssertFail | System::Malloc | System::Free
+        )
+    }
+
     /// The function of that name.
     pub fn named(name: &str) -> Option<System> {
         Some(match name {
