@@ -1,6 +1,6 @@
 //! Arguments: numbers, and buffers of them.
 
-use ::check::argument::{BufferSpec, FillSpec, Value};
+use ::check::argument::{BufferSpec, Fill, Value};
 use session::buffer::ElementType;
 use std::ops::RangeInclusive;
 
@@ -27,7 +27,7 @@ pub struct Argument(pub(super) Value);
 pub struct Buffer(BufferSpec);
 
 impl Buffer {
-    fn filled<T: Element>(length: u64, fill: FillSpec) -> Buffer {
+    fn filled<T: Element>(length: u64, fill: Fill) -> Buffer {
         Buffer(BufferSpec {
             element: T::TYPE,
             length: Some(length.max(1)),
@@ -37,28 +37,28 @@ impl Buffer {
 
     /// Random numbers: floating-point ones from 0 to below 1, integers from 0 to below the number of elements.
     pub fn random<T: Element>(length: u64) -> Buffer {
-        Buffer::filled::<T>(length, FillSpec::Random(None))
+        Buffer::filled::<T>(length, Fill::Random(None))
     }
 
     /// Random integers of a range.
     pub fn random_in<T: Element>(length: u64, range: RangeInclusive<i64>) -> Buffer {
         let (low, high) = range.into_inner();
-        Buffer::filled::<T>(length, FillSpec::Random(Some((low, high.max(low)))))
+        Buffer::filled::<T>(length, Fill::random_in(low, high.max(low)))
     }
 
     /// 0, 1, 2 …
     pub fn iota<T: Element>(length: u64) -> Buffer {
-        Buffer::filled::<T>(length, FillSpec::Iota)
+        Buffer::filled::<T>(length, Fill::Iota)
     }
 
     /// All zero.
     pub fn zeros<T: Element>(length: u64) -> Buffer {
-        Buffer::filled::<T>(length, FillSpec::Zeros)
+        Buffer::filled::<T>(length, Fill::Zeros)
     }
 
     /// Nothing has been written yet: reading it is a finding.
     pub fn uninitialized<T: Element>(length: u64) -> Buffer {
-        Buffer::filled::<T>(length, FillSpec::Uninitialized)
+        Buffer::filled::<T>(length, Fill::Uninitialized)
     }
 }
 
@@ -75,7 +75,7 @@ impl<T: Element> From<&[T]> for Buffer {
         if values.is_empty() {
             return Buffer::uninitialized::<T>(1);
         }
-        Buffer::filled::<T>(values.len() as u64, FillSpec::Bytes(bytes.into()))
+        Buffer::filled::<T>(values.len() as u64, Fill::Bytes(bytes.into()))
     }
 }
 

@@ -4,12 +4,12 @@
 //! (`cases/schema.json`).
 
 use super::compiled::PtxExpectations;
-use super::expression::Expression;
 use super::host::{Memory, Step, StreamKind};
 use super::values::{ElementType, Extent, Fill, Number, OracleCall, SizeSpec};
 use crate::equivalent::Equivalent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use session::expression::Expression;
 use std::collections::BTreeMap;
 
 /// A case of the catalogue: a kernel with its defines, how to launch it, what it must compute, and what racetrap must find in

@@ -8,12 +8,12 @@ mod refusal;
 use super::annotation::Fault;
 use super::case::{Case, ExpectedVerdict};
 use super::error::{CatalogError, Hint, Place};
-use super::expression::Expression;
 use super::load::Entry;
 use super::locate::{Step, locate};
 use super::tree::Tree;
 use crate::equivalent::{lines, plan_lines};
 use detect::rules::{Level, Rule};
+use session::expression::Expression;
 use std::collections::BTreeSet;
 
 /// Whether a fault only costs time.

@@ -80,6 +80,7 @@ fn shown(number: Number, element: ElementType) -> String {
     match number {
         Number::Integer(n) if element == ElementType::U64 => n.cast_unsigned().to_string(),
         Number::Integer(n) => n.to_string(),
+        Number::Unsigned(n) => n.to_string(),
         Number::Float(x) => x.to_string(),
     }
 }

@@ -4,12 +4,12 @@
 //! towards the lower ends of ranges, the first choices, inputs of ones, and lockstep.
 
 use super::case::Case;
-use super::expression::EvaluationError;
 use super::values::SizeSpec;
 use proptest::num::u64::BinarySearch;
 use proptest::strategy::{NewTree, Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use rand::Rng;
+use session::expression::EvaluationError;
 use simt::ScheduleSpec;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

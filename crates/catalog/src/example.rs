@@ -1,11 +1,11 @@
 //! Counterexamples, for people.
 
 use super::draw::{Draw, Inputs};
-use super::expression::Expression;
 use super::load::Entry;
 use super::plan::Plan;
 use super::token::{free, token};
 use super::values::Fill;
+use session::expression::Expression;
 use simt::ScheduleSpec;
 use std::fmt;
 

@@ -27,9 +27,9 @@
 //! kernel, in a comment on the line where it starts: `- copy: {…}  #~ data-race#1 write`.
 
 use super::case::Launch;
-use super::expression::Expression;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use session::expression::Expression;
 
 /// A step. Give exactly one of the keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,7 +18,6 @@ pub mod equivalent;
 pub mod error;
 pub mod example;
 pub mod expect;
-pub mod expression;
 pub mod gpu;
 pub mod host;
 pub mod left;
@@ -37,3 +36,5 @@ pub mod simulate;
 pub mod token;
 pub mod tree;
 pub mod values;
+
+pub use session::expression;

@@ -397,7 +397,7 @@ fn unknown_word(place: &Place, message: &str) -> Option<CatalogError> {
     })
 }
 
-/// Parses the message of an [`super::expression::ExpressionError`], and adds the column inside the expression to its place
+/// Parses the message of an [`session::expression::ExpressionError`], and adds the column inside the expression to its place
 /// in the file.
 fn bad_expression(place: &Place, message: &str, source: &str) -> Option<CatalogError> {
     let (_, rest) = message.split_once("column ")?;

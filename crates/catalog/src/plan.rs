@@ -9,10 +9,10 @@ pub use error::PlanError;
 
 use super::case::{Argument, Case};
 use super::draw::{Inputs, Sizes};
-use super::expression::Expression;
 use super::host::Memory;
 use super::oracle::Elements;
 use super::values::ElementType;
+use session::expression::Expression;
 use session::{Command, Order, StreamKind};
 use simt::Dim3;
 use std::collections::BTreeMap;

@@ -19,10 +19,8 @@ use report::{SourceFile, Sources};
 use session::buffer::Placement;
 use session::{Independence, Options, Session};
 use simt::memory::GLOBAL_BASE;
-use simt::observer::{NullObserver, Observer};
-use simt::{
-    Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries, launch,
-};
+use simt::observer::Events;
+use simt::{Device, Dim3, Launch, Limits, LowerError, Program, ScheduleSpec, Stop, entries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,7 +224,7 @@ impl<'c> Prepared<'c> {
     /// # Errors
     ///
     /// Mistakes of the case, and a launch that does not come to its end.
-    pub fn watch<O: Observer>(&self, plan: &Plan, mut observer: O) -> Result<O, SimulateError> {
+    pub fn watch(&self, plan: &Plan, observer: &mut dyn Events) -> Result<(), SimulateError> {
         let mut device = Device::new(DEVICE_BYTES);
         let addresses = self.load(&mut device, plan)?;
         let limits = self.limits(None);
@@ -245,21 +243,14 @@ impl<'c> Prepared<'c> {
             let how = made(planned, program, &addresses)?;
             device.load(program)?;
             let schedule = &ScheduleSpec::Lockstep;
-            launch(
-                &mut device,
-                program,
-                &how,
-                schedule,
-                &limits,
-                1,
-                &mut observer,
-            )
-            .map_err(|stop| SimulateError::Stopped {
-                entry: planned.entry.clone(),
-                stop,
-            })?;
+            simt::watch(&mut device, program, &how, schedule, &limits, observer).map_err(
+                |stop| SimulateError::Stopped {
+                    entry: planned.entry.clone(),
+                    stop,
+                },
+            )?;
         }
-        Ok(observer)
+        Ok(())
     }
 
     /// Runs a sequential kernel by one thread on fresh memory, and gives what it left in a buffer.
@@ -285,19 +276,13 @@ impl<'c> Prepared<'c> {
         let how = made(&planned, program, &addresses)?;
         device.load(program)?;
         let limits = Limits::default();
-        launch(
-            &mut device,
-            program,
-            &how,
-            &ScheduleSpec::Lockstep,
-            &limits,
-            1,
-            &mut NullObserver,
-        )
-        .map_err(|stop| SimulateError::Oracle {
-            entry: entry.to_owned(),
-            stop,
-        })?;
+        let schedule = &ScheduleSpec::Lockstep;
+        simt::launch_unwatched(&mut device, program, &how, schedule, &limits, 1).map_err(
+            |stop| SimulateError::Oracle {
+                entry: entry.to_owned(),
+                stop,
+            },
+        )?;
         let buffer = &plan.buffers[result];
         let bytes = buffer.length * buffer.element.bytes() as u64;
         Ok(Elements::from_bytes(

@@ -1,10 +1,12 @@
 //! The notations inside a case's YAML: ranges of sizes, contents of buffers, dimensions of grids, and oracles.
 
-use super::expression::{Expression, ExpressionError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, MapAccess, SeqAccess, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use session::buffer::{ElementType, Number};
+use session::expression::{Expression, ExpressionError};
+pub use session::fill::Fill;
+use session::fill::range;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -17,27 +19,6 @@ pub enum SizeSpec {
     Choices(Vec<i64>),
     /// Computed from other sizes: `ceil_div(n, threads)`, or a plain number.
     Computed(Expression),
-}
-
-/// What a buffer holds at the start.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Fill {
-    /// `uninitialized`: nothing was written.
-    Uninitialized,
-    /// `zeros`
-    Zeros,
-    /// `iota`: 0, 1, 2 …
-    Iota,
-    /// `const:7`
-    Constant(Number),
-    /// `random` (small integers), or `random:LOW..=HIGH` (integers, of floating-point buffers too).
-    Random(Option<(Expression, Expression)>),
-    /// `each:EXPRESSION`, with `i` the element's index.
-    Each(Expression),
-    /// `copy:BUFFER`
-    Copy(String),
-    /// The elements themselves: `[1, 2, 3]`.
-    Literal(Vec<Number>),
 }
 
 /// One to three lengths, `x` first.
@@ -106,22 +87,6 @@ impl OracleCall {
     }
 }
 
-/// The two ends of `LOW..=HIGH`; columns in errors count from the start of the whole.
-fn range(text: &str) -> Option<Result<(Expression, Expression), ExpressionError>> {
-    let (low, high) = text.split_once("..=")?;
-    let offset = low.chars().count() + 3;
-    let within = |error: ExpressionError, offset| ExpressionError {
-        text: text.to_owned(),
-        column: error.column + offset,
-        ..error
-    };
-    Some(
-        Expression::parse(low)
-            .map_err(|e| within(e, 0))
-            .and_then(|low| Ok((low, Expression::parse(high).map_err(|e| within(e, offset))?))),
-    )
-}
-
 impl SizeSpec {
     fn parse(text: &str) -> Result<SizeSpec, ExpressionError> {
         match range(text) {
@@ -131,81 +96,12 @@ impl SizeSpec {
     }
 }
 
-impl Fill {
-    /// Parses the words that `--arg` knows too: `zeros`, `iota`, `const:7`, `random`,
-    /// `random:0..=9`, `each:2 * i`, `copy:data`, `uninitialized`.
-    pub fn parse(text: &str) -> Result<Fill, String> {
-        let (word, rest) = text
-            .split_once(':')
-            .map_or((text.trim(), None), |(w, r)| (w.trim(), Some(r.trim())));
-        let words = [
-            "uninitialized",
-            "zeros",
-            "iota",
-            "const",
-            "random",
-            "each",
-            "copy",
-        ];
-        match (word, rest) {
-            ("uninitialized", None) => Ok(Fill::Uninitialized),
-            ("zeros", None) => Ok(Fill::Zeros),
-            ("iota", None) => Ok(Fill::Iota),
-            ("random", None) => Ok(Fill::Random(None)),
-            ("random", Some(rest)) => {
-                let ends =
-                    range(rest).ok_or_else(|| format!("`{rest}` is not a range `LOW..=HIGH`"))?;
-                Ok(Fill::Random(Some(ends.map_err(|e| e.to_string())?)))
-            }
-            ("const", Some(rest)) => {
-                let integer = rest.parse().map(Number::Integer);
-                let number = integer.or_else(|_| rest.parse().map(Number::Float));
-                number
-                    .map(Fill::Constant)
-                    .map_err(|_| format!("`{rest}` is not a number"))
-            }
-            ("each", Some(rest)) => Expression::parse(rest)
-                .map(Fill::Each)
-                .map_err(|e| e.to_string()),
-            ("copy", Some(rest)) if !rest.is_empty() => Ok(Fill::Copy(rest.to_owned())),
-            _ if words.contains(&word) => {
-                Err(format!("`{text}` is not a buffer fill: use {FILLS}"))
-            }
-            _ => Err(match report::nearest(word, words) {
-                Some(near) => format!("unknown buffer fill `{word}` (did you mean `{near}`?)"),
-                None => format!("unknown buffer fill `{word}`: use {FILLS}"),
-            }),
-        }
-    }
-}
-
-const FILLS: &str = "`uninitialized`, `zeros`, `iota`, `const:VALUE`, `random`, `random:LOW..=HIGH`, `each:EXPRESSION`, `copy:BUFFER`, or a list of numbers";
-
 impl fmt::Display for SizeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SizeSpec::Range(low, high) => write!(f, "{low}..={high}"),
             SizeSpec::Choices(choices) => write!(f, "{choices:?}"),
             SizeSpec::Computed(expression) => write!(f, "{expression}"),
-        }
-    }
-}
-
-impl fmt::Display for Fill {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fill::Uninitialized => f.write_str("uninitialized"),
-            Fill::Zeros => f.write_str("zeros"),
-            Fill::Iota => f.write_str("iota"),
-            Fill::Constant(value) => write!(f, "const:{value}"),
-            Fill::Random(None) => f.write_str("random"),
-            Fill::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
-            Fill::Each(expression) => write!(f, "each:{expression}"),
-            Fill::Copy(buffer) => write!(f, "copy:{buffer}"),
-            Fill::Literal(values) => {
-                let values: Vec<_> = values.iter().map(Number::to_string).collect();
-                write!(f, "[{}]", values.join(", "))
-            }
         }
     }
 }
@@ -288,29 +184,10 @@ from_scalar_or_sequence!(
     }
 );
 
-from_scalar_or_sequence!(
-    Fill,
-    "a buffer fill (`zeros`, `iota`, `const:7`, `random`, `random:0..=9`, `each:2 * i`, `copy:data`, `uninitialized`) or a list of numbers",
-    "`uninitialized`, `zeros`, `iota` (0, 1, 2 …), `const:VALUE`, `random` (integers from -9 to 9, or 0 to 9 where unsigned), `random:LOW..=HIGH` (integers), `each:EXPRESSION` (`i` is the index), `copy:BUFFER`, or the list of the elements.",
-    ["string", "array"],
-    integer: |_| None,
-    text: Fill::parse,
-    sequence: |values: Vec<Number>| Ok::<_, String>(Fill::Literal(values))
-);
-
 impl Serialize for SizeSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             SizeSpec::Choices(choices) => choices.serialize(serializer),
-            other => serializer.collect_str(other),
-        }
-    }
-}
-
-impl Serialize for Fill {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Fill::Literal(values) => values.serialize(serializer),
             other => serializer.collect_str(other),
         }
     }

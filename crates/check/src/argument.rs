@@ -6,6 +6,7 @@
 //! data=i32[1024]:random   a buffer: TYPE[ELEMENTS]:FILL
 //! rows=f32[8][64]:zeros   8 pointers to buffers of 64 elements each
 //! data=i32[9]:{1, 2, 3}   the first elements; the others are uninitialised
+//! data=i32[9]:each:2 * i  an expression over the index
 //! op=fn:twice             the address of a device function
 //! out=&data               the buffer of the parameter `data`, once more
 //! p={1, 2.5, 7:i64}       a struct, field by field; a field may be a buffer
@@ -15,10 +16,11 @@
 use super::error::{Error, ErrorKind};
 use super::request::Argument;
 use report::suggest;
-use session::buffer::ElementType;
+use session::buffer::{ElementType, integer};
+use session::expression::Expression;
+pub use session::fill::Fill;
+use session::fill::FillError;
 use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What an argument is set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,29 +49,7 @@ pub struct BufferSpec {
     /// Number of elements; `None` where a file says it.
     pub length: Option<u64>,
     /// What it holds.
-    pub fill: FillSpec,
-}
-
-/// What a buffer holds at the start.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FillSpec {
-    /// Integers from 0 to below the number of elements (so that they can serve as
-    /// indices), floating-point numbers from 0 to below 1; or integers in a range.
-    Random(Option<(i64, i64)>),
-    /// 0, 1, 2 …
-    Iota,
-    /// All zero.
-    Zeros,
-    /// One number everywhere.
-    Constant(String),
-    /// A file's bytes.
-    File(PathBuf),
-    /// The first elements; nothing is written to the others.
-    First(Vec<String>),
-    /// These bytes; there is no notation for them.
-    Bytes(Arc<[u8]>),
-    /// Nothing: reading it is a finding.
-    Uninitialized,
+    pub fill: Fill,
 }
 
 /// The types by name, for messages.
@@ -138,7 +118,7 @@ fn parse_value(text: &str, depth: u32) -> Result<Value, Problem> {
         return Ok(Value::Buffer(BufferSpec {
             element: ElementType::U8,
             length: None,
-            fill: FillSpec::File(path.into()),
+            fill: Fill::File(path.into()),
         }));
     }
     if let Some(name) = text.strip_prefix("fn:").filter(|_| depth == 0) {
@@ -250,7 +230,7 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
     let rest = &text[close + 1..];
     let fill = match rest.strip_prefix(':') {
         Some(fill) => self::fill(fill, element)?,
-        None if rest.is_empty() => FillSpec::Random(None),
+        None if rest.is_empty() => Fill::Random(None),
         None => {
             return Err(problem(
                 format!("unexpected `{rest}` after the `]`"),
@@ -258,7 +238,7 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
             ));
         }
     };
-    if length.is_none() && !matches!(fill, FillSpec::File(_)) {
+    if length.is_none() && !matches!(fill, Fill::File(_)) {
         return Err(problem(
             "the number of elements is missing",
             format!("write `{name}[1024]`"),
@@ -271,56 +251,46 @@ fn buffer(text: &str, open: usize) -> Result<BufferSpec, Problem> {
     })
 }
 
-fn fill(text: &str, element: ElementType) -> Result<FillSpec, Problem> {
-    const NAMES: [&str; 5] = ["random", "iota", "zeros", "const", "uninitialized"];
-    if let Some(path) = text.strip_prefix('@') {
-        return Ok(FillSpec::File(path.into()));
-    }
-    if let Some(inside) = text.strip_prefix('{') {
-        let Some(inside) = inside.strip_suffix('}') else {
-            return Err(problem(
-                "`}` is missing at the end of the elements",
-                EXAMPLES,
-            ));
-        };
-        let numbers: Vec<String> = split(inside).iter().map(|n| n.trim().to_owned()).collect();
-        for number in &numbers {
-            number_bytes(number, element).map_err(|what| (what, None))?;
-        }
-        return Ok(FillSpec::First(numbers));
-    }
-    let (name, rest) = text
-        .split_once(':')
-        .map_or((text, None), |(n, r)| (n, Some(r)));
-    match (name, rest) {
-        ("random", None) => Ok(FillSpec::Random(None)),
-        ("random", Some(range)) => {
-            let (low, high) = range.split_once("..=").unwrap_or(("", ""));
-            match (integer(low), integer(high)) {
-                (Some(low), Some(high)) if low <= high => {
-                    for end in [low, high] {
-                        number_bytes(&end.to_string(), element).map_err(|what| (what, None))?;
-                    }
-                    let narrow = |v: i128| i64::try_from(v).unwrap_or(i64::MAX);
-                    Ok(FillSpec::Random(Some((narrow(low), narrow(high)))))
-                }
-                _ => Err(problem(format!("`{range}` is not a range"), "write `random:0..=15`")),
-            }
-        }
-        ("iota", None) => Ok(FillSpec::Iota),
-        ("zeros", None) => Ok(FillSpec::Zeros),
-        ("uninitialized", None) => Ok(FillSpec::Uninitialized),
-        ("const", Some(number)) => {
-            number_bytes(number, element).map_err(|what| (what, None))?;
-            Ok(FillSpec::Constant(number.to_string()))
-        }
-        ("const", None) => Err(problem("`const` needs a number", "write `const:7`")),
-        _ => Err(problem(
+fn fill(text: &str, element: ElementType) -> Result<Fill, Problem> {
+    const USE: &str = "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `each:EXPRESSION` (`i` is the index), `{1, 2, 3}`, `uninitialized` or `@FILE`";
+    let fill = Fill::parse(text).map_err(|error| match &error {
+        FillError::Word(word) => problem(
             format!("`{text}` is not a buffer fill"),
-            suggest(name, NAMES).unwrap_or_else(|| {
-                "use `random`, `random:LOW..=HIGH`, `iota`, `zeros`, `const:NUMBER`, `uninitialized` or `@FILE`".into()
-            }),
+            suggest(word, Fill::words()).unwrap_or_else(|| USE.into()),
+        ),
+        FillError::Form(_) | FillError::Number(_) | FillError::Unclosed => {
+            problem(error.to_string(), USE)
+        }
+        FillError::NoNumber => problem(error.to_string(), "write `const:7`"),
+        FillError::Range(_) => problem(error.to_string(), "write `random:0..=15`"),
+        FillError::Expression(_) => (error.to_string(), None),
+    })?;
+    let nameless = |e: &Expression| e.evaluate(&|name| (name == "i").then_some(0));
+    match &fill {
+        Fill::Copy(name) => Err(problem(
+            "`copy` is for cases of a catalogue",
+            format!("`&{name}` passes the buffer of `{name}` once more"),
         )),
+        Fill::Random(Some((low, high))) => match (nameless(low), nameless(high)) {
+            (Ok(low), Ok(high)) if low <= high => Ok(()),
+            (Err(error), _) | (_, Err(error)) => Err((error.to_string(), None)),
+            (Ok(low), Ok(high)) => Err(problem(
+                format!("{low}..={high} is not a range"),
+                "write the smaller number first",
+            )),
+        },
+        Fill::Each(e) => match e.names().into_iter().find(|name| *name != "i") {
+            Some(name) => Err(problem(
+                format!("`{name}` in `{e}` is unknown"),
+                "`i`, the element's index, is the only name",
+            )),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }?;
+    match fill.misfit(element) {
+        Some(number) => Err((format!("{number} does not fit in {}", element.name()), None)),
+        None => Ok(fill),
     }
 }
 
@@ -341,22 +311,6 @@ fn bytes(hex: &str) -> Result<Vec<u8>, Problem> {
             None,
         )),
     }
-}
-
-fn integer(text: &str) -> Option<i128> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text),
-    };
-    let value = match digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"))
-    {
-        Some(hex) => i128::from_str_radix(hex, 16).ok()?,
-        None if digits.starts_with(['+', '-']) => return None,
-        None => digits.replace('_', "").parse().ok()?,
-    };
-    Some(sign * value)
 }
 
 /// The bytes of a number of a type, little end first.
@@ -436,17 +390,7 @@ impl BufferSpec {
         let rows = rows.map(|r| format!("[{r}]")).unwrap_or_default();
         let length = self.length.map(|l| l.to_string()).unwrap_or_default();
         write!(f, "{}{rows}[{length}]:", self.element.name())?;
-        match &self.fill {
-            FillSpec::Random(None) => f.write_str("random"),
-            FillSpec::Random(Some((low, high))) => write!(f, "random:{low}..={high}"),
-            FillSpec::Iota => f.write_str("iota"),
-            FillSpec::Zeros => f.write_str("zeros"),
-            FillSpec::Constant(number) => write!(f, "const:{number}"),
-            FillSpec::File(path) => write!(f, "@{}", path.display()),
-            FillSpec::First(numbers) => write!(f, "{{{}}}", numbers.join(",")),
-            FillSpec::Bytes(_) => f.write_str("data"),
-            FillSpec::Uninitialized => f.write_str("uninitialized"),
-        }
+        fmt::Display::fmt(&self.fill, f)
     }
 }
 
@@ -476,6 +420,8 @@ mod tests {
     #[case("d=@in.bin", "u8[]:@in.bin")]
     #[case("d=f32[8][64]:zeros", "f32[8][64]:zeros")]
     #[case("d=i32[9]:{1, -2,3}", "i32[9]:{1,-2,3}")]
+    #[case("d=f32[4]:const:1.5f", "f32[4]:const:1.5")]
+    #[case("d=i32[9]:each: 2 * i + 1", "i32[9]:each:2 * i + 1")]
     #[case("p={1, 2.5,{3:i64}, i32[4]:zeros}", "{1,2.5,{3:i64},i32[4]:zeros}")]
     #[case("op=fn:twice", "fn:twice")]
     #[case("out=& in", "&in")]
@@ -500,9 +446,11 @@ mod tests {
     #[case("d=i32[4]:const", "needs a number")]
     #[case("d=u8[4]:const:256", "256 does not fit in u8")]
     #[case("d=i32[4]:random:5..=2", "is not a range")]
+    #[case("d=i32[4]:each:i + n", "`n` in `i + n` is unknown")]
+    #[case("d=i32[4]:copy:e", "`copy` is for cases")]
     #[case("d=i32[4]x", "unexpected `x` after the `]`")]
     #[case("d=i32[x][4]", "`x` is not a number of rows")]
-    #[case("d=i32[4]:{1,a}", "`a` is not an integer")]
+    #[case("d=i32[4]:{1,a}", "`a` is not a number")]
     #[case("d=i32[4]:{1,2", "`}` is missing")]
     #[case("p={1,2", "`}` is missing")]
     #[case("p=0x01020304050607080", "digits is odd")]

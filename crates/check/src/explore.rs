@@ -23,7 +23,7 @@ use ptx::source::SourceLine;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use session::explorer::{Explorer, Schedules, explore};
 use session::{Independence, Options, Outcome, Session};
-use simt::observer::Observer;
+use simt::observer::Events;
 use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
@@ -403,12 +403,12 @@ impl Exploration<'_> {
     /// # Errors
     ///
     /// As [`Exploration::explore`]. A run that does not come to its end is none: the observer has seen what happened until then.
-    pub fn watched<O: Observer>(
+    pub fn watched(
         &self,
         program: &Program,
         plan: &Plan,
-        mut observer: O,
-    ) -> Result<O, Error> {
+        observer: &mut dyn Events,
+    ) -> Result<(), Error> {
         let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
         let params = plan.encode(
@@ -424,18 +424,9 @@ impl Exploration<'_> {
             ..self.limits
         };
         let schedule = &ScheduleSpec::Lockstep;
-        let ran = simt::launch(
-            &mut device,
-            program,
-            &launch,
-            schedule,
-            &limits,
-            1,
-            &mut observer,
-        );
-        match ran {
+        match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
-            Ok(_) | Err(_) => Ok(observer),
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 

@@ -4,10 +4,10 @@
 //! whole: the sizes that the program defines are divided by two until the launch fits. Sizes of buffers bind (reaching outside is an
 //! error) only where nothing else is guessed that could make the kernel reach there: arguments, and integers in buffers.
 
-use super::argument::{BufferSpec, FillSpec, Value};
+use super::argument::{BufferSpec, Fill, Value};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::plan::{Origin, Plan};
-use session::buffer::ElementType;
+use session::buffer::{ElementType, Number};
 use toolchain::cuda_text::{Content, CudaText, HostArgument, HostBuffer, HostLaunch};
 
 /// Threads of a launch that is taken over as it is.
@@ -171,29 +171,34 @@ fn buffer(host: &HostBuffer, element: Option<ElementType>, guess: &Value) -> Buf
     let length = host.bytes / element.bytes() as u64;
     let guessed = match guess {
         Value::Buffer(spec) => spec.fill.clone(),
-        _ => FillSpec::Random(None),
+        _ => Fill::Random(None),
     };
-    let number = |text: String| FillSpec::Constant(text);
+    let integer = |value: i64| Fill::integer(value);
     let fill = match &host.content {
         Content::Unknown => guessed,
-        Content::Untouched => FillSpec::Uninitialized,
-        Content::Bytes(0) | Content::Integer(0) => FillSpec::Zeros,
-        Content::Bytes(byte) if element == ElementType::U8 => number(byte.to_string()),
+        Content::Untouched => Fill::Uninitialized,
+        Content::Bytes(0) | Content::Integer(0) => Fill::Zeros,
+        Content::Bytes(byte) if element == ElementType::U8 => integer((*byte).into()),
         Content::Bytes(255) if !element.is_float() && element.name().starts_with('i') => {
-            number("-1".into())
+            integer(-1)
         }
         Content::Bytes(_) => guessed,
-        Content::Integer(value) => number(value.to_string()),
-        Content::Float(value) if element.is_float() => number(format!("{value:?}")),
-        Content::Float(value) => number((*value as i64).to_string()),
-        Content::Iota => FillSpec::Iota,
-        Content::Range(low, high) => FillSpec::Random(Some((*low, *high))),
-        Content::Fractions if element.is_float() => FillSpec::Random(None),
-        Content::Fractions => FillSpec::Zeros,
+        Content::Integer(value) => integer(*value),
+        Content::Float(value) if element.is_float() => Fill::Constant(Number::Float(*value)),
+        Content::Float(value) => integer(*value as i64),
+        Content::Iota => Fill::Iota,
+        Content::Range(low, high) => Fill::random_in(*low, *high),
+        Content::Fractions if element.is_float() => Fill::Random(None),
+        Content::Fractions => Fill::Zeros,
         Content::List(numbers) if length <= 4096 => {
-            let mut all = numbers.clone();
-            all.resize(length as usize, "0".into());
-            FillSpec::First(all)
+            let all = numbers.iter().map(|text| Number::parse(text));
+            match all.collect::<Option<Vec<_>>>() {
+                Some(mut all) => {
+                    all.resize(length as usize, Number::Integer(0));
+                    Fill::First(all)
+                }
+                None => guessed,
+            }
         }
         Content::List(_) => guessed,
     };

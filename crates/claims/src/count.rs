@@ -55,25 +55,12 @@ impl Counter {
     }
 }
 
-impl Observer for Counter {
+impl Events for Counter {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         let blocks = shape.grid.count();
         self.add("launches", 1);
         self.add("blocks", blocks);
         self.add("warps", blocks * shape.block.count().div_ceil(32));
-    }
-
-    fn fork(&self) -> Counter {
-        Counter::default()
-    }
-
-    fn join(&mut self, forks: Vec<Counter>) -> Joined {
-        for fork in forks {
-            for (sum, more) in self.sums.iter_mut().zip(fork.sums) {
-                *sum += more;
-            }
-        }
-        Joined::Clean
     }
 
     fn access(&mut self, access: &Access<'_>) {

@@ -245,7 +245,8 @@ impl Facts<'_> {
     fn count(&self, count: &Count) -> Result<(bool, String), Unseen> {
         let (entry, plan) = self.plan(&count.of)?;
         let prepared = Prepared::new(self.catalog, entry).map_err(text)?;
-        let counted = prepared.watch(&plan, Counter::default()).map_err(text)?;
+        let mut counted = Counter::default();
+        prepared.watch(&plan, &mut counted).map_err(text)?;
         let value = |e: &Expression| {
             let name = |n: &str| plan.sizes.get(n).copied().or_else(|| counted.get(n));
             e.evaluate(&name).map_err(text)

@@ -12,8 +12,7 @@ use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
 use detect::footprint::Footprint;
 use simt::children::Child;
-use simt::observer::NullObserver;
-use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop, launch};
+use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -193,17 +192,9 @@ impl Context {
             }
             let jobs = self.options.jobs;
             let detectors = &mut self.detectors;
-            launch(device, program, &how, &schedule, &limits, jobs, detectors)
+            detectors.launch(device, program, &how, &schedule, &limits, jobs)
         } else {
-            launch(
-                device,
-                program,
-                &how,
-                &schedule,
-                &limits,
-                1,
-                &mut NullObserver,
-            )
+            simt::launch_unwatched(device, program, &how, &schedule, &limits, 1)
         };
         if watched {
             let findings = self.detectors.take_findings();

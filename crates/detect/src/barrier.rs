@@ -36,7 +36,7 @@ pub(super) fn end(parties: &[Party], launch: u32, block: BlockId, action: Action
 }
 
 impl Detector {
-    /// See [`simt::observer::Observer::misuse`].
+    /// See [`simt::observer::Events::misuse`].
     pub fn misuse(&mut self, launch: u32, block: BlockId, misuse: &Misuse) {
         let (rule, waiting, others, action): (_, _, &[Party], _) = match misuse {
             Misuse::DivergentBarrier {

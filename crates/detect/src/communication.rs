@@ -117,7 +117,7 @@ impl Recorder {
         at
     }
 
-    /// See [`Observer::access`].
+    /// See [`Events::access`].
     pub fn access(&mut self, access: &Access<'_>) {
         if !matches!(access.space, Space::Global | Space::Shared) {
             return;
@@ -171,7 +171,7 @@ impl Recorder {
         self.log.events.push(Event::Met(threads.collect()));
     }
 
-    /// See [`Observer::block_barrier`].
+    /// See [`Events::block_barrier`].
     pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         let at = self.block(barrier.block);
         if barrier.full {
@@ -184,12 +184,12 @@ impl Recorder {
         self.met(barrier.block, parties.map(|p| (p.warp.0, p.mask)));
     }
 
-    /// See [`Observer::block_arrives`].
+    /// See [`Events::block_arrives`].
     pub fn block_arrives(&mut self) {
         self.log.whole = false;
     }
 
-    /// See [`Observer::warp_sync`].
+    /// See [`Events::warp_sync`].
     pub fn warp_sync(&mut self, sync: &WarpSync) {
         if sync.kind != WarpSyncKind::Barrier {
             // It passes values on, and nobody goes on before all have come.
@@ -206,7 +206,7 @@ impl Recorder {
         );
     }
 
-    /// See [`Observer::driver_call`].
+    /// See [`Events::driver_call`].
     pub fn driver_call(&mut self) {
         self.log.whole = false;
     }

@@ -173,9 +173,9 @@ pub struct Finding {
     pub detail: Detail,
     /// How often it happened.
     pub count: u64,
-    /// The loads that returned older values than the last in that run, by instruction ([`Observer::stale_value`]).
+    /// The loads that returned older values than the last in that run, by instruction ([`Events::stale_value`]).
     ///
-    /// [`Observer::stale_value`]: simt::observer::Observer::stale_value
+    /// [`Events::stale_value`]: simt::observer::Events::stale_value
     pub stale_loads: Vec<Site>,
 }
 

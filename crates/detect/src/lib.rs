@@ -30,6 +30,7 @@ use race::block::lanes;
 use simt::ids::*;
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
+use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All detectors.
@@ -129,29 +130,6 @@ impl Detectors {
 }
 
 impl Observer for Detectors {
-    fn launch_begins(&mut self, shape: &LaunchShape) {
-        self.launch = shape.launch;
-        self.stale_loads.clear();
-        self.races.launch_begins(shape);
-        self.non_coherent = shape
-            .non_coherent
-            .then(|| Box::new(non_coherent::Detector::new(shape)));
-        if let Some(perf) = &mut self.perf {
-            perf.launch_begins(shape);
-        }
-        if let Some(footprint) = &mut self.footprint {
-            **footprint = footprint::Recorder::new(shape);
-        }
-        if let Some(communication) = &mut self.communication {
-            **communication = communication::Recorder::new(shape);
-        }
-    }
-    fn launch_ends(&mut self) {
-        self.races.launch_ends();
-        if let Some(mut non_coherent) = self.non_coherent.take() {
-            self.stale.merge(non_coherent.take_findings());
-        }
-    }
     fn fork(&self) -> Detectors {
         Detectors {
             races: self.races.fork(),
@@ -190,6 +168,50 @@ impl Observer for Detectors {
             footprints.into_iter().for_each(|f| footprint.merge(*f));
         }
         joined
+    }
+}
+
+impl Detectors {
+    /// [`simt::launch()`], watched by these. The execution loop is compiled for them here, once.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn launch(
+        &mut self,
+        device: &mut Device,
+        program: &Program,
+        how: &Launch,
+        schedule: &ScheduleSpec,
+        limits: &Limits,
+        jobs: usize,
+    ) -> Result<Stats, Stop> {
+        simt::launch(device, program, how, schedule, limits, jobs, self)
+    }
+}
+
+impl Events for Detectors {
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.launch = shape.launch;
+        self.stale_loads.clear();
+        self.races.launch_begins(shape);
+        self.non_coherent = shape
+            .non_coherent
+            .then(|| Box::new(non_coherent::Detector::new(shape)));
+        if let Some(perf) = &mut self.perf {
+            perf.launch_begins(shape);
+        }
+        if let Some(footprint) = &mut self.footprint {
+            **footprint = footprint::Recorder::new(shape);
+        }
+        if let Some(communication) = &mut self.communication {
+            **communication = communication::Recorder::new(shape);
+        }
+    }
+    fn launch_ends(&mut self) {
+        self.races.launch_ends();
+        if let Some(mut non_coherent) = self.non_coherent.take() {
+            self.stale.merge(non_coherent.take_findings());
+        }
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);

@@ -18,7 +18,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// See [`simt::observer::Observer::fault`].
+    /// See [`simt::observer::Events::fault`].
     pub fn fault(&mut self, launch: u32, fault: &MemoryFault<'_>) {
         let rule = match fault.kind {
             FaultKind::OutOfBounds => Rule::OutOfBounds,

@@ -58,7 +58,7 @@ impl Detector {
         }
     }
 
-    /// See [`simt::observer::Observer::access`].
+    /// See [`simt::observer::Events::access`].
     pub fn access(&mut self, access: &Access<'_>) {
         if access.space != Space::Global {
             return;
@@ -175,7 +175,7 @@ mod tests {
     use super::super::Detectors;
     use super::super::scene::*;
     use super::*;
-    use simt::observer::Observer;
+    use simt::observer::Events;
 
     /// The reads and writes that are to blame, the reads first.
     fn stale(act: impl FnOnce(&mut Scene<Detectors>)) -> Vec<(u32, u32)> {

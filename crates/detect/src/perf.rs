@@ -24,11 +24,11 @@ impl Perf {
             ..Perf::default()
         }
     }
-    /// See [`Observer::launch_begins`].
+    /// See [`Events::launch_begins`].
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = shape.launch;
     }
-    /// See [`Observer::access`].
+    /// See [`Events::access`].
     pub fn access(&mut self, access: &Access<'_>) {
         match access.space {
             Space::Shared => self.banks.access(access, self.launch),
@@ -36,11 +36,11 @@ impl Perf {
             Space::Local | Space::Const | Space::Param => {}
         }
     }
-    /// See [`Observer::uniform_branch`].
+    /// See [`Events::uniform_branch`].
     pub fn uniform_branch(&mut self, site: Site) {
         self.branches.uniform(site);
     }
-    /// See [`Observer::diverges`].
+    /// See [`Events::diverges`].
     pub fn diverges(&mut self, divergence: &Divergence) {
         self.branches.diverges(divergence, self.launch);
     }

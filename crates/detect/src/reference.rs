@@ -469,7 +469,7 @@ fn members(block: BlockId, parties: &[Party]) -> Vec<Thread> {
     parties.iter().flat_map(lanes).collect()
 }
 
-impl Observer for Reference {
+impl Events for Reference {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         let findings = std::mem::take(&mut self.findings);
         *self = Reference {
@@ -478,15 +478,6 @@ impl Observer for Reference {
             findings,
             ..Reference::default()
         };
-    }
-
-    fn fork(&self) -> Reference {
-        self.clone()
-    }
-
-    /// Always asks for the run on one core.
-    fn join(&mut self, _: Vec<Reference>) -> Joined {
-        Joined::Conflict
     }
 
     fn access(&mut self, access: &Access<'_>) {

@@ -142,7 +142,7 @@ pub fn warp(block: u32, warp: u32) -> WarpRef {
     }
 }
 
-impl<O: Observer> Scene<O> {
+impl<O: Events> Scene<O> {
     /// `blocks` blocks of `threads` threads, 4-byte granules, everything possible.
     pub fn new(observer: O, blocks: u32, threads: u32) -> Scene<O> {
         Scene {

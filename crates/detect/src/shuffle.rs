@@ -14,7 +14,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// See [`simt::observer::Observer::undefined`].
+    /// See [`simt::observer::Events::undefined`].
     pub fn undefined(&mut self, launch: u32, used: &UndefinedUse<'_>) {
         let source = used.source;
         let action = match used.how {

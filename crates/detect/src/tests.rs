@@ -258,7 +258,7 @@ fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
 }
 
 /// Acts out a program for an observer.
-fn play<O: Observer>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
+fn play<O: Events>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
     let mut scene = Scene::new(observer, BLOCKS, THREADS);
     scene.shape.fine_sync = kinds.fine;
     scene.shape.strong_shared = kinds.strong;

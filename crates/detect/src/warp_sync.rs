@@ -17,7 +17,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// See [`simt::observer::Observer::misuse`].
+    /// See [`simt::observer::Events::misuse`].
     pub fn misuse(&mut self, launch: u32, block: BlockId, misuse: &Misuse) {
         let mut add = |here: &Party, others: &[Party], action: Action, members, lanes| {
             let ends = [

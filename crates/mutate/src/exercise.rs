@@ -22,8 +22,8 @@ use simt::Program;
 use simt::ids::Mask;
 use simt::ids::{BlockId, LANES, Site};
 use simt::observer::{
-    Access, AccessKind, BlockBarrier, FenceOrder, Joined, LaunchShape, Observer, Scope, Space,
-    WarpRef, WarpSync,
+    Access, AccessKind, BlockBarrier, Events, FenceOrder, LaunchShape, Scope, Space, WarpRef,
+    WarpSync,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -145,25 +145,13 @@ impl Watcher {
     }
 }
 
-impl Observer for Watcher {
+impl Events for Watcher {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         let at_least_one = |granule: u32| u64::from(granule.max(1));
         self.granules = (
             at_least_one(shape.global_granule),
             at_least_one(shape.shared_granule),
         );
-    }
-
-    fn fork(&self) -> Watcher {
-        Watcher::default()
-    }
-
-    /// Runs are on one core; were they not, only what one core saw would be known.
-    fn join(&mut self, forks: Vec<Watcher>) -> Joined {
-        match forks.is_empty() {
-            true => Joined::Clean,
-            false => Joined::Conflict,
-        }
     }
 
     fn access(&mut self, access: &Access<'_>) {

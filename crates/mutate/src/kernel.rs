@@ -303,11 +303,9 @@ impl<'a> Kernel<'a> {
         schedules: &[ScheduleSpec],
     ) -> Result<(), Error> {
         let program = &self.prepared.programs[0];
-        let seen = self.exploration(&trial, schedules).watched(
-            program,
-            &trial.plan,
-            Watcher::default(),
-        )?;
+        let mut seen = Watcher::default();
+        let exploration = self.exploration(&trial, schedules);
+        exploration.watched(program, &trial.plan, &mut seen)?;
         self.grounds.push(Ground {
             results: Results::of(&own),
             independence: own.independence,

@@ -12,7 +12,7 @@
 //!
 //! What the user gave stays as it is. A launch on which the kernel itself has findings says nothing about its mutants, and is left out.
 
-use check::argument::{BufferSpec, FillSpec, Value};
+use check::argument::{BufferSpec, Fill, Value};
 use check::geometry::{self, Geometry, Given};
 use check::parameters::{Kind, Parameters};
 use check::plan::{Origin, Plan};
@@ -208,8 +208,8 @@ fn single_integers(first: &Trial, constants: &[i64]) -> Vec<Trial> {
 
 /// Guessed buffers of integers with other contents.
 fn buffers(first: &Trial, constants: &[i64]) -> Vec<Trial> {
-    let fills = [FillSpec::Random(Some((0, 3))), FillSpec::Zeros].into_iter();
-    let everywhere = constants.iter().map(|c| FillSpec::Constant(c.to_string()));
+    let fills = [Fill::random_in(0, 3), Fill::Zeros].into_iter();
+    let everywhere = constants.iter().map(|c| Fill::integer(*c));
     fills
         .chain(everywhere)
         .filter_map(|fill| {
@@ -233,13 +233,8 @@ fn buffers(first: &Trial, constants: &[i64]) -> Vec<Trial> {
 }
 
 /// Whether the elements of a buffer can have such a value.
-fn holds(spec: &BufferSpec, fill: &FillSpec) -> bool {
-    match fill {
-        FillSpec::Constant(number) => number
-            .parse::<i128>()
-            .is_ok_and(|n| spec.element.integer_bytes(n).is_some()),
-        _ => true,
-    }
+fn holds(spec: &BufferSpec, fill: &Fill) -> bool {
+    fill.misfit(spec.element).is_none()
 }
 
 /// The integers that these functions of a module compare anything with. Powers of two come last: they are bounds of loops and sizes more often than

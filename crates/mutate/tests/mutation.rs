@@ -12,8 +12,7 @@ use mutate::{Change, Kind, Mutant, Unit, mutants, mutated};
 use proptest::prelude::*;
 use ptx::ast::{Instruction, Item, Module, Stmt};
 use ptx::{parse, print};
-use simt::observer::NullObserver;
-use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, launch};
+use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec, launch_unwatched};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
@@ -246,16 +245,7 @@ fn left(module: &Module, source: &str, memory: &[u8]) -> Vec<u8> {
         number: 0,
     };
     let (schedule, limits) = (ScheduleSpec::Lockstep, Limits::default());
-    launch(
-        &mut device,
-        &program,
-        &how,
-        &schedule,
-        &limits,
-        1,
-        &mut NullObserver,
-    )
-    .unwrap();
+    launch_unwatched(&mut device, &program, &how, &schedule, &limits, 1).unwrap();
     device.read(at, memory.len() as u64).unwrap()
 }
 

@@ -15,6 +15,7 @@ pub mod error;
 pub mod flatten;
 pub mod graph;
 pub mod names;
+pub mod nearest;
 pub mod parser;
 pub mod print;
 pub mod semantics;

@@ -12,7 +12,6 @@ pub mod json;
 pub mod junit;
 pub mod memory;
 mod merge;
-mod nearest;
 pub mod sarif;
 pub mod scene;
 pub mod source;
@@ -23,7 +22,7 @@ pub use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
 pub use failure::{Failure, FailurePlace};
 pub use merge::merge;
-pub use nearest::{nearest, suggest};
+pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
 pub use view::{HostView, View};
 

@@ -113,19 +113,98 @@ impl ElementType {
 }
 
 /// A literal number of any type.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Number {
     /// An integer.
     Integer(i64),
+    /// An integer that only an unsigned type holds.
+    Unsigned(u64),
     /// A number with a fraction or an exponent.
     Float(f64),
+}
+
+/// Equal where they are written alike: not-a-number equals itself.
+impl PartialEq for Number {
+    fn eq(&self, other: &Number) -> bool {
+        match (self, other) {
+            (Number::Integer(a), Number::Integer(b)) => a == b,
+            (Number::Unsigned(a), Number::Unsigned(b)) => a == b,
+            (Number::Float(a), Number::Float(b)) => a == b || a.is_nan() && b.is_nan(),
+            _ => false,
+        }
+    }
+}
+
+impl Number {
+    /// Reads a number: decimal or hexadecimal (`0x40`), with a fraction, an exponent or an `f` behind it, `inf`, `-inf`, `nan`, `true`
+    /// or `false`. `None` where it is none, or beyond 64 bits.
+    pub fn parse(text: &str) -> Option<Number> {
+        match text {
+            "true" => return Some(Number::Integer(1)),
+            "false" => return Some(Number::Integer(0)),
+            "inf" | "-inf" | "nan" => return text.parse().ok().map(Number::Float),
+            _ => {}
+        }
+        if let Some(value) = integer(text) {
+            let unsigned = || u64::try_from(value).ok().map(Number::Unsigned);
+            return i64::try_from(value)
+                .ok()
+                .map(Number::Integer)
+                .or_else(unsigned);
+        }
+        let digits = text.strip_suffix(['f', 'F']).unwrap_or(text);
+        let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+        let value = digits.parse().ok().filter(|_| is_number);
+        value.filter(|x: &f64| x.is_finite()).map(Number::Float)
+    }
+
+    /// Its bytes as this type holds it, little end first; `None` where it does not fit.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "floating-point types round"
+    )]
+    pub fn bytes(self, element: ElementType) -> Option<Vec<u8>> {
+        match (self, element) {
+            (Number::Integer(n), _) => element.integer_bytes(n.into()),
+            (Number::Unsigned(n), _) => element.integer_bytes(n.into()),
+            (Number::Float(x), ElementType::F32) => Some((x as f32).to_le_bytes().to_vec()),
+            (Number::Float(x), ElementType::F64) => Some(x.to_le_bytes().to_vec()),
+            (Number::Float(_), _) => None,
+        }
+    }
+
+    fn as_float(self) -> f64 {
+        match self {
+            Number::Integer(n) => n as f64,
+            Number::Unsigned(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+}
+
+/// A decimal or hexadecimal integer, with `_` between digits where somebody likes that.
+pub fn integer(text: &str) -> Option<i128> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let value = match digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+    {
+        Some(hex) => i128::from_str_radix(hex, 16).ok()?,
+        None if digits.starts_with(['+', '-']) => return None,
+        None => digits.replace('_', "").parse().ok()?,
+    };
+    Some(sign * value)
 }
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Number::Integer(n) => write!(f, "{n}"),
+            Number::Unsigned(n) => write!(f, "{n}"),
             Number::Float(x) => write!(f, "{x}"),
         }
     }
@@ -211,6 +290,7 @@ impl Elements {
                     bytes.extend((n as f64).to_le_bytes());
                 }
                 Number::Integer(n) => bytes.extend(&n.to_le_bytes()[..element.bytes()]),
+                Number::Unsigned(n) => bytes.extend(&n.to_le_bytes()[..element.bytes()]),
                 Number::Float(x) if element == ElementType::F32 => {
                     bytes.extend((x as f32).to_le_bytes());
                 }
@@ -235,15 +315,12 @@ impl Elements {
             .iter()
             .map(|number| match number {
                 Number::Integer(n) => Some(*n),
+                Number::Unsigned(n) => Some(n.cast_signed()),
                 Number::Float(_) => None,
             })
             .collect();
-        let float = |number: &Number| match number {
-            Number::Integer(n) => *n as f64,
-            Number::Float(x) => *x,
-        };
         integers.map_or_else(
-            || Elements::Floats(numbers.iter().map(float).collect()),
+            || Elements::Floats(numbers.iter().map(|n| n.as_float()).collect()),
             Elements::Integers,
         )
     }

@@ -5,6 +5,8 @@ pub mod buffer;
 pub mod concurrent;
 pub mod explore;
 pub mod explorer;
+pub mod expression;
+pub mod fill;
 pub mod order;
 pub mod reversal;
 pub mod simulator;

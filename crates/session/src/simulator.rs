@@ -17,7 +17,7 @@ use simt::lower::dependence::dependence;
 use simt::memory::{GLOBAL_BASE, MemoryError};
 use simt::observer::Party;
 use simt::schedule::Trace;
-use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop, launch};
+use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -180,15 +180,10 @@ impl Session {
             self.detectors.record_communication();
         }
         let o = &self.options;
-        let ended = launch(
-            &mut self.device,
-            program,
-            how,
-            &o.schedule,
-            &o.limits,
-            o.jobs,
-            &mut self.detectors,
-        );
+        let device = &mut self.device;
+        let ended = self
+            .detectors
+            .launch(device, program, how, &o.schedule, &o.limits, o.jobs);
         self.communication = self.detectors.take_communication().map(|mut log| {
             log.whole &= program.facts.memory_alone;
             log

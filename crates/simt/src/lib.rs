@@ -17,6 +17,7 @@ mod exec;
 pub mod ids;
 mod inline;
 mod launch;
+mod lent;
 pub mod lower;
 pub mod memory;
 pub mod observer;
@@ -31,7 +32,7 @@ mod weak_memory;
 mod wide;
 
 pub use ids::Dim3;
-pub use launch::{Launch, launch, shared_limit};
+pub use launch::{Launch, launch, launch_unwatched, shared_limit, watch};
 pub use lower::{LowerError, entries};
 pub use memory::Device;
 pub use program::Program;

@@ -619,7 +619,7 @@ pub enum FaultKind {
     /// `free` of what `malloc` has not returned.
     NotAllocated,
     /// Bytes that nothing has written. The access is performed all the same and
-    /// reported by [`Observer::access`] too.
+    /// reported by [`Events::access`] too.
     Uninitialized,
 }
 
@@ -695,26 +695,14 @@ pub enum Joined {
     Conflict,
 }
 
-/// Whoever watches a launch.
-pub trait Observer: Sized + Send {
-    /// Whether to tell it of memory accesses at all: `false` removes the hooks
-    /// from the execution loop when it is compiled.
-    const WATCHES: bool = true;
-
+/// What happens in a launch, as told to whoever watches it. All of it may be ignored.
+pub trait Events {
     /// A launch starts. Everything before it on the same stream happens before.
     fn launch_begins(&mut self, shape: &LaunchShape) {
         let _ = shape;
     }
     /// The launch has ended.
     fn launch_ends(&mut self) {}
-    /// An observer for one core's share of the blocks.
-    fn fork(&self) -> Self;
-    /// Whether [`Observer::join`] will say [`Joined::Conflict`] for what this fork has seen, whatever comes: the cores may stop.
-    fn in_vain(&self) -> bool {
-        false
-    }
-    /// Takes the forks back at the end of a launch.
-    fn join(&mut self, forks: Vec<Self>) -> Joined;
     /// A block becomes resident; its shared memory is fresh.
     fn block_begins(&mut self, block: BlockId) {
         let _ = block;
@@ -735,7 +723,7 @@ pub trait Observer: Sized + Send {
     }
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
-    /// [`Observer::access`] follows for the lane: the load orders nothing.
+    /// [`Events::access`] follows for the lane: the load orders nothing.
     fn stale_value(&mut self, site: Site) {
         let _ = site;
     }
@@ -744,7 +732,7 @@ pub trait Observer: Sized + Send {
         let _ = (site, who, mask, order, scope);
     }
     /// Lanes executed a `bar.arrive` (not a `bar.sync` or `bar.red`) on barrier `id`
-    /// and go on; [`Observer::block_barrier`] will name them among
+    /// and go on; [`Events::block_barrier`] will name them among
     /// [`BlockBarrier::arrived`] when the barrier completes.
     fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         let _ = (block, id, who);
@@ -787,9 +775,27 @@ pub trait Observer: Sized + Send {
     }
 }
 
+/// Who watches a launch whose blocks may be dealt out to several cores.
+pub trait Observer: Events + Sized + Send {
+    /// Whether to tell it of memory accesses at all: `false` removes the hooks
+    /// from the execution loop when it is compiled.
+    const WATCHES: bool = true;
+
+    /// An observer for one core's share of the blocks.
+    fn fork(&self) -> Self;
+    /// Whether [`Observer::join`] will say [`Joined::Conflict`] for what this fork has seen, whatever comes: the cores may stop.
+    fn in_vain(&self) -> bool {
+        false
+    }
+    /// Takes the forks back at the end of a launch.
+    fn join(&mut self, forks: Vec<Self>) -> Joined;
+}
+
 /// Watches nothing: a run at full speed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullObserver;
+
+impl Events for NullObserver {}
 
 impl Observer for NullObserver {
     const WATCHES: bool = false;

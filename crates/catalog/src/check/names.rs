@@ -3,10 +3,10 @@
 use super::{Check, is_name};
 use crate::case::{Argument, Launch};
 use crate::error::{CatalogError, Hint};
-use crate::expression::Expression;
 use crate::locate::Step;
 use crate::oracle::{self, Takes};
 use crate::values::{Fill, SizeSpec};
+use session::expression::Expression;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<'a> Check<'a> {

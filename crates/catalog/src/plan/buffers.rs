@@ -1,8 +1,10 @@
 //! The initial contents of memory in a run.
 
 use super::{PlanError, PlannedBuffer, Planner, evaluate, natural};
+use crate::draw::{Inputs, Sizes};
 use crate::oracle::Elements;
 use crate::values::{ElementType, Fill};
+use session::fill::{ContentsError, Source};
 
 /// Most bytes of one buffer.
 const BUFFER_BYTES: u64 = 256 << 20;
@@ -77,55 +79,48 @@ impl Planner<'_> {
         fill: &Fill,
         element: ElementType,
     ) -> Result<Option<Elements>, PlanError> {
-        let what = format!("the values of buffer `{name}`");
-        let sizes = &self.plan.sizes;
-        let each = |f: &dyn Fn(u64) -> Result<i64, PlanError>| -> Result<_, PlanError> {
-            Ok(Some(Elements::Integers(
-                (0..length).map(f).collect::<Result<_, _>>()?,
-            )))
+        let mut source = Drawn {
+            sizes: &self.plan.sizes,
+            inputs: self.inputs,
+            buffer: name,
         };
-        match fill {
-            Fill::Uninitialized | Fill::Copy(_) => Ok(None),
-            Fill::Zeros => Ok(Some(Elements::zeros(length))),
-            Fill::Iota => Ok(Some(Elements::iota(length))),
-            Fill::Constant(value) => Ok(Some(Elements::constant(length, *value))),
-            Fill::Literal(values) => {
-                let values = values.iter().cycle().take(length as usize);
-                Ok(Some(Elements::of(values.copied().collect())))
-            }
-            Fill::Each(expression) => each(&|i| {
-                let value_of = |n: &str| {
-                    if n == "i" {
-                        Some(i as i64)
-                    } else {
-                        sizes.get(n).copied()
-                    }
-                };
-                expression
-                    .evaluate(&value_of)
-                    .map_err(|error| PlanError::Evaluation {
-                        what: what.clone(),
-                        error,
-                    })
-            }),
-            Fill::Random(range) => {
-                let (low, high) = match range {
-                    None if element.is_unsigned() => (0, 9),
-                    None => (-9, 9),
-                    Some((low, high)) => {
-                        (evaluate(&what, low, sizes)?, evaluate(&what, high, sizes)?)
-                    }
-                };
-                if low > high {
-                    let problem = "above the upper end of its range";
-                    return Err(PlanError::Unusable {
-                        what,
-                        value: low,
-                        problem,
-                    });
-                }
-                each(&|i| Ok(self.inputs.value(name, i, low, high)))
-            }
-        }
+        let what = || format!("the values of buffer `{name}`");
+        fill.elements(element, length, &mut source)
+            .map_err(|error| match error {
+                ContentsError::Evaluation(error) => PlanError::Evaluation {
+                    what: what(),
+                    error,
+                },
+                ContentsError::EmptyRange { low, .. } => PlanError::Unusable {
+                    what: what(),
+                    value: low,
+                    problem: "above the upper end of its range",
+                },
+            })
+    }
+}
+
+/// What a run has drawn.
+struct Drawn<'a> {
+    sizes: &'a Sizes,
+    inputs: Inputs,
+    buffer: &'a str,
+}
+
+impl Source for Drawn<'_> {
+    fn value(&self, name: &str) -> Option<i64> {
+        self.sizes.get(name).copied()
+    }
+
+    fn range(&self, element: ElementType, _: u64) -> Option<(i64, i64)> {
+        Some((if element.is_unsigned() { 0 } else { -9 }, 9))
+    }
+
+    fn integer(&mut self, index: u64, low: i64, high: i64) -> i64 {
+        self.inputs.value(self.buffer, index, low, high)
+    }
+
+    fn fraction(&mut self, _: ElementType) -> f64 {
+        0.0
     }
 }

@@ -2,7 +2,7 @@
 
 use super::LAUNCHES;
 use crate::draw::SizeError;
-use crate::expression::EvaluationError;
+use session::expression::EvaluationError;
 
 /// A run that can't be planned. These are mistakes of the case.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::case::Launch;
 use crate::draw::Sizes;
-use crate::expression::Expression;
 use crate::host::{self, ALL, Copy, DEFAULT, Step};
 use crate::values::Extent;
 use session::StreamKind;
+use session::expression::Expression;
 use simt::Dim3;
 
 impl<'a> Planner<'a> {

@@ -4,7 +4,7 @@ use super::fill::fill;
 use super::fits::untyped;
 use super::layout::{alignment, field_type};
 use super::{Place, Plan, PlannedBuffer};
-use crate::argument::{BufferSpec, FillSpec, Value, number_bytes};
+use crate::argument::{BufferSpec, Fill, Value, number_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter};
 use report::terminal::thousands;
@@ -201,7 +201,7 @@ impl Encoder<'_, '_> {
             ))
         })?;
         let initial = match &spec.fill {
-            FillSpec::Uninitialized => None,
+            Fill::Uninitialized => None,
             // There is no room for it anyway.
             _ if length > 1 << 32 => None,
             _ => Some(fill(spec, self.seed).map_err(BufferProblem::Other)?),

@@ -1,7 +1,7 @@
 //! Whether a value that was given can be passed to a parameter, and what is wrong with it otherwise.
 
 use super::layout::fields_layout;
-use crate::argument::{BufferSpec, FillSpec, Value, number_bytes};
+use crate::argument::{BufferSpec, Fill, Value, number_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter, Parameters};
 use session::buffer::ElementType;
@@ -141,7 +141,7 @@ pub(crate) fn with_length(value: Value) -> Result<Value, Error> {
         Value::Buffer(BufferSpec {
             element,
             length: None,
-            fill: FillSpec::File(path),
+            fill: Fill::File(path),
         }) => {
             let shown = path.display();
             let data = std::fs::metadata(&path).map_err(|_| {
@@ -162,7 +162,7 @@ pub(crate) fn with_length(value: Value) -> Result<Value, Error> {
             Value::Buffer(BufferSpec {
                 element,
                 length: Some(data.len() / size),
-                fill: FillSpec::File(path),
+                fill: Fill::File(path),
             })
         }
         Value::Fields(fields) => Value::Fields(

@@ -3,7 +3,7 @@
 
 use super::Sizes;
 use super::layout::fields_layout;
-use crate::argument::{BufferSpec, FillSpec, Value};
+use crate::argument::{BufferSpec, Fill, Value};
 use crate::parameters::{Kind, Parameter};
 use crate::usage::Use;
 use session::buffer::ElementType;
@@ -52,8 +52,8 @@ fn guessed_buffer(element: Option<ElementType>, used: &Use, sizes: Sizes) -> Buf
         element: element.unwrap_or(ElementType::I32),
         length: Some(sizes.threads.clamp(1, GUESSED_ELEMENTS)),
         fill: match used.communicates {
-            true => FillSpec::Zeros,
-            false => FillSpec::Random(None),
+            true => Fill::Zeros,
+            false => Fill::Random(None),
         },
     }
 }

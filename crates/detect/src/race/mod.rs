@@ -219,7 +219,7 @@ impl Detector {
         self.reporter.findings.is_empty()
     }
 
-    /// See [`Observer::launch_begins`].
+    /// See [`Events::launch_begins`].
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
         self.launch = Shape::of(shape);
         self.residents.clear();
@@ -235,7 +235,7 @@ impl Detector {
         self.contention.sources()
     }
 
-    /// See [`Observer::launch_ends`].
+    /// See [`Events::launch_ends`].
     pub fn launch_ends(&mut self) {
         self.residents.clear();
         self.places.clear();
@@ -266,7 +266,7 @@ impl Detector {
         }
     }
 
-    /// See [`Observer::block_begins`].
+    /// See [`Events::block_begins`].
     pub fn block_begins(&mut self, id: BlockId) {
         let (mut resident, stamp) = match self.spare.pop() {
             Some((resident, stamp)) if stamp < LAST_STAMP / 2 => (resident, stamp),
@@ -289,7 +289,7 @@ impl Detector {
         self.residents.push(resident);
     }
 
-    /// See [`Observer::block_ends`].
+    /// See [`Events::block_ends`].
     pub fn block_ends(&mut self, id: BlockId) {
         if let Some(at) = self.places.remove(&u64::from(id.0)) {
             let mut resident = self.residents.swap_remove(at as usize);
@@ -323,7 +323,7 @@ impl Detector {
         &mut self.residents[at].block
     }
 
-    /// See [`Observer::fence`].
+    /// See [`Events::fence`].
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
             let block = self.block(who.block);
@@ -334,7 +334,7 @@ impl Detector {
         }
     }
 
-    /// See [`Observer::block_barrier`].
+    /// See [`Events::block_barrier`].
     pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         let at = self.find(barrier.block);
         let resident = &mut self.residents[at];
@@ -347,7 +347,7 @@ impl Detector {
         resident.block.barrier(barrier);
     }
 
-    /// See [`Observer::block_arrives`].
+    /// See [`Events::block_arrives`].
     pub fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         let at = self.find(block);
         let resident = &mut self.residents[at];
@@ -355,7 +355,7 @@ impl Detector {
         resident.block.arrives(id, who);
     }
 
-    /// See [`Observer::warp_sync`].
+    /// See [`Events::warp_sync`].
     pub fn warp_sync(&mut self, sync: &WarpSync) {
         if sync.kind == WarpSyncKind::Barrier {
             let at = self.find(sync.who.block);
@@ -372,12 +372,12 @@ impl Detector {
         }
     }
 
-    /// See [`Observer::stale_value`].
+    /// See [`Events::stale_value`].
     pub fn stale_value(&mut self, site: Site) {
         self.contention.read_stale(site);
     }
 
-    /// See [`Observer::driver_call`].
+    /// See [`Events::driver_call`].
     pub fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
         let at = self.find(who.block);
         let v = self
@@ -386,12 +386,12 @@ impl Detector {
         self.contention.driver_call(site, mask, what, &v);
     }
 
-    /// See [`Observer::exits`].
+    /// See [`Events::exits`].
     pub fn exits(&mut self, who: WarpRef, mask: Mask) {
         self.block(who.block).exits(who.warp.0, mask);
     }
 
-    /// See [`Observer::row_access`]. False if it has to be told as an [`Access`].
+    /// See [`Events::row_access`]. False if it has to be told as an [`Access`].
     #[inline]
     pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
         let global = access.space == Space::Global;
@@ -422,7 +422,7 @@ impl Detector {
             && rows::packed(&mut resident.shared, access, &v, 2)
     }
 
-    /// See [`Observer::access`].
+    /// See [`Events::access`].
     #[inline]
     pub fn access(&mut self, access: &Access<'_>) {
         let global = match access.space {

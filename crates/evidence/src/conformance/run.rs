@@ -3,8 +3,7 @@
 use super::build::{BLOCK, ENTRY, GRID, Program};
 use ptx;
 use simt::memory::MemoryError;
-use simt::observer::NullObserver;
-use simt::{self, Device, Dim3, Launch, Limits, LowerError, ScheduleSpec, Stop, launch};
+use simt::{self, Device, Dim3, Launch, Limits, LowerError, ScheduleSpec, Stop, launch_unwatched};
 
 /// Why a program has no results on the simulator.
 #[derive(Debug, thiserror::Error)]
@@ -46,14 +45,7 @@ pub fn simulate(program: &Program) -> Result<Vec<u8>, RunError> {
         number: 0,
     };
     let limits = Limits::default();
-    launch(
-        &mut device,
-        &kernel,
-        &how,
-        &ScheduleSpec::Lockstep,
-        &limits,
-        1,
-        &mut NullObserver,
-    )?;
+    let schedule = &ScheduleSpec::Lockstep;
+    launch_unwatched(&mut device, &kernel, &how, schedule, &limits, 1)?;
     Ok(device.read(to, length)?)
 }

@@ -90,9 +90,8 @@ pub fn simulated(catalog: &Catalog, entry: &Entry) -> Result<Counts, Uncounted> 
             "what it accesses depends on the order of threads",
         ));
     }
-    let tally = prepared
-        .watch(&plan, Tally::default())
-        .map_err(Uncounted::new)?;
+    let mut tally = Tally::default();
+    prepared.watch(&plan, &mut tally).map_err(Uncounted::new)?;
     Ok(tally.counts)
 }
 

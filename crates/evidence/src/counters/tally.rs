@@ -2,7 +2,7 @@
 
 use detect::{banks, coalescing};
 use serde::{Deserialize, Serialize};
-use simt::observer::{Access, AccessKind, Joined, Observer, Space};
+use simt::observer::{Access, AccessKind, Events, Space};
 
 /// Sums over launches. Atomics are not among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,13 +28,6 @@ impl Counts {
             ("global store sectors", self.global_store_sectors),
         ]
     }
-
-    fn add(&mut self, other: &Counts) {
-        self.shared_load_wavefronts += other.shared_load_wavefronts;
-        self.shared_store_wavefronts += other.shared_store_wavefronts;
-        self.global_load_sectors += other.global_load_sectors;
-        self.global_store_sectors += other.global_store_sectors;
-    }
 }
 
 /// Counts a run.
@@ -44,16 +37,7 @@ pub struct Tally {
     pub counts: Counts,
 }
 
-impl Observer for Tally {
-    fn fork(&self) -> Tally {
-        Tally::default()
-    }
-
-    fn join(&mut self, forks: Vec<Tally>) -> Joined {
-        forks.iter().for_each(|f| self.counts.add(&f.counts));
-        Joined::Clean
-    }
-
+impl Events for Tally {
     fn access(&mut self, access: &Access<'_>) {
         let counts = &mut self.counts;
         let slot = match (access.space, access.kind) {

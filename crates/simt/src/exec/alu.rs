@@ -4,11 +4,11 @@ use super::Core;
 use crate::alu::compare::write_set_pair;
 use crate::alu::{AluOp, Mask, Row32, Row64};
 use crate::ids::LANES;
-use crate::observer::Observer;
+use crate::lent::Hooks;
 use crate::op::*;
 use crate::state::*;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     // Out of the execution loop, whose vector registers are for what is inlined there.
     #[inline(never)]
     pub(super) fn alu(

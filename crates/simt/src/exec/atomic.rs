@@ -5,13 +5,14 @@ use super::memory::belongs;
 use super::weak_memory::place;
 use crate::alu::{Mask, Row32, Row64, float};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
 use crate::weak_memory::Who;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     pub(super) fn atomic(
         &mut self,
         block: &mut Block,

@@ -4,6 +4,7 @@
 use super::Core;
 use crate::alu::Mask;
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
@@ -13,7 +14,7 @@ const BARRIERS: u32 = 16;
 /// Threads of a warp, which counts are multiples of.
 const WARP: u32 = LANES as u32;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// Split `s` of warp `w` arrives; all its lanes take part.
     pub(super) fn arrive(
         &mut self,

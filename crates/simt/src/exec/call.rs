@@ -2,8 +2,8 @@
 
 use super::Core;
 use crate::ids::LaneId;
+use crate::lent::Hooks;
 use crate::memory::{FUNCTION_BASE, Words};
-use crate::observer::Observer;
 use crate::op::*;
 use crate::program::FunctionInfo;
 use crate::state::*;
@@ -22,7 +22,7 @@ fn saved_bytes(info: &FunctionInfo) -> u32 {
     }
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// Enters a function. The new program counter, or `None` when the lanes go different ways.
     pub(super) fn call(
         &mut self,
@@ -197,7 +197,7 @@ fn save_results(warp: &Warp, info: &FunctionInfo) -> RegisterResults {
 }
 
 #[allow(clippy::too_many_arguments)]
-fn carry_results<O: Observer>(
+fn carry_results<O: Hooks>(
     core: &Core<'_, O>,
     warp: &mut Warp,
     mask: u32,
@@ -235,7 +235,7 @@ fn carry_results<O: Observer>(
 }
 
 /// Copies arguments or results, lane by lane.
-fn carry<O: Observer>(
+fn carry<O: Hooks>(
     core: &Core<'_, O>,
     warp: &mut Warp,
     mask: u32,
@@ -293,7 +293,7 @@ fn carry<O: Observer>(
     }
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     pub(super) fn register(&self, warp: &Warp, slot: Slot, class: RegisterClass, l: usize) -> u64 {
         match class {
             RegisterClass::W(_) => u64::from(row(&warp.w, self.const_w, slot)[l]),

@@ -8,6 +8,7 @@
 use super::{Core, Range};
 use crate::alu::{Mask, Row64};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
@@ -29,7 +30,7 @@ pub(super) fn belongs(address: u64, space: AddressSpace) -> bool {
 }
 
 /// [`Core::memory`] as work for [`at_best`].
-struct AnyAccess<'r, 'a, O: Observer> {
+struct AnyAccess<'r, 'a, O: Hooks> {
     core: &'r mut Core<'a, O>,
     block: &'r mut Block,
     w: usize,
@@ -40,7 +41,7 @@ struct AnyAccess<'r, 'a, O: Observer> {
     site: Site,
 }
 
-impl<O: Observer> Work for AnyAccess<'_, '_, O> {
+impl<O: Hooks> Work for AnyAccess<'_, '_, O> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -60,7 +61,7 @@ pub(super) struct Request<'r> {
     pub address: &'r Row64,
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// Addresses of all lanes.
     #[inline(always)]
     pub(super) fn addresses(&mut self, warp: &Warp, s: usize, base: Base, offset: i64) {

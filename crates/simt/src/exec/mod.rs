@@ -21,8 +21,9 @@ mod whole_row;
 use super::alu::{Row32, Row64};
 use super::ids::*;
 use super::inline::{self, Inline};
+use super::lent::Hooks;
 use super::memory::Device;
-use super::observer::{Divergence, Observer};
+use super::observer::Divergence;
 use super::op::*;
 use super::program::Program;
 use super::state::*;
@@ -69,7 +70,7 @@ pub(crate) struct Range {
 }
 
 /// One core that executes blocks.
-pub(crate) struct Core<'a, O: Observer> {
+pub(crate) struct Core<'a, O: Hooks> {
     pub program: &'a Program,
     pub device: &'a Device,
     pub geometry: &'a Geometry,
@@ -96,7 +97,7 @@ pub(crate) struct Core<'a, O: Observer> {
     pub(super) idle: u32,
 }
 
-impl<'a, O: Observer> Core<'a, O> {
+impl<'a, O: Hooks> Core<'a, O> {
     #[allow(clippy::too_many_arguments)]
     pub fn new(
         program: &'a Program,
@@ -554,9 +555,9 @@ impl<'a, O: Observer> Core<'a, O> {
 }
 
 /// The loop as work for [`at_best`].
-struct Run<'r, 'a, O: Observer>(&'r mut Core<'a, O>, &'r mut Block, usize, usize, Quantum);
+struct Run<'r, 'a, O: Hooks>(&'r mut Core<'a, O>, &'r mut Block, usize, usize, Quantum);
 
-impl<O: Observer> Work for Run<'_, '_, O> {
+impl<O: Hooks> Work for Run<'_, '_, O> {
     type Output = Result<Yield, Stop>;
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Result<Yield, Stop> {

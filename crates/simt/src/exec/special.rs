@@ -3,12 +3,12 @@
 use super::Core;
 use crate::alu::Mask;
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::GLOBAL_BASE;
-use crate::observer::Observer;
 use crate::op::*;
 use crate::state::*;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn special(
         &mut self,

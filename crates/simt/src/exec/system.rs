@@ -6,8 +6,9 @@ use super::Core;
 use crate::alu::Mask;
 use crate::children::{Child, KERNEL_BASE};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::*;
-use crate::observer::{DriverCall, FaultKind, MemoryFault, Observer, Space};
+use crate::observer::{DriverCall, FaultKind, MemoryFault, Space};
 use crate::op::*;
 use crate::state::*;
 use crate::stop::Stop;
@@ -18,7 +19,7 @@ const TEXT: u64 = 4096;
 /// Most printed text that is kept, bytes.
 const OUTPUT: usize = 1 << 20;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     pub(super) fn system(
         &mut self,
         block: &mut Block,

@@ -6,6 +6,7 @@
 use super::Core;
 use crate::alu::{Mask, Row64};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::Words;
 use crate::observer::*;
 use crate::op::*;
@@ -15,7 +16,7 @@ use crate::texture::{Coordinates, Image, Taps, Texture};
 /// What a warp fetches: four channels for each lane.
 type Channels = [[u32; 4]; LANES];
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// Executes a fetch or an access.
     #[inline(never)]
     pub(super) fn image(

@@ -8,11 +8,12 @@ use super::Core;
 use super::poison::Exchange;
 use crate::alu::Mask;
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// Split `s` comes to a warp operation. Whether it was performed at once.
     pub(super) fn warp_operation(
         &mut self,

@@ -4,6 +4,7 @@ use super::Core;
 use super::memory::store_register;
 use crate::alu::Mask;
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::Words;
 use crate::observer::*;
 use crate::op::*;
@@ -22,7 +23,7 @@ pub(super) fn place(block: BlockId, space: Space, at: u64, bytes: u8) -> Place {
     }
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     fn held(&self, block: &Block, space: Space, at: u64, bytes: u32, lane: usize) -> Option<u64> {
         match space {
             Space::Shared => {

@@ -8,6 +8,7 @@
 use super::Core;
 use crate::alu::{Mask, Row32, Row64};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
@@ -114,7 +115,7 @@ impl<S: Words + std::fmt::Debug> StoredValues for StoredRow<'_, S> {
 }
 
 /// A full warp whose words lie anyhow, at [`Core::address`], as work for [`at_best`]. False if it is for others to perform.
-struct Scattered<'r, 'a, O: Observer> {
+struct Scattered<'r, 'a, O: Hooks> {
     core: &'r mut Core<'a, O>,
     block: &'r mut Block,
     w: usize,
@@ -123,7 +124,7 @@ struct Scattered<'r, 'a, O: Observer> {
     site: Site,
 }
 
-impl<O: Observer> Work for Scattered<'_, '_, O> {
+impl<O: Hooks> Work for Scattered<'_, '_, O> {
     type Output = bool;
     #[inline(always)]
     fn run<const FMA: bool>(self) -> bool {
@@ -205,7 +206,7 @@ impl<O: Observer> Work for Scattered<'_, '_, O> {
     }
 }
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// First and last address that a word may have, as far as that is known without a search.
     #[inline(always)]
     fn bounds(&self, block: &Block, op: &MemoryOp, site: Site) -> Option<(u64, u64)> {

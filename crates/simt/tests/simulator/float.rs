@@ -3,7 +3,6 @@
 //! rest of the simulator.
 
 use ptx::parser::parse;
-use simt::observer::NullObserver;
 use simt::*;
 
 /// Runs `body` in each lane of one warp, with its lane number in `%r0` and as a
@@ -48,14 +47,13 @@ fn run(body: &str) -> Vec<u64> {
         number: 0,
     };
     let schedule = "lockstep".parse().unwrap();
-    launch(
+    launch_unwatched(
         &mut device,
         &program,
         &launch_,
         &schedule,
         &Limits::default(),
         1,
-        &mut NullObserver,
     )
     .unwrap_or_else(|e| panic!("{body}: {e:?}"));
     let bytes = device.read(out, 256).unwrap();

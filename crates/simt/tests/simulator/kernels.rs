@@ -1,7 +1,6 @@
 //! Small kernels through the simulator, from PTX text to results in memory.
 
 use ptx::parser::parse;
-use simt::observer::NullObserver;
 use simt::*;
 
 struct Run {
@@ -75,14 +74,13 @@ impl Run {
             number: 0,
         };
         let schedule = schedule.parse().unwrap();
-        launch(
+        launch_unwatched(
             &mut self.device,
             &self.program,
             &how,
             &schedule,
             &self.limits,
             2,
-            &mut NullObserver,
         )
     }
 }

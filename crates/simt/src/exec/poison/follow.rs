@@ -4,6 +4,7 @@ use super::super::Core;
 use super::super::memory::belongs;
 use crate::alu::{AluOp, Mask};
 use crate::ids::*;
+use crate::lent::Hooks;
 use crate::lower::def_use::{Use, atomic_class, visit_operands};
 use crate::lower::instruction::signature;
 use crate::memory::*;
@@ -28,7 +29,7 @@ pub(in super::super) struct Exchange<'e> {
 
 const W: RegisterClass = RegisterClass::W(32);
 
-impl<O: Observer> Core<'_, O> {
+impl<O: Hooks> Core<'_, O> {
     /// A warp operation was performed; from the first on that read from nobody, values are followed.
     #[cold]
     #[inline(never)]

@@ -1,9 +1,10 @@
-//! Integer expressions over the sizes of a case: `ceil_div(n, threads) * 4`.
+//! Integer expressions over named sizes: `ceil_div(n, threads) * 4`.
 //!
 //! A recursive-descent parser with the usual precedences. Arithmetic is on
 //! 64-bit signed integers and checked: an overflow or a division by zero is an
 //! error, never a value. Errors carry the column inside the expression's text.
 
+use super::buffer::integer;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -53,8 +54,8 @@ pub struct ExpressionError {
 /// An expression that has no value for the sizes drawn.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// A name that is no size here.
-    #[error("`{name}` in `{text}` is not a size of this case")]
+    /// A name without a value.
+    #[error("`{name}` in `{text}` is not a name that is known here")]
     UnknownName {
         /// The name.
         name: String,
@@ -90,7 +91,7 @@ pub struct Expression {
 
 impl Expression {
     /// Parses it. Operators `+ - * / %` (division and remainder round towards negative
-    /// infinity for positive divisors), one comparison `< <= > >= == !=` (1 or 0), parentheses, decimal integers, names, and the functions
+    /// infinity for positive divisors), one comparison `< <= > >= == !=` (1 or 0), parentheses, decimal and hexadecimal integers, names, and the functions
     /// `ceil_div(a, b)`, `min(a, b)`, `max(a, b)`, `pow2(k)`, `pow2ceil(a)`, `pow2floor(a)`,
     /// `log2ceil(a)` and `log2floor(a)`.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
@@ -318,9 +319,9 @@ impl Parser<'_> {
             }
             Some(c) if c.is_ascii_digit() => {
                 let (start, digits) = self.word(|c| c.is_ascii_alphanumeric() || c == '_');
-                let number = digits.replace('_', "").parse();
-                Node::Number(number.map_err(|_| {
-                    self.error_at(start, format!("`{digits}` is not a 64-bit decimal integer"))
+                let number = integer(&digits).and_then(|n| i64::try_from(n).ok());
+                Node::Number(number.ok_or_else(|| {
+                    self.error_at(start, format!("`{digits}` is not a 64-bit integer"))
                 })?)
             }
             Some(c) if c.is_alphabetic() || c == '_' => {
@@ -351,7 +352,7 @@ impl Parser<'_> {
     fn call(&mut self, start: usize, name: &str) -> Result<Node, ExpressionError> {
         let Some(function) = FUNCTIONS.iter().position(|f| f.0 == name) else {
             let known = FUNCTIONS.iter().map(|f| f.0);
-            let hint = report::nearest(name, known.clone()).map_or_else(
+            let hint = ptx::nearest::nearest(name, known.clone()).map_or_else(
                 || known.collect::<Vec<_>>().join(", "),
                 |n| format!("did you mean `{n}`?"),
             );

@@ -1,0 +1,164 @@
+//! The schedules that decide who goes on, turn by turn.
+
+use super::{Grid, SPLIT_QUANTUM, standing};
+use crate::exec::{Core, IDLE, Quantum, Yield};
+use crate::ids::*;
+use crate::lent::{Hooks, Lent};
+use crate::schedule::{Decision, Ready, Runnable, Schedule};
+use crate::state::*;
+use crate::stop::*;
+use std::collections::BTreeMap;
+
+/// Blocks that are resident at the beginning of a schedule that decides: enough of them to meet in any order, and few enough for
+/// what they need to stay in the processor's caches. No program may count on more, but for cooperative launches (CUDA C++ Programming
+/// Guide, "Scalable Programming Model").
+const RESIDENT: usize = 128;
+/// Turns, for each warp that is resident, in which no block ends, after which twice as many blocks may be resident: those that are may be
+/// waiting for others.
+const WARP_TURNS: u64 = 512;
+
+/// Decisions that are written down at most.
+const TRACE: usize = 1 << 16;
+
+impl Grid<'_> {
+    /// The deciding schedules, on one core.
+    pub(super) fn decide<O: Hooks>(
+        &self,
+        mut core: Core<'_, Lent<'_, O>>,
+        blocks: u32,
+        cooperative: bool,
+        strategy: &mut dyn Schedule,
+        stats: &mut Stats,
+    ) -> Result<(), Stop> {
+        let accesses = strategy.counts_accesses();
+        core.observer.performed = accesses.then(Vec::new);
+        let trace = &mut stats.trace;
+        let room = self.room(blocks, cooperative)?;
+        let mut resident: BTreeMap<u32, Block> = BTreeMap::new();
+        let mut listing = Listing::default();
+        let mut window = if cooperative {
+            room
+        } else {
+            room.min(RESIDENT)
+        };
+        let mut next = 0;
+        let mut turns = 0u64;
+        let mut latest_end = 0;
+        loop {
+            let warps = (resident.len() * self.geometry.tids.len()) as u64;
+            if window < room && turns - latest_end > WARP_TURNS * warps {
+                window = room.min(window * 2);
+                latest_end = turns;
+            }
+            while next < blocks && resident.len() < window {
+                let block = self.block(&mut core, next);
+                listing.update(&block, strategy);
+                resident.insert(next, block);
+                next += 1;
+            }
+            if listing.ready.len() == 0 {
+                if resident.is_empty() {
+                    return self.spend(&mut core, resident.values());
+                }
+                for block in resident.values_mut() {
+                    if !core.unblock(block) {
+                        let (_, waiting) = standing(self.program, block);
+                        let _ = self.spend(&mut core, &[]);
+                        return Err(Stop::Deadlock {
+                            block: block.id,
+                            waiting,
+                        });
+                    }
+                    listing.update(block, strategy);
+                }
+                continue;
+            }
+            let decision = strategy.decide(&listing.ready);
+            if trace.decisions.len() < TRACE && !accesses {
+                let chosen = listing.ready.get(decision.index as usize);
+                let all = chosen.lanes & !decision.lanes == 0;
+                let lanes = if all { Mask::MAX } else { decision.lanes };
+                trace.decisions.push(Decision { lanes, ..decision });
+            }
+            let (b, w, s) = listing.ready.place(decision.index as usize);
+            let Some(block) = resident.get_mut(&b) else {
+                continue;
+            };
+            let warp = &mut block.warps[w];
+            let stay = warp.splits[s].mask & !decision.lanes;
+            if stay != 0 && stay != warp.splits[s].mask {
+                let (pc, run) = (warp.splits[s].pc, warp.splits[s].mask & decision.lanes);
+                warp.fork(s, pc, run, pc, stay);
+            }
+            let quantum = Quantum {
+                fuel: SPLIT_QUANTUM,
+                visible: decision.visible,
+                accesses,
+                limit: u32::MAX,
+            };
+            let before = core.steps;
+            if let Some(history) = &mut core.history {
+                history.wanted = decision.stale;
+            }
+            let ran = core.run(block, w, s, quantum)?;
+            if let Some(performed) = &mut core.observer.performed {
+                performed.drain(..).for_each(|p| strategy.performed(&p));
+                stats.gave_up = strategy.gave_up();
+            }
+            let taken = core.steps - before;
+            block.steps += taken;
+            let long = taken >= u64::from(SPLIT_QUANTUM)
+                || decision.visible == u32::MAX
+                || core.idle >= IDLE;
+            let tired = (ran == Yield::QuantumExpired && long).then_some((
+                block.id,
+                WarpId(w as u32),
+                s as u32,
+            ));
+            block.warps[w].reconverge();
+            listing.update(block, strategy);
+            listing.ready.set_tired(tired);
+            if block.live == 0 {
+                self.block_ends(&mut core, block.id);
+                resident.remove(&b);
+                latest_end = turns;
+                listing.ready.set_tired(None);
+            }
+            turns += 1;
+            if turns.is_multiple_of(64) || core.steps > 4096 {
+                self.spend(&mut core, resident.values())?;
+            }
+        }
+    }
+}
+
+/// What can run, and room for what could before.
+#[derive(Default)]
+struct Listing {
+    ready: Ready,
+    runnable: Vec<Runnable>,
+    splits: Vec<u32>,
+}
+
+impl Listing {
+    /// Looks again at what can run of a block, and tells the strategy what has changed.
+    fn update(&mut self, block: &Block, strategy: &mut dyn Schedule) {
+        self.runnable.clear();
+        self.splits.clear();
+        for warp in &block.warps {
+            for (s, split) in warp.splits.iter().enumerate() {
+                if split.state == State::Ready {
+                    self.splits.push(s as u32);
+                    self.runnable.push(Runnable {
+                        block: block.id,
+                        warp: warp.id,
+                        lanes: split.mask,
+                    });
+                }
+            }
+        }
+        self.ready
+            .update(block.id, &mut self.runnable, &mut self.splits);
+        strategy.changed(&self.runnable, self.ready.of(block.id));
+    }
+}

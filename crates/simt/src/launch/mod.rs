@@ -1,0 +1,357 @@
+//! Launching a kernel: checks, resident blocks, and the loops that give turns.
+//!
+//! Schedules that sweep run one block after another, each warp as far as it
+//! can; further blocks become resident when those that are can't finish by themselves. Schedules that decide begin with
+//! many resident blocks.
+//! Where blocks can't wait for each other ([`super::program::Facts::blocks_commute`])
+//! they are dealt out to several cores; when the observers' forks then don't agree
+//! that nothing happened between blocks, memory is put back and the launch is run
+//! again on one core.
+
+mod decide;
+mod parallel;
+mod prepare;
+mod sweep;
+mod validate;
+
+pub use validate::shared_limit;
+
+use super::alu::Row64;
+use super::exec::{Core, Range};
+use super::ids::*;
+use super::lent::{Any, Hooks, Lent};
+use super::memory::*;
+use super::observer::*;
+use super::program::Program;
+use super::schedule::ScheduleSpec;
+use super::state::*;
+use super::stop::*;
+use super::weak_memory::StoreHistory;
+use prepare::Prepared;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// Steps that a split runs before others of its warp get a turn.
+const SPLIT_QUANTUM: u32 = 4096;
+
+/// A launch: `kernel<<<grid, block, dynamic_shared>>>(params)`.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory of a block, bytes.
+    pub dynamic_shared: u32,
+    /// The parameter block, laid out as [`Program::params`] says.
+    pub params: Vec<u8>,
+    /// `cudaLaunchCooperativeKernel`: all blocks are resident, `grid.sync()` works.
+    pub cooperative: bool,
+    /// Its number in its session, from 0.
+    pub number: u32,
+}
+
+/// Launches a kernel and runs it to its end.
+///
+/// `jobs` is the number of cores that blocks may be dealt out to.
+///
+/// # Errors
+/// [`Stop`], when it did not come to its end. The observer has seen what happened until then.
+pub fn launch<O: Observer>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+    observer: &mut O,
+) -> Result<Stats, Stop> {
+    let blocks = launch.grid.count();
+    let several = jobs > 1
+        && blocks > 1
+        && program.facts.blocks_commute
+        && !launch.cooperative
+        && !is_weak(program, schedule);
+    let parallel = several.then_some(|grid: &Grid<'_>, device: &mut Device, observer: &mut O| {
+        grid.in_parallel(device, blocks as u32, jobs, observer)
+    });
+    run(
+        device, program, launch, schedule, limits, observer, parallel,
+    )
+}
+
+/// Launches a kernel that nobody watches, at full speed.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_unwatched(
+    device: &mut Device,
+    program: &Program,
+    how: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+) -> Result<Stats, Stop> {
+    launch(
+        device,
+        program,
+        how,
+        schedule,
+        limits,
+        jobs,
+        &mut NullObserver,
+    )
+}
+
+/// Launches a kernel for an observer of any kind, on one core. It is told of each event through a pointer, which is slower than
+/// [`launch()`], and compiles once for all observers.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn watch(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    observer: &mut dyn Events,
+) -> Result<Stats, Stop> {
+    type Never<'o> = fn(&Grid<'_>, &mut Device, &mut Any<'o>) -> bool;
+    let any = &mut Any { observer };
+    run(
+        device,
+        program,
+        launch,
+        schedule,
+        limits,
+        any,
+        None::<Never<'_>>,
+    )
+}
+
+/// Whether strong loads may return older values than the last.
+fn is_weak(program: &Program, schedule: &ScheduleSpec) -> bool {
+    schedule.is_weak() && program.facts.stale_values
+}
+
+/// A launch; `parallel` tries to run it on several cores, and says whether the result counts.
+fn run<H: Hooks>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    observer: &mut H,
+    parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> bool>,
+) -> Result<Stats, Stop> {
+    validate::validate(program, launch)?;
+    let prepared = Prepared::new(device, program, launch)?;
+    let output = Mutex::new(String::new());
+    let grid = Grid {
+        program,
+        geometry: &prepared.geometry,
+        const_d: &prepared.const_d,
+        ranges: &prepared.ranges,
+        output: &output,
+        limits,
+        started: Instant::now(),
+        steps: AtomicU64::new(0),
+        ended: AtomicU32::new(0),
+        ended_at: AtomicU64::new(0),
+        apart: schedule.is_apart(),
+        weak: is_weak(program, schedule),
+        state_bytes: prepared.state_bytes(program),
+    };
+    let blocks = launch.grid.count() as u32;
+    observer.launch_begins(&prepared.shape(device, program, launch));
+    let mut stats = Stats {
+        blocks: u64::from(blocks),
+        ..Stats::default()
+    };
+    let ended = if let Some(mut strategy) = schedule.strategy() {
+        let core = grid.core(device, observer, false);
+        grid.decide(core, blocks, launch.cooperative, &mut *strategy, &mut stats)
+    } else if parallel.is_some_and(|parallel| parallel(&grid, device, observer)) {
+        stats.parallel = true;
+        Ok(())
+    } else {
+        grid.forget();
+        let core = grid.core(device, observer, false);
+        grid.sweep(core, blocks, launch.cooperative)
+    };
+    observer.launch_ends();
+    stats.steps = grid.steps.load(Relaxed);
+    stats.output = output.into_inner().unwrap_or_default();
+    ended.map(|()| stats)
+}
+
+/// What all cores of a launch share.
+struct Grid<'a> {
+    program: &'a Program,
+    geometry: &'a Geometry,
+    const_d: &'a [Row64],
+    ranges: &'a [Range],
+    output: &'a Mutex<String>,
+    limits: &'a Limits,
+    started: Instant,
+    steps: AtomicU64,
+    /// Blocks that have ended.
+    ended: AtomicU32,
+    /// Steps taken when the last of them did.
+    ended_at: AtomicU64,
+    apart: bool,
+    /// Whether strong loads may return older values.
+    weak: bool,
+    state_bytes: u64,
+}
+
+impl<'a> Grid<'a> {
+    fn core<'c, H: Hooks>(
+        &'c self,
+        device: &'c Device,
+        observer: &'c mut H,
+        parallel: bool,
+    ) -> Core<'c, Lent<'c, H>> {
+        let observer = Lent {
+            observer,
+            performed: None,
+        };
+        let pool = (&self.program.const_w[..], self.const_d);
+        let mut core = Core::new(
+            self.program,
+            device,
+            self.geometry,
+            pool,
+            self.ranges,
+            observer,
+            self.output,
+            parallel,
+        );
+        // A sweep reads the oldest values everywhere; schedules that decide say where.
+        core.history = self.weak.then(|| Box::new(StoreHistory::new()));
+        core
+    }
+
+    /// Forgets a run that does not count.
+    fn forget(&self) {
+        self.steps.store(0, Relaxed);
+        self.ended.store(0, Relaxed);
+        self.ended_at.store(0, Relaxed);
+        if let Ok(mut text) = self.output.lock() {
+            text.clear();
+        }
+    }
+
+    fn block<O: Hooks>(&self, core: &mut Core<'_, O>, id: u32) -> Block {
+        let threads = self.geometry.block.count() as u32;
+        let warps = (0..self.geometry.tids.len() as u32).map(|w| {
+            let lanes = (threads - w * LANES as u32).min(LANES as u32);
+            Warp::new(
+                WarpId(w),
+                Mask::MAX >> (LANES as u32 - lanes),
+                self.program,
+                self.apart,
+            )
+        });
+        if O::WATCHES {
+            core.observer.block_begins(BlockId(id));
+        }
+        Block {
+            id: BlockId(id),
+            coordinates: self.geometry.grid.coordinates(id),
+            warps: warps.collect(),
+            shared: Shared::new(self.geometry.shared_bytes),
+            barriers: Default::default(),
+            live: threads,
+            missed: 0,
+            out_of_step: false,
+            steps: 0,
+            poison: None,
+        }
+    }
+
+    /// Notes that a block has ended.
+    fn block_ends<O: Hooks>(&self, core: &mut Core<'_, O>, block: BlockId) {
+        self.ended.fetch_add(1, Relaxed);
+        let steps = self.steps.load(Relaxed) + core.steps;
+        self.ended_at.fetch_max(steps, Relaxed);
+        core.block_ends(block);
+    }
+
+    /// Takes the core's steps into the common count and checks the budgets.
+    fn spend<'b, O: Hooks>(
+        &self,
+        core: &mut Core<'_, O>,
+        blocks: impl IntoIterator<Item = &'b Block> + Clone,
+    ) -> Result<(), Stop> {
+        let steps = self.steps.fetch_add(core.take_steps(), Relaxed);
+        if steps > self.limits.steps {
+            let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
+            let runnable = || blocks.clone().into_iter().filter(|b| b.runnable());
+            let stuck = runnable().find(|b| b.steps > steps / 2);
+            if stuck.is_none() && ended > 0 && ended_at > steps / 2 {
+                return Err(Stop::Budget {
+                    steps,
+                    ended,
+                    blocks: self.geometry.grid.count() as u32,
+                });
+            }
+            let (mut block, mut running, mut waiting) = (BlockId(0), Vec::new(), Vec::new());
+            if let Some(b) = stuck.or_else(|| runnable().next()) {
+                block = b.id;
+                (running, waiting) = standing(self.program, b);
+            }
+            return Err(Stop::NoProgress {
+                steps,
+                block,
+                running,
+                waiting,
+            });
+        }
+        match self.limits.wall {
+            Some(wall) if self.started.elapsed() > wall => Err(Stop::WallClock(wall)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of blocks that may be resident at the same time.
+    fn room(&self, blocks: u32, cooperative: bool) -> Result<usize, Stop> {
+        let room =
+            (self.limits.memory / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
+        if cooperative && room < blocks {
+            return Err(Stop::OutOfMemory(format!(
+                "a cooperative launch of {blocks} blocks needs {} bytes of state, the budget is {}",
+                self.state_bytes * u64::from(blocks),
+                self.limits.memory
+            )));
+        }
+        Ok(room as usize)
+    }
+}
+
+/// Threads of a block that can run, and those that wait.
+fn standing(program: &Program, block: &Block) -> (Vec<Party>, Vec<Party>) {
+    let (mut running, mut waiting) = (Vec::new(), Vec::new());
+    for warp in &block.warps {
+        for split in &warp.splits {
+            // A split that waits at a barrier stands behind it already.
+            let at = if matches!(split.state, State::Barrier(_)) {
+                split.pc - 1
+            } else {
+                split.pc
+            };
+            let party = Party {
+                warp: warp.id,
+                mask: split.mask,
+                site: program.code[at as usize].site,
+            };
+            if split.state == State::Ready {
+                running.push(party)
+            } else {
+                waiting.push(party)
+            }
+        }
+    }
+    (running, waiting)
+}

@@ -1,0 +1,85 @@
+//! Blocks that can't wait for each other, on several cores.
+
+use super::Grid;
+use super::sweep::{BLOCK_PASSES, WARP_QUANTUM};
+use crate::lent::Hooks;
+use crate::memory::Device;
+use crate::observer::{Joined, Observer};
+use crate::stop::Stop;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+impl Grid<'_> {
+    /// Deals blocks out to several cores. False if the result does not count.
+    pub(super) fn in_parallel<O: Observer>(
+        &self,
+        device: &mut Device,
+        blocks: u32,
+        jobs: usize,
+        observer: &mut O,
+    ) -> bool {
+        let snapshot = device.snapshot();
+        let next = AtomicU32::new(0);
+        let vain = AtomicBool::new(false);
+        let share = (blocks / (jobs as u32 * 8)).max(1);
+        let shared: &Device = device;
+        let work = |observer: &mut O| -> Result<(), Stop> {
+            let mut core = self.core(shared, observer, true);
+            loop {
+                let first = next.fetch_add(share, Relaxed);
+                if first >= blocks {
+                    return Ok(());
+                }
+                for id in first..blocks.min(first.saturating_add(share)) {
+                    if core.observer.in_vain() {
+                        vain.store(true, Relaxed);
+                    }
+                    if vain.load(Relaxed) {
+                        return Ok(());
+                    }
+                    let mut block = self.block(&mut core, id);
+                    let mut passes = 0;
+                    loop {
+                        passes += 1;
+                        if passes > BLOCK_PASSES && self.program.facts.order_sources {
+                            // One core would give others a turn now, which the block could notice.
+                            vain.store(true, Relaxed);
+                        }
+                        if vain.load(Relaxed) {
+                            return Ok(());
+                        }
+                        let ran = self.pass(&mut core, &mut block, WARP_QUANTUM);
+                        if let Err(stop) =
+                            ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
+                        {
+                            next.store(blocks, Relaxed);
+                            return Err(stop);
+                        }
+                        if block.live == 0 {
+                            break;
+                        }
+                    }
+                    self.block_ends(&mut core, block.id);
+                }
+            }
+        };
+        let mut forks: Vec<O> = (0..jobs.min(blocks as usize))
+            .map(|_| observer.fork())
+            .collect();
+        let results: Vec<Result<(), Stop>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = forks
+                .iter_mut()
+                .map(|fork| scope.spawn(|| work(fork)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+                .collect()
+        });
+        let ended = !vain.load(Relaxed) && results.iter().all(Result::is_ok);
+        let good = ended && observer.join(forks) == Joined::Clean;
+        if !good {
+            device.restore(snapshot);
+        }
+        good
+    }
+}

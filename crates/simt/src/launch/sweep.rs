@@ -1,0 +1,155 @@
+//! The schedules that sweep: one block after another, each warp as far as it can.
+
+use super::{Grid, SPLIT_QUANTUM, standing};
+use crate::exec::{Core, Quantum, Yield};
+use crate::lent::Hooks;
+use crate::state::*;
+use crate::stop::Stop;
+
+/// Steps that a warp runs before the next one gets a turn.
+pub(super) const WARP_QUANTUM: u32 = 1 << 16;
+/// The same where several blocks are resident, which may wait for each other in loops.
+const SHORT_QUANTUM: u32 = 1 << 10;
+/// Passes over a block before it makes room for another one.
+pub(super) const BLOCK_PASSES: u32 = 4;
+
+impl Grid<'_> {
+    /// Runs every warp of a block as far as it can, or for its turn.
+    pub(super) fn pass<O: Hooks>(
+        &self,
+        core: &mut Core<'_, O>,
+        block: &mut Block,
+        quantum: u32,
+    ) -> Result<(), Stop> {
+        for w in 0..block.warps.len() {
+            self.warp(core, block, w, quantum)?;
+        }
+        if block.live > 0 && !block.runnable() && !core.unblock(block) {
+            let (_, waiting) = standing(self.program, block);
+            return Err(Stop::Deadlock {
+                block: block.id,
+                waiting,
+            });
+        }
+        Ok(())
+    }
+
+    fn warp<O: Hooks>(
+        &self,
+        core: &mut Core<'_, O>,
+        block: &mut Block,
+        w: usize,
+        quantum: u32,
+    ) -> Result<(), Stop> {
+        let mut left = quantum;
+        while left > 0 {
+            let warp = &mut block.warps[w];
+            if warp.splits.len() > 1 {
+                warp.reconverge();
+            }
+            let ready = warp
+                .splits
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| s.state == State::Ready);
+            // Lanes apart: the lowest lane first. Together: who is furthest behind, so that the others are met.
+            let first = if warp.apart {
+                ready.min_by_key(|(_, s)| (s.rounds, s.mask.trailing_zeros()))
+            } else {
+                ready.min_by_key(|(_, s)| (s.rounds, s.pc))
+            };
+            let Some((s, split)) = first else {
+                return Ok(());
+            };
+            let alone = warp.splits.len() == 1;
+            let limit = if alone || warp.apart {
+                u32::MAX
+            } else {
+                let pc = split.pc;
+                let others = warp
+                    .splits
+                    .iter()
+                    .filter(|o| o.state == State::Ready && o.pc > pc);
+                others.map(|o| o.pc).min().unwrap_or(u32::MAX)
+            };
+            let fuel = if alone { left } else { SPLIT_QUANTUM.min(left) };
+            let before = core.steps;
+            let ran = core.run(
+                block,
+                w,
+                s,
+                Quantum {
+                    fuel,
+                    visible: u32::MAX,
+                    accesses: false,
+                    limit,
+                },
+            )?;
+            let taken = core.steps - before;
+            block.steps += taken;
+            if ran == Yield::QuantumExpired {
+                block.warps[w].splits[s].rounds += 1;
+                if alone {
+                    return Ok(());
+                }
+            }
+            left = left.saturating_sub(taken.max(1) as u32);
+        }
+        Ok(())
+    }
+
+    /// The sweeping schedules on one core.
+    pub(super) fn sweep<O: Hooks>(
+        &self,
+        mut core: Core<'_, O>,
+        blocks: u32,
+        cooperative: bool,
+    ) -> Result<(), Stop> {
+        let room = self.room(blocks, cooperative)?;
+        let mut resident: Vec<Block> = Vec::new();
+        let mut next = 0;
+        let mut passes = 0;
+        loop {
+            resident.retain(|b| b.live > 0);
+            let crowded = cooperative || passes >= BLOCK_PASSES;
+            if next < blocks && resident.len() < room && (resident.is_empty() || crowded) {
+                let block = self.block(&mut core, next);
+                resident.push(block);
+                next += 1;
+                passes = 0;
+                if cooperative {
+                    continue;
+                }
+            }
+            if resident.is_empty() {
+                return self.spend(&mut core, &resident);
+            }
+            passes += 1;
+            let mut stuck = None;
+            let mut moved = false;
+            let quantum = if resident.len() > 1 {
+                SHORT_QUANTUM
+            } else {
+                WARP_QUANTUM
+            };
+            for block in &mut resident {
+                match self.pass(&mut core, block, quantum) {
+                    Err(stop @ Stop::Deadlock { .. }) => stuck = Some(stop),
+                    Err(stop) => {
+                        let _ = self.spend(&mut core, &[]);
+                        return Err(stop);
+                    }
+                    Ok(()) => moved = true,
+                }
+                if block.live == 0 {
+                    self.block_ends(&mut core, block.id);
+                }
+            }
+            self.spend(&mut core, &resident)?;
+            if let Some(stop) = stuck {
+                let _ = moved;
+                return Err(stop);
+            }
+        }
+    }
+}
