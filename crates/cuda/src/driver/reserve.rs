@@ -13,10 +13,12 @@ use std::sync::{Mutex, PoisonError};
 /// Allocations come in multiples of this many bytes.
 const GRANULARITY: usize = 2 << 20;
 
-/// Allocations: bytes, and where they are mapped.
-static ALLOCATIONS: Mutex<Option<HashMap<u64, (usize, Option<u64>)>>> = Mutex::new(None);
+/// By handle: bytes, and where they are mapped.
+type Allocations = HashMap<u64, (usize, Option<u64>)>;
 
-fn allocations<T>(with: impl FnOnce(&mut HashMap<u64, (usize, Option<u64>)>) -> T) -> T {
+static ALLOCATIONS: Mutex<Option<Allocations>> = Mutex::new(None);
+
+fn allocations<T>(with: impl FnOnce(&mut Allocations) -> T) -> T {
     let mut all = ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner);
     with(all.get_or_insert_default())
 }
