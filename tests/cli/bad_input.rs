@@ -42,7 +42,7 @@ fn folder() -> tempfile::TempDir {
     );
     write(
         "texture.ptx",
-        b".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n\tld.param.u64 %rd1, [t];\n\ttxq.width.b32 %r1, [%rd1];\n\tret;\n}\n");
+        b".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 t)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .f32 %f<5>;\n\tld.param.u64 %rd1, [t];\n\ttex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1}];\n\tret;\n}\n");
     write("short.bin", &[0; 10]);
     fs::create_dir(folder.path().join("sub")).unwrap();
     folder

@@ -317,6 +317,15 @@ impl<'a, O: Hooks> Core<'a, O> {
                             leave!(Yield::QuantumExpired);
                         }
                         visible -= u32::from(visible != u32::MAX);
+                        if self.device.images.is_empty() {
+                            // A kernel alone: nobody has said what its textures are.
+                            let info = program.site(i.site);
+                            return Err(Stop::Unsupported {
+                                site: i.site,
+                                text: info.text.clone(),
+                                line: info.ptx_line,
+                            });
+                        }
                         let op = &program.image_ops[*index as usize];
                         self.image(block, w, op, active, i.site);
                     }

@@ -114,6 +114,13 @@ pub struct Images {
     pub surfaces: HashMap<u64, Image>,
 }
 
+impl Images {
+    /// Whether there are none at all.
+    pub fn is_empty(&self) -> bool {
+        self.textures.is_empty() && self.surfaces.is_empty()
+    }
+}
+
 /// The shape that an instruction takes its image for (PTX ISA, "tex": `.geom`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Geometry {
