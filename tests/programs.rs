@@ -80,6 +80,10 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("streams.cu")]
 #[case("launches.cu")]
 #[case("ends.cu")]
+#[case("textures.cu")]
+#[case("graphs.cu")]
+#[case("nested.cu")]
+#[case("registered.cu")]
 #[case("rdc/main.cu")]
 fn a_program_is_judged_as_it_says(#[case] name: &str) {
     if Nvcc::find().is_err() {

@@ -4,7 +4,7 @@
     benches/programs/run.py --samples DIR --rodinia DIR [--only TEXT] [--jobs N] [--out docs/programs.md]
 
 DIR are checkouts of github.com/NVIDIA/cuda-samples and of a repository with Rodinia's folder `cuda`, for example
-github.com/yuhc/gpu-rodinia (with its data). Nothing of either is part of racetrap.
+github.com/yuhc/gpu-rodinia. Nothing of either is part of racetrap. Rodinia's data are a download of their own; `data.py` writes smaller ones.
 
 A program is taken if it needs no graphics, no closed library (cuBLAS, cuFFT, NPP, nvrtc …), no MPI and no second process: its sources' `#include`
 lines say so. It is built unmodified, each in a copy of the checkout: samples as one `nvcc` command over the sources of the folder, Rodinia with its own
@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import data
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
 
@@ -48,32 +50,45 @@ NEEDS = [
 
 # The smallest arguments that the command line allows; without an entry a program runs without arguments.
 ARGUMENTS = {
+    "FDTD3d": ["--dimx=96", "--dimy=96", "--dimz=96", "--timesteps=1"],
+    "MC_EstimatePiInlineP": ["--sims=100000"],
+    "MC_EstimatePiInlineQ": ["--sims=100000"],
+    "MC_SingleAsianOptionP": ["--sims=100000"],
+    "SobolQRNG": ["--vectors=1024", "--dimensions=8"],
+    "UnifiedMemoryPerf": ["-kernel-iterations=1"],
+    "cdpAdvancedQuicksort": ["--size=2048"],
+    "cdpSimpleQuicksort": ["--num_items=64"],
+    "cudaGraphsPerfScaling": ["0", "1", "2", "2", "0", "1", "2"],
+    "globalToShmemAsyncCopy": ["-wA=256", "-hA=256", "-wB=256", "-hB=256"],
+    "histogram": ["--sizemult=1"],
     "matrixMul": ["-wA=64", "-hA=64", "-wB=64", "-hB=64"],
-    "matrixMulDrv": [],
+    "p2pBandwidthLatencyTest": ["--numElems=1024"],
+    "radixSortThrust": ["-n=4096", "-iterations=1"],
     "reduction": ["--n=4096"],
+    "reductionMultiBlockCG": ["--n=4096"],
+    "simpleHyperQ": ["--nstreams=4"],
+    "threadFenceReduction": ["--n=4096"],
     "transpose": ["-dimX=64", "-dimY=64"],
-    "alignedTypes": [],
     "rodinia/backprop": ["backprop", "1024"],
-    "rodinia/bfs": ["bfs", "{data}/bfs/graph4096.txt"],
-    "rodinia/b+tree": ["b+tree.out", "file", "{data}/b+tree/mil.txt", "command", "{data}/b+tree/command.txt"],
-    "rodinia/cfd": ["euler3d", "{data}/cfd/fvcorr.domn.097K"],
-    "rodinia/dwt2d": ["dwt2d", "192.bmp", "-d", "192x192", "-f", "-5", "-l", "3"],
+    "rodinia/bfs": ["bfs.out", "{data}/bfs/graph256.txt"],
+    "rodinia/b+tree": ["b+tree.out", "file", "{data}/b+tree/keys.txt", "command", "{data}/b+tree/command.txt"],
+    "rodinia/cfd": ["euler3d", "{data}/cfd/mesh.txt"],
+    "rodinia/dwt2d": ["dwt2d", "{data}/dwt2d/image.bmp", "-d", "64x64", "-f", "-5", "-l", "3"],
     "rodinia/gaussian": ["gaussian", "-s", "16"],
-    "rodinia/heartwall": ["heartwall", "{data}/heartwall/test.avi", "1"],
     "rodinia/hotspot": ["hotspot", "64", "2", "2", "{data}/hotspot/temp_64", "{data}/hotspot/power_64", "output.out"],
     "rodinia/hotspot3D": ["3D", "64", "8", "2", "{data}/hotspot3D/power_64x8", "{data}/hotspot3D/temp_64x8", "output.out"],
-    "rodinia/huffman": ["pavle", "{data}/huffman/test1024_H2.206587175259.in"],
+    "rodinia/huffman": ["pavle", "{data}/huffman/text.in"],
     "rodinia/hybridsort": ["hybridsort", "r"],
     "rodinia/kmeans": ["kmeans", "-o", "-i", "{data}/kmeans/100"],
     "rodinia/lavaMD": ["lavaMD", "-boxes1d", "2"],
-    "rodinia/leukocyte": ["CUDA/leukocyte", "{data}/leukocyte/testfile.avi", "1"],
     "rodinia/lud": ["cuda/lud_cuda", "-s", "64", "-v"],
     "rodinia/myocyte": ["myocyte.out", "1", "1", "0"],
-    "rodinia/nn": ["nn", "filelist.txt", "-r", "5", "-lat", "30", "-lng", "90"],
+    "rodinia/nn": ["nn", "{data}/nn/filelist.txt", "-r", "5", "-lat", "30", "-lng", "90"],
     "rodinia/nw": ["needle", "64", "10"],
     "rodinia/particlefilter": ["particlefilter_naive", "-x", "32", "-y", "32", "-z", "3", "-np", "64"],
     "rodinia/pathfinder": ["pathfinder", "256", "16", "4"],
-    "rodinia/srad": ["srad_v2/srad", "64", "64", "0", "15", "0", "15", "0.5", "1"],
+    "rodinia/srad_v1": ["srad", "2", "0.5", "64", "64"],
+    "rodinia/srad_v2": ["srad", "64", "64", "0", "15", "0", "15", "0.5", "1"],
     "rodinia/streamcluster": ["sc_gpu", "4", "8", "16", "256", "256", "64", "none", "output.txt", "1"],
 }
 
@@ -97,16 +112,21 @@ def needs(folder):
     return [name for name, pattern in NEEDS if re.search(pattern, text, re.I)]
 
 
+def launches(folder):
+    """Whether a sample's sources launch kernels: some only ask what device there is."""
+    sources = (path for path in folder.rglob("*") if path.suffix in {".cu", ".cpp", ".c", ".cuh", ".h"} and path.is_file())
+    return any(re.search(r"<<<|LaunchKernel|thrust::", path.read_text(errors="replace")) for path in sources)
+
+
 def samples(root):
     for makefile in sorted(root.glob("Samples/*/*/CMakeLists.txt")):
         yield makefile.parent.name, makefile.parent, needs(makefile.parent)
 
 
 def rodinia(root):
-    for makefile in sorted(root.glob("cuda/*/[Mm]akefile")) + sorted(root.glob("cuda/*/CUDA/[Mm]akefile")):
-        folder = makefile.parent
-        name = folder.name if folder.name != "CUDA" else folder.parent.name
-        yield f"rodinia/{name}", folder, needs(folder)
+    for makefile in sorted(root.glob("cuda/*/[Mm]akefile")) + sorted(root.glob("cuda/srad/*/[Mm]akefile")):
+        if makefile.parent.name != "srad":
+            yield f"rodinia/{makefile.parent.name}", makefile.parent, needs(makefile.parent)
 
 
 def run(command, folder, seconds, environment=None):
@@ -126,10 +146,11 @@ def run(command, folder, seconds, environment=None):
     return status, output, time.monotonic() - began
 
 
-def build_sample(racetrap, name, folder, seconds):
+def build_sample(racetrap, name, folder, seconds, includes):
     sources = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.suffix in {".cu", ".cpp", ".c"})
     text = "".join(p.read_text(errors="replace") for p in folder.glob("CMakeLists.txt"))
-    flags = ["-std=c++17", "-I", str(folder.parents[2] / "Common"), "-I", str(folder), "-I", str(folder / "inc"), "-o", name]
+    flags = ["-std=c++17", "-I", str(folder.parents[2] / "Common"), "-I", str(folder), "-I", str(folder / "inc")]
+    flags += [word for include in includes for word in ("-I", str(include))]
     if "CUDA_SEPARABLE_COMPILATION" in text:
         flags += ["-rdc=true"]
     if "OpenMP" in text:
@@ -138,37 +159,58 @@ def build_sample(racetrap, name, folder, seconds):
         flags += ["--extended-lambda"]
     if "cuda_driver" in text.lower() or "cuda.h" in "".join((folder / s).read_text(errors="replace") for s in sources):
         flags += ["-lcuda"]
-    return run([racetrap, "build", "--", "nvcc", *flags, *sources], folder, seconds)
+    result = run([racetrap, "build", "--", "nvcc", *flags, "-o", name, *sources], folder, seconds)
+    # Modules that the program loads at run time, which its CMakeLists.txt makes by commands of its own.
+    for module in re.findall(r"[\w.]+\.(?:fatbin|ptx)\b", text):
+        source = folder / (module.split(".")[0].removesuffix("64") + ".cu")
+        kind = "-fatbin" if module.endswith(".fatbin") else "-ptx"
+        if source.exists():
+            target = ["-arch=compute_75"] if kind == "-ptx" else []
+            command = [racetrap, "build", "--", "nvcc", kind, *target, *flags, "-o", module, source.name]
+            run(command, folder, seconds)
+    return result
 
 
 def build_rodinia(racetrap, folder, seconds):
-    return run([racetrap, "build", "--", "make", "CUDA_DIR=" + os.environ.get("CUDA_PATH", "/usr/local/cuda"), "SM_VERSION=75"], folder, seconds)
+    """With Rodinia's own makefile, which is told where the toolkit is."""
+    make = "make CUDA_DIR=$CUDA_PATH CUDA_INSTALL_PATH=$CUDA_PATH CUDA_LIB_DIR=$CUDA_PATH/lib64"
+    return run([racetrap, "build", "--", "sh", "-c", make], folder, seconds)
 
 
 def try_one(options, name, source, root, scratch):
     row = {"program": name, "builds": False, "says": "", "findings": {}, "seconds": None, "stops": ""}
     copy = scratch / name.replace("/", "_")
-    shutil.rmtree(copy, ignore_errors=True)
-    if name.startswith("rodinia/"):
+    built = options.built and copy.exists()
+    output = ""
+    if not built:
+        shutil.rmtree(copy, ignore_errors=True)
+    if built:
+        folder = copy / source.relative_to(root)
+    elif name.startswith("rodinia/"):
         top = copy / source.relative_to(root).parts[0]
         shutil.copytree(root / "cuda" / source.relative_to(root / "cuda").parts[0], top / source.relative_to(root / "cuda").parts[0], symlinks=True)
         for extra in ("common", "cuda/util"):
             if (root / extra).exists() and not (copy / extra).exists():
                 shutil.copytree(root / extra, copy / extra, symlinks=True)
         folder = copy / source.relative_to(root)
+        data.write(copy / "data")
+        # What was left there by somebody's build.
+        for old in folder.rglob("*"):
+            if old.is_file() and old.open("rb").read(4) == b"\x7fELF":
+                old.unlink()
         status, output, _ = build_rodinia(options.racetrap, folder, options.build_seconds)
     else:
         folder = copy / source.relative_to(root)
         shutil.copytree(source, folder, symlinks=True)
         (copy / "Common").symlink_to(root / "Common")
-        status, output, _ = build_sample(options.racetrap, name, folder, options.build_seconds)
+        status, output, _ = build_sample(options.racetrap, name, folder, options.build_seconds, options.include)
     arguments = ARGUMENTS.get(name, [])
     if name.startswith("rodinia/"):
         program = folder / (arguments[0] if arguments else name.split("/")[1])
         if not program.exists():
             found = [p for p in folder.rglob("*") if p.is_file() and os.access(p, os.X_OK) and p.read_bytes()[:4] == b"\x7fELF" and p.suffix not in {".o", ".so"}]
             program = found[0] if found else program
-        arguments = [a.replace("{data}", str(root / "data")) for a in arguments[1:]]
+        arguments = [a.replace("{data}", os.path.relpath(copy / "data", folder)) for a in arguments[1:]]
     else:
         program = folder / name
     if not program.exists():
@@ -176,6 +218,8 @@ def try_one(options, name, source, root, scratch):
         row["stops"] = (lines or output.splitlines() or ["no program came out"])[0][:160]
         return row
     row["builds"] = True
+    if options.build_only:
+        return row
     report = scratch / (name.replace("/", "_") + ".json")
     command = [options.racetrap, "exec", "--format", "json", "--report", str(report), "--timeout", str(options.seconds), "--", str(program), *arguments]
     status, output, seconds = run(command, folder, options.seconds + 60)
@@ -199,6 +243,9 @@ def try_one(options, name, source, root, scratch):
             row["findings"][finding["rule"]] = row["findings"].get(finding["rule"], 0) + 1
     summary = check["summary"]
     for words in ("called, and not supported: ", "the program was stopped", "can't be run", "is not supported", "launched no kernel"):
+        if words == "launched no kernel" and not launches(source):
+            row["status"] = 0
+            continue
         if words in summary and not row["stops"]:
             row["stops"] = summary[summary.index(words) :].split(";")[0].replace("called, and not supported: ", "lacks ")[:160]
     return row
@@ -235,11 +282,14 @@ def main():
     parser.add_argument("--samples", type=pathlib.Path, help="a checkout of NVIDIA/cuda-samples")
     parser.add_argument("--rodinia", type=pathlib.Path, help="a checkout with Rodinia's folder `cuda`")
     parser.add_argument("--racetrap", default=str(HERE / "target/release/racetrap"))
-    parser.add_argument("--only", default="", help="programs whose names contain this")
+    parser.add_argument("--only", default="", help="programs whose names this regular expression finds")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=120, help="time of a program")
     parser.add_argument("--build-seconds", type=int, default=600)
     parser.add_argument("--keep", type=pathlib.Path, help="where copies, outputs and reports stay")
+    parser.add_argument("--include", action="append", type=pathlib.Path, default=[], help="a further folder with headers, for example cuRAND's")
+    parser.add_argument("--build-only", action="store_true", help="run nothing")
+    parser.add_argument("--built", action="store_true", help="take what an earlier run with the same `--keep` has built")
     parser.add_argument("--out", type=pathlib.Path, help="the table as Markdown")
     options = parser.parse_args()
     options.racetrap = str(pathlib.Path(options.racetrap).resolve())
@@ -248,7 +298,7 @@ def main():
         if root is None:
             continue
         for name, folder, lacking in found(root.resolve()):
-            if options.only not in name:
+            if not re.search(options.only, name):
                 continue
             (left if lacking else programs).append((name, folder, root.resolve(), lacking))
     scratch = options.keep or pathlib.Path(tempfile.mkdtemp(prefix="racetrap-programs-"))

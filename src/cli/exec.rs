@@ -6,7 +6,7 @@ use context::options::Options;
 use detect::rules::Level;
 use exec::collect::Collected;
 use exec::run::Ended;
-use exec::{build, library, program, run};
+use exec::{build, library, program, run, toolkit};
 use report::{Failure, Format, exit};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -317,8 +317,10 @@ Examples:
   racetrap build -- cmake -B build -S .      and then: racetrap build -- cmake --build build
   racetrap build -- nvcc -o prog prog.cu
 
-Objects that were built before must be built again (`make clean`). Where a makefile names an architecture that the
-compiler no longer has, override it: `racetrap build -- make SMS=75`.";
+Objects that were built before must be built again (`make clean`). The command finds `nvcc` in its
+path, and a toolkit with racetrap's libraries in CUDA_PATH; for makefiles that name one:
+`racetrap build -- sh -c 'make CUDA_DIR=$CUDA_PATH'`. Architectures that the compiler no longer has
+are left out.";
 
 /// Options of `racetrap build`.
 #[derive(Args, Clone, Debug)]
@@ -347,7 +349,10 @@ pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
     let libraries = install(folder.path())?;
     let name = args.command[0].to_string_lossy();
-    let status = build::build(&args.command, &nvcc.program.path, &libraries, args.device)
+    let toolkit = folder.path().join("toolkit");
+    let toolkit = toolkit::make(&toolkit, &nvcc.program.path, &libraries)
+        .map_err(|e| failed("make a folder for the compiler", &e))?;
+    let status = build::build(&args.command, &toolkit, &libraries, args.device)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok((String::new(), code.unwrap_or(exit::FINDINGS)))

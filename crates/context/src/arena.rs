@@ -148,6 +148,55 @@ impl Arena {
         }
     }
 
+    /// Puts memory of the program itself into the arena: from now on its pages from `host` on are those from `address` on, with what was
+    /// in them. Memory that is not the process's alone, a file's for example, is left as it is.
+    ///
+    /// What other threads write in the meantime is lost.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses, or the memory is of another kind.
+    pub fn adopt(&self, address: u64, host: u64, bytes: u64) -> io::Result<()> {
+        if !is_private(host, bytes)? {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        self.open(address, bytes, true)?;
+        let length = bytes.next_multiple_of(PAGE) as usize;
+        let (from, to) = (host as *mut libc::c_void, address as *mut libc::c_void);
+        // SAFETY: the pages are the program's own, readable and writable, as the system says; those at `address` were opened just now.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), length) };
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let offset = (address - GLOBAL_BASE) as libc::off_t;
+        // SAFETY: it replaces the pages by others with the same content.
+        match unsafe { libc::mmap(from, length, open, flags, self.file, offset) } {
+            libc::MAP_FAILED => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives pages that were [adopted](Arena::adopt) back to the program, with what is in them.
+    ///
+    /// # Errors
+    ///
+    /// The system refuses.
+    pub fn disown(&self, host: u64, bytes: u64) -> io::Result<()> {
+        let length = bytes.next_multiple_of(PAGE) as usize;
+        let open = libc::PROT_READ | libc::PROT_WRITE;
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let new = self.map(std::ptr::null_mut(), length, open, private, -1)?;
+        let host = host as *mut libc::c_void;
+        // SAFETY: both are of this length; the new pages take the place of the old ones, with the same content.
+        unsafe {
+            std::ptr::copy_nonoverlapping(host.cast::<u8>(), new.cast::<u8>(), length);
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            match libc::mremap(new, length, length, flags, host) {
+                libc::MAP_FAILED => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
+        }
+    }
+
     /// Gives the memory of whole pages back to the system; they read as zero afterwards.
     pub fn discard(&self, address: u64, bytes: u64) {
         let start = (address - GLOBAL_BASE).next_multiple_of(PAGE);
@@ -159,4 +208,29 @@ impl Arena {
             unsafe { libc::fallocate(self.file, mode, start, length) };
         }
     }
+}
+
+/// Whether pages are readable, writable and nobody else's (`proc_pid_maps(5)`).
+fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
+    let end = start + bytes.next_multiple_of(PAGE);
+    let mut at = start;
+    for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
+        let mut words = line.split_whitespace();
+        let range = words.next().and_then(|r| r.split_once('-'));
+        let Some((from, to)) = range else { continue };
+        let number = |text| u64::from_str_radix(text, 16).unwrap_or(0);
+        let (from, to) = (number(from), number(to));
+        if !(from..to).contains(&at) {
+            continue;
+        }
+        let (mode, file) = (words.next().unwrap_or(""), words.nth(2).unwrap_or(""));
+        if !mode.starts_with("rw") || !mode.ends_with('p') || file != "0" {
+            return Ok(false);
+        }
+        at = to;
+        if at >= end {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::image::Arrays;
 use crate::memory::{Block, Kind};
 use crate::module::{Image, Kernel, Module};
 use crate::options::{self, Options};
@@ -33,8 +34,8 @@ pub struct Context {
     pub(crate) detectors: Detectors,
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) quarantine: VecDeque<u64>,
-    /// Memory of the host that is registered: start and bytes.
-    pub(crate) registered: BTreeMap<u64, u64>,
+    /// Memory of the host that is registered: start; bytes, and its address where it is the device's, too.
+    pub(crate) registered: BTreeMap<u64, (u64, Option<u64>)>,
     /// What the program set of its streams: 64 bytes each, by stream and number of the attribute.
     stream_attributes: HashMap<(u64, u32), [u8; 64]>,
     pub(crate) numbers: usize,
@@ -47,10 +48,14 @@ pub struct Context {
     pub(crate) timeline: Timeline<crate::launch::Work>,
     /// Streams and events by handle.
     pub streams: Streams,
+    pub(crate) arrays: Arrays,
+    pub(crate) graph_peak: u64,
     pub(crate) totals: Totals,
     pub(crate) counted: HashMap<usize, usize>,
     pub(crate) geometries: HashMap<(usize, [u32; 6]), u64>,
     pub(crate) launches: u64,
+    /// How deep launches by kernels are nested.
+    pub(crate) depth: u32,
     pub(crate) output: String,
     pub(crate) sticky: Option<Error>,
     /// A launch that failed and of which nobody has heard yet.
@@ -144,10 +149,13 @@ impl Context {
             },
             timeline: Timeline::default(),
             streams: Streams::default(),
+            arrays: Arrays::default(),
+            graph_peak: 0,
             totals: Totals::default(),
             counted: HashMap::new(),
             geometries: HashMap::new(),
             launches: 0,
+            depth: 0,
             output: String::new(),
             sticky: None,
             unheard: None,
@@ -160,7 +168,7 @@ impl Context {
     }
 
     /// A handle that is not a null pointer and was never given before.
-    pub(crate) fn handle(&mut self) -> u64 {
+    pub fn handle(&mut self) -> u64 {
         self.handles += 1;
         0x5261_0000_0000 + self.handles * 16
     }
@@ -337,6 +345,8 @@ impl Context {
                 name: Some(report::scene::variable_name(&variable.name)),
                 call: Call::default(),
                 freed: None,
+                of_graph: false,
+                registered: false,
             };
             self.blocks.insert(address, block);
         }

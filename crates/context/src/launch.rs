@@ -11,6 +11,7 @@ use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
 use detect::footprint::Footprint;
+use simt::children::Child;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -143,15 +144,18 @@ impl Context {
         let number = *count;
         let wanted = self.recorder.is_heard() && self.options.watches(&kernel.mangled);
         let watched = wanted && self.options.samples(number);
-        let started = Instant::now();
-        let steps = self.run(request, watched, &call);
-        let took = started.elapsed();
         let threads = geometry.iter().map(|n| u64::from(*n)).product::<u64>();
         let totals = self.totals_of(kernel);
         totals.launches += 1;
         totals.watched += u64::from(watched);
-        totals.steps += steps;
         totals.threads += threads;
+        // Told before, too: the program may be stopped while the kernel runs.
+        self.tell(number == 1);
+        let started = Instant::now();
+        let steps = self.run(request, watched, &call);
+        let took = started.elapsed();
+        let totals = self.totals_of(kernel);
+        totals.steps += steps;
         totals.seconds += took.as_secs_f64();
         self.tell(number == 1);
         Ok(())
@@ -213,13 +217,74 @@ impl Context {
         match ended {
             Ok(Stats { steps, output, .. }) => {
                 self.output.push_str(&output);
+                self.children(request, call);
                 steps
             }
             Err(stop) => {
+                self.device.take_children();
                 self.stopped(&stop, request, &name, call);
                 0
             }
         }
+    }
+
+    /// Does what a kernel has asked for, when it has ended (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"): each launch with
+    /// all that it launches itself before the next one, which is the order of a stream. Blind spot: what launches on different streams
+    /// of the device do to each other.
+    fn children(&mut self, parent: &Request, call: &impl Fn() -> Call) {
+        // The guide's limit for nested launches.
+        const DEEPEST: u32 = 24;
+        let children = self.device.take_children();
+        if children.is_empty() {
+            return;
+        }
+        if self.depth == DEEPEST {
+            self.doubt(&format!(
+                "`{}`: kernels launch each other more than {DEEPEST} deep",
+                parent.kernel.name
+            ));
+            return;
+        }
+        self.depth += 1;
+        for child in children {
+            if self.sticky.is_some() {
+                break;
+            }
+            let done = match child {
+                Child::Copy { to, from, bytes } => self
+                    .check(from, bytes, &call())
+                    .and_then(|()| self.check(to, bytes, &call()))
+                    .and_then(|()| self.copy(to, from, bytes)),
+                Child::Launch {
+                    kernel,
+                    grid,
+                    block,
+                    shared,
+                    params,
+                } => self
+                    .kernel(parent.kernel.module, &kernel)
+                    .and_then(|kernel| {
+                        let request = Request {
+                            kernel,
+                            grid,
+                            block,
+                            shared: u64::from(shared),
+                            params,
+                            cooperative: false,
+                            stream: parent.stream,
+                        };
+                        let call: &dyn Fn() -> Call = call;
+                        self.launch(&request, call)
+                    }),
+            };
+            if let Err(error) = done {
+                self.doubt(&format!(
+                    "`{}` launches what can't be launched: {error}",
+                    parent.kernel.name
+                ));
+            }
+        }
+        self.depth -= 1;
     }
 
     /// Puts an operation in order, and reports what conflicts with it.

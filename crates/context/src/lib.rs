@@ -13,6 +13,7 @@ pub mod calls;
 pub mod context;
 pub mod error;
 pub mod fatbin;
+pub mod image;
 pub mod launch;
 pub mod memory;
 pub mod module;

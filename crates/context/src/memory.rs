@@ -18,6 +18,10 @@ pub enum Kind {
     Pinned,
     /// `__device__`, `__constant__`
     Variable,
+    /// `cudaMallocArray` and the like
+    Array,
+    /// `cuMemAddressReserve`
+    Reserved,
 }
 
 impl Kind {
@@ -33,6 +37,8 @@ impl Kind {
             Kind::Managed => "managed memory",
             Kind::Pinned => "pinned memory",
             Kind::Variable => "a device variable",
+            Kind::Array => "an array",
+            Kind::Reserved => "a range of addresses",
         }
     }
 }
@@ -54,6 +60,10 @@ pub struct Block {
     pub call: Call,
     /// Who freed it.
     pub freed: Option<Call>,
+    /// Whether it belongs to a graph, which allocates it again at the same address.
+    pub of_graph: bool,
+    /// Whether it is memory of the host that was registered.
+    pub registered: bool,
 }
 
 impl Block {
@@ -80,6 +90,7 @@ impl Context {
         let name = format!("allocation {}", self.numbers + 1);
         let address = match kind {
             Kind::Pinned => self.device.alloc_host_aligned(bytes, &name, PAGE),
+            Kind::Reserved => self.device.alloc_aligned(bytes, &name, 2 << 20),
             Kind::Managed => self.device.alloc_aligned(bytes, &name, PAGE),
             _ => self.device.alloc(bytes, &name),
         };
@@ -96,6 +107,8 @@ impl Context {
             name: None,
             call,
             freed: None,
+            of_graph: false,
+            registered: false,
         };
         self.blocks.insert(address, block);
         self.totals.peak = self.totals.peak.max(self.device.in_use());
@@ -119,22 +132,47 @@ impl Context {
         inside.then_some(block)
     }
 
-    /// Where the device finds memory of the host.
+    /// Where the device finds memory of the host. Registered memory becomes the device's when it is asked for first.
     ///
     /// # Errors
     ///
-    /// It is none that the device can address; or it is registered, which serves copies here and not kernels.
-    pub fn device_address(&mut self, host: u64, function: &str) -> Result<u64> {
+    /// It is none that the device can address; or it is registered, and of a kind that can't be shared, which is said.
+    pub fn device_address(&mut self, host: u64, call: Call) -> Result<u64> {
         if self.block(host).is_some_and(|block| block.kind.is_open()) {
             return Ok(host);
         }
-        match self.registered_around(host, 1) {
-            Some(_) => {
-                self.missing(&format!("{function} of registered memory"));
-                Err(Error::NOT_SUPPORTED)
+        let start = self
+            .registered_around(host, 1)
+            .ok_or(Error::INVALID_VALUE)?;
+        let (bytes, device) = self.registered[&start];
+        let address = match device {
+            Some(address) => address,
+            None => {
+                let function = call.function.clone();
+                let address = self.adopt(start, bytes, call);
+                let address = address.inspect_err(|_| {
+                    self.missing(&format!("{function} of registered memory of this kind"));
+                })?;
+                self.registered.insert(start, (bytes, Some(address)));
+                address
             }
-            None => Err(Error::INVALID_VALUE),
+        };
+        Ok(address + (host - start))
+    }
+
+    /// Puts registered memory into the arena: the address of its first byte there.
+    fn adopt(&mut self, host: u64, bytes: u64, call: Call) -> Result<u64> {
+        let into = host % PAGE;
+        let address = self.allocate(into + bytes, Kind::Pinned, call)?;
+        let page = host - into;
+        if self.arena.adopt(address, page, into + bytes).is_err() {
+            self.release(address, Call::default(), |_| true)?;
+            return Err(Error::NOT_SUPPORTED);
         }
+        if let Some(block) = self.blocks.get_mut(&address) {
+            block.registered = true;
+        }
+        Ok(address + into)
     }
 
     /// Registers memory of the host (`cudaHostRegister`).
@@ -149,7 +187,7 @@ impl Context {
         if self.registered_around(host, bytes).is_some() {
             return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        self.registered.insert(host, bytes);
+        self.registered.insert(host, (bytes, None));
         Ok(())
     }
 
@@ -158,9 +196,16 @@ impl Context {
     /// # Errors
     ///
     /// None begins there.
-    pub fn unregister(&mut self, host: u64) -> Result<()> {
+    pub fn unregister(&mut self, host: u64, call: Call) -> Result<()> {
         let known = self.registered.remove(&host);
-        known.map(|_| ()).ok_or(Error::HOST_MEMORY_NOT_REGISTERED)
+        let (bytes, device) = known.ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
+        if let Some(address) = device {
+            let into = host % PAGE;
+            let back = self.arena.disown(host - into, into + bytes);
+            back.map_err(|_| Error::OPERATING_SYSTEM)?;
+            self.release(address - into, call, |_| true)?;
+        }
+        Ok(())
     }
 
     /// Whether memory of the host is registered.
@@ -170,7 +215,7 @@ impl Context {
 
     /// The start of a registered range that a range touches.
     fn registered_around(&self, host: u64, bytes: u64) -> Option<u64> {
-        let (start, length) = self.registered.range(..host + bytes).next_back()?;
+        let (start, (length, _)) = self.registered.range(..host + bytes).next_back()?;
         (host < start + length).then_some(*start)
     }
 
@@ -256,12 +301,15 @@ impl Context {
         }
         let block = self.blocks.get_mut(&address).ok_or(Error::INVALID_VALUE)?;
         block.freed = Some(call);
-        let (bytes, kind) = (block.bytes, block.kind);
+        let (bytes, kind, of_graph) = (block.bytes, block.kind, block.of_graph);
         let _ = self.device.free(address);
         if kind.is_open() {
             let _ = self.arena.open(address, bytes.max(1), false);
         }
         self.arena.discard(address, bytes);
+        if of_graph {
+            return Ok(());
+        }
         self.quarantine.push_back(address);
         if self.quarantine.len() > QUARANTINE
             && let Some(oldest) = self.quarantine.pop_front()
@@ -270,6 +318,37 @@ impl Context {
             self.blocks.remove(&oldest);
         }
         Ok(())
+    }
+
+    /// An allocation belongs to a graph: once freed, its address is given to nobody else.
+    pub fn keep_for_graph(&mut self, address: u64) {
+        if let Some(block) = self.blocks.get_mut(&address) {
+            block.of_graph = true;
+        }
+    }
+
+    /// A graph allocates its memory, again where it was freed; what is in it is undefined.
+    ///
+    /// # Errors
+    ///
+    /// It was not made for a graph, or does not fit.
+    pub fn allocate_again(&mut self, address: u64) -> Result<()> {
+        let block = self.blocks.get_mut(&address).filter(|b| b.of_graph);
+        let block = block.ok_or(Error::INVALID_VALUE)?;
+        block.freed = None;
+        let renewed = self.device.renew(address);
+        renewed.map_err(|_| Error::MEMORY_ALLOCATION)
+    }
+
+    /// Bytes of graphs' memory: in use, and at most.
+    pub fn graph_memory(&mut self) -> (u64, u64) {
+        let all = self
+            .blocks
+            .values()
+            .filter(|b| b.of_graph && b.freed.is_none());
+        let now = all.map(|b| b.bytes).sum();
+        self.graph_peak = self.graph_peak.max(now);
+        (now, self.graph_peak)
     }
 
     /// Checks that a range lies in one allocation; otherwise it is a finding.

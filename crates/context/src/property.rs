@@ -173,6 +173,9 @@ impl Model {
             98 => 0,
             99 => 1,
             100 | 101 => 0,
+            // Addresses and memory apart, by one process.
+            102 => 1,
+            103..=105 | 107 | 110 => 0,
             106 => self.blocks,
             108 => self.l2 / 2,
             109 => self.l2 / 2,
@@ -227,6 +230,7 @@ mod tests {
             (Some(8), Some(0))
         );
         assert_eq!(model.attribute(10), Some(32));
+        assert_eq!((1..=147).find(|a| model.attribute(*a).is_none()), None);
         assert_eq!(model.attribute(9999), None);
     }
 }

@@ -395,7 +395,13 @@ impl Context {
         let left: Vec<_> = self
             .blocks
             .values()
-            .filter(|b| b.freed.is_none() && b.name.is_none() && !b.call.frames.is_empty())
+            .filter(|b| {
+                b.freed.is_none()
+                    && !b.of_graph
+                    && !b.registered
+                    && b.name.is_none()
+                    && !b.call.frames.is_empty()
+            })
             .map(|b| (b.bytes, b.kind, b.call.clone()))
             .collect();
         let mut groups: Vec<(Vec<u64>, u64, u64, Kind, Call)> = Vec::new();

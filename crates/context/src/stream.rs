@@ -28,6 +28,8 @@ pub struct Stream {
     pub flags: u32,
     /// Its priority.
     pub priority: i32,
+    /// Whether it is a branch of a graph.
+    branch: bool,
 }
 
 /// An event.
@@ -59,9 +61,30 @@ impl Context {
             number: self.streams.created,
             flags,
             priority,
+            branch: false,
         };
         self.streams.streams.insert(handle, stream);
         handle
+    }
+
+    /// A stream for a branch of a graph.
+    pub fn create_branch(&mut self) -> u64 {
+        let handle = self.handle();
+        let stream = Stream {
+            agent: self.timeline.stream(false),
+            number: 0,
+            flags: 1,
+            priority: 0,
+            branch: true,
+        };
+        self.streams.streams.insert(handle, stream);
+        handle
+    }
+
+    /// Forgets an event that is the library's own.
+    pub fn forget_event(&mut self, handle: u64) {
+        self.streams.events.remove(&handle);
+        self.timeline.forget_event(handle);
     }
 
     /// A stream by its handle; `None` for the default stream.
@@ -79,6 +102,7 @@ impl Context {
                         number: 0,
                         flags: 0,
                         priority: 0,
+                        branch: false,
                     };
                     self.streams.streams.insert(handle, stream);
                 }
@@ -112,6 +136,7 @@ impl Context {
     /// How the reader knows a stream.
     pub fn stream_name(&self, handle: u64) -> String {
         match self.streams.streams.get(&handle) {
+            Some(stream) if stream.branch => "another branch of the graph".to_owned(),
             Some(stream) if stream.number > 0 => format!("stream {}", stream.number),
             Some(_) => "the thread's default stream".to_owned(),
             None => "the default stream".to_owned(),

@@ -60,14 +60,14 @@ pub fn compile(
     command.output()
 }
 
-/// Runs a build with nvcc's environment set up, and the compiler in the path.
+/// Runs a build with nvcc's environment set up. `toolkit` is a folder from [`crate::toolkit::make`], whose compiler is first in the path.
 ///
 /// # Errors
 ///
 /// The command can't be started.
 pub fn build(
     command: &[OsString],
-    nvcc: &Path,
+    toolkit: &Path,
     library: &Path,
     capability: u32,
 ) -> io::Result<ExitStatus> {
@@ -77,8 +77,8 @@ pub fn build(
         appended.push(" ");
         appended.push(flag);
     }
-    let folder = nvcc.parent().unwrap_or(Path::new("."));
-    let mut path: Vec<PathBuf> = vec![folder.to_owned()];
+    let bin = toolkit.join("bin");
+    let mut path: Vec<PathBuf> = vec![bin.clone()];
     if let Some(old) = std::env::var_os("PATH") {
         path.extend(std::env::split_paths(&old));
     }
@@ -89,9 +89,7 @@ pub fn build(
         .args(arguments)
         .env(APPENDED, appended)
         .env("PATH", path);
-    if let Some(root) = folder.parent() {
-        child.env("CUDA_PATH", root).env("CUDA_HOME", root);
-    }
-    child.env("CUDACXX", nvcc);
+    child.env("CUDA_PATH", toolkit).env("CUDA_HOME", toolkit);
+    child.env("CUDACXX", bin.join("nvcc"));
     child.status()
 }

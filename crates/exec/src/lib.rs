@@ -12,3 +12,4 @@ pub mod library;
 pub mod lines;
 pub mod program;
 pub mod run;
+pub mod toolkit;

@@ -13,6 +13,7 @@
 
 pub mod alu;
 mod call_stack;
+pub mod children;
 mod exec;
 pub mod ids;
 mod inline;
@@ -26,6 +27,7 @@ pub mod program;
 pub mod schedule;
 mod state;
 mod stop;
+pub mod texture;
 mod undefined;
 mod weak_memory;
 mod wide;

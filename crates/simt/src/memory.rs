@@ -7,9 +7,11 @@
 //!
 //! Every word carries four bits that say which of its bytes have been written.
 
+use super::children::Children;
 use super::ids::LANES;
 use super::observer::FaultKind;
 use super::program::{GlobalVariable, Program, Target};
+use super::texture::Images;
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
@@ -404,6 +406,9 @@ pub struct Device {
     /// Bytes of the arena, where it can't grow.
     room: Option<u64>,
     in_use: u64,
+    /// Textures and surfaces.
+    pub images: Images,
+    pub(crate) children: Mutex<Children>,
 }
 
 /// A variable of a loaded module.
@@ -473,6 +478,8 @@ impl Device {
             heap: Mutex::default(),
             room: None,
             in_use: 0,
+            images: Images::default(),
+            children: Mutex::default(),
         }
     }
 
@@ -599,6 +606,24 @@ impl Device {
         let freed = found.ok_or(MemoryError::NotAllocated { address, bytes: 0 })?;
         freed.freed = true;
         self.in_use -= freed.bytes;
+        Ok(())
+    }
+
+    /// Makes an allocation new: usable where it was freed, and with nothing written to it.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`]
+    pub fn renew(&mut self, address: u64) -> Result<(), MemoryError> {
+        let mut all = self.allocations.iter_mut();
+        let found = all.find(|a| a.address() == address);
+        let renewed = found.ok_or(MemoryError::NotAllocated { address, bytes: 0 })?;
+        if std::mem::replace(&mut renewed.freed, false) {
+            self.in_use += renewed.bytes;
+        }
+        let words = renewed.offset / 4..(renewed.offset + renewed.bytes).div_ceil(4);
+        for word in words {
+            self.arena.valid[word as usize].store(0, Relaxed);
+        }
         Ok(())
     }
 

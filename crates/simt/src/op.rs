@@ -9,6 +9,7 @@ use super::alu::AluOp;
 use super::ids::Site;
 pub use super::inline::Inline;
 use super::observer::{FenceOrder, Order, Scope, Update};
+use super::texture::Geometry;
 
 pub use ptx::semantics::{Special, System};
 
@@ -163,6 +164,8 @@ pub enum Op {
     Memory(u32),
     /// `atom`, `red`: an index into [`super::Program::atomic_ops`].
     Atomic(u32),
+    /// `tex`, `tld4`, `suld`, `sust`: an index into [`super::Program::image_ops`].
+    Image(u32),
     /// `fence`, `membar`.
     Fence(FenceOrder, Scope),
     /// `bar`, `barrier`.
@@ -317,6 +320,66 @@ pub struct MemoryOp {
     /// The lanes in which something uses a load's value: [`Slot::TRUE`] for all, else see
     /// [`super::lower::speculated`].
     pub used_if: Slot,
+}
+
+/// What an instruction does with an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// `tex`
+    Sample,
+    /// `tld4`, of this channel.
+    Gather(u8),
+    /// `suld`
+    Load,
+    /// `sust`
+    Store,
+}
+
+/// What an access outside of a surface does (PTX ISA, "suld": `.clamp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// It is an error.
+    Trap,
+    /// It goes to the nearest place inside.
+    Clamp,
+    /// It reads zero, and stores nothing.
+    Zero,
+}
+
+/// `tex`, `tld4`, `suld`, `sust`.
+#[derive(Clone, Debug)]
+pub struct ImageOp {
+    /// Which.
+    pub kind: ImageKind,
+    /// The image's shape.
+    pub geometry: Geometry,
+    /// A 64-bit row with the image's number.
+    pub handle: Slot,
+    /// The layer, or none.
+    pub layer: Slot,
+    /// Coordinates, as many as the geometry has.
+    pub at: [Slot; 3],
+    /// Whether coordinates are integers.
+    pub whole: bool,
+    /// The level, or none.
+    pub level: Slot,
+    /// What happens outside of a surface.
+    pub outside: Outside,
+    /// Bytes of a value.
+    pub element: u8,
+    /// Values.
+    pub count: u8,
+    /// Their rows.
+    pub values: [Slot; 4],
+    /// The class of these rows.
+    pub class: RegisterClass,
+}
+
+impl ImageOp {
+    /// Bytes that an access to a surface touches.
+    pub fn bytes(&self) -> u32 {
+        u32::from(self.element) * u32::from(self.count)
+    }
 }
 
 /// Operations of `atom` and `red`.

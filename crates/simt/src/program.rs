@@ -1,9 +1,10 @@
 //! A kernel made ready to run: decoded code with everything that it refers to.
 
 use super::alu::{Row32, Row64};
+use super::children::KernelName;
 use super::ids::Site;
 use super::observer::Effect;
-use super::op::{AtomicOp, Instr, MemoryOp};
+use super::op::{AtomicOp, ImageOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -35,10 +36,14 @@ pub struct Program {
     pub shared: Vec<SharedVariable>,
     /// Variables in global and constant memory.
     pub globals: Vec<GlobalVariable>,
+    /// Kernels whose addresses it takes, to launch them.
+    pub kernels: Vec<KernelName>,
     /// Loads and stores.
     pub memory_ops: Vec<MemoryOp>,
     /// Atomics and reductions.
     pub atomic_ops: Vec<AtomicOp>,
+    /// Fetches from textures, accesses to surfaces.
+    pub image_ops: Vec<ImageOp>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
     pub points: u32,
     /// `.reqntid`, where declared.

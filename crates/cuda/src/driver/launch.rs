@@ -2,7 +2,7 @@
 
 use super::module::kernel;
 use crate::entry::{Entry, plain, put};
-use crate::runtime::parameters;
+use crate::runtime::{Action, capture, parameters};
 use context::launch::Request;
 use context::module::Kernel;
 use context::{Context, Error, Result};
@@ -16,7 +16,7 @@ type Handle = *mut c_void;
 /// # Safety
 ///
 /// `extra` is such a list, and its buffer has the size that it says.
-unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Result<Vec<u8>> {
+pub(crate) unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Result<Vec<u8>> {
     const BUFFER: usize = 1;
     const SIZE: usize = 2;
     let (mut buffer, mut size) = (std::ptr::null::<u8>(), 0);
@@ -70,7 +70,11 @@ unsafe fn launch(
         cooperative,
         stream: stream.addr() as u64,
     };
-    context.launch(&request, || entry.call())
+    let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
+    match capture(context, entry, request.stream, node)? {
+        true => Ok(()),
+        false => context.launch(&request, || entry.call()),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -280,4 +284,70 @@ pub unsafe extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 ) -> u32 {
     // SAFETY: the same parameters.
     unsafe { cuOccupancyMaxActiveBlocksPerMultiprocessor(to, function, threads, shared) }
+}
+
+/// The block that fills a multiprocessor best, and as many blocks as fill the device (CUDA Driver API, "Occupancy").
+///
+/// # Safety
+///
+/// `bytes` is null or a function that takes a number of threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: Handle,
+    bytes: Option<unsafe extern "C" fn(c_int) -> usize>,
+    shared: usize,
+    limit: c_int,
+) -> u32 {
+    plain("cuOccupancyMaxPotentialBlockSize", |context, _| {
+        let kernel = kernel(context, function)?;
+        let program = &kernel.program;
+        let most = program.max_threads.unwrap_or(1024).min(1024);
+        let most = match u64::try_from(limit) {
+            Ok(limit @ 1..) => most.min(limit),
+            _ => most,
+        };
+        let mut best = (0, 0, 0);
+        for threads in (1..=most.div_ceil(32))
+            .rev()
+            .map(|warps| most.min(warps * 32))
+        {
+            // SAFETY: by the function's own condition.
+            let dynamic = bytes.map_or(shared, |bytes| unsafe { bytes(threads as c_int) });
+            let all = u64::from(program.shared_bytes) + dynamic as u64;
+            let blocks = u64::from(context.model.occupancy(threads, all));
+            if blocks * threads > best.0 {
+                best = (blocks * threads, blocks, threads);
+            }
+        }
+        let (_, blocks, threads) = best;
+        // SAFETY: the caller passes places for both.
+        unsafe {
+            put(
+                grid,
+                (blocks * u64::from(context.model.multiprocessors)) as c_int,
+            )?;
+            put(block, threads as c_int)
+        }
+    })
+}
+
+/// The same, with flags that change nothing here.
+///
+/// # Safety
+///
+/// As for [`cuOccupancyMaxPotentialBlockSize`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: *mut c_int,
+    block: *mut c_int,
+    function: Handle,
+    bytes: Option<unsafe extern "C" fn(c_int) -> usize>,
+    shared: usize,
+    limit: c_int,
+    _flags: c_uint,
+) -> u32 {
+    // SAFETY: the same parameters.
+    unsafe { cuOccupancyMaxPotentialBlockSize(grid, block, function, bytes, shared, limit) }
 }

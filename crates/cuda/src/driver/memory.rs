@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     _: c_uint,
 ) -> u32 {
     plain("cuMemHostGetDevicePointer", |context, entry| {
-        let address = context.device_address(host.addr() as u64, entry.0)?;
+        let address = context.device_address(host.addr() as u64, entry.call())?;
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, address) }
     })
@@ -138,9 +138,9 @@ pub extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, _: c_uin
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostUnregister(host: *mut c_void) -> u32 {
-    plain("cuMemHostUnregister", |context, _| {
+    plain("cuMemHostUnregister", |context, entry| {
         context.synchronize_all()?;
-        context.unregister(host.addr() as u64)
+        context.unregister(host.addr() as u64, entry.call())
     })
 }
 

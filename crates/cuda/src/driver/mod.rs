@@ -6,8 +6,10 @@ mod device;
 mod launch;
 mod memory;
 mod module;
+mod reserve;
 mod stream;
+mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
-pub use {device::*, launch::*, memory::*, module::*, stream::*};
+pub use {device::*, launch::*, memory::*, module::*, reserve::*, stream::*, texture::*};

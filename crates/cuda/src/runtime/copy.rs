@@ -3,6 +3,7 @@
 //! Memory of the device, pinned and managed memory among it, is known by its address; everything else is the host's own. What a copy
 //! waits for is said in "API synchronization behavior".
 
+use super::graph::{Action, capture};
 use super::memory::{Extent, PitchedPtr};
 use crate::entry::{Entry, enter, put};
 use context::memory::Kind;
@@ -17,7 +18,7 @@ const DEVICE_TO_DEVICE: c_int = 3;
 const DEFAULT: c_int = 4;
 
 /// Rows of bytes in memory, and how far apart they are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows {
     pub address: u64,
     /// From one row to the next.
@@ -49,6 +50,7 @@ impl Rows {
 }
 
 /// What a copy is.
+#[derive(Clone, Debug)]
 pub(crate) struct Copy {
     pub to: Rows,
     pub from: Rows,
@@ -67,6 +69,10 @@ pub(crate) struct Copy {
 pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> Result<()> {
     context.healthy()?;
     context.stream(copy.stream, || entry.call())?;
+    let node = |_: &mut Context| Ok(Action::Copy(copy.clone()));
+    if capture(context, entry, copy.stream, node)? {
+        return Ok(());
+    }
     let Copy { to, from, size, .. } = copy;
     if size.contains(&0) {
         return Ok(());
@@ -133,7 +139,7 @@ fn direction(
     let device_only = |context: &Context, address: u64| {
         context
             .block(address)
-            .is_some_and(|b| matches!(b.kind, Kind::Device | Kind::Variable))
+            .is_some_and(|b| matches!(b.kind, Kind::Device | Kind::Variable | Kind::Array))
     };
     let to_host = device_only(context, copy.to.address);
     let from_host = device_only(context, copy.from.address);
@@ -163,7 +169,14 @@ fn direction(
     Err(Error::INVALID_VALUE)
 }
 
-fn flat(to: u64, from: u64, bytes: usize, kind: c_int, stream: u64, asynchronous: bool) -> Copy {
+pub(super) fn flat(
+    to: u64,
+    from: u64,
+    bytes: usize,
+    kind: c_int,
+    stream: u64,
+    asynchronous: bool,
+) -> Copy {
     Copy {
         to: Rows::flat(to),
         from: Rows::flat(from),
@@ -345,6 +358,7 @@ pub struct Position {
 
 /// `cudaMemcpy3DParms`
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Copy3D {
     from_array: *mut c_void,
     from_position: Position,
@@ -354,6 +368,69 @@ pub struct Copy3D {
     to: PitchedPtr,
     extent: Extent,
     kind: c_int,
+}
+
+/// The copy that a structure describes.
+///
+/// # Safety
+///
+/// `what` is null or such a structure.
+pub(super) unsafe fn copy_of(
+    context: &mut Context,
+    entry: Entry,
+    what: *const Copy3D,
+    stream: u64,
+    asynchronous: bool,
+) -> Result<Copy> {
+    if what.is_null() {
+        return Err(Error::INVALID_VALUE);
+    }
+    // SAFETY: by the function's own condition.
+    unsafe {
+        let what = &*what;
+        // With an array, widths are in its texels (CUDA Runtime API, "cudaMemcpy3D").
+        let texel = |context: &mut Context, array: *mut c_void| match array.is_null() {
+            true => Ok(None),
+            false => {
+                let array = context.array(array.addr() as u64, || entry.call())?;
+                Ok(Some(array.image.format.texel() as usize))
+            }
+        };
+        let (of_from, of_to) = (
+            texel(context, what.from_array)?,
+            texel(context, what.to_array)?,
+        );
+        if of_from.zip(of_to).is_some_and(|(a, b)| a != b) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let unit = of_from.or(of_to).unwrap_or(1);
+        let width = what.extent.width.checked_mul(unit);
+        let width = width.ok_or(Error::INVALID_VALUE)?;
+        let size = [width, what.extent.height, what.extent.depth];
+        let mut rows = |array: *mut c_void, p: &PitchedPtr, at: &Position| {
+            if !array.is_null() {
+                let x = at.x.checked_mul(unit).ok_or(Error::INVALID_VALUE)?;
+                return super::array::rows(context, entry, array, [x, at.y, at.z], size);
+            }
+            let at = at.z.checked_mul(p.height).and_then(|rows| {
+                let rows = rows.checked_add(at.y)?;
+                rows.checked_mul(p.pitch)?.checked_add(at.x)
+            });
+            Ok(Rows {
+                address: p.pointer.addr() as u64 + at.ok_or(Error::INVALID_VALUE)? as u64,
+                pitch: p.pitch,
+                slice: p.pitch.checked_mul(p.height).ok_or(Error::INVALID_VALUE)?,
+            })
+        };
+        Ok(Copy {
+            to: rows(what.to_array, &what.to, &what.to_position)?,
+            from: rows(what.from_array, &what.from, &what.from_position)?,
+            size,
+            kind: what.kind,
+            stream,
+            asynchronous,
+        })
+    }
 }
 
 /// # Safety
@@ -366,34 +443,9 @@ unsafe fn copy_3d(
     stream: u64,
     asynchronous: bool,
 ) -> Result<()> {
-    if what.is_null() {
-        return Err(Error::INVALID_VALUE);
-    }
     // SAFETY: by the function's own condition.
     unsafe {
-        let what = &*what;
-        if !what.from_array.is_null() || !what.to_array.is_null() {
-            context.missing(&format!("{} with arrays", entry.0));
-            return Err(Error::NOT_SUPPORTED);
-        }
-        let rows = |p: &PitchedPtr, at: &Position| Rows {
-            address: p.pointer.addr() as u64 + ((at.z * p.height + at.y) * p.pitch + at.x) as u64,
-            pitch: p.pitch,
-            slice: p.pitch * p.height,
-        };
-        let Extent {
-            width,
-            height,
-            depth,
-        } = what.extent;
-        let what = Copy {
-            to: rows(&what.to, &what.to_position),
-            from: rows(&what.from, &what.from_position),
-            size: [width, height, depth],
-            kind: what.kind,
-            stream,
-            asynchronous,
-        };
+        let what = copy_of(context, entry, what, stream, asynchronous)?;
         copy(context, entry, &what)
     }
 }
@@ -535,8 +587,50 @@ pub unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void
     })
 }
 
+/// What a fill is.
+#[derive(Clone, Debug)]
+pub(crate) struct Fill {
+    pub to: Rows,
+    /// What is repeated.
+    pub pattern: Vec<u8>,
+    /// Bytes of a row, rows, slices.
+    pub size: [usize; 3],
+    pub stream: u64,
+}
+
+/// Fills.
+pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<()> {
+    context.healthy()?;
+    let Fill {
+        to,
+        pattern,
+        size,
+        stream,
+    } = fill;
+    context.stream(*stream, || entry.call())?;
+    let node = |_: &mut Context| Ok(Action::Fill(fill.clone()));
+    if capture(context, entry, *stream, node)? {
+        return Ok(());
+    }
+    let span = to.span(*size);
+    if span == 0 {
+        return Ok(());
+    }
+    context.check(to.address, span, &entry.call())?;
+    for z in 0..size[2] {
+        for y in 0..size[1] {
+            let count = size[0] / pattern.len();
+            context.fill(to.row(y, z), pattern, count as u64)?;
+        }
+    }
+    context.transfer(*stream, None, Some((to.address, span)), false, || {
+        entry.call()
+    });
+    Ok(())
+}
+
 /// Fills rows with a byte.
-fn fill(
+fn fill_bytes(
     context: &mut Context,
     entry: Entry,
     to: Rows,
@@ -544,28 +638,19 @@ fn fill(
     size: [usize; 3],
     stream: u64,
 ) -> Result<()> {
-    context.healthy()?;
-    context.stream(stream, || entry.call())?;
-    let span = to.span(size);
-    if span == 0 {
-        return Ok(());
-    }
-    context.check(to.address, span, &entry.call())?;
-    for z in 0..size[2] {
-        for y in 0..size[1] {
-            context.fill(to.row(y, z), &[value as u8], size[0] as u64)?;
-        }
-    }
-    context.transfer(stream, None, Some((to.address, span)), false, || {
-        entry.call()
-    });
-    Ok(())
+    let what = Fill {
+        to,
+        pattern: vec![value as u8],
+        size,
+        stream,
+    };
+    fill(context, entry, &what)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) -> u32 {
     enter("cudaMemset", |context, entry| {
-        fill(
+        fill_bytes(
             context,
             entry,
             Rows::flat(to.addr() as u64),
@@ -585,7 +670,7 @@ pub extern "C" fn cudaMemsetAsync(
 ) -> u32 {
     enter("cudaMemsetAsync", |context, entry| {
         let stream = stream.addr() as u64;
-        fill(
+        fill_bytes(
             context,
             entry,
             Rows::flat(to.addr() as u64),
@@ -610,7 +695,7 @@ pub extern "C" fn cudaMemset2D(
             pitch,
             slice: 0,
         };
-        fill(context, entry, rows, value, [width, height, 1], 0)
+        fill_bytes(context, entry, rows, value, [width, height, 1], 0)
     })
 }
 
@@ -629,7 +714,7 @@ pub extern "C" fn cudaMemset2DAsync(
             pitch,
             slice: 0,
         };
-        fill(
+        fill_bytes(
             context,
             entry,
             rows,
@@ -644,7 +729,7 @@ pub extern "C" fn cudaMemset2DAsync(
 pub extern "C" fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: Extent) -> u32 {
     enter("cudaMemset3D", |context, entry| {
         let size = [extent.width, extent.height, extent.depth];
-        fill(context, entry, pitched(&to), value, size, 0)
+        fill_bytes(context, entry, pitched(&to), value, size, 0)
     })
 }
 
@@ -657,7 +742,7 @@ pub extern "C" fn cudaMemset3DAsync(
 ) -> u32 {
     enter("cudaMemset3DAsync", |context, entry| {
         let size = [extent.width, extent.height, extent.depth];
-        fill(
+        fill_bytes(
             context,
             entry,
             pitched(&to),

@@ -258,6 +258,27 @@ fn properties(context: &Context) -> Properties {
 }
 
 #[unsafe(no_mangle)]
+pub extern "C" fn cudaCtxResetPersistingL2Cache() -> u32 {
+    enter("cudaCtxResetPersistingL2Cache", |_, _| Ok(()))
+}
+
+/// Two devices are asked about, of which there are never two.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaDeviceGetP2PAttribute(
+    to: *mut c_int,
+    _: c_int,
+    from: c_int,
+    into: c_int,
+) -> u32 {
+    enter("cudaDeviceGetP2PAttribute", |_, _| {
+        only(from)?;
+        only(into)?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, 0) }
+    })
+}
+
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaDeviceGetLimit(to: *mut usize, limit: c_int) -> u32 {
     enter("cudaDeviceGetLimit", |_, _| {
         let limits = LIMITS.lock().map_err(|_| Error::UNKNOWN)?;
@@ -393,6 +414,11 @@ pub extern "C" fn cudaDeviceSetMemPool(device: c_int, _: *mut c_void) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaMemPoolSetAttribute(_: *mut c_void, _: c_int, _: *const c_void) -> u32 {
     enter("cudaMemPoolSetAttribute", |_, _| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaMemPoolSetAccess(_: *mut c_void, _: *const c_void, _: usize) -> u32 {
+    enter("cudaMemPoolSetAccess", |_, _| Ok(()))
 }
 
 #[unsafe(no_mangle)]

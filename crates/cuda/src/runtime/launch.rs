@@ -1,5 +1,6 @@
 //! Launches (CUDA Runtime API, "Execution Control", "Occupancy").
 
+use super::graph::{Action, capture};
 use crate::entry::{Entry, enter, put};
 use context::launch::Request;
 use context::module::Kernel;
@@ -18,7 +19,7 @@ pub struct Dim {
 }
 
 impl Dim {
-    fn all(self) -> [u32; 3] {
+    pub(super) fn all(self) -> [u32; 3] {
         [self.x, self.y, self.z]
     }
 }
@@ -153,7 +154,11 @@ unsafe fn launch(
         cooperative,
         stream: stream as u64,
     };
-    context.launch(&request, || entry.call())
+    let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
+    match capture(context, entry, request.stream, node)? {
+        true => Ok(()),
+        false => context.launch(&request, || entry.call()),
+    }
 }
 
 #[unsafe(no_mangle)]

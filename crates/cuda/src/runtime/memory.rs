@@ -1,5 +1,6 @@
 //! Allocations (CUDA Runtime API, "Memory Management", "Stream Ordered Memory Allocator", "Unified Addressing").
 
+use super::graph::{Action, capture};
 use crate::entry::{Entry, enter, put, put_if};
 use context::memory::Kind;
 use context::property::ALIGNMENT;
@@ -94,7 +95,14 @@ pub unsafe extern "C" fn cudaMallocAsync(
     enter("cudaMallocAsync", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         // SAFETY: the caller passes a place for a pointer.
-        unsafe { allocate(context, entry, to, bytes, Kind::Device) }
+        unsafe { allocate(context, entry, to, bytes, Kind::Device) }?;
+        // SAFETY: it was written just now.
+        let address = unsafe { to.read_unaligned() }.addr() as u64;
+        capture(context, entry, stream.addr() as u64, |context| {
+            context.keep_for_graph(address);
+            Ok(Action::Allocate(address))
+        })?;
+        Ok(())
     })
 }
 
@@ -186,6 +194,10 @@ pub extern "C" fn cudaFreeAsync(pointer: *mut c_void, stream: *mut c_void) -> u3
     enter("cudaFreeAsync", |context, entry| {
         context.healthy()?;
         context.stream(stream.addr() as u64, || entry.call())?;
+        let node = |_: &mut Context| Ok(Action::Free(pointer.addr() as u64));
+        if capture(context, entry, stream.addr() as u64, node)? {
+            return Ok(());
+        }
         context.release(pointer.addr() as u64, entry.call(), is_global)
     })
 }
@@ -197,7 +209,7 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
     _flags: c_uint,
 ) -> u32 {
     enter("cudaHostGetDevicePointer", |context, entry| {
-        let address = context.device_address(host.addr() as u64, entry.0)?;
+        let address = context.device_address(host.addr() as u64, entry.call())?;
         // SAFETY: the caller passes a place for a pointer.
         unsafe { put(to, address as *mut c_void) }
     })
@@ -212,9 +224,9 @@ pub extern "C" fn cudaHostRegister(host: *mut c_void, bytes: usize, _flags: c_ui
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaHostUnregister(host: *mut c_void) -> u32 {
-    enter("cudaHostUnregister", |context, _| {
+    enter("cudaHostUnregister", |context, entry| {
         context.synchronize_all()?;
-        context.unregister(host.addr() as u64)
+        context.unregister(host.addr() as u64, entry.call())
     })
 }
 

@@ -1,7 +1,8 @@
 //! Streams and events (CUDA Runtime API, "Stream Management", "Event Management").
 
+use super::graph::{self, Action};
 use crate::entry::{enter, put};
-use context::Error;
+use context::{Context, Error};
 use std::os::raw::{c_int, c_uint, c_void};
 
 type Handle = *mut c_void;
@@ -45,6 +46,7 @@ pub extern "C" fn cudaStreamDestroy(stream: Handle) -> u32 {
 pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
     enter("cudaStreamSynchronize", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
+        graph::not_captured(stream.addr() as u64)?;
         context.synchronize(stream.addr() as u64)
     })
 }
@@ -53,6 +55,7 @@ pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
 pub extern "C" fn cudaStreamQuery(stream: Handle) -> u32 {
     enter("cudaStreamQuery", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
+        graph::not_captured(stream.addr() as u64)?;
         context.synchronize(stream.addr() as u64)
     })
 }
@@ -62,7 +65,9 @@ pub extern "C" fn cudaStreamWaitEvent(stream: Handle, event: Handle, _flags: c_u
     enter("cudaStreamWaitEvent", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         context.event(event.addr() as u64, || entry.call())?;
-        context.wait_event(stream.addr() as u64, event.addr() as u64);
+        if !graph::wait(stream.addr() as u64, event.addr() as u64)? {
+            context.wait_event(stream.addr() as u64, event.addr() as u64);
+        }
         Ok(())
     })
 }
@@ -127,15 +132,6 @@ pub unsafe extern "C" fn cudaStreamGetAttribute(
     })
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaStreamIsCapturing(stream: Handle, to: *mut c_int) -> u32 {
-    enter("cudaStreamIsCapturing", |context, entry| {
-        context.stream(stream.addr() as u64, || entry.call())?;
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(to, 0) }
-    })
-}
-
 /// Runs a function of the host when the stream comes to it, which is at once.
 ///
 /// # Safety
@@ -147,11 +143,15 @@ pub unsafe extern "C" fn cudaLaunchHostFunc(
     function: Option<unsafe extern "C" fn(*mut c_void)>,
     data: *mut c_void,
 ) -> u32 {
+    let mut captured = false;
     let error = enter("cudaLaunchHostFunc", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        function.map(|_| ()).ok_or(Error::INVALID_VALUE)
+        let function = function.ok_or(Error::INVALID_VALUE)?;
+        let node = |_: &mut Context| Ok(Action::Host(function, data.addr()));
+        captured = graph::capture(context, entry, stream.addr() as u64, node)?;
+        Ok(())
     });
-    if let (0, Some(function)) = (error, function) {
+    if let (0, Some(function), false) = (error, function, captured) {
         // SAFETY: by the function's own condition; the context is not held, so the function may do what it likes.
         unsafe { function(data) };
     }
@@ -173,6 +173,7 @@ pub unsafe extern "C" fn cudaStreamAddCallback(
     let mut status = 0;
     let error = enter("cudaStreamAddCallback", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
+        graph::not_captured(stream.addr() as u64)?;
         status = context.healthy().err().map_or(0, |e| e.0);
         function.map(|_| ()).ok_or(Error::INVALID_VALUE)
     });
@@ -219,7 +220,9 @@ pub extern "C" fn cudaEventRecordWithFlags(event: Handle, stream: Handle, _flags
         context.healthy()?;
         context.stream(stream.addr() as u64, || entry.call())?;
         context.event(event.addr() as u64, || entry.call())?;
-        context.record_event(event.addr() as u64, stream.addr() as u64);
+        if !graph::record(event.addr() as u64, stream.addr() as u64) {
+            context.record_event(event.addr() as u64, stream.addr() as u64);
+        }
         Ok(())
     })
 }

@@ -57,7 +57,7 @@
 //! * Causality order is not transitive where it goes through observation order: who observes a strong write comes after that
 //!   write, not after what was ordered before it. From 64 strong writes (or failed compare-and-swaps) to one granule on that nothing
 //!   orders or replaces, one that a later one of its block is ordered after counts as ordered with whoever observes that.
-//! * Accesses through other proxies (textures, asynchronous copies) are not seen.
+//! * Accesses through other proxies (asynchronous copies) are not seen; those through textures and surfaces are, as accesses to the memory behind.
 //!
 //! # Blocks on several cores
 //!

@@ -69,7 +69,7 @@
 //! The compiler may load in all threads what the source reads only in some, as in `t < 32 ? s[0] : 0`, and discard the
 //! value in the others. Such a load counts as a read only by the threads that use the value.
 //!
-//! Textures, surfaces and asynchronous copies are not watched.
+//! Asynchronous copies are not watched.
 //!
 //! ## Reference
 //!

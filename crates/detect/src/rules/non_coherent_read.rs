@@ -38,7 +38,7 @@
 //!
 //! ## Limitations
 //!
-//! Textures and surfaces, which use the same kind of cache, are not watched.
+//! Fetches from textures and reads of surfaces use the same kind of cache, and are watched in whole programs (`racetrap exec`).
 //!
 //! ## Reference
 //!

@@ -12,9 +12,41 @@ pub enum System {
     Malloc,
     /// `free(pointer)`
     Free,
+    /// `cudaGraphSetConditional(handle, value)` (CUDA C++ Programming Guide, "Conditional Handles")
+    SetConditional,
+    /// `cudaGetParameterBufferV2(kernel, grid, block, bytes)` ("CUDA Dynamic Parallelism")
+    ParameterBuffer,
+    /// `cudaLaunchDeviceV2(buffer, stream)`
+    LaunchDevice,
+    /// `cudaStreamCreateWithFlags(stream, flags)`
+    StreamCreate,
+    /// `cudaMalloc(pointer, bytes)`
+    DeviceMalloc,
+    /// `cudaFree(pointer)`
+    DeviceFree,
+    /// `cudaMemcpyAsync(to, from, bytes, kind, stream)`
+    MemcpyAsync,
+    /// Those of the device's runtime that only say that all is well: `cudaGetLastError()`, `cudaStreamDestroy(stream)`.
+    Success,
 }
 
 impl System {
+    /// Whether it takes memory from the device's heap.
+    pub fn uses_heap(self) -> bool {
+        matches!(
+            self,
+            System::Malloc | System::DeviceMalloc | System::ParameterBuffer
+        )
+    }
+
+    /// Whether it belongs to the device's runtime library (`cuda_device_runtime_api.h`), whose names no program has for itself.
+    pub fn is_of_device_runtime(self) -> bool {
+        !matches!(
+            self,
+            System::Vprintf | System::AssertFail | System::Malloc | System::Free
+        )
+    }
+
     /// The function of that name.
     pub fn named(name: &str) -> Option<System> {
         Some(match name {
@@ -22,6 +54,17 @@ impl System {
             "__assertfail" => System::AssertFail,
             "malloc" => System::Malloc,
             "free" => System::Free,
+            "cudaGraphSetConditional" => System::SetConditional,
+            "__cudaCDP2GetParameterBufferV2" => System::ParameterBuffer,
+            "__cudaCDP2LaunchDeviceV2" => System::LaunchDevice,
+            "__cudaCDP2StreamCreateWithFlags" => System::StreamCreate,
+            "__cudaCDP2Malloc" => System::DeviceMalloc,
+            "__cudaCDP2Free" => System::DeviceFree,
+            "__cudaCDP2MemcpyAsync" => System::MemcpyAsync,
+            "__cudaCDP2GetLastError"
+            | "__cudaCDP2PeekAtLastError"
+            | "__cudaCDP2GetErrorString"
+            | "__cudaCDP2StreamDestroy" => System::Success,
             _ => return None,
         })
     }

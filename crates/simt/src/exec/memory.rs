@@ -473,7 +473,7 @@ impl<O: Hooks> Core<'_, O> {
         active & !outside & !misaligned & !freed
     }
 
-    fn find_range(&self, at: u64, size: u64) -> Option<Range> {
+    pub(super) fn find_range(&self, at: u64, size: u64) -> Option<Range> {
         let end = at.checked_add(size)?;
         if self.device.in_heap(at) {
             let heap = self

@@ -13,6 +13,7 @@ mod memory;
 mod poison;
 mod special;
 mod system;
+mod texture;
 mod warp;
 mod weak_memory;
 mod whole_row;
@@ -307,6 +308,27 @@ impl<'a, O: Hooks> Core<'a, O> {
                             pc += 1;
                             leave!(Yield::QuantumExpired);
                         }
+                    }
+                    pc += 1;
+                }
+                Op::Image(index) => {
+                    if active != 0 {
+                        if visible == 0 {
+                            fuel += 1;
+                            leave!(Yield::QuantumExpired);
+                        }
+                        visible -= u32::from(visible != u32::MAX);
+                        if self.device.images.is_empty() {
+                            // A kernel alone: nobody has said what its textures are.
+                            let info = program.site(i.site);
+                            return Err(Stop::Unsupported {
+                                site: i.site,
+                                text: info.text.clone(),
+                                line: info.ptx_line,
+                            });
+                        }
+                        let op = &program.image_ops[*index as usize];
+                        self.image(block, w, op, active, i.site);
                     }
                     pc += 1;
                 }

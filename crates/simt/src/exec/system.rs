@@ -4,6 +4,7 @@
 
 use super::Core;
 use crate::alu::Mask;
+use crate::children::{Child, KERNEL_BASE};
 use crate::ids::*;
 use crate::lent::Hooks;
 use crate::memory::*;
@@ -34,7 +35,15 @@ impl<O: Hooks> Core<'_, O> {
                 System::Vprintf => Some(DriverCall::Print),
                 System::Malloc => Some(DriverCall::Allocate),
                 System::Free => Some(DriverCall::Free),
-                System::AssertFail => None,
+                System::DeviceMalloc => Some(DriverCall::Allocate),
+                System::DeviceFree => Some(DriverCall::Free),
+                System::AssertFail
+                | System::SetConditional
+                | System::ParameterBuffer
+                | System::LaunchDevice
+                | System::StreamCreate
+                | System::MemcpyAsync
+                | System::Success => None,
             };
             if let Some(what) = what {
                 self.observer.driver_call(site, block.who(w), mask, what);
@@ -76,7 +85,51 @@ impl<O: Hooks> Core<'_, O> {
                         .unwrap_or_else(std::sync::PoisonError::into_inner);
                     heap.malloc(a)
                 }
-                System::Free => {
+                System::SetConditional => {
+                    let at = self.find_range(a.wrapping_sub(GLOBAL_BASE), 4);
+                    match at.filter(|range| !range.freed && a.is_multiple_of(4)) {
+                        Some(_) => self.device.arena.write(a - GLOBAL_BASE, 4, l, b),
+                        None if O::WATCHES => {
+                            self.bad_free(block, w, l, a, site, FaultKind::NotAllocated);
+                        }
+                        None => {}
+                    }
+                    0
+                }
+                System::ParameterBuffer => self.parameter_buffer(block, w, s, call, a, l),
+                // The numbers of errors are those of the runtime: invalid value, out of memory.
+                System::LaunchDevice => u64::from(!self.device.launch_prepared(a)),
+                System::StreamCreate => {
+                    let stream = {
+                        let children = self.device.children.lock();
+                        let mut children =
+                            children.unwrap_or_else(std::sync::PoisonError::into_inner);
+                        children.streams += 1;
+                        children.streams
+                    };
+                    u64::from(!self.put(block, w, l, a, stream))
+                }
+                System::DeviceMalloc => {
+                    let address = {
+                        let heap = self.device.heap.lock();
+                        heap.unwrap_or_else(std::sync::PoisonError::into_inner)
+                            .malloc(b)
+                    };
+                    match self.put(block, w, l, a, address) {
+                        true if address == 0 => 2,
+                        written => u64::from(!written),
+                    }
+                }
+                System::MemcpyAsync => {
+                    let bytes = arg(self, block, 2);
+                    let children = self.device.children.lock();
+                    let mut children = children.unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let (to, from) = (a, b);
+                    children.ready.push(Child::Copy { to, from, bytes });
+                    0
+                }
+                System::Success => 0,
+                System::Free | System::DeviceFree => {
                     let freed = match a {
                         0 => Ok(()),
                         a => {
@@ -128,6 +181,53 @@ impl<O: Hooks> Core<'_, O> {
             }
             Some(Carried::Register(slot, class)) => self.register(warp, *slot, *class, l),
             None => 0,
+        }
+    }
+
+    /// `cudaGetParameterBufferV2`
+    fn parameter_buffer(
+        &self,
+        block: &Block,
+        w: usize,
+        s: usize,
+        call: &SystemCall,
+        kernel: u64,
+        l: usize,
+    ) -> u64 {
+        let index = kernel.wrapping_sub(KERNEL_BASE) as usize;
+        let Some(kernel) = self.program.kernels.get(index) else {
+            return 0;
+        };
+        let warp = &block.warps[w];
+        let dim = |k: usize| match call.args.get(k) {
+            Some(Carried::Frame { offset, .. }) => [0, 4, 8].map(|at| {
+                let at = u64::from(warp.splits[s].base + offset + at);
+                warp.local.read(at, 4, l) as u32
+            }),
+            _ => [0; 3],
+        };
+        let shared = self.argument(block, w, s, call, 3, l) as u32;
+        self.device.parameter_buffer(kernel, dim(1), dim(2), shared)
+    }
+
+    /// Writes eight bytes to a generic address; whether it could.
+    fn put(&self, block: &Block, w: usize, l: usize, address: u64, value: u64) -> bool {
+        let local = &block.warps[w].local;
+        match address {
+            a if !a.is_multiple_of(8) => false,
+            a if a >= GLOBAL_BASE => {
+                let found = self.find_range(a - GLOBAL_BASE, 8);
+                let good = found.is_some_and(|range| !range.freed);
+                if good {
+                    self.device.arena.write(a - GLOBAL_BASE, 8, l, value);
+                }
+                good
+            }
+            a if a >= LOCAL_BASE && a - LOCAL_BASE + 8 <= local.bytes() => {
+                local.write(a - LOCAL_BASE, 8, l, value);
+                true
+            }
+            _ => false,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::exec::Range;
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::LaunchShape;
-use crate::op::{Op, System};
+use crate::op::Op;
 use crate::program::Program;
 use crate::state::*;
 use crate::stop::Stop;
@@ -88,7 +88,7 @@ fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<G
     let mallocs = program
         .code
         .iter()
-        .any(|i| matches!(&i.op, Op::System(c) if c.which == System::Malloc));
+        .any(|i| matches!(&i.op, Op::System(c) if c.which.uses_heap()));
     if mallocs {
         device.reserve_heap().map_err(full)?;
     }

@@ -89,7 +89,9 @@ impl<'m> Lowering<'m> {
         let Operand::Name(name, None) = callee else {
             return Err(String::from("a call of this form"));
         };
-        if let Some(function) = self.definition(name) {
+        // The device's runtime comes with relocatable device code; what it does is ours to do.
+        let own = System::named(name).filter(|system| system.is_of_device_runtime());
+        if let (None, Some(function)) = (own, self.definition(name)) {
             let function = Some(self.function_index(function) as u32);
             self.emit(Op::Call(Box::new(CallOp {
                 function,

@@ -47,6 +47,7 @@ pub fn visit_operands(
         | Op::Alloca { .. } => v.address_arithmetic(&i.op),
         Op::Memory(index) => v.access(&program.memory_ops[*index as usize]),
         Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
+        Op::Image(index) => v.image(&program.image_ops[*index as usize]),
         Op::Barrier(b) => v.barrier(b),
         Op::Warp(w) => v.warp(w),
         Op::BranchIndexed { index, .. } => v.reads(W, *index, Use::Control),
@@ -200,6 +201,20 @@ impl Visitor<'_> {
             .for_each(|s| self.reads(class, *s, Use::Escape));
         self.reads(class, a.c, Use::Escape);
         a.d[..count].iter().for_each(|s| self.writes(class, *s));
+    }
+
+    fn image(&mut self, image: &ImageOp) {
+        self.reads(RegisterClass::D, image.handle, Use::Address);
+        let coordinates = &image.at[..image.geometry.coordinates()];
+        for slot in coordinates.iter().chain([&image.layer, &image.level]) {
+            self.reads(W, *slot, Use::Address);
+        }
+        for slot in &image.values[..usize::from(image.count)] {
+            match image.kind {
+                ImageKind::Store => self.reads(image.class, *slot, Use::Escape),
+                _ => self.writes(image.class, *slot),
+            }
+        }
     }
 
     fn barrier(&mut self, b: &BarrierOp) {

@@ -111,13 +111,25 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                     }
                     source |= spaces(a.space).any(|s| memory[s]);
                 }
+                Op::Image(index) => {
+                    if program.image_ops[*index as usize].kind == ImageKind::Store {
+                        memory[GLOBAL] |= escapes;
+                        found.results |= escapes;
+                        source = false;
+                    } else {
+                        source |= memory[GLOBAL];
+                    }
+                }
                 Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
                 Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
                 // Arguments pass through local memory.
                 Op::Call(_) => source |= memory[LOCAL],
                 Op::System(call) if escapes || memory[LOCAL] => match call.which {
-                    System::Vprintf | System::AssertFail => found.results = true,
-                    System::Malloc | System::Free => found.steered = true,
+                    System::Vprintf | System::AssertFail | System::SetConditional => {
+                        found.results = true
+                    }
+                    System::Success => {}
+                    _ => found.steered = true,
                 },
                 _ => {}
             }

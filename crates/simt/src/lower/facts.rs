@@ -151,7 +151,12 @@ fn accesses(program: &Program, facts: &mut Facts) {
             !a.used && a.update != Update::Ordered,
         );
     }
-    facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent);
+    // A texel may be as small as a byte.
+    if !program.image_ops.is_empty() {
+        facts.global_granule = 1;
+    }
+    facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent)
+        || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
     facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
@@ -360,6 +365,7 @@ fn is_handed_on(program: &Program, load: &Instr) -> bool {
                     }
                 }
                 Op::System(_) => used |= escapes || local,
+                Op::Image(_) => used |= escapes,
                 Op::Call(_) => data |= escapes || local,
                 _ => {}
             }

@@ -23,8 +23,10 @@ pub mod scope;
 pub mod speculated;
 pub mod symbols;
 pub mod sync;
+pub mod texture;
 pub mod updates;
 
+use super::children::KernelName;
 use super::ids::Site;
 use super::op::*;
 use super::program::*;
@@ -152,8 +154,10 @@ impl<'m> Lowering<'m> {
                 shared_bytes: 0,
                 shared: Vec::new(),
                 globals: Vec::new(),
+                kernels: Vec::new(),
                 memory_ops: Vec::new(),
                 atomic_ops: Vec::new(),
+                image_ops: Vec::new(),
                 points: 0,
                 required_block: None,
                 max_threads: None,
@@ -236,7 +240,22 @@ impl<'m> Lowering<'m> {
         index
     }
 
-    /// The definition of a device function.
+    /// The index of a kernel among those whose addresses are taken.
+    pub(super) fn kernel_index(&mut self, name: &str) -> Option<usize> {
+        if let Some(known) = self.program.kernels.iter().position(|k| k.name == name) {
+            return Some(known);
+        }
+        let kernel = self
+            .definition(name)
+            .filter(|f| f.kind == FunctionKind::Entry)?;
+        self.program.kernels.push(KernelName {
+            name: name.to_owned(),
+            bytes: symbols::parameter_bytes(kernel),
+        });
+        Some(self.program.kernels.len() - 1)
+    }
+
+    /// The definition of a function.
     pub(super) fn definition(&self, name: &str) -> Option<&'m Function> {
         self.definitions.get(name).copied()
     }

@@ -3,6 +3,7 @@
 use super::Lowering;
 use super::scope::{Binding, class_of};
 use super::symbols::{DYNAMIC_SHARED, literal_bits};
+use crate::children::KERNEL_BASE;
 use crate::ids::LANES;
 use crate::memory::FUNCTION_BASE;
 use crate::op::*;
@@ -288,6 +289,12 @@ impl Lowering<'_> {
         class: RegisterClass,
     ) -> Decoded<Slot> {
         let wide = class == RegisterClass::D;
+        if wide
+            && self.scopes.lookup(name).is_none()
+            && let Some(index) = self.kernel_index(name)
+        {
+            return Ok(self.constants.d(KERNEL_BASE + index as u64));
+        }
         let binding = self
             .binding(name)
             .ok_or_else(|| format!("`{name}`, which is not declared"))?;

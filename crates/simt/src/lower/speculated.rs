@@ -4,7 +4,7 @@
 //! in the threads for which `c` holds: a value that is dropped is no read to a detector. For such loads
 //! [`MemoryOp::used_if`] holds the predicate that the `selp` decides by.
 //!
-//! A load qualifies if it is weak, of one element, without guard, from memory that others can see, the only
+//! A load qualifies if it is weak, of one element, without guard, from memory whose reads are watched, the only
 //! definition of its register, and if every use of the value, through arithmetic alone, comes to a `selp` that takes it where one
 //! predicate has one value. Where the predicate is computed only behind the load, what computes it is copied in
 //! front of the load.
@@ -63,7 +63,8 @@ fn may_be_speculated(i: &Instr, program: &Program) -> bool {
     let Op::Memory(m) = i.op else { return false };
     let m = &program.memory_ops[m as usize];
     let plain = !m.store && m.count == 1 && m.order == Order::Weak && !m.private;
-    plain && m.space.is_between_threads() && i.guard == Slot::TRUE && m.element < 16
+    let watched = m.space.is_between_threads() || m.space == AddressSpace::Local;
+    plain && watched && i.guard == Slot::TRUE && m.element < 16
 }
 
 /// The operands of a `selp`: what it takes where the predicate holds, what it takes elsewhere, the predicate.

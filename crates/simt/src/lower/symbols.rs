@@ -8,6 +8,22 @@ use ptx::ast::{
     Expr, Function, Initializer, Item, Linkage, Operand, ScalarType, StateSpace, Variable,
 };
 
+/// Parameters of a kernel with their offsets in the parameter block.
+fn placed(params: &[Variable]) -> impl Iterator<Item = (&Variable, u32)> {
+    let mut end = 0u32;
+    params.iter().map(move |v| {
+        let offset = end.next_multiple_of(variable_align(v));
+        end = offset + variable_bytes(v) as u32;
+        (v, offset)
+    })
+}
+
+/// Bytes of a kernel's parameter block.
+pub(super) fn parameter_bytes(function: &Function) -> u32 {
+    let last = placed(&function.params).last();
+    last.map_or(0, |(v, offset)| offset + variable_bytes(v) as u32)
+}
+
 /// Largest frame of a function, bytes (CUDA C++ Programming Guide, "Compute
 /// Capabilities": local memory per thread is 512 KB).
 const FRAME_LIMIT: u64 = 512 << 10;
@@ -243,12 +259,8 @@ impl<'m> Lowering<'m> {
     }
 
     fn kernel_parameters(&mut self, function: &'m Function) -> Result<(), LowerError> {
-        let mut end = 0u32;
-        for v in &function.params {
-            let bytes = variable_bytes(v) as u32;
-            let align = variable_align(v);
-            let offset = end.next_multiple_of(align);
-            end = offset + bytes;
+        for (v, offset) in placed(&function.params) {
+            let (bytes, align) = (variable_bytes(v) as u32, variable_align(v));
             self.scopes.bind(&v.name, Binding::EntryParam(offset));
             self.program.params.push(ParamInfo {
                 name: v.name.clone(),
@@ -260,7 +272,7 @@ impl<'m> Lowering<'m> {
                 declared_pointer: v.pointer.is_some(),
             });
         }
-        self.program.param_bytes = end;
+        self.program.param_bytes = parameter_bytes(function);
         Ok(())
     }
 

@@ -41,7 +41,10 @@ impl Region {
                         region.stores.push(*index);
                     }
                 }
+                Op::Image(index) if program.image_ops[*index as usize].kind != ImageKind::Store => {
+                }
                 Op::Atomic(_)
+                | Op::Image(_)
                 | Op::Barrier(_)
                 | Op::Warp(_)
                 | Op::System(_)
@@ -94,6 +97,7 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         Op::Call(call) => call
             .function
             .is_some_and(|callee| only_computes(program, callee, seen)),
+        Op::Image(index) => program.image_ops[*index as usize].kind != ImageKind::Store,
         Op::Atomic(_)
         | Op::Barrier(_)
         | Op::Warp(_)

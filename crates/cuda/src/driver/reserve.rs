@@ -1,0 +1,177 @@
+//! Addresses and memory apart (CUDA Driver API, "Virtual Memory Management").
+//!
+//! Reserved addresses have memory of their own from the start; mapping an allocation there says so. An allocation that is mapped twice
+//! would have to be one memory at two addresses, which is refused. Blind spot: an access before the mapping.
+
+use crate::entry::{plain, put};
+use context::Error;
+use context::memory::Kind;
+use std::collections::HashMap;
+use std::os::raw::{c_int, c_void};
+use std::sync::{Mutex, PoisonError};
+
+/// Allocations come in multiples of this many bytes.
+const GRANULARITY: usize = 2 << 20;
+
+/// By handle: bytes, and where they are mapped.
+type Allocations = HashMap<u64, (usize, Option<u64>)>;
+
+static ALLOCATIONS: Mutex<Option<Allocations>> = Mutex::new(None);
+
+fn allocations<T>(with: impl FnOnce(&mut Allocations) -> T) -> T {
+    let mut all = ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    with(all.get_or_insert_default())
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetAllocationGranularity(
+    to: *mut usize,
+    _properties: *const c_void,
+    _option: c_int,
+) -> u32 {
+    plain("cuMemGetAllocationGranularity", |_, _| {
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, GRANULARITY) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemCreate(
+    to: *mut u64,
+    bytes: usize,
+    _properties: *const c_void,
+    _flags: u64,
+) -> u32 {
+    plain("cuMemCreate", |context, _| {
+        if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
+            return Err(Error::INVALID_VALUE);
+        }
+        if bytes as u64 > context.room().0 {
+            return Err(Error::MEMORY_ALLOCATION);
+        }
+        let handle = context.handle();
+        allocations(|all| all.insert(handle, (bytes, None)));
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, handle) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemRelease(allocation: u64) -> u32 {
+    plain("cuMemRelease", |_, _| {
+        // Memory that is mapped stays until it is unmapped.
+        let known = allocations(|all| all.contains_key(&allocation));
+        known.then_some(()).ok_or(Error::INVALID_VALUE)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemAddressReserve(
+    to: *mut u64,
+    bytes: usize,
+    _alignment: usize,
+    _wanted: u64,
+    _flags: u64,
+) -> u32 {
+    plain("cuMemAddressReserve", |context, entry| {
+        if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
+            return Err(Error::INVALID_VALUE);
+        }
+        let address = context.allocate(bytes as u64, Kind::Reserved, entry.call())?;
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, address) }
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemAddressFree(address: u64, _bytes: usize) -> u32 {
+    plain("cuMemAddressFree", |context, entry| {
+        context.release(address, entry.call(), |kind| kind == Kind::Reserved)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemMap(
+    address: u64,
+    bytes: usize,
+    offset: usize,
+    allocation: u64,
+    _flags: u64,
+) -> u32 {
+    plain("cuMemMap", |context, entry| {
+        context.check(address, bytes as u64, &entry.call())?;
+        let reserved = context
+            .block(address)
+            .is_some_and(|b| b.kind == Kind::Reserved);
+        if !reserved || offset != 0 {
+            return Err(Error::INVALID_VALUE);
+        }
+        let twice = allocations(|all| {
+            let known = all.get_mut(&allocation).ok_or(Error::INVALID_VALUE)?;
+            if bytes > known.0 {
+                return Err(Error::INVALID_VALUE);
+            }
+            Ok(known.1.replace(address).is_some())
+        })?;
+        if twice {
+            context.missing("cuMemMap of an allocation that is mapped already");
+            return Err(Error::NOT_SUPPORTED);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> u32 {
+    plain("cuMemUnmap", |context, _| {
+        context.synchronize_all()?;
+        let range = address..address.saturating_add(bytes as u64);
+        let inside = |at: &Option<u64>| at.is_some_and(|at| range.contains(&at));
+        allocations(|all| all.retain(|_, (_, at)| !inside(at)));
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuMemSetAccess(
+    address: u64,
+    bytes: usize,
+    _descriptions: *const c_void,
+    _count: usize,
+) -> u32 {
+    plain("cuMemSetAccess", |context, entry| {
+        context.check(address, bytes as u64, &entry.call())
+    })
+}
+
+/// `CUmemAllocationProp`: what was asked for; memory is never compressed.
+#[repr(C)]
+pub struct AllocationProperties {
+    kind: c_int,
+    handles: c_int,
+    location: [c_int; 2],
+    metadata: *mut c_void,
+    flags: [u8; 8],
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
+    to: *mut AllocationProperties,
+    allocation: u64,
+) -> u32 {
+    const PINNED: c_int = 1;
+    const DEVICE: c_int = 1;
+    plain("cuMemGetAllocationPropertiesFromHandle", |_, _| {
+        let known = allocations(|all| all.contains_key(&allocation));
+        known.then_some(()).ok_or(Error::INVALID_VALUE)?;
+        let properties = AllocationProperties {
+            kind: PINNED,
+            handles: 0,
+            location: [DEVICE, 0],
+            metadata: std::ptr::null_mut(),
+            flags: [0; 8],
+        };
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, properties) }
+    })
+}

@@ -1,0 +1,120 @@
+//! What kernels ask the driver to do after them: launches of other kernels, copies (CUDA C++ Programming Guide, "CUDA Dynamic
+//! Parallelism").
+//!
+//! A kernel can't wait for what it launches, so all of it may run when the kernel has ended. The functions that device code calls are
+//! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names.
+
+use crate::memory::{Device, GLOBAL_BASE, Words};
+use std::collections::HashMap;
+
+/// Addresses of kernels: this plus the index in [`crate::Program::kernels`].
+pub(crate) const KERNEL_BASE: u64 = 0x00e0_0000_0000_0000;
+
+/// A kernel whose address a program takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelName {
+    /// Its name in the PTX.
+    pub name: String,
+    /// Bytes of its parameters.
+    pub bytes: u32,
+}
+
+/// Something that is to be done when the kernel has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Child {
+    /// A launch.
+    Launch {
+        /// The kernel's name in the PTX of the module.
+        kernel: String,
+        /// Blocks.
+        grid: [u32; 3],
+        /// Threads of a block.
+        block: [u32; 3],
+        /// Bytes of dynamic shared memory.
+        shared: u32,
+        /// The parameter block.
+        params: Vec<u8>,
+    },
+    /// A copy between device addresses.
+    Copy {
+        /// Where to.
+        to: u64,
+        /// Where from.
+        from: u64,
+        /// How much.
+        bytes: u64,
+    },
+}
+
+/// Launches that are prepared, and what is to be done.
+#[derive(Debug, Default)]
+pub(crate) struct Children {
+    prepared: HashMap<u64, (KernelName, [u32; 3], [u32; 3], u32)>,
+    pub ready: Vec<Child>,
+    pub streams: u64,
+}
+
+impl Device {
+    /// What the kernels that have run asked for, in the order in which they asked.
+    pub fn take_children(&mut self) -> Vec<Child> {
+        let children = self.children.get_mut();
+        std::mem::take(
+            &mut children
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .ready,
+        )
+    }
+
+    /// A buffer for the parameters of a launch; 0 where there is no room.
+    pub(crate) fn parameter_buffer(
+        &self,
+        kernel: &KernelName,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+    ) -> u64 {
+        let mut heap = self
+            .heap
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let buffer = heap.malloc(u64::from(kernel.bytes).max(8));
+        drop(heap);
+        if buffer != 0 {
+            let mut children = self
+                .children
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            children
+                .prepared
+                .insert(buffer, (kernel.clone(), grid, block, shared));
+        }
+        buffer
+    }
+
+    /// Launches what a buffer was made for; whether there is such a thing.
+    pub(crate) fn launch_prepared(&self, buffer: u64) -> bool {
+        let mut children = self
+            .children
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some((kernel, grid, block, shared)) = children.prepared.remove(&buffer) else {
+            return false;
+        };
+        let at = buffer - GLOBAL_BASE;
+        let bytes = 0..u64::from(kernel.bytes);
+        let params = bytes.map(|i| self.arena.read(at + i, 1, 0) as u8).collect();
+        let mut heap = self
+            .heap
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = heap.free(buffer);
+        children.ready.push(Child::Launch {
+            kernel: kernel.name,
+            grid,
+            block,
+            shared,
+            params,
+        });
+        true
+    }
+}

@@ -1,0 +1,150 @@
+//! Texture and surface instructions (PTX ISA, "Texture Instructions", "Surface Instructions"), as nvcc writes them: the image is a number
+//! in a register, and brings its sampler along ("Texturing Modes": unified).
+
+use super::Lowering;
+use super::operand::Decoded;
+use super::scope::bytes_of;
+use crate::op::*;
+use crate::texture::Geometry;
+use ptx::ast::{Address, Instruction, Operand, ScalarType};
+use ptx::semantics::{Modifier, Opcode, TypedInstruction};
+
+fn geometry(t: &TypedInstruction) -> Decoded<Geometry> {
+    let all = [
+        (Modifier::D1, Geometry::D1),
+        (Modifier::D2, Geometry::D2),
+        (Modifier::D3, Geometry::D3),
+        (Modifier::A1d, Geometry::A1d),
+        (Modifier::A2d, Geometry::A2d),
+        (Modifier::Cube, Geometry::Cube),
+        (Modifier::Acube, Geometry::Acube),
+    ];
+    let found = all.into_iter().find(|(modifier, _)| t.has(*modifier));
+    Ok(found.ok_or("an image of this geometry")?.1)
+}
+
+fn parts(operand: &Operand) -> &[Operand] {
+    match operand {
+        Operand::Vector(parts) => parts,
+        one => std::slice::from_ref(one),
+    }
+}
+
+impl Lowering<'_> {
+    /// `tex`, `tld4`, `suld.b`, `sust.b`.
+    pub(super) fn image(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let kind = match t.opcode {
+            Opcode::Tex => ImageKind::Sample,
+            Opcode::Tld4 => ImageKind::Gather(component(t)),
+            Opcode::Suld => ImageKind::Load,
+            _ => ImageKind::Store,
+        };
+        let fetches = matches!(kind, ImageKind::Sample | ImageKind::Gather(_));
+        if t.has(Modifier::Grad) {
+            return Err(String::from("a fetch with gradients"));
+        }
+        if !fetches && t.has(Modifier::P) {
+            return Err(String::from("a formatted access to a surface"));
+        }
+        let geometry = geometry(t)?;
+        let mut types = t.modifiers.types();
+        let value = types.next().and_then(|ty| ty.scalar());
+        let value = value.ok_or("a type that is not implemented")?;
+        let whole = !fetches || types.next().and_then(|ty| ty.scalar()) != Some(ScalarType::F32);
+        let (at, values) = match kind {
+            ImageKind::Store => (0, 1),
+            _ => (1, 0),
+        };
+        let (handle, layer, at) = self.image_place(self.operand(i, at)?, geometry)?;
+        let level = match i.operands.get(2) {
+            Some(level) if t.has(Modifier::Level) && !whole => {
+                self.source(level, RegisterClass::W(32), ScalarType::F32)?
+            }
+            None => Slot::NONE,
+            _ => return Err(String::from("a fetch of this form")),
+        };
+        let values = parts(self.operand(i, values)?).to_vec();
+        let natural = self.type_class(value)?;
+        if fetches && natural != RegisterClass::W(32) {
+            return Err(String::from("a fetch of this type"));
+        }
+        let mut slots = [Slot::NONE; 4];
+        if values.len() > slots.len() {
+            return Err(String::from("a vector of this length"));
+        }
+        let mut class = natural;
+        for (slot, operand) in slots.iter_mut().zip(&values) {
+            *slot = match self.register(operand) {
+                Some((slot, has)) => {
+                    class = has;
+                    slot
+                }
+                None if matches!(operand, Operand::Name(n, None) if n == "_") => Slot::NONE,
+                None if kind == ImageKind::Store => self.source(operand, natural, value)?,
+                None => return Err(String::from("a destination that is not a register")),
+            };
+        }
+        self.program.image_ops.push(ImageOp {
+            kind,
+            geometry,
+            handle,
+            layer,
+            at,
+            whole,
+            level,
+            outside: match () {
+                () if t.has(Modifier::Clamp) => Outside::Clamp,
+                () if t.has(Modifier::Zero) => Outside::Zero,
+                () => Outside::Trap,
+            },
+            element: bytes_of(value) as u8,
+            count: values.len() as u8,
+            values: slots,
+            class,
+        });
+        self.emit(Op::Image(self.program.image_ops.len() as u32 - 1));
+        Ok(())
+    }
+
+    /// Handle, layer and coordinates of `[a, {c}]`.
+    fn image_place(
+        &mut self,
+        operand: &Operand,
+        geometry: Geometry,
+    ) -> Decoded<(Slot, Slot, [Slot; 3])> {
+        let Operand::Address(Address {
+            base,
+            offset: 0,
+            rest,
+        }) = operand
+        else {
+            return Err(String::from("an image of this form"));
+        };
+        let [coordinates] = &rest[..] else {
+            return Err(String::from("an image with a sampler of its own"));
+        };
+        let Some((handle, RegisterClass::D)) = self.register(base) else {
+            return Err(String::from("an image that is not in a register"));
+        };
+        let mut all = parts(coordinates).iter();
+        let mut next = |l: &mut Self| -> Decoded<Slot> {
+            let one = all.next().ok_or("too few coordinates")?;
+            l.source(one, RegisterClass::W(32), ScalarType::B32)
+        };
+        let layer = match geometry.is_layered() {
+            true => next(self)?,
+            false => Slot::NONE,
+        };
+        let mut at = [Slot::NONE; 3];
+        for slot in &mut at[..geometry.coordinates()] {
+            *slot = next(self)?;
+        }
+        Ok((handle, layer, at))
+    }
+}
+
+/// The channel that `tld4` gathers.
+fn component(t: &TypedInstruction) -> u8 {
+    let all = [Modifier::R, Modifier::G, Modifier::B, Modifier::A];
+    all.iter().position(|m| t.has(*m)).unwrap_or(0) as u8
+}
