@@ -9,7 +9,6 @@ use ptxdiff::{FunctionDiff, Side, Unit};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use simt::observer::*;
-
 use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec};
 use std::collections::{HashMap, HashSet};
 use toolchain::{CompileOptions, Optimisation};
@@ -157,15 +156,7 @@ struct Counts {
     barriers: u64,
 }
 
-impl Observer for Counts {
-    fn fork(&self) -> Counts {
-        Counts::default()
-    }
-
-    fn join(&mut self, _: Vec<Counts>) -> Joined {
-        Joined::Clean
-    }
-
+impl Events for Counts {
     fn access(&mut self, access: &Access<'_>) {
         let directions: &[bool] = match access.kind {
             AccessKind::Read => &[false],
@@ -213,13 +204,13 @@ fn run(unit: &Unit, name: &str) -> (Counts, HashMap<u32, HashSet<(Space, u64, bo
     };
     let mut counts = Counts::default();
     let schedule = ScheduleSpec::default();
-    simt::launch(
+    let limits = Limits::default();
+    simt::watch(
         &mut device,
         &program,
         &launch,
         &schedule,
-        &Limits::default(),
-        1,
+        &limits,
         &mut counts,
     )
     .unwrap_or_else(|stop| panic!("{name}: {stop:?}"));
