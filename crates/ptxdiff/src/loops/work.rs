@@ -293,9 +293,9 @@ impl Bag {
 
 /// Whether two kinds of work may be one.
 pub fn may_be(a: &Key, b: &Key) -> bool {
-    let space = |root: Root, space: Space| match (root, space) {
-        (Root::Parameter(_), Space::Shared | Space::Local | Space::Const) => false,
-        _ => true,
+    let space = |root: Root, space: Space| {
+        let elsewhere = matches!(space, Space::Shared | Space::Local | Space::Const);
+        !(matches!(root, Root::Parameter(_)) && elsewhere)
     };
     a.kind == b.kind
         && match (a.to, b.to) {
