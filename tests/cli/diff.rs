@@ -146,7 +146,7 @@ fn each_side_has_its_flags() {
         "{found}"
     );
     let found = run(&["--b-flags", "--use_fast_math -maxrregcount=32"]);
-    assert!(found.contains("flush subnormal numbers in B"), "{found}");
+    assert!(found.contains("flushes subnormal numbers in B"), "{found}");
     let refused = run(&["--b-flags", "-o`touch${IFS}pwned`"]);
     assert!(
         refused.contains("is not a valid compiler option"),

@@ -165,7 +165,9 @@ impl Observer for Counts {
     fn join(&mut self, _: Vec<Counts>) -> Joined {
         Joined::Clean
     }
+}
 
+impl Events for Counts {
     fn access(&mut self, access: &Access<'_>) {
         let directions: &[bool] = match access.kind {
             AccessKind::Read => &[false],
