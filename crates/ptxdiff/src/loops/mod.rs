@@ -12,8 +12,8 @@
 pub mod work;
 
 use crate::Side;
-use crate::code::Code;
 use crate::code::value::Value;
+use crate::code::{Code, Instr};
 use ptx::ast::Module;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -57,6 +57,7 @@ pub struct Loops {
     /// The forms of address of A and of B.
     bases: [HashSet<Value>; 2],
     longest: RefCell<HashMap<(usize, Key), u32>>,
+    comparable: RefCell<HashMap<(usize, Key), bool>>,
 }
 
 /// How much of a loop's work another stretch must have.
@@ -90,24 +91,35 @@ impl Loops {
             });
         }
         let mut dissolved = Vec::new();
+        let mut unplaced = Vec::new();
         for side in [0, 1] {
             for own in 0..of[side].len() {
                 if of[side][own].is_some() || comparing.weight(side, Some(own)) == 0 {
                     continue;
                 }
                 match comparing.home(side, own, &partners) {
-                    Home::Beside(other) => {
-                        if let Some(group) = of[1 - side][other] {
+                    Home::Beside(other) => match of[1 - side][other] {
+                        Some(group) => {
                             groups[group].loops[side].push(own);
                             of[side][own] = Some(group);
                         }
-                    }
+                        None => unplaced.push((side, own)),
+                    },
                     Home::Within(context) => dissolved.push((side, own, context)),
                 }
             }
         }
         for group in &mut groups {
             group.change = comparing.change(group);
+        }
+        for (side, own) in unplaced {
+            let mut loops = [Vec::new(), Vec::new()];
+            loops[side].push(own);
+            of[side][own] = Some(groups.len());
+            groups.push(Group {
+                loops,
+                change: Change::Unclear,
+            });
         }
         for (side, own, context) in dissolved {
             let mut group = Group {
@@ -140,6 +152,7 @@ impl Loops {
                 places.map(|place| place.base).collect()
             }),
             longest: RefCell::default(),
+            comparable: RefCell::default(),
         }
     }
 
@@ -179,17 +192,52 @@ impl Loops {
             inside.any(|other| work::may_be(key, other))
         };
         let base = instr.place.map(|place| place.base);
-        let comparable = base.is_some_and(|base| self.bases[1 - side].contains(&base));
         all.iter().any(|(key, _)| {
             let fewer = || self.longest(code, side, key) > self.longest(code, 1 - side, key);
             match looped(key) {
                 true => {
                     let (bag, other) = (&self.bags[side], &self.bags[1 - side]);
-                    bag.amount(own, key) > other.amount(partner, key) && fewer()
+                    let less = bag.amount(own, key) > other.amount(partner, key);
+                    less && self.never_more(1 - side, key) && fewer()
                 }
-                false => comparable || fewer(),
+                false => {
+                    let known = base.is_some_and(|base| self.bases[1 - side].contains(&base));
+                    known && self.are_comparable(code, 1 - side, key) || fewer()
+                }
             }
         })
+    }
+
+    /// Whether a side does nowhere more of a kind of work than the other side in the partner of that loop.
+    fn never_more(&self, side: usize, key: &Key) -> bool {
+        self.bags[side].by_loop.keys().all(|own| {
+            let partner = match own {
+                None => Some(None),
+                Some(own) => self.partner(side, *own).map(Some),
+            };
+            let theirs = partner.map_or(0, |p| self.bags[1 - side].amount(p, key));
+            self.bags[side].amount(*own, key) <= theirs
+        })
+    }
+
+    /// Whether all of a side's accesses that may be of this kind are at forms of address that the other side has, too.
+    fn are_comparable(&self, code: [&Code; 2], side: usize, key: &Key) -> bool {
+        if let Some(known) = self.comparable.borrow().get(&(side, *key)) {
+            return *known;
+        }
+        let known = |instr: &Instr| {
+            let places = [instr.place, instr.source_place];
+            let mut bases = places.iter().flatten().map(|place| place.base);
+            bases.all(|base| self.bases[1 - side].contains(&base))
+        };
+        let mut alike = code[side].instructions.iter().filter(|instr| {
+            work(instr)
+                .iter()
+                .any(|(other, _)| work::may_be(key, other))
+        });
+        let all = alike.all(known);
+        self.comparable.borrow_mut().insert((side, *key), all);
+        all
     }
 
     /// [`longest`], worked out once a key.
