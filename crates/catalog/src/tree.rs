@@ -3,7 +3,7 @@
 use super::error::CatalogError;
 use include_dir::{Dir, DirEntry, include_dir};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 static KERNELS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/kernels");
@@ -53,23 +53,38 @@ impl Tree {
                         .to_owned(),
                 });
             }
-            tree.collect(root, &folder)?;
+            tree.collect(root, &folder, &mut HashSet::new())?;
         }
         Ok(tree)
     }
 
-    fn collect(&mut self, root: &Path, folder: &Path) -> Result<(), CatalogError> {
+    /// Adds the files of a folder and of those below it, each once: links may lead in a circle.
+    fn collect(
+        &mut self,
+        root: &Path,
+        folder: &Path,
+        seen: &mut HashSet<PathBuf>,
+    ) -> Result<(), CatalogError> {
         let unreadable = |path: &Path, reason: String| CatalogError::Unreadable {
             path: PathBuf::from(path),
             reason,
         };
+        let real = folder
+            .canonicalize()
+            .map_err(|e| unreadable(folder, e.to_string()))?;
+        if !seen.insert(real) {
+            return Ok(());
+        }
         let entries = folder
             .read_dir()
             .map_err(|e| unreadable(folder, e.to_string()))?;
-        for entry in entries {
-            let path = entry.map_err(|e| unreadable(folder, e.to_string()))?.path();
+        let paths: Result<Vec<PathBuf>, _> = entries.map(|e| e.map(|e| e.path())).collect();
+        let mut paths = paths.map_err(|e| unreadable(folder, e.to_string()))?;
+        // What is here keeps its name where a link leads to it as well.
+        paths.sort_by_key(|path| (path.is_symlink(), path.clone()));
+        for path in paths {
             if path.is_dir() {
-                self.collect(root, &path)?;
+                self.collect(root, &path, seen)?;
             } else if path
                 .extension()
                 .is_some_and(|e| KINDS.iter().any(|kind| e == *kind))

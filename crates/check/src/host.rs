@@ -14,6 +14,8 @@ use toolchain::cuda_text::{Content, CudaText, HostArgument, HostBuffer, HostLaun
 const THREADS: u64 = 1 << 18;
 /// Bytes of all its buffers.
 const BYTES: u64 = 32 << 20;
+/// Integers up to this say nothing of the problem's size.
+const SMALL: u64 = 64;
 /// How often sizes are halved.
 const SHRINK: u32 = 20;
 
@@ -45,9 +47,15 @@ impl Host {
             block.get_or_insert_with(|| launch.clone());
         }
         let mut launch = block?;
-        // Its sizes are unknown, or too large.
+        // Its sizes are unknown, or too large. What is small is no size: radius, steps, threshold.
         launch.grid = None;
-        launch.arguments.clear();
+        for argument in &mut launch.arguments {
+            match argument {
+                HostArgument::Integer(value) if value.unsigned_abs() <= SMALL => {}
+                HostArgument::Float(_) => {}
+                other => *other = HostArgument::Unknown,
+            }
+        }
         Some(Host::of(launch, false, source))
     }
 

@@ -228,16 +228,26 @@ pub(super) fn own_line<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> Option<&'
 pub fn of_toolkit(path: &str) -> bool {
     let path = path.replace('\\', "/");
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let include = folder
-        .split('/')
-        .any(|part| part == "include" || part == "cccl");
-    let toolkit = folder
-        .split('/')
-        .any(|part| part.starts_with("cu1") || part.to_lowercase().contains("cuda"));
-    let known = ["_functions.hpp", "_functions.h", "_intrinsics.hpp"];
+    let mut parts = folder.split('/');
+    // `/usr/local/cuda-12.8/include`, `/opt/cuda/targets/x86_64-linux/include`, `site-packages/nvidia/cu13/include`. Other folders with
+    // `cuda` in their names are people's own.
+    let release = |part: &str, prefix: &str| {
+        let rest = part.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let toolkit = parts.any(|part| part == "cuda" || release(part, "cuda-") || release(part, "cu"));
+    let include = parts.any(|part| part == "include" || part == "cccl");
+    let ends = ["_functions.hpp", "_functions.h", "_intrinsics.hpp"];
+    let begins = [
+        "sm_", "device_", "math_", "common_", "texture_", "surface_", "vector_",
+    ];
+    let known = ends.iter().any(|end| name.ends_with(end))
+        && begins.iter().any(|begin| name.starts_with(begin));
+    let groups = "cooperative_groups";
     include && toolkit
-        || known.iter().any(|end| name.ends_with(end))
-        || path.contains("cooperative_groups")
+        || known
+        || name == "cooperative_groups.h"
+        || folder.split('/').any(|part| part == groups)
 }
 
 /// The byte columns of a PTX line, without indentation and semicolon.
@@ -686,7 +696,15 @@ mod tests {
         ] {
             assert!(of_toolkit(path), "{path}");
         }
-        for path in ["kernel.cu", "include/lookup.h", "/home/me/cuda/kernel.cu"] {
+        for path in [
+            "kernel.cu",
+            "include/lookup.h",
+            "/home/me/cuda/kernel.cu",
+            "/home/me/cuda-course/include/put.cuh",
+            "/home/me/mycuda/include/put.cuh",
+            "include/my_functions.h",
+            "/home/me/cooperative_groups_test/k.cu",
+        ] {
             assert!(!of_toolkit(path), "{path}");
         }
     }
