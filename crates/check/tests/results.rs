@@ -91,10 +91,6 @@ END: ret;\n}\n";
             .line(label.line)
             .is_some_and(|l| l.contains("st.global"))
     );
-    assert!(label.text.ends_with("writes `2[0]`"), "{}", label.text);
-    assert!(
-        finding.notes[0].starts_with("`2[0]` is "),
-        "{:?}",
-        finding.notes
-    );
+    assert!(label.text.contains("writes `2"), "{}", label.text);
+    assert!(finding.notes[0].starts_with("`2"), "{:?}", finding.notes);
 }

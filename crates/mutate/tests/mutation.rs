@@ -399,7 +399,7 @@ fn explanations_must_be_true() {
     assert_eq!(
         problems,
         [
-            "kernels/barrier/stuck.cu:33: barrier removed: no error in 24 runs, and the case does not explain why"
+            "kernels/barrier/stuck.cu:33: barrier removed: no error in 36 runs, and the case does not explain why"
         ]
     );
     assert_eq!(code, report::exit::FINDINGS);

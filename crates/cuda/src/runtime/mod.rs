@@ -5,6 +5,10 @@ mod copy;
 mod device;
 mod error;
 mod graph;
+mod graph_api;
+mod graph_capture;
+mod graph_launch;
+mod graph_node;
 mod launch;
 mod memory;
 mod register;
@@ -14,6 +18,6 @@ mod texture;
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
-    array::*, copy::*, device::*, error::*, graph::*, launch::*, memory::*, register::*, stream::*,
-    texture::*,
+    array::*, copy::*, device::*, error::*, graph::*, graph_api::*, graph_capture::*,
+    graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*, texture::*,
 };

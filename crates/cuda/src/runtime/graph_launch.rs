@@ -1,8 +1,8 @@
 //! Launching a graph.
 
-use super::{Action, Condition, Graph, HostFunction, capture, graphs};
+use super::copy::{Copy, Fill, copy, fill};
+use super::graph::{Action, Condition, Graph, HostFunction, graphs};
 use crate::entry::{Entry, enter};
-use crate::runtime::copy::{Copy, Fill, copy, fill};
 use context::launch::Request;
 use context::record::Call;
 use context::{Context, Error, Result};
@@ -253,7 +253,7 @@ pub extern "C" fn cudaGraphLaunch(executable: Handle, stream: Handle) -> u32 {
         let known = graphs().executables.get(&executable).map(|e| e.graph);
         let known = known.ok_or(Error::INVALID_VALUE)?;
         let child = |context: &mut Context| Ok(Action::Child(graphs().copy(context, known)?));
-        if !capture::capture(context, entry, stream, child)? {
+        if !super::graph_capture::capture(context, entry, stream, child)? {
             graph = Some(known);
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! Nodes: adding them, and what they are asked and told (CUDA Runtime API, "Graph Management").
 
-use super::{Action, Condition, Graph, HostFunction, graphs};
+use super::copy::{Copy3D, Fill, Rows, copy_of};
+use super::graph::{Action, Condition, Graph, HostFunction, graphs};
+use super::launch::{Dim, parameters};
 use crate::entry::{Entry, enter, put, put_if};
-use crate::runtime::copy::{Copy3D, Fill, Rows, copy_of};
-use crate::runtime::launch::{Dim, parameters};
 use context::launch::Request;
 use context::memory::Kind;
 use context::{Context, Error, Result};

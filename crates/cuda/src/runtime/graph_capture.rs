@@ -1,6 +1,6 @@
 //! Stream capture: what streams are given becomes nodes (CUDA C++ Programming Guide, "Creating a Graph Using Stream Capture").
 
-use super::{Action, Graph, graphs};
+use super::graph::{Action, Graph, graphs};
 use crate::entry::{Entry, enter, put, put_if};
 use context::stream::LEGACY_HANDLE;
 use context::{Context, Error, Result};
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn cudaStreamBeginCaptureToGraph(
 ) -> u32 {
     enter("cudaStreamBeginCaptureToGraph", |context, entry| {
         // SAFETY: the caller passes as many nodes as it says.
-        let after = unsafe { super::node::handles(after, count) }?;
+        let after = unsafe { super::graph_node::handles(after, count) }?;
         begin(context, entry, stream, Some((graph.addr() as u64, after)))
     })
 }
@@ -276,7 +276,7 @@ pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
     const SET: c_uint = 1;
     enter("cudaStreamUpdateCaptureDependencies", |_, _| {
         // SAFETY: the caller passes as many nodes as it says.
-        let new = unsafe { super::node::handles(nodes, count) }?;
+        let new = unsafe { super::graph_node::handles(nodes, count) }?;
         let mut graphs = graphs();
         let captured = graphs.captures.streams.get_mut(&(stream.addr() as u64));
         let captured = captured.ok_or(Error::ILLEGAL_STATE)?;

@@ -1,6 +1,7 @@
 //! Graphs: making, looking at and destroying them (CUDA Runtime API, "Graph Management").
 
-use super::{Action, Executable, Graph, Graphs, graphs, node};
+use super::graph::{Action, Executable, Graph, Graphs, graphs};
+use super::graph_node as node;
 use crate::entry::{enter, put, put_if};
 use context::{Context, Error, Result};
 use std::collections::HashMap;

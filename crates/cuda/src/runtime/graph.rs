@@ -3,14 +3,8 @@
 //! A graph is nodes in the order in which they were added, each with those that it comes after. A launch performs them in an order that
 //! this allows; nodes that nothing orders are on branches of their own, so that what they do is compared as work of different streams is.
 
-mod api;
-mod capture;
-mod launch;
-mod node;
-
-// `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
-pub use {api::*, capture::*, launch::*, node::*};
+pub(crate) use super::graph_capture::*;
 
 use super::copy::{Copy, Fill};
 use context::launch::Request;
@@ -88,7 +82,7 @@ pub(crate) struct Graphs {
     pub executables: HashMap<u64, Executable>,
     /// The graph of each node.
     pub owners: HashMap<u64, u64>,
-    pub captures: capture::Captures,
+    pub captures: super::graph_capture::Captures,
 }
 
 static GRAPHS: Mutex<Option<Graphs>> = Mutex::new(None);
