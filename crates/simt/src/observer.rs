@@ -194,6 +194,8 @@ pub trait StoredValues: std::fmt::Debug {
     fn stored(&self, lane: usize, at: u64) -> u8;
     /// The byte that is at the address before the instruction.
     fn before(&self, at: u64) -> u8;
+    /// Whether anything has written that byte before the instruction.
+    fn is_written(&self, at: u64) -> bool;
 }
 
 /// How the words of half a warp lie.

@@ -19,7 +19,8 @@
 //! a place than they were performed in, and loads that see a store which comes later. Of scopes, only those of what
 //! releases, acquires and fences count here, and of them whether they reach beyond the block; strong accesses that leave each other out by
 //! their scopes are the detector's business. Read-modify-writes are atomic towards those whose scopes include each other, and towards
-//! others not: two blocks that count with `atom.cta` lose counts.
+//! others not: two blocks that count with `atom.cta` lose counts. Exchanges and compare-and-swaps stay whole; what two threads with one
+//! lock do to each other is the detector's business as well.
 
 use super::ids::{BlockId, LaneId};
 use super::observer::{FenceOrder, Order};

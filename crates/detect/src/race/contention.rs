@@ -23,6 +23,9 @@
 //! Updates of shared memory that commute and whose results nothing uses, the only strong accesses of a block since its last barrier, are set
 //! aside: they concern nobody until another access of the block meets them, and the barrier that settles them forgets them all.
 //!
+//! A strong store that is the first to write a location, and an access that looks at it which nothing orders with the store, are a
+//! communication too: in the other order the latter reads what nothing has written.
+//!
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
@@ -70,6 +73,8 @@ struct Role {
     reads: bool,
     writes: bool,
     update: Update,
+    /// Whether it is a plain store, which does not look at what was there.
+    stores: bool,
 }
 
 impl Role {
@@ -99,6 +104,8 @@ struct Record {
     roles: u32,
     /// Who, the latest warp last; as long as it is one block, and no barrier of it came since.
     entries: Vec<Entry>,
+    /// Whether a strong store was the first thing to write it.
+    fresh: bool,
 }
 
 const MANY: u32 = u32::MAX;
@@ -232,6 +239,11 @@ struct Trace {
     memory: bool,
     /// So does what these return.
     reads: [Option<Site>; 2],
+}
+
+/// Whether a store is the first to write a byte.
+fn is_fresh(access: &Access<'_>, at: u64) -> bool {
+    access.kind == AccessKind::Write && access.stores.is_some_and(|stored| !stored.is_written(at))
 }
 
 /// Judges locations.
@@ -415,6 +427,7 @@ impl Contention {
             reads,
             writes: true,
             update: Update::Ordered,
+            stores: false,
         });
         for lane in super::block::lanes(lanes) {
             let mut driver = std::mem::take(&mut self.driver);
@@ -456,7 +469,13 @@ impl Contention {
             for lane in super::block::lanes(access.mask) {
                 let first = access.address[lane as usize] >> shift;
                 for cell in first..first + cells {
+                    self.looks_at_fresh(&locations, cell, role, lane, v);
+                    let fresh = is_fresh(access, cell << shift);
                     self.strong(&mut locations, cell, role, lane, place, v);
+                    if fresh {
+                        let at = locations.record(cell, v.block.id);
+                        locations.records[at].fresh = true;
+                    }
                 }
             }
         }
@@ -464,6 +483,38 @@ impl Contention {
             Place::Shared => self.here = locations,
             _ => self.global = locations,
         }
+    }
+
+    /// Notes an access that looks at what was there, where a store that nothing orders with it has been the first to write: had the
+    /// access come first, it would have read what nothing has written, which is a finding.
+    #[inline]
+    fn looks_at_fresh(
+        &mut self,
+        locations: &Locations,
+        cell: u64,
+        role: u32,
+        lane: u32,
+        v: &View<'_>,
+    ) {
+        if self.roles[role as usize].stores {
+            return;
+        }
+        let Some(record) = locations.get(cell).filter(|record| record.fresh) else {
+            return;
+        };
+        let stores = |set: u32| {
+            let all = &self.sets[set as usize].all;
+            all.iter().any(|role| self.roles[*role as usize].stores)
+        };
+        let unordered = if record.block == v.block.id {
+            record
+                .entries
+                .iter()
+                .any(|e| stores(e.roles) && v.unordered(lane, e.warp, e.mask, e.stamp) != 0)
+        } else {
+            stores(record.roles)
+        };
+        self.found.communication |= unordered;
     }
 
     fn role_of(&mut self, access: &Access<'_>) -> u32 {
@@ -478,12 +529,14 @@ impl Contention {
                 reads: true,
                 writes: false,
                 update: Update::Ordered,
+                stores: false,
             },
             AccessKind::Write => Role {
                 site: access.site,
                 reads: false,
                 writes: true,
                 update: Update::Ordered,
+                stores: true,
             },
             // A compare-and-swap that failed might not have.
             AccessKind::Atomic | AccessKind::Reduction => Role {
@@ -491,6 +544,7 @@ impl Contention {
                 reads: effect.used,
                 writes: true,
                 update: effect.update,
+                stores: false,
             },
         })
     }

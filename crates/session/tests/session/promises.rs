@@ -249,6 +249,26 @@ fn promise_of(body: &str) -> Option<Independence> {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Which comes first, the store or the updates, decides whether these read what nothing has written.
+#[test]
+fn updates_of_what_a_store_begins_are_dependent() {
+    for look in [
+        "red.shared.inc.u32 [s+12], 3;",
+        "ld.volatile.shared.u32 %r9, [s+12];",
+    ] {
+        let store = "setp.ne.u32 %p2, %r0, 0; @%p2 bra L9; st.volatile.shared.u32 [s+12], %r0; L9:";
+        let kernel = Kernel {
+            blocks: 1,
+            threads: 2,
+            body: vec![store.to_owned(), look.to_owned()],
+        };
+        let promise = kernel
+            .keeps_its_promise(40)
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(promise, Some(Independence::Dependent), "{look}");
+    }
+}
+
 #[test]
 fn updates_of_one_kind_are_independent() {
     for update in [

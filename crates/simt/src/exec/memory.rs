@@ -738,6 +738,9 @@ impl<S: Words + std::fmt::Debug> StoredValues for Stored<'_, S> {
     fn before(&self, at: u64) -> u8 {
         self.memory.read(at, 1, 0) as u8
     }
+    fn is_written(&self, at: u64) -> bool {
+        self.memory.is_valid(at, 1, 0)
+    }
 }
 
 #[inline(always)]

@@ -402,4 +402,7 @@ impl StoredValues for Stored<'_> {
     fn before(&self, at: u64) -> u8 {
         self.arena.read(at, 1, 0) as u8
     }
+    fn is_written(&self, at: u64) -> bool {
+        self.arena.is_valid(at, 1, 0)
+    }
 }

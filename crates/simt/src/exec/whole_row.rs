@@ -112,6 +112,9 @@ impl<S: Words + std::fmt::Debug> StoredValues for StoredRow<'_, S> {
     fn before(&self, at: u64) -> u8 {
         self.0.read(at, 1, 0) as u8
     }
+    fn is_written(&self, at: u64) -> bool {
+        self.0.is_valid(at, 1, 0)
+    }
 }
 
 /// A full warp whose words lie anyhow, at [`Core::address`], as work for [`at_best`]. False if it is for others to perform.

@@ -163,10 +163,10 @@ fn accesses(program: &Program, facts: &mut Facts) {
         !m.store && between && m.order.is_strong()
     });
     // Atomics of a narrow scope are not atomic towards other blocks.
-    facts.stale_values |= program
-        .atomic_ops
-        .iter()
-        .any(|a| a.scope < crate::observer::Scope::Gpu && may_be(a.space, AddressSpace::Global));
+    facts.stale_values |= program.atomic_ops.iter().any(|a| {
+        let narrow = a.scope < crate::observer::Scope::Gpu && a.update != Update::Ordered;
+        narrow && may_be(a.space, AddressSpace::Global)
+    });
     facts.fine_sync = program.code.iter().any(|i| match &i.op {
         Op::Fence(..) => true,
         Op::Barrier(b) => b.threads != Slot::NONE || b.kind == BarrierKind::Arrive,
