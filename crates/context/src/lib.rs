@@ -1,6 +1,6 @@
 //! A CUDA context in a program's own process, on the simulator: what the drop-in libraries `libcudart.so` and `libcuda.so.1` are thin over.
 //!
-//! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](ptx::link) and lowers it when it is first used.
+//! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](mod@ptx::link) and lowers it when it is first used.
 //! 2. It allocates ([`memory`]): device memory lies at its real addresses ([`arena`]), so that a device pointer is an address of the process.
 //! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, and [`timeline`] keeps what the host
 //!    program has ordered.

@@ -310,7 +310,7 @@ pub struct Access<'a> {
     pub who: WarpRef,
     /// The lanes that take part. Empty only where all are in [`Access::dropped`]. All addresses are in bounds and
     /// aligned: lanes for which they are not were reported by
-    /// [`Observer::fault`] and are not in here.
+    /// [`Events::fault`] and are not in here.
     pub mask: Mask,
     /// The space. A generic access whose lanes fall into different spaces is
     /// reported once for each space.

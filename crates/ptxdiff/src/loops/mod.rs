@@ -1,6 +1,6 @@
 //! Which loop of one side became what on the other.
 //!
-//! Loops are compared by their [`work`], weighted by what it tells; source lines only break ties. Loops that have most of their work in
+//! Loops are compared by their [`mod@work`], weighted by what it tells; source lines only break ties. Loops that have most of their work in
 //! common are partners, at best of the same depth; what is left over on one side belongs to the loop of the other side that has its work:
 //! the remainder of an unrolled loop, the second part of a split one. A loop whose work stands outside of all loops of the other side was
 //! dissolved.
