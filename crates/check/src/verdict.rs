@@ -329,7 +329,7 @@ fn tried(verdict: Verdict, told: &Told, setting: &Setting, request: &Request) ->
                 false => "",
             };
             format!(
-                "{schedules} tried{cut} (seed {}); other schedules may behave differently: control flow depends on thread order",
+                "{schedules} tried{cut} (seed {}); other schedules may behave differently: the result depends on the order of threads",
                 setting.seed
             )
         }
