@@ -94,3 +94,15 @@ END: ret;\n}\n";
     assert!(label.text.contains("writes `2"), "{}", label.text);
     assert!(finding.notes[0].starts_with("`2"), "{:?}", finding.notes);
 }
+
+/// A kernel's parameters are read-only: a store to them is a finding, whatever state space it claims.
+#[test]
+fn a_store_to_a_parameter_is_out_of_bounds() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n\
+.visible .entry k(.param .u64 x, .param .u64 y, .param .u64 n) {\n\
+.reg .b64 %a; mov.b64 %a, n; cvta.param.u64 %a, %a;\n\
+st.u32 [%a], 1;\nst.shared.u32 [n], 2;\nret;\n}\n";
+    let stored = checked(ptx.to_owned());
+    let rules: Vec<Rule> = stored.check.diagnostics.iter().map(|d| d.rule).collect();
+    assert_eq!(rules, [Rule::OutOfBounds; 2], "{:?}", stored.check);
+}

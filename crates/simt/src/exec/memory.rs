@@ -208,7 +208,14 @@ impl<O: Hooks> Core<'_, O> {
         site: Site,
     ) {
         let bytes = u32::from(op.element) * u32::from(op.count);
-        let good = self.check(block, w, space, active, bytes, op.store, site);
+        let good = match (op.store, space) {
+            // A kernel's parameters are read-only (PTX ISA, "Kernel Function Parameters").
+            (true, Space::Param) => {
+                self.read_only(block, w, active, bytes, site);
+                0
+            }
+            _ => self.check(block, w, space, active, bytes, op.store, site),
+        };
         if good != active && !op.store {
             let warp = &mut block.warps[w];
             for k in 0..usize::from(op.count) {
@@ -371,6 +378,20 @@ impl<O: Hooks> Core<'_, O> {
                 });
             }
         }
+    }
+
+    /// Reports a store to the kernel's parameters.
+    #[cold]
+    fn read_only(&mut self, block: &Block, w: usize, mask: Mask, bytes: u32, site: Site) {
+        let request = Request {
+            site,
+            who: block.who(w),
+            element: bytes,
+            count: 1,
+            write: true,
+            address: &self.address.clone(),
+        };
+        self.report(&request, Space::Param, mask, FaultKind::OutOfBounds);
     }
 
     /// The lanes whose access can be performed; the others are reported.
