@@ -4,7 +4,7 @@
 #   ci/gpu-archive.sh [FOLDER] [ARGUMENTS FOR cargo nextest archive]
 #
 # FOLDER (default target/racetrap-gpu) is deleted and created again. It receives the test binaries with racetrap and
-# racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 30 MB. Further
+# racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 40 MB. Further
 # arguments select test binaries; the default is `--test device`. The GPU machine must have the same architecture as this
 # one, and a C library that is not older. On the GPU machine run FOLDER/ci/gpu-run.sh FOLDER
 set -euo pipefail
@@ -30,15 +30,8 @@ mkdir -p "$folder"
 
 cargo nextest archive --locked --zstd-level 12 --archive-file "$folder/tests.tar.zst" "$@"
 cp "$nextest" "$folder/cargo-nextest"
-# Stripping makes the programs a third as large, where there are the tools for it. They work unstripped, too.
+# Stripping makes it a third smaller. It also works unstripped.
 strip "$folder/cargo-nextest" 2>/dev/null || true
-if command -v strip zstd >/dev/null; then
-    unpacked=$(mktemp -d)
-    trap 'rm -rf "$unpacked"' EXIT
-    tar --zstd -xf "$folder/tests.tar.zst" -C "$unpacked"
-    find "$unpacked" -type f -perm -u+x -exec strip {} + 2>/dev/null || true
-    ZSTD_CLEVEL=12 tar --zstd -cf "$folder/tests.tar.zst" -C "$unpacked" target
-fi
 cp -R --parents .config/nextest.toml Cargo.toml kernels cases ci/gpu-run.sh ci/which-gpu.sh "$folder"
 [[ -d sanitizer ]] && cp -R sanitizer "$folder"
 { git rev-parse HEAD && git status --short; } >"$folder/revision.txt" 2>/dev/null || true
