@@ -111,7 +111,7 @@ fn subject(
     if let Some(kernel) = kernel {
         let one = |end: &End| {
             let site = kernel.sites.get(end.site.0 as usize)?;
-            Some((verb(end.action), site.ptx_line))
+            Some((verb(end.action).into(), site.ptx_line))
         };
         let mut all: Vec<_> = finding.ends.iter().filter_map(one).collect();
         all.sort();
