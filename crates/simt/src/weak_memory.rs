@@ -1,10 +1,11 @@
-//! StaleValue values: what a strong load may return though it has been overwritten.
+//! Stale values: what a load may return though it has been overwritten.
 //!
 //! Memory holds, at each place, the value that was written last in the simulated interleaving. The memory model allows
-//! a strong load more: any write that no later write *hides* from the reading thread (PTX ISA, "Memory Consistency
+//! a load more: any write that no later write *hides* from the reading thread (PTX ISA, "Memory Consistency
 //! Model", axioms "Coherence", "Fence-SC", "Causality"). Store buffering, messages that overtake their data
 //! and a lock that two threads hold at once come from that. This keeps, for each place that strong operations
-//! write, the values that it had, and gives a load the oldest one that the model certainly allows.
+//! write and for the first [`WEAK_PLACES`] that only weak ones do, the values that it had, and gives a load the oldest one that the
+//! model certainly allows.
 //!
 //! *Certainly*: knowledge is kept as points in time, one a thread, which says too much and never too little. A thread
 //! whose horizon is `h` is taken to know everything that was written before `h`:
@@ -29,6 +30,9 @@ use std::collections::hash_map::Entry;
 
 /// Places of global memory that are remembered at most: those written later have no older values.
 const PLACES: usize = 1 << 20;
+/// Places that weak stores alone write of which older values are remembered at most. Whoever reads such a value races with the store, and
+/// that is told under every schedule; its consequences show in the first places as in all.
+const WEAK_PLACES: usize = 1 << 12;
 /// Values that are remembered of a place at most.
 const VALUES: usize = 16;
 
@@ -179,6 +183,8 @@ pub(crate) struct StoreHistory {
     /// Whether loads get the oldest value they may, or the last one.
     pub wanted: bool,
     now: Time,
+    /// Histories that weak stores have begun.
+    weak_places: usize,
     /// The time of the last `fence.sc` that reaches beyond its block.
     last_sc: Time,
     global: HashMap<u64, Vec<History>>,
@@ -254,8 +260,6 @@ impl StoreHistory {
     }
 
     /// A store, or the writing half of an atomic. `old` is what the place held until now, `None` if nothing had written it.
-    /// Weak stores begin no history: only strong loads are given older values, and those that may meet a weak store
-    /// unordered race with it.
     pub fn write(&mut self, who: Who, place: Place, old: Option<u64>, new: u64, how: How) {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let now = self.now;
@@ -266,9 +270,13 @@ impl StoreHistory {
         }
         let own = *released;
         if self.history(place).is_none() {
-            if !how.order.is_strong() || place.block.is_none() && self.global.len() >= PLACES {
+            let weak = !how.order.is_strong();
+            if weak && self.weak_places >= WEAK_PLACES
+                || place.block.is_none() && self.global.len() >= PLACES
+            {
                 return;
             }
+            self.weak_places += usize::from(weak);
             let first = old.map(|value| Version {
                 value,
                 number: 0,
@@ -346,7 +354,7 @@ impl StoreHistory {
         (oldest.until != Time::MAX).then_some(oldest.value)
     }
 
-    /// A strong load. What it returns if not the last value.
+    /// A load. What it returns if not the last value.
     pub fn read(&mut self, who: Who, place: Place, how: How) -> Option<StaleValue> {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
         let horizon = self.horizon(who);

@@ -1,8 +1,9 @@
-//! The `weak` schedules against the axioms: what a random program of a few strong operations reads under them is one of the
+//! The `weak` schedules against the axioms: what a random program of a few operations reads under them is one of the
 //! outcomes that the PTX memory consistency model allows, found here by going through all candidate executions.
 //!
 //! The names of relations and axioms are those of the PTX ISA, "Memory Consistency Model". Everything but one fence is of `.gpu` scope and every thread in
-//! a block of its own, so all operations on one place are morally strong with each other.
+//! a block of its own, so all strong operations on one place are morally strong with each other. Of executions with weak ones, those are gone
+//! through whose writes at a place are totally ordered and whose reads of it go forward: fewer than the model has.
 
 use detect::rules::Rule;
 use proptest::prelude::*;
@@ -20,6 +21,10 @@ enum Op {
     Load(usize, bool),
     /// `atom.exch`: place, value, acquires, releases.
     Exchange(usize, u32, bool, bool),
+    /// A weak `st`: place, value.
+    WeakStore(usize, u32),
+    /// A weak `ld`: place.
+    WeakLoad(usize),
     /// `fence`
     Fence(Fence),
 }
@@ -37,15 +42,19 @@ impl Op {
     fn place(self) -> Option<usize> {
         match self {
             Store(place, ..) | Load(place, _) | Exchange(place, ..) => Some(place),
+            WeakStore(place, _) | WeakLoad(place) => Some(place),
             Fence(_) => None,
         }
     }
     fn reads(self) -> bool {
-        matches!(self, Load(..) | Exchange(..))
+        matches!(self, Load(..) | WeakLoad(..) | Exchange(..))
+    }
+    fn is_weak(self) -> bool {
+        matches!(self, WeakStore(..) | WeakLoad(..))
     }
     fn writes(self) -> Option<u32> {
         match self {
-            Store(_, value, _) | Exchange(_, value, ..) => Some(value),
+            Store(_, value, _) | WeakStore(_, value) | Exchange(_, value, ..) => Some(value),
             _ => None,
         }
     }
@@ -66,6 +75,8 @@ impl Op {
                 let order = if acquire { "acquire" } else { "relaxed" };
                 format!("ld.{order}.gpu.global.u32 %r{register}, {};", at(place))
             }
+            WeakStore(place, value) => format!("st.global.u32 {}, {value};", at(place)),
+            WeakLoad(place) => format!("ld.global.u32 %r{register}, {};", at(place)),
             Exchange(place, value, acquire, release) => {
                 let order = match (acquire, release) {
                     (true, true) => "acq_rel",
@@ -108,10 +119,16 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> Outcom
     };
     session.launch(program, &launch).expect("a run that ends");
     let (outcome, device) = session.finish();
-    // Relaxed accesses whose values are kept are just what the outcomes are about.
+    // Relaxed accesses whose values are kept are just what the outcomes are about; weak ones race.
+    let weak = threads.iter().flatten().any(|op| op.is_weak());
     let mut findings = outcome.findings.iter();
     assert!(
-        findings.all(|f| f.rule == Rule::UnorderedCommunication),
+        findings.all(|f| f.rule == Rule::UnorderedCommunication
+            || weak
+                && matches!(
+                    f.rule,
+                    Rule::DataRace | Rule::SameValueWrite | Rule::InsufficientScope
+                )),
         "{threads:?}: {:?}",
         outcome.findings
     );
@@ -345,7 +362,13 @@ fn is_allowed(
     if local.is_cyclic() {
         return false;
     }
-    // "Observation Order": through read-modify-writes, too.
+    // "Observation Order": of morally strong operations, and through read-modify-writes.
+    let strong = |e: usize| !ops[e].is_weak();
+    let mut strong_rf = Relation::new(n);
+    rf.pairs()
+        .filter(|(w, r)| strong(*w) && strong(*r))
+        .for_each(|(w, r)| strong_rf.add(w, r));
+    let rf_of_all = std::mem::replace(&mut rf, strong_rf);
     let mut observed = rf.clone();
     for _ in 0..n {
         for (w, z) in observed
@@ -358,6 +381,7 @@ fn is_allowed(
                 .for_each(|r| observed.add(w, r));
         }
     }
+    let rf = rf_of_all;
     // "Release and Acquire Patterns": first operation and write, read and last operation.
     let fence = |e: usize| matches!(ops[e], Fence(self::Fence::AcqRel | self::Fence::Sc));
     let (mut releases, mut acquires) = (Vec::new(), Vec::new());
@@ -370,11 +394,11 @@ fn is_allowed(
         }
         for b in (0..n).filter(|b| events.before_in_program(a, *b)) {
             let carried = fence(a) || ops[a].releases() && same_place(a, b);
-            if carried && ops[b].writes().is_some() {
+            if carried && ops[b].writes().is_some() && strong(b) {
                 releases.push((a, b));
             }
             let completed = fence(b) || ops[b].acquires() && same_place(a, b);
-            if completed && ops[a].reads() {
+            if completed && ops[a].reads() && strong(a) {
                 acquires.push((a, b));
             }
         }
@@ -419,6 +443,8 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         4 => (place.clone(), 1..4u32, any::<bool>()).prop_map(|(p, v, r)| Store(p, v, r)),
         4 => (place.clone(), any::<bool>()).prop_map(|(p, a)| Load(p, a)),
+        2 => (place.clone(), 1..4u32).prop_map(|(p, v)| WeakStore(p, v)),
+        2 => place.clone().prop_map(WeakLoad),
         1 => (place, 1..4u32, any::<bool>(), any::<bool>())
             .prop_map(|(p, v, a, r)| Exchange(p, v, a, r)),
         1 => Just(Fence(self::Fence::AcqRel)),
@@ -495,6 +521,29 @@ fn a_message_overtakes_its_data_unless_released_and_acquired() {
         let threads = [
             vec![Store(0, 1, false), Store(1, 1, release)],
             vec![Load(1, acquire), Load(0, false)],
+        ];
+        let flag_without_data: Outcome = vec![1, 0, 1, 1];
+        let shows = !(release && acquire);
+        assert_eq!(
+            allowed(&threads).contains(&flag_without_data),
+            shows,
+            "{release} {acquire}"
+        );
+        assert_eq!(
+            seen(&threads, 64).contains(&flag_without_data),
+            shows,
+            "{release} {acquire}"
+        );
+    }
+}
+
+/// The commonest message: plain data, and a flag.
+#[test]
+fn plain_data_is_overtaken_by_its_flag_unless_released_and_acquired() {
+    for (release, acquire) in [(false, false), (true, false), (false, true), (true, true)] {
+        let threads = [
+            vec![WeakStore(0, 1), Store(1, 1, release)],
+            vec![Load(1, acquire), WeakLoad(0)],
         ];
         let flag_without_data: Outcome = vec![1, 0, 1, 1];
         let shows = !(release && acquire);

@@ -1,4 +1,4 @@
-//! Tells [`StoreHistory`] what happens, and takes from it what strong loads return.
+//! Tells [`StoreHistory`] what happens, and takes from it what loads return.
 
 use super::Core;
 use super::memory::store_register;
@@ -98,10 +98,10 @@ impl<O: Hooks> Core<'_, O> {
         self.history = Some(history);
     }
 
-    /// After a load: what strong ones return instead of the last value. The lanes for which the observer should
+    /// After a load: what it returns instead of the last value. The lanes for which the observer should
     /// take it for a read of the last value.
     ///
-    /// A lane that reads an older one learns nothing from the last write. That the observer is told so all the same orders
+    /// A weak load is always told: it orders nothing, and it races with what it did not see. A lane of a strong one that reads an older one learns nothing from the last write. That the observer is told so all the same orders
     /// more than is, which hides races and makes none up; where the value is from before all strong writes nothing at all is learnt,
     /// and it is not told.
     #[cold]
@@ -119,7 +119,8 @@ impl<O: Hooks> Core<'_, O> {
         };
         let mut settled = lanes;
         let mut given = false;
-        if op.order.is_strong() {
+        let strong = op.order.is_strong();
+        if !op.private && !op.non_coherent {
             history.tick();
             for l in lanes_of(lanes) {
                 let mut initial = 0;
@@ -142,7 +143,7 @@ impl<O: Hooks> Core<'_, O> {
                         given = true;
                     }
                 }
-                if initial == op.count {
+                if strong && initial == op.count {
                     settled &= !(1 << l);
                 }
             }
