@@ -387,3 +387,25 @@ fn a_grid_barrier_asks_for_a_cooperative_launch() {
     let shown = check_file(file, &[&launch[..], &["--cooperative"]].concat());
     assert!(!shown.contains("give `--cooperative`"), "{shown}");
 }
+
+/// The host program says how large a buffer is, and the kernel reaches further: said, although other arguments are guesses.
+#[test]
+fn a_buffer_that_the_host_sizes_is_not_enlarged_in_silence() {
+    if toolchain::Nvcc::find().is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let source = "__global__ void k(const int *a, int *c) { int t = threadIdx.x + blockIdx.x * blockDim.x; c[t] = a[t]; }
+int main() { int h[1101], *a, *c; cudaMalloc(&a, 1101 * sizeof(int)); cudaMalloc(&c, 1152 * sizeof(int)); fill(h);
+cudaMemcpy(a, h, 1101 * sizeof(int), cudaMemcpyHostToDevice); k<<<9, 128>>>(a, c); }\n";
+    let name = "größe.cu";
+    std::fs::write(folder.path().join(name), source.replace("fill(h);", "")).unwrap();
+    let shown = racetrap(folder.path(), &["check", name]);
+    assert!(shown.contains("warning[out-of-bounds]"), "{shown}");
+    assert!(
+        shown.contains("the program passes `a` with 1,101 elements (line 3)"),
+        "{shown}"
+    );
+    // The name is written with escapes in the PTX.
+    assert!(shown.contains("--> größe.cu:1:"), "{shown}");
+}

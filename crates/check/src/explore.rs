@@ -282,28 +282,48 @@ impl Exploration<'_> {
         }
         let (second, _) = run(count + 1, &short)?;
         short.retain(|index| !second.needs.iter().any(|n| n.parameter == *index));
-        let view = KernelView::new(
-            program,
-            &first.device,
-            (self.geometry.grid, self.geometry.block),
-            &build.ptx,
-            sources,
-            self.defines,
-        );
+        let mut found = self.past(build, program, (&first, &tight), sources);
+        found.retain(|(index, _)| short.contains(index));
+        Ok(found)
+    }
+
+    /// The findings that buffers make which may grow, with the sizes that a plan gives them: by parameter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn tight(
+        &self,
+        build: &Build,
+        program: &Program,
+        plan: &Plan,
+        sources: &mut Sources,
+    ) -> Result<Vec<(usize, Diagnostic)>, Error> {
+        let how = (self.left(), self.jobs, false);
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        Ok(self.past(build, program, (&run, plan), sources))
+    }
+
+    fn past(
+        &self,
+        build: &Build,
+        program: &Program,
+        (run, plan): (&Run, &Plan),
+        sources: &mut Sources,
+    ) -> Vec<(usize, Diagnostic)> {
+        let shape = (self.geometry.grid, self.geometry.block);
+        let device = &run.device;
+        let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
         let mut scene = Scene {
             steps: vec![View::Kernel(view)],
             sources,
         };
-        let findings = first.outcome.findings.iter();
-        Ok(findings
-            .filter_map(|finding| {
-                let need = too_small(finding, &first.device, &tight)?;
-                let diagnostic = diagnose(finding, &mut scene);
-                short
-                    .contains(&need.parameter)
-                    .then_some((need.parameter, diagnostic))
-            })
-            .collect())
+        let findings = run.outcome.findings.iter();
+        let worded = findings.filter_map(|finding| {
+            let need = too_small(finding, device, plan)?;
+            Some((need.parameter, diagnose(finding, &mut scene)))
+        });
+        worded.take(WORDED).collect()
     }
 
     /// Adds what a schedule showed; breaks where no other schedule can tell more.

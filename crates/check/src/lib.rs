@@ -282,6 +282,8 @@ fn run(
     let mut settled = settle::explore(prepared, request, &exploration, sources)?;
     tail_merge::downgrade(&mut settled.explored, &input.builds);
 
+    let enlarged = settle::enlarged(prepared, request, &exploration, &settled, sources)?;
+    settled.warnings.extend(enlarged);
     let further = inputs::explore(prepared, request, watch, &settled, sources)?;
     let settle::Settled {
         plan,

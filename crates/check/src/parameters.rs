@@ -106,7 +106,10 @@ impl Parameters {
                 None => Kind::Scalar(scalar("", param.ty, bytes)),
             };
             all.push(Parameter {
-                name: declared.as_ref().map(|d| d[index].name.clone()),
+                name: declared
+                    .as_ref()
+                    .map(|d| d[index].name.clone())
+                    .filter(|name| !name.is_empty()),
                 kind,
                 ty: written.unwrap_or_else(|| format!("{} bytes", bytes)),
                 bytes,

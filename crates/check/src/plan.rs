@@ -12,7 +12,7 @@ mod layout;
 
 pub use encode::GAP;
 
-use super::argument::Value;
+use super::argument::{Fill, Value};
 use super::error::{Error, ErrorKind};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::request::Argument;
@@ -249,6 +249,19 @@ impl Plan {
         if let Value::Buffer(spec) = &mut self.values[index].value {
             spec.length = Some(count.max(1));
         }
+    }
+
+    /// The same with zeros in all buffers of integers whose contents nobody gave.
+    pub fn with_zeros(&self) -> Plan {
+        let mut plan = self.clone();
+        for planned in plan.values.iter_mut().filter(|p| p.origin.may_grow()) {
+            if let Value::Buffer(spec) = &mut planned.value
+                && !spec.element.is_float()
+            {
+                spec.fill = Fill::Zeros;
+            }
+        }
+        plan
     }
 
     /// The number of elements of a parameter's buffer, where it has one and it is known.

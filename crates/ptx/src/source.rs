@@ -256,18 +256,31 @@ impl DebugStrings {
     }
 }
 
-/// A file name without the backslashes that quoting put into it.
+/// A file name without the backslashes that quoting put into it: `\\`, `\"`, and three octal digits for each byte that is not ASCII.
 fn unescape(quoted: &str) -> String {
-    let mut name = String::with_capacity(quoted.len());
-    let mut rest = quoted.chars();
-    while let Some(c) = rest.next() {
-        match (c, rest.clone().next()) {
-            ('\\', Some(escaped @ ('\\' | '"'))) => {
-                name.push(escaped);
-                rest.next();
+    let mut name = Vec::with_capacity(quoted.len());
+    let mut rest = quoted.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'\\', [escaped @ (b'\\' | b'"'), after @ ..]) => {
+                name.push(*escaped);
+                rest = after;
             }
-            _ => name.push(c),
+            (
+                b'\\',
+                [
+                    a @ b'0'..=b'3',
+                    b @ b'0'..=b'7',
+                    c @ b'0'..=b'7',
+                    after @ ..,
+                ],
+            ) => {
+                name.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = after;
+            }
+            _ => name.push(byte),
         }
     }
-    name
+    String::from_utf8_lossy(&name).into_owned()
 }

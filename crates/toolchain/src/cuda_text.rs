@@ -206,7 +206,7 @@ impl CudaText {
                 "" | "void" => Some(Vec::new()),
                 _ => split(inside)
                     .into_iter()
-                    .map(|part| self.declared(part, start))
+                    .map(|part| self.parameter(part, start))
                     .collect(),
             };
             match (behind.starts_with('{'), declared) {
@@ -215,6 +215,29 @@ impl CudaText {
             }
         }
         prototype
+    }
+
+    /// A parameter in a list of them; its name is empty where it has none.
+    fn parameter(&self, text: &str, start: usize) -> Option<Declared> {
+        const QUALIFIERS: [&str; 6] = ["const", "volatile", "unsigned", "signed", "long", "short"];
+        const TYPES: [&str; 7] = ["bool", "char", "short", "int", "long", "float", "double"];
+        // The last word of `unsigned int` is no name.
+        let is_type = |d: &Declared| {
+            let mut words = d.ty.split_whitespace();
+            let type_word = TYPES.contains(&d.name.as_str()) || d.name.ends_with("_t");
+            type_word && words.all(|w| QUALIFIERS.contains(&w))
+        };
+        let named = self.declared(text, start).filter(|d| !is_type(d));
+        named.or_else(|| {
+            let ty = text.split('=').next()?.trim();
+            let plain = |c: char| c.is_alphanumeric() || "_:<>,*& ".contains(c);
+            (!ty.is_empty() && ty.chars().all(plain)).then(|| Declared {
+                ty: ty.replace(" *", "*"),
+                name: String::new(),
+                dims: Vec::new(),
+                line: self.line_of(start),
+            })
+        })
     }
 
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
@@ -317,6 +340,27 @@ int main() {
     reduce<3, int><<<1, PAD>>>(x);
 }
 "#;
+
+    #[test]
+    fn parameters_may_have_no_name() {
+        let text = "__global__ void k(float *map, float /*unused*/, unsigned int, const uint32_t, unsigned n, float *) { }";
+        let all = CudaText::new(text, &[]).parameters("k").unwrap();
+        let said: Vec<_> = all
+            .iter()
+            .map(|d| (d.ty.as_str(), d.name.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("float*", "map"),
+                ("float", ""),
+                ("unsigned int", ""),
+                ("const uint32_t", ""),
+                ("unsigned", "n"),
+                ("float*", "")
+            ]
+        );
+    }
 
     #[test]
     fn declarations_may_be_aligned() {
