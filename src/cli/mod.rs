@@ -3,6 +3,7 @@
 //! One file a command; each returns what it prints and how it exits, or a
 //! [`Failure`]: the one message with the place and the remedy.
 
+mod accept;
 pub mod check;
 mod choice;
 mod claims;
@@ -14,6 +15,7 @@ mod explain;
 mod mutate;
 mod progress;
 mod run;
+mod sanitize;
 #[cfg(unix)]
 mod signals;
 
@@ -74,6 +76,9 @@ enum Command {
     Exec(Box<exec::ExecArgs>),
     /// Run a build so that `exec` can run what it makes
     Build(exec::BuildArgs),
+    /// Run a program under NVIDIA's compute-sanitizer, on a GPU
+    #[command(long_about = sanitize::ABOUT)]
+    Sanitize(Box<sanitize::SanitizeArgs>),
     /// Find out which barriers, fences, scopes and atomics of a kernel are needed
     #[command(long_about = mutate::ABOUT)]
     Mutate(Box<mutate::MutateArgs>),
@@ -131,7 +136,7 @@ pub fn main() -> ExitCode {
 fn arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let all: Vec<OsString> = all.collect();
     match all.get(1).and_then(|command| command.to_str()) {
-        Some("exec" | "build") => all,
+        Some("exec" | "build" | "sanitize") => all,
         _ => all.into_iter().map(as_nvcc_writes_it).collect(),
     }
 }
@@ -154,6 +159,10 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             exec::exec(args, color)
         }
         Command::Build(args) => exec::build(args),
+        Command::Sanitize(args) => {
+            let color = wants_color(cli.color, &std::io::stderr());
+            sanitize::sanitize(args, color)
+        }
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod accept;
 mod advice;
 mod api;
 mod bad_input;
@@ -18,5 +19,6 @@ mod mutate;
 mod necessity;
 mod own_catalog;
 mod planted_bugs;
+mod sanitize;
 mod sanitizer;
 mod which_tools;

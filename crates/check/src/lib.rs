@@ -190,6 +190,8 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
 pub enum Kernels {
     /// These, by their names, plain or mangled.
     Named(Vec<String>),
+    /// Those that a pattern selects.
+    Matching(ptx::KernelFilter),
     /// All.
     All,
 }
@@ -209,12 +211,17 @@ pub fn check_each(
     let mut sources = Sources::new();
     let wanted = match kernels {
         Kernels::Named(names) => Wanted::Each(names),
+        Kernels::Matching(filter) => Wanted::Matching(filter),
         Kernels::All => Wanted::All,
     };
     let input = Arc::new(input::read(request, wanted, &mut sources, watch)?);
     let module = &input.builds[0].module;
     let names: Vec<String> = match kernels {
         Kernels::Named(names) => names.clone(),
+        Kernels::Matching(filter) => entry::matching(&simt::entries(module), filter, &input.path)?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         Kernels::All => simt::entries(module)
             .into_iter()
             .map(str::to_owned)

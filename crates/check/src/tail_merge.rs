@@ -93,6 +93,7 @@ mod tests {
             count: 1,
             builds: vec![build.into()],
             expected: false,
+            accepted: None,
             about: report::About::default(),
         }
     }

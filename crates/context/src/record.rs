@@ -320,6 +320,7 @@ mod tests {
             count: 3,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
             about: report::About::default(),
         };
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);

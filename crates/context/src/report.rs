@@ -379,6 +379,7 @@ impl Context {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
             about: report::About::default(),
         };
         self.recorder

@@ -91,6 +91,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         count: finding.count,
         builds: Vec::new(),
         expected: false,
+        accepted: None,
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
             ..subject(finding, names, kernel)

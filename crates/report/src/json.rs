@@ -2,7 +2,7 @@
 //!
 //! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
-use super::{Report, Setting, Unseen, Verdict, Who};
+use super::{Accepted, Report, Setting, Unseen, Verdict, Who};
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +56,8 @@ struct Totals {
     warnings: usize,
     /// Number of notes.
     notes: usize,
+    /// Number of findings that somebody has accepted, which the others do not count.
+    accepted: usize,
 }
 
 /// One kernel or case.
@@ -113,6 +115,9 @@ pub struct Finding {
     builds: Vec<String>,
     /// Whether an annotation expects it.
     expected: bool,
+    /// Why it does not count, if somebody has accepted it: by a comment or in a baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<Accepted>,
 }
 
 /// A place in a source text.
@@ -213,6 +218,7 @@ impl From<&super::Diagnostic> for Finding {
             copies: from.about.copies(),
             builds: from.builds.clone(),
             expected: from.expected,
+            accepted: from.accepted.clone(),
         }
     }
 }
@@ -229,6 +235,12 @@ pub fn document(report: &Report) -> Document {
             errors: count(Level::Error),
             warnings: count(Level::Warning),
             notes: count(Level::Note),
+            accepted: report
+                .checks
+                .iter()
+                .flat_map(|c| &c.diagnostics)
+                .filter(|d| d.accepted.is_some())
+                .count(),
         },
         checks: report
             .checks

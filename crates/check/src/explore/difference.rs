@@ -134,6 +134,7 @@ impl Difference {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
             about: report::About::default(),
         }
     }
