@@ -27,6 +27,8 @@ Examples:
       links several files
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
       refers to PTX parameters by index
+  racetrap check kernel.cu --format html > report.html
+      a page with the source, a picture of each race, and filters
   racetrap check kernels.cu --kernel 'scan*' --skip-kernel '*_slow'
       checks the kernels that match
   racetrap check kernel.cu --format github --deny warning
@@ -82,6 +84,9 @@ pub struct CheckArgs {
     /// Show what the kernel left in a buffer, or write its bytes to a file
     #[arg(long, value_name = "BUFFER[=FILE]", help_heading = "Output")]
     dump: Vec<String>,
+    /// Write down what happened around each finding: all accesses of the location with values, barriers (`html` has it always)
+    #[arg(long, help_heading = "Output")]
+    trace: bool,
     /// Also report performance: bank conflicts, coalescing, divergent branches
     #[arg(long, help_heading = "Output")]
     perf: bool,
@@ -440,6 +445,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
     request.perf = args.perf;
+    request.trace = args.trace || args.format == Format::Html;
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);
     let watch = |what: check::Progress<'_>| progress.say(&what.to_string());

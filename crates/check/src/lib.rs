@@ -167,6 +167,7 @@ impl Prepared {
             jobs: request.budgets.jobs,
             perf: request.perf,
             defines: &request.compiler.defines,
+            trace: request.trace,
             remember: false,
             watch,
         }
@@ -310,6 +311,11 @@ fn run(
     for one in &mut explored {
         findings.append(&mut one.findings);
         merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
+    }
+    if request.trace {
+        for (one, program) in explored.iter().zip(&prepared.programs) {
+            exploration.trace(program, &plan, &one.examples, &mut diagnostics)?;
+        }
     }
     let geometry = prepared.geometry.clone();
     let setting = verdict::setting(request, input, &prepared.entry, &geometry, &plan, &explored);

@@ -94,6 +94,7 @@ mod tests {
             builds: vec![build.into()],
             expected: false,
             accepted: None,
+            trace: None,
             about: report::About::default(),
         }
     }

@@ -321,6 +321,7 @@ mod tests {
             builds: Vec::new(),
             expected: false,
             accepted: None,
+            trace: None,
             about: report::About::default(),
         };
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);

@@ -380,6 +380,7 @@ impl Context {
             builds: Vec::new(),
             expected: false,
             accepted: None,
+            trace: None,
             about: report::About::default(),
         };
         self.recorder

@@ -156,6 +156,7 @@ impl Collected {
             builds: Vec::new(),
             expected: false,
             accepted: None,
+            trace: None,
             about: report::About {
                 kernel: finding.launch.as_ref().map(|l| l.kernel.clone()),
                 ..report::About::default()

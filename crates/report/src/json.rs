@@ -2,6 +2,7 @@
 //!
 //! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
+use super::trace::Trace;
 use super::{Accepted, Report, Setting, Unseen, Verdict, Who};
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
@@ -118,6 +119,9 @@ pub struct Finding {
     /// Why it does not count, if somebody has accepted it: by a comment or in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     accepted: Option<Accepted>,
+    /// What happened around it, if it was asked for (`--trace`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Trace>,
 }
 
 /// A place in a source text.
@@ -219,6 +223,7 @@ impl From<&super::Diagnostic> for Finding {
             builds: from.builds.clone(),
             expected: from.expected,
             accepted: from.accepted.clone(),
+            trace: from.trace.clone(),
         }
     }
 }

@@ -10,20 +10,23 @@ pub mod exit;
 mod failure;
 pub mod github;
 mod help;
+pub mod html;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod memory;
 mod merge;
 pub mod sarif;
 pub mod scene;
 pub mod source;
 pub mod terminal;
+pub mod trace;
 pub mod view;
 
 pub use accept::{Accepted, Judged};
 pub use causes::settle_causes;
-pub use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
+pub use diagnose::{line_of, of_toolkit};
 pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use merge::merge;
@@ -99,6 +102,8 @@ pub struct Diagnostic {
     pub accepted: Option<Accepted>,
     /// What tells findings of one cause.
     pub about: About,
+    /// What happened around it, if it was asked for.
+    pub trace: Option<trace::Trace>,
 }
 
 /// What a finding is about: what tells whether several have one cause.
@@ -323,16 +328,22 @@ pub enum Format {
     Sarif,
     /// JUnit XML, which CI systems and autograders read.
     Junit,
+    /// One page with pictures, for a browser.
+    Html,
+    /// A table and the findings, for the summary of a job in CI.
+    Markdown,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 5] = [
+    pub const ALL: [Format; 7] = [
         Format::Text,
         Format::Json,
         Format::Github,
         Format::Sarif,
         Format::Junit,
+        Format::Html,
+        Format::Markdown,
     ];
 
     /// Its name: `sarif`.
@@ -343,6 +354,8 @@ impl Format {
             Format::Github => "github",
             Format::Sarif => "sarif",
             Format::Junit => "junit",
+            Format::Html => "html",
+            Format::Markdown => "markdown",
         }
     }
 }
@@ -355,6 +368,8 @@ pub fn render(report: &Report, format: Format) -> String {
         Format::Github => github::render(report),
         Format::Sarif => sarif::render(report),
         Format::Junit => junit::render(report),
+        Format::Html => html::render(report),
+        Format::Markdown => markdown::render(report),
     }
 }
 

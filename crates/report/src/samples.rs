@@ -73,6 +73,7 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
         builds: vec![],
         expected: false,
         accepted: None,
+        trace: None,
         about: About::default(),
     }
 }

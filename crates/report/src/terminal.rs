@@ -68,7 +68,7 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
 }
 
 /// How often and in which builds a finding was seen; `None` for a single time in the only build.
-fn seen(diagnostic: &Diagnostic) -> Option<String> {
+pub(crate) fn seen(diagnostic: &Diagnostic) -> Option<String> {
     let copies = match diagnostic.about.copies() {
         1 => String::new(),
         n => format!(", in {n} copies of these instructions"),

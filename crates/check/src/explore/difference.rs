@@ -135,6 +135,7 @@ impl Difference {
             builds: Vec::new(),
             expected: false,
             accepted: None,
+            trace: None,
             about: report::About::default(),
         }
     }

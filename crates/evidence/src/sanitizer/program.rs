@@ -266,6 +266,7 @@ fn diagnostic(record: &Record, ends: &[&End], sources: &mut Sources) -> Diagnost
         builds: Vec::new(),
         expected: false,
         accepted: None,
+        trace: None,
         about: About {
             kernel,
             ..About::default()
