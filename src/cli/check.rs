@@ -3,6 +3,7 @@
 mod dump;
 
 use super::accept::AcceptArgs;
+use super::also::AlsoArgs;
 use super::choice::choice;
 use super::progress::Progress;
 use check::geometry;
@@ -75,6 +76,8 @@ pub struct CheckArgs {
     skip: Vec<String>,
     #[command(flatten)]
     accept: AcceptArgs,
+    #[command(flatten)]
+    also: AlsoArgs,
     /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
@@ -350,6 +353,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             let report = Report {
                 checks: vec![failed(&args.file().display().to_string(), &failure)],
             };
+            args.also.write(&report)?;
             return Ok((report::render(&report, args.format), failure.code));
         }
         other => other?,
@@ -388,6 +392,7 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             .filter(|(_, around)| around.is_some())
             .map(|(check, _)| verdict::code(check, args.deny.map(Level::from))),
     );
+    args.also.write(&report)?;
     let output = match text {
         true => shown(report, &around, color),
         false => report::render(&report, args.format),
@@ -445,7 +450,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
     request.perf = args.perf;
-    request.trace = args.trace || args.format == Format::Html;
+    request.trace = args.trace || args.format == Format::Html || args.also.has(Format::Html);
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);
     let watch = |what: check::Progress<'_>| progress.say(&what.to_string());

@@ -1,6 +1,7 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
 use super::accept::AcceptArgs;
+use super::also::AlsoArgs;
 use super::choice::choice;
 use clap::Args;
 use context::options::Options;
@@ -101,6 +102,8 @@ pub struct ExecArgs {
 
     #[command(flatten)]
     accept: AcceptArgs,
+    #[command(flatten)]
+    also: AlsoArgs,
 
     /// How to print what was found
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
@@ -206,6 +209,7 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let mut report = collected.report(&name, ended, started.elapsed());
     let complete = collected.is_complete() && args.kernel.is_empty() && args.skip_kernel.is_empty();
     known.apply(&mut report, &[], complete, color)?;
+    args.also.write(&report)?;
     let check = &report.checks[0];
     let told = |d: &report::Diagnostic| d.accepted.is_none();
     let silent = args.quiet && check.ok && !check.diagnostics.iter().any(told);
@@ -312,7 +316,7 @@ fn suitable(command: &str) -> Result<bool, Failure> {
 fn no_compiler(searched: Searched) -> Failure {
     Failure::usage("no CUDA compiler (nvcc) was found")
         .text(format!("looked in: {}", searched.0.join(", ")))
-        .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or run a program that was built elsewhere")
+        .help("`racetrap setup` gets one, without a GPU or root; or set CUDA_PATH; or run a program that was built elsewhere")
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {

@@ -4,6 +4,7 @@
 //! [`Failure`]: the one message with the place and the remedy.
 
 mod accept;
+mod also;
 pub mod check;
 mod choice;
 mod claims;
@@ -12,10 +13,12 @@ mod diff;
 mod doctor;
 mod exec;
 mod explain;
+mod manual;
 mod mutate;
 mod progress;
 mod run;
 mod sanitize;
+mod setup;
 #[cfg(unix)]
 mod signals;
 
@@ -99,6 +102,15 @@ enum Command {
     Claims(claims::ClaimsArgs),
     /// Show which optional tools are installed, what each is for, and how to get it
     Doctor,
+    /// Get the CUDA compiler, without root
+    #[command(long_about = setup::ABOUT)]
+    Setup(setup::SetupArgs),
+    /// Write the manual pages into a folder
+    Man {
+        /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: std::path::PathBuf,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -174,6 +186,8 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))
         }
         Command::Doctor => Ok((doctor::doctor(color), exit::OK)),
+        Command::Setup(args) => setup::setup(args),
+        Command::Man { folder } => manual::write(folder),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "racetrap", &mut text);

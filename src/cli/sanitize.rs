@@ -1,6 +1,7 @@
 //! `racetrap sanitize`: any program under a tool of compute-sanitizer, on a GPU.
 
 use super::accept::AcceptArgs;
+use super::also::AlsoArgs;
 use super::choice::choice;
 use clap::Args;
 use detect::rules::Level;
@@ -68,6 +69,8 @@ pub struct SanitizeArgs {
     skip_kernel: Vec<String>,
     #[command(flatten)]
     accept: AcceptArgs,
+    #[command(flatten)]
+    also: AlsoArgs,
     /// How to print what was found
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
@@ -120,6 +123,7 @@ pub fn sanitize(args: &SanitizeArgs, color: bool) -> Result<(String, u8), Failur
         checks: vec![check],
     };
     known.apply(&mut report, &[], false, color)?;
+    args.also.write(&report)?;
     let text = match args.format {
         Format::Text => report::terminal::render(&report, color && args.report.is_none()),
         format => report::render(&report, format),
@@ -155,6 +159,10 @@ fn nothing(name: &str, tool: Tool, trouble: &ToolError) -> Failure {
         true => failure.help(
             "the program ended before it used a GPU, so nothing was checked; a script that starts the program hides it",
         ),
+        // For the wrappers, the output follows; here the program has kept it.
+        false if trouble.help().ends_with("follows") => {
+            failure.help("the program's own output is above; `--keep FOLDER` keeps what the tool wrote")
+        }
         false => failure.help(trouble.help()),
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 mod accept;
+mod action;
 mod advice;
 mod api;
 mod bad_input;

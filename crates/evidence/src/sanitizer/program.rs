@@ -48,6 +48,7 @@ pub fn check(
     sources: &mut Sources,
 ) -> Result<Check, ToolError> {
     let status = recording.run.status;
+    timed(tool, recording)?;
     started(tool, recording)?;
     let log = log(tool, recording)?;
     let of_program = |line: &&String| line.ends_with(RETURNED_ERROR) || line.ends_with(ENDED_EARLY);
@@ -58,7 +59,6 @@ pub fn check(
             false => ToolError::Complaint { tool, line },
         });
     }
-    timed(tool, recording)?;
     let summary = log.summary.ok_or(ToolError::NoSummary { tool, status })?;
     let records = listed(tool, recording, &log, summary)?;
     if status == 0 && !records.is_empty() {

@@ -216,8 +216,8 @@ fn comments_count_only_where_they_are_obeyed() {
 fn accepted_findings_stay_in_reports_for_machines() {
     let mut found = report(
         vec![
-            samples::one_line(),
             commented("// racetrap: allow(data-race): by hand"),
+            samples::one_line(),
         ],
         None,
     );
@@ -230,12 +230,12 @@ fn accepted_findings_stay_in_reports_for_machines() {
     assert_eq!(json["totals"]["errors"], 0);
     assert_eq!(json["totals"]["accepted"], 2);
     assert_eq!(
-        json["checks"][0]["findings"][1]["accepted"]["reason"],
+        json["checks"][0]["findings"][0]["accepted"]["reason"],
         "by hand"
     );
     let sarif = read(crate::Format::Sarif);
     let kind = |at: usize| sarif["runs"][0]["results"][at]["suppressions"][0]["kind"].clone();
-    assert_eq!((kind(0), kind(1)), ("external".into(), "inSource".into()));
+    assert_eq!((kind(1), kind(0)), ("external".into(), "inSource".into()));
     let text = crate::render(&found, crate::Format::Text);
     assert!(!text.contains("error["), "{text}");
     assert_eq!(crate::render(&found, crate::Format::Github), "");

@@ -171,7 +171,7 @@ fn missing(diagnostic: &Diagnostic, y: usize, width: usize) -> Markup {
     };
     html! {
         line.miss x1=(LEFT - 12) y1=(y) x2=(width - 20) y2=(y) {}
-        text.miss x=(LEFT) y=(y - 6) { (words) }
+        text.miss x=(width - 24) y=(y - 6) text-anchor="end" { (words) }
     }
 }
 
@@ -265,7 +265,7 @@ fn sectors(request: &Request) -> Markup {
     let first = units.first().map_or(0, |(sector, _)| *sector);
     html! {
         svg role="img" aria-label={ (units.len()) " sectors of 32 bytes" } width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } {
-            @for row in 0..rows { text.dim x="4" y=(top + row * 26 + 14) { "sectors" } }
+            @for row in 0..rows { text.dim x="4" y=(top + row * 26 + 14) { (row * across + 1) " to " (((row + 1) * across).min(units.len())) } }
             @for (index, (sector, lanes)) in shown.enumerate() {
                 @let x = left + index % across * slot;
                 @let y = top + index / across * 26;
