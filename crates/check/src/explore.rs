@@ -4,11 +4,13 @@ mod difference;
 mod escalate;
 mod grow;
 mod memory;
+mod outside;
 mod trace;
 mod writers;
 
 pub use difference::Difference;
 pub use memory::{Buffer, Memory};
+pub use outside::Outside;
 
 use super::error::{Error, ErrorKind};
 use super::functions;
@@ -449,7 +451,7 @@ impl Exploration<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Runs the program once on one core, lanes together, for an observer of one's own.
+    /// Runs the program once on one core, lanes together, for an observer of one's own; with the device as it is then.
     ///
     /// # Errors
     ///
@@ -459,7 +461,7 @@ impl Exploration<'_> {
         program: &Program,
         plan: &Plan,
         observer: &mut dyn Events,
-    ) -> Result<(), Error> {
+    ) -> Result<Device, Error> {
         self.watched_under(program, plan, &ScheduleSpec::Lockstep, observer)
     }
 
@@ -506,7 +508,7 @@ impl Exploration<'_> {
         plan: &Plan,
         schedule: &ScheduleSpec,
         observer: &mut dyn Events,
-    ) -> Result<(), Error> {
+    ) -> Result<Device, Error> {
         let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
         variables::set(&mut device, program, self.variables, plan.seed)?;
@@ -524,7 +526,7 @@ impl Exploration<'_> {
         };
         match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
-            Ok(_) | Err(_) => Ok(()),
+            Ok(_) | Err(_) => Ok(device),
         }
     }
 

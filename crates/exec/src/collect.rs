@@ -5,7 +5,9 @@ use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use detect::rules::Level;
 use report::terminal::thousands;
-use report::{Check, Diagnostic, Report, SourceFile, Verdict, merge};
+use report::{
+    Check, Diagnostic, Report, SourceFile, SourcePlace, Unseen, Verdict, merge, settle_causes,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -92,6 +94,7 @@ impl Collected {
             let one = self.diagnostic(*process, finding, &mut lines);
             merge(&mut all, [one]);
         }
+        settle_causes(&mut all);
         all.sort_by_key(|d| std::cmp::Reverse(d.level));
         all
     }
@@ -159,7 +162,7 @@ impl Collected {
             trace: None,
             about: report::About {
                 kernel: finding.launch.as_ref().map(|l| l.kernel.clone()),
-                ..report::About::default()
+                ..finding.about.clone()
             },
         }
     }
@@ -186,7 +189,10 @@ impl Collected {
                 schedule_independent: None,
                 setting: None,
                 diagnostics,
-                unseen: report::Unseen::default(),
+                unseen: match verdict {
+                    Verdict::Clean => self.unseen(),
+                    _ => Unseen::default(),
+                },
                 output: String::new(),
                 judged: report::Judged {
                     file: Path::new(name)
@@ -198,6 +204,24 @@ impl Collected {
                 },
                 time,
             }],
+        }
+    }
+
+    /// The lines that no thread ran, of kernels all of whose launches were watched.
+    fn unseen(&self) -> Unseen {
+        let mut ran: BTreeMap<&SourcePlace, bool> = BTreeMap::new();
+        let watched = |t: &&Totals| t.kernels.iter().all(|k| k.watched == k.launches);
+        // What only unwatched launches ran is not known: then nothing is said.
+        if !self.totals.values().all(|t| watched(&t)) {
+            return Unseen::default();
+        }
+        for (place, did) in self.totals.values().flat_map(|t| &t.lines) {
+            *ran.entry(place).or_default() |= did;
+        }
+        let never = ran.into_iter().filter(|(_, ran)| !ran);
+        Unseen {
+            lines: never.map(|(place, _)| place.clone()).collect(),
+            ..Unseen::default()
         }
     }
 

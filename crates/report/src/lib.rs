@@ -21,6 +21,7 @@ pub mod scene;
 pub mod source;
 pub mod terminal;
 pub mod trace;
+mod unseen;
 pub mod view;
 
 pub use accept::{Accepted, Judged};
@@ -32,9 +33,11 @@ pub use help::barrier_between;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
+pub use unseen::{note_lines, source_place};
 pub use view::{HostView, View};
 
 use detect::rules::{Level, Rule};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -107,7 +110,7 @@ pub struct Diagnostic {
 }
 
 /// What a finding is about: what tells whether several have one cause.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct About {
     /// The name of the memory, if it has one.
     pub memory: Option<String>,
@@ -115,7 +118,7 @@ pub struct About {
     pub kernel: Option<String>,
     /// By PTX text, the instructions of the guilty places: what each does, and its line. There are several of the same doing where the
     /// compiler has copied the source lines, as it does when it unrolls a loop.
-    pub instructions: BTreeMap<String, BTreeSet<Vec<(&'static str, u32)>>>,
+    pub instructions: BTreeMap<String, BTreeSet<Vec<(Cow<'static, str>, u32)>>>,
     /// Whether a guilty place is in a function of the toolkit that several lines call, so that no source line can be told.
     pub in_shared_code: bool,
 }
@@ -127,7 +130,7 @@ impl About {
         for all in self.instructions.values() {
             let mut alike: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
             for one in all {
-                let doing = one.iter().map(|(action, _)| *action).collect();
+                let doing = one.iter().map(|(action, _)| action.as_ref()).collect();
                 *alike.entry(doing).or_default() += 1;
             }
             most = alike.into_values().fold(most, usize::max);
@@ -157,7 +160,16 @@ pub struct Unseen {
 
 /// A line of a source file.
 #[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
+    Clone,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 pub struct SourcePlace {
     /// The file.
