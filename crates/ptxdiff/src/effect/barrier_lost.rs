@@ -28,7 +28,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let kind: fn(&Instr) -> Option<InstructionClass> = |i| Some(i.class);
     view.lacking(|i| i.class.is_barrier(), &[(kind, kind)])
         .into_iter()
-        .filter(|&index| !view.is_copy(index))
+        .filter(|&index| !view.is_copy(index) && view.may_lack(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))
         .collect()
 }
