@@ -24,7 +24,11 @@ pub fn has_one_address(
     let nodes = &code.flow.loops[within].nodes;
     let instr = &code.instructions[index];
     let guarded = usize::from(instr.instr.guard.is_some());
-    let operands = instr.instr.operands.iter().zip(instr.operands.iter().skip(guarded));
+    let operands = instr
+        .instr
+        .operands
+        .iter()
+        .zip(instr.operands.iter().skip(guarded));
     let mut addresses = operands.filter(|(operand, _)| matches!(operand, Operand::Address(_)));
     addresses.all(|(_, tokens)| are_invariant(code, definitions, tokens, nodes, DEPTH))
 }
@@ -53,9 +57,9 @@ fn are_invariant(
                             | InstructionClass::Call
                     );
                     computes
-                        && sources
-                            .into_iter()
-                            .all(|source| are_invariant(code, definitions, source, nodes, depth - 1))
+                        && sources.into_iter().all(|source| {
+                            are_invariant(code, definitions, source, nodes, depth - 1)
+                        })
                 }
                 _ => false,
             }

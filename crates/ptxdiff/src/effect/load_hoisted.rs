@@ -18,7 +18,8 @@
 //!
 //! ## Limitations
 //!
-//! The comparison does not check whether another thread writes the location while the loop runs. A fully unrolled loop no
+//! Where both sides come from the same source lines, lines that speak against it decide. The comparison does not check whether
+//! another thread writes the location while the loop runs. A fully unrolled loop no
 //! longer counts as a loop.
 
 use super::{Occurrence, View};

@@ -243,7 +243,10 @@ impl<'o> Observer<'o> {
                 (Effect::AccessesMerged, accesses_merged::find),
                 (Effect::AccessMadeAtomic, access_made_atomic::find),
                 (Effect::CopyMadeAsynchronous, copy_made_asynchronous::find),
-                (Effect::SynchronisationWeakened, synchronisation_weakened::find),
+                (
+                    Effect::SynchronisationWeakened,
+                    synchronisation_weakened::find,
+                ),
                 (Effect::LoadHoisted, load_hoisted::find),
                 (Effect::StoreSunk, store_sunk::find),
                 (Effect::LoadMadeReadOnly, load_made_read_only::find),
@@ -273,7 +276,10 @@ impl<'o> Observer<'o> {
     /// What both sides share.
     fn kept(&mut self) {
         for (effect, find) in [
-            (Effect::BarrierKept, barrier_kept::find as fn(&View) -> Vec<Occurrence>),
+            (
+                Effect::BarrierKept,
+                barrier_kept::find as fn(&View) -> Vec<Occurrence>,
+            ),
             (Effect::FenceKept, fence_kept::find),
             (Effect::VolatileKept, volatile_kept::find),
         ] {

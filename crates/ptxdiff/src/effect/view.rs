@@ -74,6 +74,15 @@ impl View<'_> {
         }
     }
 
+    /// Whether both sides come from the same lines of source, at least in part.
+    pub fn has_common_lines(&self) -> bool {
+        let sites = |code: &Code| -> HashSet<u32> {
+            let all = code.instructions.iter().map(|i| i.site);
+            all.filter(|site| *site != 0).collect()
+        };
+        !sites(self.mine).is_disjoint(&sites(self.other))
+    }
+
     /// My instructions that have no partner.
     pub fn only_mine(&self) -> impl Iterator<Item = (usize, &Instr<'_>)> {
         let all = self.mine.instructions.iter().enumerate();

@@ -12,8 +12,9 @@
 pub mod work;
 
 use crate::Side;
+use crate::class::InstructionClass;
 use crate::code::value::Value;
-use crate::code::{Code, Instr};
+use crate::code::{Code, Instr, Place};
 use ptx::ast::Module;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -57,6 +58,7 @@ pub struct Loops {
     /// The forms of address of A and of B.
     bases: [HashSet<Value>; 2],
     longest: RefCell<HashMap<(usize, Key), u32>>,
+    touching: RefCell<HashMap<(usize, Place, InstructionClass), u32>>,
     comparable: RefCell<HashMap<(usize, Key), bool>>,
 }
 
@@ -70,6 +72,8 @@ struct Comparing<'c> {
     code: [&'c Code<'c>; 2],
     bags: [Bag; 2],
     sites: [Vec<HashSet<u32>>; 2],
+    /// Whether A and B call functions of their modules, in which loops may be.
+    calls: [bool; 2],
 }
 
 impl Loops {
@@ -79,6 +83,7 @@ impl Loops {
             code: [a, b],
             bags: [Bag::of(a, of_a), Bag::of(b, of_b)],
             sites: [sites(a), sites(b)],
+            calls: [calls(a, of_a), calls(b, of_b)],
         };
         let partners = comparing.partners();
         let mut groups: Vec<Group> = Vec::new();
@@ -130,7 +135,9 @@ impl Loops {
                 change: Change::Unclear,
             };
             group.loops[side].push(own);
-            if let Some(factor) = comparing.copies(side, own, context, &partners) {
+            if let Some(factor) = comparing.copies(side, own, context, &partners)
+                && !comparing.calls[1 - side]
+            {
                 let other = [Side::B, Side::A][side];
                 group.change = Change::Unrolled(other, factor);
             }
@@ -155,6 +162,7 @@ impl Loops {
                 places.map(|place| place.base).collect()
             }),
             longest: RefCell::default(),
+            touching: RefCell::default(),
             comparable: RefCell::default(),
         }
     }
@@ -180,17 +188,20 @@ impl Loops {
             return false;
         };
         let other = 1 - side;
-        let twin = |own: &Instr| {
+        let alike = |own: &Instr| {
             let mut all = work(own).into_iter();
-            own.site == instr.site && all.any(|(alike, _)| work::may_be(&key, &alike))
+            all.any(|(alike, _)| work::may_be(&key, &alike))
         };
+        let twin = |own: &Instr| own.site == instr.site && alike(own);
+        // What the compiler gave no line may be of any.
+        let may_be_twin = |own: &Instr| [0, instr.site].contains(&own.site) && alike(own);
         let own = code[side].loop_of(index);
         let same = |one: usize| {
             let group = self.of[other][one].map(|group| &self.groups[group]);
             group.is_some_and(|g| g.change == Change::Same) && self.partner(other, one) == own
         };
         let twins = code[other].instructions.iter().enumerate();
-        let mut twins = twins.filter(|(_, i)| twin(i)).peekable();
+        let mut twins = twins.filter(|(_, i)| may_be_twin(i)).peekable();
         if twins.peek().is_none() {
             return false;
         }
@@ -198,8 +209,8 @@ impl Loops {
             let there = code[other].loop_of(at);
             there.is_some_and(|one| own.is_none() || !same(one))
         });
-        let longest = |side: usize| longest(code[side], |i| u32::from(twin(i)));
-        repeated || longest(side) <= longest(other)
+        let own = longest(code[side], |i| u32::from(twin(i)));
+        repeated || own <= longest(code[other], |i| u32::from(may_be_twin(i)))
     }
 
     /// Whether an instruction stands in front of a loop with such work, or behind it, in the same loop around both, and the other side has that
@@ -238,6 +249,11 @@ impl Loops {
             }
         };
         let instr = &code[side].instructions[index];
+        // Barriers of loops that differ don't tell which stretch of one side is which of the other.
+        let differ = self.groups.iter().any(|g| g.change != Change::Same);
+        if differ && self.is_touched(code, side, instr) {
+            return false;
+        }
         let all = work(instr);
         let base = instr.place.map(|place| place.base);
         all.iter().any(|(key, _)| {
@@ -256,6 +272,24 @@ impl Loops {
                 }
             }
         })
+    }
+
+    /// Whether the other side accesses bytes of an instruction's place, at an address of the very same form, as often on one way through
+    /// the function.
+    fn is_touched(&self, code: [&Code; 2], side: usize, instr: &Instr) -> bool {
+        let Some(place) = instr.place.or(instr.source_place) else {
+            return false;
+        };
+        let key = |own: usize| (own, place, instr.class);
+        let count = |own: usize| {
+            if let Some(known) = self.touching.borrow().get(&key(own)) {
+                return *known;
+            }
+            let found = longest(code[own], |i| u32::from(touches(i, instr.class, &place)));
+            self.touching.borrow_mut().insert(key(own), found);
+            found
+        };
+        count(1 - side) >= count(side)
     }
 
     /// Whether a kind of work stands in any loop.
@@ -597,6 +631,24 @@ fn median(mut values: Vec<(f64, f64)>) -> Option<f64> {
     })
 }
 
+/// Whether an instruction reads or writes, as a class does, bytes of a place at an address of the same form.
+fn touches(instr: &Instr, class: InstructionClass, place: &Place) -> bool {
+    use InstructionClass::{Atomic, Load, Reduction, Store};
+    let both = |class| matches!(class, Atomic(_) | Reduction(_));
+    let alike = match class {
+        Load(_) | Store(_) => instr.class.is_alike(class) || both(instr.class),
+        Atomic(_) | Reduction(_) => both(instr.class),
+        _ => instr.class == class,
+    };
+    let reaches = |from: &Place, to: &Place| {
+        let after = to.offset.wrapping_sub(from.offset);
+        (0..i64::from(from.width.max(1))).contains(&after)
+    };
+    let places = [instr.place, instr.source_place].into_iter().flatten();
+    let mut same = places.filter(|own| own.base == place.base && own.may_share_space(place));
+    alike && same.any(|own| reaches(&own, place) || reaches(place, &own))
+}
+
 /// The most of some work that is on one way through a function, each loop gone through once.
 fn longest(code: &Code, amount: impl Fn(&Instr) -> u32) -> u32 {
     let blocks = &code.flow.blocks;
@@ -612,6 +664,16 @@ fn longest(code: &Code, amount: impl Fn(&Instr) -> u32) -> u32 {
         }
     }
     most
+}
+
+/// Whether a function calls one that its module defines.
+fn calls(code: &Code, module: &Module) -> bool {
+    let callees = code.instructions.iter().filter_map(|i| match i.class {
+        InstructionClass::Call => work::callee(i.instr),
+        _ => None,
+    });
+    let mut defined = callees.filter_map(|name| work::defined(module, name));
+    defined.next().is_some()
 }
 
 /// The source places of each loop's work.

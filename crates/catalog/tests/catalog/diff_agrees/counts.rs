@@ -103,7 +103,11 @@ pub fn run(unit: &Unit, name: &str) -> Counts {
         ..Counts::default()
     };
     for (site, touched) in &seen.touched {
-        counts.touched.entry(line(site)).or_default().extend(touched);
+        counts
+            .touched
+            .entry(line(site))
+            .or_default()
+            .extend(touched);
     }
     counts
 }

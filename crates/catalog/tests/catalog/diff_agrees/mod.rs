@@ -130,9 +130,16 @@ impl Compared<'_> {
             let instr = &self.diff.code(side.other()).instructions[theirs[0]];
             // A loop that no thread entered shows nothing.
             let touched = other.touched.get(&instr.line)?;
-            let less = touched.iter().any(|byte| count(mine, byte) < count(other, byte));
+            let less = touched
+                .iter()
+                .any(|byte| count(mine, byte) < count(other, byte));
             (!less).then(|| {
-                format!("line {} of {}, `{}`: {side} accesses the same bytes as often", instr.line, side.other(), instr.instr)
+                format!(
+                    "line {} of {}, `{}`: {side} accesses the same bytes as often",
+                    instr.line,
+                    side.other(),
+                    instr.instr
+                )
             })
         };
         observed.occurrences.iter().map(one).collect()
@@ -216,6 +223,10 @@ fn what_is_called_elided_is_not_executed() {
             found.claims,
             found.wrong.join("\n")
         );
-        assert!(found.claims >= 10, "only {} claims with seed {seed}: the test shows nothing", found.claims);
+        assert!(
+            found.claims >= 10,
+            "only {} claims with seed {seed}: the test shows nothing",
+            found.claims
+        );
     }
 }

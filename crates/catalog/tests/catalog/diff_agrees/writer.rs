@@ -103,7 +103,11 @@ impl Writer {
     fn condition(&mut self, uniform: bool) -> String {
         if self.loops > 0 && self.random.random_bool(0.4) {
             let i = self.random.random_range(0..self.loops);
-            return format!("{} {}", format_args!("i{i}"), self.pick(&["> 1", "== 2", "% 2 == 0"]));
+            return format!(
+                "{} {}",
+                format_args!("i{i}"),
+                self.pick(&["> 1", "== 2", "% 2 == 0"])
+            );
         }
         let all = ["n > 2", "n == 7", "n % 3 == 1"];
         let some = ["t < 32", "t % 4 == 1", "q[t] > 5", "n > 2", "t + n < 40"];
@@ -122,8 +126,16 @@ impl Writer {
             7 => format!("{} += x;", self.element()),
             8 => format!("atomicAdd((int *)&c[t & 7], {value});"),
             9 => format!("y ^= atomicMax((int *)&c[8 + (t & 7)], {value});"),
-            10 => format!("x += twice({}, {});", self.pick(&["a", "b", "c"]), self.index()),
-            11 => format!("put({}, {}, {value});", self.pick(&["a", "b", "c"]), self.index()),
+            10 => format!(
+                "x += twice({}, {});",
+                self.pick(&["a", "b", "c"]),
+                self.index()
+            ),
+            11 => format!(
+                "put({}, {}, {value});",
+                self.pick(&["a", "b", "c"]),
+                self.index()
+            ),
             _ => format!("x ^= {value};"),
         };
         self.line(&text);
@@ -218,8 +230,16 @@ impl Writer {
     fn repeat(&mut self, inner: Place) {
         let (head, copies) = self.head(self.loops);
         // What is unrolled in every level of a nest grows beyond what anybody compares.
-        let pragma = if self.copies * copies <= 32 { "_Pragma(UNROLL) " } else { "_Pragma(\"unroll 1\") " };
-        let copies = if self.copies * copies <= 32 { copies } else { 1 };
+        let pragma = if self.copies * copies <= 32 {
+            "_Pragma(UNROLL) "
+        } else {
+            "_Pragma(\"unroll 1\") "
+        };
+        let copies = if self.copies * copies <= 32 {
+            copies
+        } else {
+            1
+        };
         // A loop that threads leave one by one has no barriers.
         let uniform = inner.uniform && self.random.random_bool(0.7);
         self.line(&format!("{pragma}{head} {{"));
@@ -246,7 +266,9 @@ impl Writer {
             "_Pragma(UNROLL) for (int i{i} = 0; i{i} < {bound}; i{i}++) {{"
         ));
         self.line(&format!("int now{next} = next{next};"));
-        self.line(&format!("next{next} = {array}[(t + 64 * (i{i} + 1)) & 1023];"));
+        self.line(&format!(
+            "next{next} = {array}[(t + 64 * (i{i} + 1)) & 1023];"
+        ));
         if inner.uniform {
             self.line(&format!("s[t + 64 * (i{i} & 1)] = now{next};"));
             self.line("__syncthreads();");
