@@ -1,5 +1,5 @@
 // A race in shared memory, in a program with host code.
-//~ run bug: data-race@14,16 uninitialized-read@16
+//~ run bug: data-race@14,16
 //~ run fixed: clean
 #include <cstdio>
 #include <cstring>

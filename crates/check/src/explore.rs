@@ -4,10 +4,12 @@ mod difference;
 mod escalate;
 mod grow;
 mod memory;
+mod outside;
 mod writers;
 
 pub use difference::Difference;
 pub use memory::{Buffer, Memory};
+pub use outside::Outside;
 
 use super::error::{Error, ErrorKind};
 use super::functions;
@@ -434,7 +436,7 @@ impl Exploration<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Runs the program once on one core, lanes together, for an observer of one's own.
+    /// Runs the program once on one core, lanes together, for an observer of one's own; with the device as it is then.
     ///
     /// # Errors
     ///
@@ -444,7 +446,7 @@ impl Exploration<'_> {
         program: &Program,
         plan: &Plan,
         observer: &mut dyn Events,
-    ) -> Result<(), Error> {
+    ) -> Result<Device, Error> {
         let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
         let params = plan.encode(
@@ -462,7 +464,7 @@ impl Exploration<'_> {
         let schedule = &ScheduleSpec::Lockstep;
         match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
-            Ok(_) | Err(_) => Ok(()),
+            Ok(_) | Err(_) => Ok(device),
         }
     }
 

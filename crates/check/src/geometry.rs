@@ -76,8 +76,8 @@ pub struct Given {
     pub shared: Option<u32>,
 }
 
-/// Completes what was given: by a launch in the host code, by what the kernel declares (`.reqntid`, `.maxntid`), by the size of its shared arrays, or by two blocks
-/// of two warps.
+/// Completes what was given: by a launch in the host code, by what the kernel declares (`.reqntid`, `.maxntid`), by constants that it
+/// uses and whose names say it (`BLOCK_SIZE`), by the size of its shared arrays, or by two blocks of two warps.
 ///
 /// # Errors
 ///
@@ -102,7 +102,8 @@ pub fn complete(
         }
         (None, None) => {
             from = Some(GUESSED.to_string());
-            guess_block(module, function)
+            let named = input.source.as_ref().map(|text| text.compiled_integers());
+            guess_block(module, function, &named.unwrap_or_default())
         }
     };
     let grid = match (given.grid, launch.and_then(|l| l.grid)) {
@@ -177,7 +178,50 @@ fn directive(function: &Function, name: &str) -> Option<[u32; 3]> {
     ])
 }
 
-fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
+/// Whether a constant's name says that it is the number of a block's threads, or of those along `x`, `y` or both.
+fn names_block(name: &str) -> Option<&'static str> {
+    let plain: String = name
+        .chars()
+        .filter(|c| *c != '_')
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    let plain = plain.strip_prefix('k').unwrap_or(&plain);
+    Some(match plain {
+        "blockx" | "blockdimx" | "blocksizex" | "bdimx" | "tilex" => "x",
+        "blocky" | "blockdimy" | "blocksizey" | "bdimy" | "tiley" => "y",
+        "block" | "blocksize" | "blockdim" | "blockwidth" | "threads" | "nthreads"
+        | "numthreads" | "nrthreads" | "threadsperblock" | "blockthreads" | "threadsblock"
+        | "numthreadsperblock" | "nthreadsperblock" | "tpb" | "bs" | "bdim" | "tile"
+        | "tilesize" | "tiledim" | "tilewidth" => "both",
+        _ => return None,
+    })
+}
+
+/// The block that the names of constants in the source tell, where it can be launched.
+fn named_block(named: &[(&str, i64)], plane: bool) -> Option<Dim3> {
+    let along = |axis: &str| {
+        let mut all = (named.iter())
+            .filter(|(name, _)| names_block(name) == Some(axis))
+            .filter_map(|(_, value)| u32::try_from(*value).ok())
+            .filter(|value| (1..=1024).contains(value));
+        let first = all.next()?;
+        // Two that disagree say nothing.
+        all.all(|other| other == first).then_some(first)
+    };
+    let block = match (plane, along("x"), along("y"), along("both")) {
+        (true, Some(x), Some(y), _) => Dim3 { x, y, z: 1 },
+        (true, None, None, Some(side)) => Dim3 {
+            x: side,
+            y: side,
+            z: 1,
+        },
+        (false, Some(x), None, None) | (false, None, None, Some(x)) => Dim3::linear(x),
+        _ => return None,
+    };
+    (block.count() <= BLOCK_THREADS).then_some(block)
+}
+
+fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64)]) -> Dim3 {
     let Some(function) = function else {
         return Dim3::linear(64);
     };
@@ -186,6 +230,10 @@ fn guess_block(module: &Module, function: Option<&Function>) -> Dim3 {
     }
     let most = directive(function, ".maxntid").map_or(1024, |[x, y, z]| x * y * z);
     let plane = reads(function, "%tid", "y");
+    let named = named_block(named, plane).filter(|block| block.count() <= u64::from(most));
+    if let Some(block) = named {
+        return block;
+    }
     let words = shared_arrays(module, function)
         .into_iter()
         .flat_map(|bytes| [bytes / 4, bytes / 8])
@@ -368,7 +416,25 @@ mod tests {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
         let module = ptx::parse(&text).unwrap();
         let f = function(&module, "k");
-        (guess_grid(&module, f), guess_block(&module, f))
+        (guess_grid(&module, f), guess_block(&module, f, &[]))
+    }
+
+    #[rstest]
+    #[case(&[("BLOCK_SIZE", 128)], false, Some((128, 1)))]
+    #[case(&[("kThreadsPerBlock", 96), ("N", 7)], false, Some((96, 1)))]
+    #[case(&[("TILE", 16)], true, Some((16, 16)))]
+    #[case(&[("BLOCK_X", 32), ("BLOCK_Y", 4)], true, Some((32, 4)))]
+    #[case(&[("BLOCK", 128), ("THREADS", 64)], false, None)]
+    #[case(&[("BLOCK_SIZE", 4096)], false, None)]
+    #[case(&[("TILE_DIM", 64)], true, None)]
+    #[case(&[("RADIUS", 8)], false, None)]
+    fn names_tell_the_block(
+        #[case] named: &[(&str, i64)],
+        #[case] plane: bool,
+        #[case] block: Option<(u32, u32)>,
+    ) {
+        let found = named_block(named, plane).map(|b| (b.x, b.y));
+        assert_eq!(found, block);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 
 use super::explore::{Exploration, Explored, Key};
 use super::plan::Plan;
+use super::settle::Settled;
 use super::verdict;
 use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
 use detect::coverage::Coverage;
@@ -63,10 +64,10 @@ pub fn explore(
     prepared: &Prepared,
     request: &Request,
     watch: &dyn Watch,
-    plan: &Plan,
-    first: &[Explored],
+    settled: &Settled,
     sources: &mut Sources,
 ) -> Result<Further, Error> {
+    let (plan, first) = (&settled.plan, &settled.explored[..]);
     let mut further = Further {
         every_order: true,
         coverage: vec![Coverage::default(); first.len()],
@@ -82,7 +83,9 @@ pub fn explore(
     }
     let mut known: HashSet<Key> = first
         .iter()
-        .flat_map(|e| e.diagnostics.iter().map(Diagnostic::key))
+        .flat_map(|e| &e.diagnostics)
+        .chain(&settled.warnings)
+        .map(Diagnostic::key)
         .collect();
     let schedules = match &prepared.schedules {
         Schedules::UpTo { most, seed, weak } => Schedules::UpTo {
@@ -102,7 +105,12 @@ pub fn explore(
     let mut tried: Vec<Plan> = vec![plan.clone()];
     for change in changes {
         let mut changed = plan.with_integers(*change);
-        if tried.contains(&changed) || exploration.out_of_time() {
+        let values = changed
+            .integer_values()
+            .into_iter()
+            .zip(plan.integer_values());
+        let larger = settled.bounded && values.into_iter().any(|(now, before)| now > before);
+        if larger || tried.contains(&changed) || exploration.out_of_time() {
             continue;
         }
         tried.push(changed.clone());

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod parameters;
 pub mod plan;
 mod request;
+mod settle;
 mod tail_merge;
 mod unseen;
 pub mod usage;
@@ -249,9 +250,6 @@ fn until(request: &Request) -> Option<Instant> {
     request.budgets.time.map(|time| Instant::now() + time)
 }
 
-/// How often guessed integers are made smaller.
-const SMALLER: usize = 2;
-
 /// Explores each build.
 fn builds(
     prepared: &Prepared,
@@ -279,24 +277,18 @@ fn run(
     sources: &mut Sources,
     watch: &dyn Watch,
 ) -> Result<Checked, Error> {
-    let mut plan = prepared.plan.clone();
     let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
-    let mut explored = builds(prepared, &exploration, &mut plan, sources)?;
-    let mut guess = prepared.plan.clone();
-    for _ in 0..SMALLER {
-        // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
-        let smaller = guess.with_integers(|n| if n < 4 { n } else { n.isqrt() });
-        if !explored.iter().any(|e| e.too_far) || smaller == guess {
-            break;
-        }
-        guess = smaller;
-        plan = guess.clone();
-        explored = builds(prepared, &exploration, &mut plan, sources)?;
-    }
-    tail_merge::downgrade(&mut explored, &input.builds);
+    let mut settled = settle::explore(prepared, request, &exploration, sources)?;
+    tail_merge::downgrade(&mut settled.explored, &input.builds);
 
-    let further = inputs::explore(prepared, request, watch, &plan, &explored, sources)?;
+    let further = inputs::explore(prepared, request, watch, &settled, sources)?;
+    let settle::Settled {
+        plan,
+        mut explored,
+        warnings,
+        ..
+    } = settled;
 
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut findings = Vec::new();
@@ -310,6 +302,7 @@ fn run(
         let schedule = diagnostic.replay.take().unwrap_or_default();
         diagnostic.replay = verdict::replay(request, &setting, &schedule);
     }
+    diagnostics.extend(warnings);
     diagnostics.extend(further.diagnostics);
     settle_causes(&mut diagnostics);
     findings.extend(further.findings);

@@ -191,6 +191,25 @@ impl Plan {
         plan
     }
 
+    /// The same with the guessed integer at a place of [`Plan::integer_values`] changed.
+    pub fn with_integer(&self, place: usize, value: u64) -> Plan {
+        let mut plan = self.clone();
+        let all = plan.values.iter_mut().zip(&self.parameters.0);
+        let mut integers = all.flat_map(|(planned, parameter)| planned.guessed_integers(parameter));
+        if let Some(text) = integers.nth(place) {
+            *text = value.to_string();
+        }
+        plan
+    }
+
+    /// The values of the guessed integers; 0 for what is no plain number.
+    pub fn integer_values(&self) -> Vec<u64> {
+        let mut plan = self.clone();
+        let all = plan.values.iter_mut().zip(&self.parameters.0);
+        let integers = all.flat_map(|(planned, parameter)| planned.guessed_integers(parameter));
+        integers.map(|text| text.parse().unwrap_or(0)).collect()
+    }
+
     /// The guessed integers, for messages: ``n` = 128`.
     pub fn integers(&self) -> Vec<String> {
         let mut all = Vec::new();
@@ -229,6 +248,14 @@ impl Plan {
     pub fn set_length(&mut self, index: usize, count: u64) {
         if let Value::Buffer(spec) = &mut self.values[index].value {
             spec.length = Some(count.max(1));
+        }
+    }
+
+    /// The number of elements of a parameter's buffer, where it has one and it is known.
+    pub fn length_of(&self, index: usize) -> Option<u64> {
+        match &self.values[index].value {
+            Value::Buffer(spec) => spec.length,
+            _ => None,
         }
     }
 

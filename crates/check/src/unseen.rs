@@ -8,9 +8,8 @@ use super::Prepared;
 use super::argument::Value;
 use super::plan::{Origin, Plan};
 use detect::coverage::Coverage;
-use report::{GuessedBuffer, SourcePlace, Sources, Unseen, of_toolkit};
+use report::{GuessedBuffer, Sources, Unseen, note_lines, source_place};
 use session::coverage::{one_way, reached};
-use simt::program::SiteInfo;
 use std::collections::BTreeMap;
 
 /// What was not seen; `coverage` is that of each build, over all runs.
@@ -26,27 +25,12 @@ pub(super) fn unseen(
     };
     let warps = prepared.geometry.block.count().div_ceil(32) as u32;
     let masks = reached(program, coverage, warps);
-    let mut place = |site: &SiteInfo| -> Option<SourcePlace> {
-        let own = site
-            .lines
-            .iter()
-            .find(|l| !of_toolkit(&l.file) && l.line > 0)?;
-        let file = sources.find(&own.file)?;
-        // The end of a function is no line that anybody wants to see run.
-        let text = file.line(own.line)?.trim();
-        (text.len() > 1).then(|| SourcePlace {
-            file: file.path.clone(),
-            line: own.line,
-        })
-    };
-    let mut ran: BTreeMap<SourcePlace, bool> = BTreeMap::new();
-    for (site, mask) in program.sites.iter().zip(&masks) {
-        if let Some(place) = place(site) {
-            *ran.entry(place).or_default() |= *mask != 0;
-        }
-    }
+    let mut ran = BTreeMap::new();
+    note_lines(program, &masks, sources, &mut ran);
     let ways = one_way(program, coverage);
-    let mut branches: Vec<_> = ways.filter_map(|site| place(program.site(site))).collect();
+    let mut branches: Vec<_> = ways
+        .filter_map(|site| source_place(program.site(site), sources))
+        .collect();
     branches.sort();
     branches.dedup();
     let lines = ran

@@ -12,8 +12,9 @@ use crate::report::Known;
 use crate::stream::Streams;
 use crate::timeline::Timeline;
 use detect::Detectors;
+use detect::coverage::Coverage;
 use ptx::ast::Item;
-use report::Sources;
+use report::{SourcePlace, Sources};
 use simt::Device;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,6 +53,8 @@ pub struct Context {
     pub(crate) graph_peak: u64,
     pub(crate) totals: Totals,
     pub(crate) counted: HashMap<usize, usize>,
+    /// By kernel: where branches went in the launches that were watched, and the largest number of a block's warps.
+    pub(crate) coverage: HashMap<usize, (Coverage, u32)>,
     pub(crate) geometries: HashMap<(usize, [u32; 6]), u64>,
     pub(crate) launches: u64,
     /// How deep launches by kernels are nested.
@@ -153,6 +156,7 @@ impl Context {
             graph_peak: 0,
             totals: Totals::default(),
             counted: HashMap::new(),
+            coverage: HashMap::new(),
             geometries: HashMap::new(),
             launches: 0,
             depth: 0,
@@ -409,6 +413,18 @@ impl Context {
         &mut all[index]
     }
 
+    /// For each line of the kernels that were watched, whether a thread ran it then.
+    fn lines(&mut self) -> Vec<(SourcePlace, bool)> {
+        let mut ran = BTreeMap::new();
+        for kernel in &self.kernels {
+            if let Some((coverage, warps)) = self.coverage.get(&kernel.id) {
+                let masks = session::coverage::reached(&kernel.program, coverage, *warps);
+                report::note_lines(&kernel.program, &masks, &mut self.sources, &mut ran);
+            }
+        }
+        ran.into_iter().collect()
+    }
+
     /// The program is about to end: what it left behind is told.
     pub fn end(&mut self) {
         self.leaks();
@@ -420,6 +436,7 @@ impl Context {
         self.totals.idle = idle.map(|name| ptx::demangle(name)).collect();
         self.totals.idle.sort();
         self.totals.idle.dedup();
+        self.totals.lines = self.lines();
         self.tell(true);
     }
 }

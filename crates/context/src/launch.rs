@@ -197,6 +197,10 @@ impl Context {
             simt::launch_unwatched(device, program, &how, &schedule, &limits, 1)
         };
         if watched {
+            let coverage = self.detectors.take_coverage();
+            let seen = self.coverage.entry(kernel.id).or_default();
+            seen.0.merge(&coverage);
+            seen.1 = seen.1.max(how.block.count().div_ceil(32) as u32);
             let findings = self.detectors.take_findings();
             self.report(&findings, request, &name, call);
             let footprint = self.detectors.take_footprint();

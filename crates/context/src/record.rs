@@ -2,7 +2,7 @@
 //! however the program ends.
 
 use detect::rules::{Level, Rule};
-use report::{Diagnostic, Label, SourceFile, Who};
+use report::{About, Diagnostic, Label, SourceFile, SourcePlace, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -77,6 +77,8 @@ pub struct Finding {
     pub help: Option<String>,
     /// How often.
     pub count: u64,
+    /// What tells findings of one cause.
+    pub about: About,
     /// The launch in which it was found.
     pub launch: Option<LaunchName>,
     /// Where the host program called, innermost first.
@@ -144,6 +146,8 @@ pub struct Totals {
     pub kernels: Vec<KernelTotals>,
     /// Kernels that were registered and never launched.
     pub idle: Vec<String>,
+    /// The lines of the kernels that were watched, and whether a thread ran them then; known at the end.
+    pub lines: Vec<(SourcePlace, bool)>,
     /// Calls of functions of the library.
     pub calls: u64,
     /// Bytes of device memory in use at most.
@@ -247,6 +251,7 @@ impl Recorder {
             notes: diagnostic.notes.clone(),
             help: diagnostic.help.clone(),
             count: diagnostic.count,
+            about: diagnostic.about.clone(),
             launch,
             call,
         })));

@@ -11,6 +11,10 @@ use simt::ids::*;
 use simt::memory::GLOBAL_BASE;
 use simt::observer::{FaultKind, MemoryFault, Space};
 
+/// Bytes behind the start of global memory that an address can mean. What lies higher is no address of a device: x86-64 and CUDA's
+/// unified addressing have 48 bits, and a null pointer minus something has more.
+const ADDRESSES: u64 = 1 << 48;
+
 /// Turns memory faults into findings.
 #[derive(Debug, Default)]
 pub struct Detector {
@@ -30,7 +34,8 @@ impl Detector {
         let lane = fault.mask.trailing_zeros() as usize;
         let full = fault.address[lane];
         let global = matches!(fault.space, Some(Space::Global | Space::Const));
-        let offset = full.checked_sub(GLOBAL_BASE).filter(|_| global);
+        let offset = full.checked_sub(GLOBAL_BASE);
+        let offset = offset.filter(|offset| global && *offset < ADDRESSES);
         let mapped = fault.space.is_some() && (!global || offset.is_some());
         self.findings.add(Finding {
             rule,

@@ -5,7 +5,9 @@ use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use detect::rules::Level;
 use report::terminal::thousands;
-use report::{Check, Diagnostic, Report, SourceFile, Verdict, merge};
+use report::{
+    Check, Diagnostic, Report, SourceFile, SourcePlace, Unseen, Verdict, merge, settle_causes,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -78,6 +80,7 @@ impl Collected {
             let one = self.diagnostic(*process, finding, &mut lines);
             merge(&mut all, [one]);
         }
+        settle_causes(&mut all);
         all.sort_by_key(|d| std::cmp::Reverse(d.level));
         all
     }
@@ -141,7 +144,7 @@ impl Collected {
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),
             expected: false,
-            about: report::About::default(),
+            about: finding.about.clone(),
         }
     }
 
@@ -167,10 +170,31 @@ impl Collected {
                 schedule_independent: None,
                 setting: None,
                 diagnostics,
-                unseen: report::Unseen::default(),
+                unseen: match verdict {
+                    Verdict::Clean => self.unseen(),
+                    _ => Unseen::default(),
+                },
                 output: String::new(),
                 time,
             }],
+        }
+    }
+
+    /// The lines that no thread ran, of kernels all of whose launches were watched.
+    fn unseen(&self) -> Unseen {
+        let mut ran: BTreeMap<&SourcePlace, bool> = BTreeMap::new();
+        let watched = |t: &&Totals| t.kernels.iter().all(|k| k.watched == k.launches);
+        // What only unwatched launches ran is not known: then nothing is said.
+        if !self.totals.values().all(|t| watched(&t)) {
+            return Unseen::default();
+        }
+        for (place, did) in self.totals.values().flat_map(|t| &t.lines) {
+            *ran.entry(place).or_default() |= did;
+        }
+        let never = ran.into_iter().filter(|(_, ran)| !ran);
+        Unseen {
+            lines: never.map(|(place, _)| place.clone()).collect(),
+            ..Unseen::default()
         }
     }
 

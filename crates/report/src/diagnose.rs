@@ -111,7 +111,7 @@ fn subject(
     if let Some(kernel) = kernel {
         let one = |end: &End| {
             let site = kernel.sites.get(end.site.0 as usize)?;
-            Some((verb(end.action), site.ptx_line))
+            Some((verb(end.action).into(), site.ptx_line))
         };
         let mut all: Vec<_> = finding.ends.iter().filter_map(one).collect();
         all.sort();
@@ -587,6 +587,9 @@ fn stale_loads(finding: &Finding, view: &KernelView<'_>) -> Option<String> {
     ))
 }
 
+/// Addresses so near to 0 are told as a null pointer and an offset.
+const NULL_PAGE: u64 = 64 << 10;
+
 /// Describes where an out-of-bounds access lies, and how the memory is declared.
 fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String> {
     if let Some(region) = names.region(place) {
@@ -599,7 +602,18 @@ fn about(finding: &Finding, place: &Place, names: &MemoryNames) -> Option<String
     }
     let nearest = names.meant(finding);
     let Some((region, bytes)) = nearest.and_then(|r| Some((r, r.bytes?))) else {
-        return Some(format!("the address is {:#x}", place.address));
+        return Some(
+            match (place.mapped, place.address, place.address.wrapping_neg()) {
+                (false, 0, _) => "the address is a null pointer".to_owned(),
+                (false, n @ ..NULL_PAGE, _) => {
+                    format!("the address is a null pointer plus {}", counted(n, "byte"))
+                }
+                (false, _, n @ ..NULL_PAGE) => {
+                    format!("the address is a null pointer minus {}", counted(n, "byte"))
+                }
+                _ => format!("the address is {:#x}", place.address),
+            },
+        );
     };
     if let Some(before) = region.start.checked_sub(place.address).filter(|b| *b > 0) {
         let element = region.element.unwrap_or(place.bytes).max(1);

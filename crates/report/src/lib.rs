@@ -17,6 +17,7 @@ pub mod sarif;
 pub mod scene;
 pub mod source;
 pub mod terminal;
+mod unseen;
 pub mod view;
 
 pub use causes::settle_causes;
@@ -26,9 +27,11 @@ pub use failure::{Failure, FailurePlace};
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
+pub use unseen::{note_lines, source_place};
 pub use view::{HostView, View};
 
 use detect::rules::{Level, Rule};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -97,13 +100,13 @@ pub struct Diagnostic {
 }
 
 /// What a finding is about: what tells whether several have one cause.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct About {
     /// The name of the memory, if it has one.
     pub memory: Option<String>,
     /// By PTX text, the instructions of the guilty places: what each does, and its line. There are several of the same doing where the
     /// compiler has copied the source lines, as it does when it unrolls a loop.
-    pub instructions: BTreeMap<String, BTreeSet<Vec<(&'static str, u32)>>>,
+    pub instructions: BTreeMap<String, BTreeSet<Vec<(Cow<'static, str>, u32)>>>,
     /// Whether a guilty place is in a function of the toolkit that several lines call, so that no source line can be told.
     pub in_shared_code: bool,
 }
@@ -115,7 +118,7 @@ impl About {
         for all in self.instructions.values() {
             let mut alike: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
             for one in all {
-                let doing = one.iter().map(|(action, _)| *action).collect();
+                let doing = one.iter().map(|(action, _)| action.as_ref()).collect();
                 *alike.entry(doing).or_default() += 1;
             }
             most = alike.into_values().fold(most, usize::max);
@@ -144,7 +147,16 @@ pub struct Unseen {
 
 /// A line of a source file.
 #[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema,
+    Clone,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
 )]
 pub struct SourcePlace {
     /// The file.

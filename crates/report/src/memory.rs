@@ -148,10 +148,9 @@ impl MemoryNames {
 
     /// The last region that starts at or before a place: the probable target of an out-of-bounds access.
     pub fn nearest(&self, place: &Place) -> Option<&Region> {
-        self.of(place.space)
-            .iter()
-            .filter(|r| r.start <= place.address && r.is_named())
-            .max_by_key(|r| r.start)
+        let before = |r: &&Region| place.mapped && r.start <= place.address && r.is_named();
+        let regions = self.of(place.space).iter();
+        regions.filter(before).max_by_key(|r| r.start)
     }
 
     /// The region that an access outside was meant for: that of the pointer which its address was computed from, or else the nearest.

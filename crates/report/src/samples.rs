@@ -112,7 +112,7 @@ pub fn race() -> Diagnostic {
             instructions: [(
                 "k.ptx".to_owned(),
                 [40, 44, 48]
-                    .map(|l| vec![("read", l), ("write", 12)])
+                    .map(|l| vec![("read".into(), l), ("write".into(), 12)])
                     .into(),
             )]
             .into(),

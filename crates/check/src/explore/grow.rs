@@ -1,7 +1,7 @@
 //! Which guessed buffer an access outside was probably meant for, and how large it would have to be.
 
 use crate::plan::Plan;
-use detect::finding::Finding;
+use detect::finding::{Finding, Place};
 use detect::rules::Rule;
 use simt::Device;
 use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
@@ -12,6 +12,9 @@ const GROWN: u64 = 256 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
+
+/// Bytes behind a buffer that no index of it reaches: the address is wrong, not the size.
+const FAR: u64 = 1 << 48;
 
 /// A guessed buffer that is too small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,19 @@ fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
         return None;
     }
     let place = finding.place.filter(|p| p.space == Space::Global)?;
+    let (name, bytes) = owner(&place, device)?;
+    let parameter = plan
+        .named(name)
+        .filter(|i| plan.values[*i].origin.may_grow())?;
+    Some(Need {
+        parameter,
+        buffer: name.to_owned(),
+        bytes,
+    })
+}
+
+/// The name of the buffer behind whose end a place in global memory lies, and how many bytes it needs to reach there.
+pub(super) fn owner<'a>(place: &Place, device: &'a Device) -> Option<(&'a str, u64)> {
     let offset = match place.mapped {
         true => place.address,
         false => place.address.checked_sub(GLOBAL_BASE)?,
@@ -61,18 +77,13 @@ fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
     let owner = all[..after].iter().rev().find(named)?;
     let next = all[after..].iter().find(named);
     let behind = offset.checked_sub(owner.offset + owner.bytes)?;
+    if behind > FAR {
+        return None;
+    }
     if next.is_some_and(|n| n.offset - offset <= BEFORE && behind > BEFORE) {
         return None;
     }
-    let bytes = offset - owner.offset + u64::from(place.bytes);
-    let index = plan
-        .named(&owner.name)
-        .filter(|i| plan.values[*i].origin.may_grow())?;
-    Some(Need {
-        parameter: index,
-        buffer: owner.name.clone(),
-        bytes,
-    })
+    Some((&owner.name, offset - owner.offset + u64::from(place.bytes)))
 }
 
 #[cfg(test)]
@@ -120,6 +131,21 @@ mod tests {
         let found = checked(BUFFERS, "add.s64 %a1, %a8, -4;");
         assert_eq!(found.check.diagnostics.len(), 1);
         assert!(found.explored[0].grown.is_empty());
+    }
+
+    /// No buffer is so large that an index of it leads there; the finding does not name one.
+    #[test]
+    fn a_null_pointer_grows_nothing() {
+        for offset in ["-128", "16", "0"] {
+            let found = checked(
+                BUFFERS,
+                &format!("mov.b64 %a1, 0; add.s64 %a1, %a1, {offset};"),
+            );
+            assert_eq!(found.check.diagnostics.len(), 1, "{offset}");
+            assert!(found.explored[0].grown.is_empty(), "{offset}");
+            let notes = &found.check.diagnostics[0].notes;
+            assert!(notes[0].contains("a null pointer"), "{offset}: {notes:?}");
+        }
     }
 
     /// Sizes that are multiplied: the guess for one of several is too large for all, and that is no error of the kernel.

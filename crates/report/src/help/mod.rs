@@ -194,6 +194,12 @@ pub(super) fn help(
         ),
         Rule::OutOfBounds => {
             let place = finding.place?;
+            if !place.mapped && finding.detail == Detail::None {
+                return Some(format!(
+                    "check the pointer at {}: it points to no memory of the device",
+                    at(0)
+                ));
+            }
             let before = |r: &Region| place.address < r.start;
             match view
                 .and_then(|v| v.memory.meant(finding))

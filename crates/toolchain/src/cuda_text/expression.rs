@@ -67,6 +67,15 @@ impl CudaText {
         }
     }
 
+    /// The named integers that are compiled into code for the GPU, by name.
+    pub fn compiled_integers(&self) -> Vec<(&str, i64)> {
+        let mut all: Vec<(&str, i64)> = (self.compiled.iter())
+            .filter_map(|name| Some((name.as_str(), self.evaluate(name)?)))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Value of an expression at a place of the text.
     pub(super) fn number(
         &self,

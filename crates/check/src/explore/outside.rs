@@ -1,0 +1,144 @@
+//! Accesses outside memory whose size nobody guessed: variables of the module, shared and local arrays, buffers that the user gave.
+
+use super::Exploration;
+use super::grow::owner;
+use crate::error::Error;
+use crate::plan::{Origin, Plan};
+use detect::finding::Place;
+use simt::Program;
+use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
+use simt::memory::{GAP_NAME, GLOBAL_BASE};
+use simt::observer::{Access, Events, FaultKind, MemoryFault, Space, WarpRef};
+use std::collections::HashSet;
+
+/// Accesses that are remembered, at most.
+const MOST: usize = 4096;
+
+/// An instruction and a thread that executes it.
+type Deed = (Site, BlockId, ThreadId);
+
+/// What one run did outside such memory.
+#[derive(Debug, Default)]
+pub struct Outside {
+    /// Who reached outside arrays and variables of the module.
+    pub fixed: HashSet<Deed>,
+    /// The given buffers that were left, by parameter.
+    pub given: Vec<usize>,
+    /// Whether an access led so far outside everything that its buffer is unknown.
+    pub wild: bool,
+    /// Which of the deeds that were asked about were done inside.
+    pub inside: HashSet<Deed>,
+}
+
+impl Outside {
+    /// Whether nothing reached outside.
+    pub fn is_nothing(&self) -> bool {
+        self.fixed.is_empty() && self.given.is_empty() && !self.wild
+    }
+}
+
+/// Collects what happens in a run.
+struct Watcher<'a> {
+    asked: &'a HashSet<Deed>,
+    inside: HashSet<Deed>,
+    fixed: HashSet<Deed>,
+    /// Where pointers into global memory point, where that is known, and where they led; for when the run is over.
+    global: Vec<(Deed, Option<u64>, Place)>,
+}
+
+fn deeds(site: Site, who: WarpRef, mask: Mask) -> impl Iterator<Item = (usize, Deed)> {
+    let lanes = (0..32).filter(move |lane| mask >> lane & 1 == 1);
+    lanes.map(move |lane| (lane, (site, who.block, who.thread(LaneId(lane as u8)))))
+}
+
+impl Events for Watcher<'_> {
+    fn access(&mut self, access: &Access<'_>) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let all = deeds(access.site, access.who, access.mask).map(|(_, deed)| deed);
+        self.inside
+            .extend(all.filter(|deed| self.asked.contains(deed)));
+    }
+
+    fn fault(&mut self, fault: &MemoryFault<'_>) {
+        if !matches!(fault.kind, FaultKind::OutOfBounds | FaultKind::Freed) {
+            return;
+        }
+        for (lane, deed) in deeds(fault.site, fault.who, fault.mask) {
+            if self.fixed.len() + self.global.len() >= MOST {
+                return;
+            }
+            let full = fault.address[lane];
+            match fault.space {
+                Some(Space::Shared | Space::Local | Space::Param) => drop(self.fixed.insert(deed)),
+                // A pointer that is no address of device memory.
+                None => self
+                    .global
+                    .push((deed, None, place(full, None, fault.bytes))),
+                Some(_) => {
+                    let offset = full.checked_sub(GLOBAL_BASE);
+                    let pointer = fault.pointer.and_then(|to| to.checked_sub(GLOBAL_BASE));
+                    self.global
+                        .push((deed, pointer, place(full, offset, fault.bytes)));
+                }
+            }
+        }
+    }
+}
+
+fn place(full: u64, offset: Option<u64>, bytes: u32) -> Place {
+    Place {
+        space: Space::Global,
+        address: offset.unwrap_or(full),
+        bytes,
+        mapped: offset.is_some(),
+    }
+}
+
+impl Exploration<'_> {
+    /// What a run of one warp after the other reaches outside memory whose size nobody guessed, and which of the deeds in `asked`
+    /// it does inside.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn outside(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        asked: &HashSet<Deed>,
+    ) -> Result<Outside, Error> {
+        let mut watcher = Watcher {
+            asked,
+            inside: HashSet::new(),
+            fixed: HashSet::new(),
+            global: Vec::new(),
+        };
+        let device = self.watched(program, plan, &mut watcher)?;
+        let mut outside = Outside {
+            fixed: watcher.fixed,
+            inside: watcher.inside,
+            ..Outside::default()
+        };
+        for (deed, pointer, place) in watcher.global {
+            let of_pointer = pointer
+                .and_then(|to| device.allocation_at(to))
+                .map(|a| a.name);
+            let behind = || owner(&place, &device).map(|(name, _)| name.to_owned());
+            match of_pointer.filter(|name| *name != GAP_NAME).or_else(behind) {
+                None => outside.wild = true,
+                Some(name) => match plan.named(&name) {
+                    None => drop(outside.fixed.insert(deed)),
+                    Some(index) if plan.values[index].origin == Origin::Given => {
+                        if !outside.given.contains(&index) {
+                            outside.given.push(index);
+                        }
+                    }
+                    Some(_) => {}
+                },
+            }
+        }
+        Ok(outside)
+    }
+}
