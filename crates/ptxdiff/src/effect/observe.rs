@@ -4,8 +4,9 @@
 use super::view::{Alike, View, alike};
 use super::*;
 use crate::class::InstructionClass;
+use crate::class::Space;
 use crate::code::value::Values;
-use crate::code::{Code, Instr, plain_symbol};
+use crate::code::{Code, Instr, Place, Root, plain_symbol};
 use crate::compare::Matching;
 use crate::cover::Cover;
 use crate::loops::Loops;
@@ -188,6 +189,16 @@ impl<'o> Observer<'o> {
             for o in local.iter().chain(&constant) {
                 self.named[0].extend(&o.a);
                 self.named[1].extend(&o.b);
+            }
+            // What is reached by a pointer there may be of local memory as well.
+            if !local.is_empty() {
+                let own = self.code[side as usize].instructions.iter().enumerate();
+                let by_pointer = own.filter(|(_, i)| {
+                    let unknown = |p: Place| p.space == Space::Generic && p.root == Root::Unknown;
+                    i.place.is_some_and(unknown)
+                });
+                let by_pointer: Vec<usize> = by_pointer.map(|(index, _)| index).collect();
+                self.named[side as usize].extend(by_pointer);
             }
             self.add(Effect::ValuesInLocalMemory, Some(side), local);
             self.add(Effect::MovedToConstantMemory, Some(side), constant);

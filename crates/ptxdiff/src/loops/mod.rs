@@ -180,8 +180,8 @@ impl Loops {
     }
 
     /// Whether source lines speak against the other side's being short of an instruction's work: it does that work of the instruction's line as
-    /// often on one way through the function, or in a loop that is not the instruction's own one, of which the text does not tell how
-    /// often it runs.
+    /// often on one way through the function, in a loop that is not the instruction's own one, of which the text does not tell how
+    /// often it runs, or at an address that can't be compared.
     pub fn is_elsewhere(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
         let instr = &code[side].instructions[index];
         let (Some((key, _)), true) = (work(instr).first().copied(), instr.site != 0) else {
@@ -205,12 +205,18 @@ impl Loops {
         if twins.peek().is_none() {
             return false;
         }
-        let repeated = twins.any(|(at, _)| {
+        let base = instr.place.map(|place| place.base);
+        let told = twins.any(|(at, twin)| {
             let there = code[other].loop_of(at);
-            there.is_some_and(|one| own.is_none() || !same(one))
+            let repeated = there.is_some_and(|one| own.is_none() || !same(one));
+            // At an address that this side has nowhere, it may be this very access.
+            let vague = twin.place.is_some_and(|place| {
+                Some(place.base) != base && !self.bases[side].contains(&place.base)
+            });
+            repeated || vague
         });
         let own = longest(code[side], |i| u32::from(twin(i)));
-        repeated || own <= longest(code[other], |i| u32::from(may_be_twin(i)))
+        told || own <= longest(code[other], |i| u32::from(may_be_twin(i)))
     }
 
     /// Whether an instruction stands in front of a loop with such work, or behind it, in the same loop around both, and the other side has that
