@@ -11,6 +11,7 @@ mod diff;
 mod doctor;
 mod exec;
 mod explain;
+mod grade;
 mod mutate;
 mod progress;
 mod run;
@@ -36,6 +37,7 @@ Examples:
   racetrap check kernel.cu       find the races of your kernel
   racetrap mutate kernel.cu      find out which of its barriers are needed
   racetrap diff A B              compare two kernels' PTX
+  racetrap grade task.yaml ada/  grade a student's kernel
   racetrap explain data-race     learn what a finding means and how to fix it
   racetrap run scan -v           run the scans of the catalogue and show their findings
   racetrap doctor                see which optional tools are installed
@@ -77,6 +79,9 @@ enum Command {
     /// Find out which barriers, fences, scopes and atomics of a kernel are needed
     #[command(long_about = mutate::ABOUT)]
     Mutate(Box<mutate::MutateArgs>),
+    /// Grade submissions of a course assignment
+    #[command(long_about = grade::ABOUT)]
+    Grade(Box<grade::GradeArgs>),
     /// Compare the PTX of two kernels and name what the compiler did
     Diff(Box<diff::DiffArgs>),
     /// Explain a rule or an effect of `diff`; without a name, list them
@@ -149,6 +154,7 @@ fn as_nvcc_writes_it(argument: OsString) -> OsString {
 fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
     match &cli.command {
         Command::Check(args) => check::check(args, color),
+        Command::Grade(args) => grade::grade(args),
         Command::Exec(args) => {
             let color = wants_color(cli.color, &std::io::stderr());
             exec::exec(args, color)

@@ -45,6 +45,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "grade",
+        &[
+            "ptx",
+            "simt",
+            "detect",
+            "session",
+            "report",
+            "check",
+            "catalog",
+            "mutate",
+            "toolchain",
+        ],
+    ),
+    (
         "evidence",
         &[
             "ptx",

@@ -1,0 +1,511 @@
+//! Reads an assignment, and checks it as a whole: every name in it is known, and every key has a meaning where it stands.
+
+use super::{Argument, Assignment, Dimensions, FORMAT, Kind, Metric, Part, Size};
+use catalog::load::parsed;
+use catalog::locate::{Step, locate};
+use report::{nearest, suggest};
+use session::expression::Expression;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A mistake in an assignment, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssignmentError {
+    /// The file can't be read.
+    #[error("{}: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        reason: String,
+    },
+    /// It is no YAML of this kind.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value that does not fit the others.
+    #[error("{file}:{line}:{column}: `{key}`: {what}")]
+    Wrong {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// The key: `parts[2].requires`.
+        key: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// The most inputs that are run, draws included.
+const RUNS: u64 = 200;
+
+/// Reads a file.
+///
+/// # Errors
+///
+/// The first mistake, with its line and key.
+pub fn read(path: &Path) -> Result<(Assignment, String), AssignmentError> {
+    let text = std::fs::read_to_string(path).map_err(|error| AssignmentError::Unreadable {
+        path: path.to_path_buf(),
+        reason: error.to_string(),
+    })?;
+    let assignment = from_yaml(&path.display().to_string(), &text)?;
+    Ok((assignment, text))
+}
+
+/// Reads a text.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn from_yaml(file: &str, text: &str) -> Result<Assignment, AssignmentError> {
+    let assignment: Assignment =
+        parsed(file, text).map_err(|error| AssignmentError::Syntax(error.to_string()))?;
+    let checking = Checking { file, text };
+    checking.whole(&assignment)?;
+    Ok(assignment)
+}
+
+/// The JSON Schema of assignments.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Assignment).to_value()
+}
+
+struct Checking<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+type Checked = Result<(), AssignmentError>;
+
+impl Checking<'_> {
+    fn wrong<T>(&self, path: &[Step<'_>], what: impl Into<String>) -> Result<T, AssignmentError> {
+        let (line, column) = locate(self.text, path);
+        let mut key = String::new();
+        for step in path {
+            match step {
+                Step::Key(name) if key.is_empty() => key += name,
+                Step::Key(name) => key += &format!(".{name}"),
+                Step::Index(index) => key += &format!("[{index}]"),
+            }
+        }
+        Err(AssignmentError::Wrong {
+            file: self.file.to_owned(),
+            line,
+            column,
+            key,
+            what: what.into(),
+        })
+    }
+
+    fn whole(&self, a: &Assignment) -> Checked {
+        if a.racetrap_assignment != FORMAT {
+            let what = format!("this program reads version {FORMAT} of the format");
+            return self.wrong(&["racetrap-assignment".into()], what);
+        }
+        if !is_name(&a.id) {
+            return self.wrong(&["id".into()], "use letters, digits, `-` and `_`");
+        }
+        self.submission(a)?;
+        self.inputs(a)?;
+        self.kernel(a)?;
+        self.compare(a)?;
+        self.parts(a)?;
+        self.selftest(a)
+    }
+
+    fn submission(&self, a: &Assignment) -> Checked {
+        if a.submission.require.is_empty() {
+            return self.wrong(&["submission".into(), "require".into()], "name a file");
+        }
+        for (index, name) in a.submission.require.iter().enumerate() {
+            if !is_file_name(name) {
+                let path = ["submission".into(), "require".into(), index.into()];
+                return self.wrong(
+                    &path,
+                    format!("`{name}` is not the name of a file: folders are not taken"),
+                );
+            }
+        }
+        if a.build.builds.is_empty() {
+            return self.wrong(
+                &["build".into(), "builds".into()],
+                "name at least one build",
+            );
+        }
+        for (index, file) in a.build.harness.iter().enumerate() {
+            let name = file
+                .file_name()
+                .and_then(|n| n.to_str())
+                .unwrap_or_default();
+            if a.submission.require.iter().any(|r| r == name) {
+                let path = ["build".into(), "harness".into(), index.into()];
+                return self.wrong(
+                    &path,
+                    format!("students hand in a file of the name `{name}`, too"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn inputs(&self, a: &Assignment) -> Checked {
+        if a.inputs.is_empty() {
+            return self.wrong(&["inputs".into()], "there is none");
+        }
+        let mut seen = BTreeSet::new();
+        let mut runs = 0u64;
+        let first: BTreeSet<&str> = names(&a.inputs[0].sizes.0);
+        for (index, input) in a.inputs.iter().enumerate() {
+            let at = |key| ["inputs".into(), index.into(), Step::Key(key)];
+            if !is_name(&input.id) || !seen.insert(&input.id) {
+                return self.wrong(
+                    &at("id"),
+                    "each input needs a name of its own, of letters, digits, `-` and `_`",
+                );
+            }
+            runs += u64::from(input.draws);
+            if input.draws == 0 || runs > RUNS {
+                return self.wrong(
+                    &at("draws"),
+                    format!("from 1, and at most {RUNS} of all inputs together"),
+                );
+            }
+            if !input.visible && a.secret.is_none() {
+                return self.wrong(
+                    &at("visible"),
+                    "hidden inputs need `secret`: any text that students don't know",
+                );
+            }
+            let mut known: BTreeSet<&str> = BTreeSet::new();
+            for (name, size) in &input.sizes.0 {
+                let ends = match size {
+                    Size::Is(one) => vec![one],
+                    Size::Drawn(low, high) => vec![low, high],
+                };
+                let path = [
+                    "inputs".into(),
+                    index.into(),
+                    "sizes".into(),
+                    Step::Key(name),
+                ];
+                self.names(ends, &known, &path)?;
+                known.insert(name);
+            }
+            if known != first {
+                return self.wrong(&at("sizes"), "all inputs need the same names");
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self, all: Vec<&Expression>, known: &BTreeSet<&str>, path: &[Step<'_>]) -> Checked {
+        for expression in all {
+            if let Some(name) = expression.names().into_iter().find(|n| !known.contains(n)) {
+                let near = nearest(name, known.iter().copied());
+                let near = near
+                    .map(|n| format!(", did you mean `{n}`?"))
+                    .unwrap_or_default();
+                return self.wrong(path, format!("`{name}` is no size of the inputs{near}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, a: &Assignment) -> Checked {
+        let sizes = names(&a.inputs[0].sizes.0);
+        let dimensions: [(&str, &Dimensions); 2] =
+            [("grid", &a.kernel.grid), ("block", &a.kernel.block)];
+        for (key, dimensions) in dimensions {
+            let path = ["kernel".into(), Step::Key(key)];
+            if !(1..=3).contains(&dimensions.parts().len()) {
+                return self.wrong(&path, "give one to three numbers");
+            }
+            self.names(dimensions.parts().iter().collect(), &sizes, &path)?;
+        }
+        self.names(
+            a.kernel.shared.iter().collect(),
+            &sizes,
+            &["kernel".into(), "shared".into()],
+        )?;
+        for (name, argument) in &a.kernel.arguments.0 {
+            let path = ["kernel".into(), "arguments".into(), Step::Key(name)];
+            match argument {
+                Argument::Number(expression) => self.names(vec![expression], &sizes, &path)?,
+                Argument::Float(_) => {}
+                Argument::Buffer(buffer) => {
+                    self.names(vec![&buffer.length], &sizes, &path)?;
+                    if let Some(number) = buffer.fill.misfit(buffer.element) {
+                        let what = format!("{number} does not fit in {}", buffer.element.name());
+                        return self.wrong(&path, what);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&self, a: &Assignment) -> Checked {
+        let buffers = a
+            .kernel
+            .arguments
+            .0
+            .iter()
+            .filter(|(_, v)| matches!(v, Argument::Buffer(_)));
+        let buffers: Vec<&str> = buffers.map(|(name, _)| name.as_str()).collect();
+        for (name, compare) in &a.compare {
+            let path = ["compare".into(), Step::Key(name)];
+            if !buffers.contains(&name.as_str()) {
+                let near = suggest(name, buffers.iter().copied()).unwrap_or_default();
+                return self.wrong(
+                    &path,
+                    format!("no argument of the kernel is a buffer of this name; {near}"),
+                );
+            }
+            let mut sizes = names(&a.inputs[0].sizes.0);
+            self.names(compare.first.iter().collect(), &sizes, &path)?;
+            sizes.insert("i");
+            self.names(compare.each.iter().collect(), &sizes, &path)?;
+            if compare.each.is_none() && a.reference.is_none() {
+                return self.wrong(&path, "say what is expected: `reference`, or `each` here");
+            }
+            if !(compare.rtol >= 0.0 && compare.atol >= 0.0) {
+                return self.wrong(&path, "tolerances are not negative");
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self, a: &Assignment) -> Checked {
+        let ids: Vec<&str> = a.parts.iter().map(|p| p.id.as_str()).collect();
+        for (index, part) in a.parts.iter().enumerate() {
+            let at = |key| ["parts".into(), index.into(), Step::Key(key)];
+            if !is_name(&part.id) || ids[..index].contains(&part.id.as_str()) {
+                return self.wrong(
+                    &at("id"),
+                    "each part needs a name of its own, of letters, digits, `-` and `_`",
+                );
+            }
+            if !(part.points >= 0.0 && part.points.is_finite()) {
+                return self.wrong(&at("points"), "points are a number from 0");
+            }
+            for required in &part.requires {
+                if !ids[..index].contains(&required.part()) {
+                    let near = suggest(required.part(), ids[..index].iter().copied());
+                    let what = format!(
+                        "`{}` is no part before this one; {}",
+                        required.part(),
+                        near.unwrap_or_default()
+                    );
+                    return self.wrong(&at("requires"), what);
+                }
+            }
+            for input in &part.inputs {
+                self.input(a, input, &at("inputs"))?;
+            }
+            self.keys_of(part, &at)?;
+            for (number, limit) in part.limits.iter().enumerate() {
+                let path = ["parts".into(), index.into(), "limits".into(), number.into()];
+                self.limit(a, part, limit, &path)?;
+            }
+        }
+        if !a.parts.iter().any(|p| p.check == Kind::Compile) {
+            return self.wrong(
+                &["parts".into()],
+                "one part must be `check: compile` (with `points: 0` if it earns none)",
+            );
+        }
+        Ok(())
+    }
+
+    fn limit(
+        &self,
+        a: &Assignment,
+        part: &Part,
+        limit: &super::Limit,
+        path: &[Step<'_>],
+    ) -> Checked {
+        if let Some(input) = &limit.input {
+            self.input(a, input, path)?;
+        }
+        if limit.metric.of_launch() != (part.check == Kind::Style) {
+            let of = |metric: Metric| {
+                if metric.of_launch() {
+                    "style"
+                } else {
+                    "counts"
+                }
+            };
+            return self.wrong(
+                path,
+                format!("this metric is for `check: {}`", of(limit.metric)),
+            );
+        }
+        if limit.relative_to_reference && a.reference.is_none() {
+            return self.wrong(path, "there is no `reference`");
+        }
+        if limit
+            .zero
+            .is_some_and(|zero| zero.is_nan() || zero < limit.full)
+        {
+            return self.wrong(
+                path,
+                "`zero` lies below `full`, but smaller counts are better",
+            );
+        }
+        Ok(())
+    }
+
+    fn input(&self, a: &Assignment, id: &str, path: &[Step<'_>]) -> Checked {
+        let ids = a.inputs.iter().map(|i| i.id.as_str());
+        if ids.clone().any(|known| known == id) {
+            return Ok(());
+        }
+        let near = suggest(id, ids).unwrap_or_default();
+        self.wrong(path, format!("`{id}` is no input; {near}"))
+    }
+
+    /// Keys that mean nothing for what the part judges.
+    fn keys_of<'k>(&self, part: &Part, at: &dyn Fn(&'static str) -> [Step<'k>; 3]) -> Checked {
+        let findings = matches!(part.check, Kind::Races | Kind::Barriers | Kind::Memory);
+        let counted = matches!(part.check, Kind::Counts | Kind::Style);
+        let given = [
+            ("credit", part.credit.is_some(), part.check == Kind::Output),
+            ("each", part.each.is_some(), findings),
+            ("rules", !part.rules.is_empty(), findings),
+            ("limits", !part.limits.is_empty(), counted),
+        ];
+        for (key, given, has_meaning) in given {
+            if given && !has_meaning {
+                return self.wrong(
+                    &at(key),
+                    format!("has no meaning for `check: {}`", part.check.name()),
+                );
+            }
+        }
+        if counted && part.limits.is_empty() {
+            return self.wrong(&at("check"), "give `limits`");
+        }
+        Ok(())
+    }
+
+    fn selftest(&self, a: &Assignment) -> Checked {
+        for (folder, scores) in &a.selftest.submissions {
+            for part in scores.keys() {
+                if part != "total" && !a.parts.iter().any(|p| p.id == *part) {
+                    let folder = folder.to_str().unwrap_or_default();
+                    let path = [
+                        "selftest".into(),
+                        "submissions".into(),
+                        Step::Key(folder),
+                        Step::Key(part),
+                    ];
+                    return self.wrong(&path, "there is no such part; `total` is the sum");
+                }
+            }
+        }
+        for (index, lose) in a.selftest.mutants.iter().enumerate() {
+            let at = |key| {
+                [
+                    "selftest".into(),
+                    "mutants".into(),
+                    index.into(),
+                    Step::Key(key),
+                ]
+            };
+            if a.reference.is_none() {
+                return self.wrong(
+                    &at("mutation"),
+                    "mutants are made of the `reference`, and there is none",
+                );
+            }
+            if let Some(part) = lose
+                .lose
+                .iter()
+                .find(|l| !a.parts.iter().any(|p| p.id == **l))
+            {
+                return self.wrong(&at("lose"), format!("there is no part `{part}`"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn names(sizes: &[(String, Size)]) -> BTreeSet<&str> {
+    sizes.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    !text.is_empty() && text.len() <= 64 && text.chars().all(fits)
+}
+
+/// Whether a text is the name of a file in a folder, and nothing that leads out of it.
+pub fn is_file_name(text: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"/\\\"".contains(c);
+    !text.is_empty() && text.len() <= 200 && text.chars().all(fits) && !text.starts_with(['.', '-'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    const GOOD: &str = include_str!("../../../../examples/course/reduction/assignment.yaml");
+
+    #[test]
+    fn the_schema_is_current() {
+        let path = "examples/course/assignment.schema.json";
+        let known = std::fs::read_to_string(testing::root().join(path)).unwrap();
+        let known: serde_json::Value = serde_json::from_str(&known).unwrap();
+        assert!(
+            known == schema(),
+            "renew it: cargo run -- grade --schema > {path}"
+        );
+    }
+
+    #[test]
+    fn the_examples_are_read() {
+        from_yaml("assignment.yaml", GOOD).unwrap();
+    }
+
+    #[rstest]
+    #[case(
+        "racetrap-assignment: 1",
+        "racetrap-assignment: 2",
+        "2:22: `racetrap-assignment`"
+    )]
+    #[case("check: races", "check: race", "did you mean `races`?")]
+    #[case(
+        "requires: [results]",
+        "requires: [result]",
+        "`parts[5].requires`: `result` is no part before this one; did you mean `results`?"
+    )]
+    #[case(
+        "length: blocks",
+        "length: block",
+        "`kernel.arguments.out`: `block` is no size of the inputs, did you mean `blocks`?"
+    )]
+    #[case("secret: ", "sercet: ", "did you mean `secret`?")]
+    #[case(
+        "submission:\n  require: [reduction.cu]",
+        "submission:\n  require: [../reduction.cu]",
+        "`submission.require[0]`"
+    )]
+    fn mistakes_are_named_with_line_and_key(
+        #[case] text: &str,
+        #[case] wrong: &str,
+        #[case] said: &str,
+    ) {
+        assert!(GOOD.contains(text), "{text}");
+        let error = from_yaml("a.yaml", &GOOD.replacen(text, wrong, 1))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("a.yaml:") && error.contains(said),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! An assignment that is ready to grade: read, drawn, and its reference run.
+
+use crate::assignment::read::{self, AssignmentError};
+use crate::assignment::{Assignment, Kind, Metric, Optimisation};
+use crate::build::{BuildError, Compiler, Source};
+use crate::hash::sha256;
+use crate::input::{self, Drawn, InputError};
+use crate::run::{self, Run, RunError};
+use crate::submission::{CollectError, Files, collect};
+use session::buffer::ElementType;
+use session::fill::{self, Fill};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// An assignment that is ready to grade.
+#[derive(Debug)]
+pub struct Course {
+    /// What was asked for.
+    pub assignment: Assignment,
+    /// The folder of its file.
+    pub folder: PathBuf,
+    /// SHA-256 of its file, harness and reference.
+    pub hash: String,
+    /// The inputs, drawn.
+    pub drawn: Vec<Drawn>,
+    /// What is expected of each.
+    pub expected: Vec<Expected>,
+    /// How submissions are compiled.
+    pub compiler: Compiler,
+}
+
+/// What is expected of an input.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// Bytes of the buffers that are compared, by their names.
+    pub buffers: BTreeMap<String, Vec<u8>>,
+    /// The reference's counts.
+    pub counts: BTreeMap<Metric, f64>,
+    /// The reference's warp-instructions, if there is one.
+    pub steps: Option<u64>,
+}
+
+/// Why nothing can be graded. These are mistakes of the assignment, or of the machine.
+#[derive(Debug, thiserror::Error)]
+pub enum CourseError {
+    /// The assignment's file.
+    #[error(transparent)]
+    Assignment(#[from] AssignmentError),
+    /// An input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The reference can't be read.
+    #[error("the reference: {0}")]
+    Collect(#[from] CollectError),
+    /// A file of the course, or the compiler.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The reference does not compile.
+    #[error("the reference: {what}\n{messages}")]
+    Refused {
+        /// In a sentence.
+        what: String,
+        /// The compiler's words.
+        messages: String,
+    },
+    /// The reference did not run to its end.
+    #[error("the reference on input `{input}`: {what}")]
+    Reference {
+        /// The input.
+        input: String,
+        /// What happened.
+        what: String,
+    },
+}
+
+impl Course {
+    /// Reads an assignment and runs its reference.
+    ///
+    /// # Errors
+    ///
+    /// A mistake of the assignment.
+    pub fn open(path: &Path, mut compiler: Compiler) -> Result<Course, CourseError> {
+        let (assignment, text) = read::read(path)?;
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let pinned = folder.join("pinned");
+        if compiler.pinned.is_none() && pinned.is_dir() {
+            compiler.pinned = Some(pinned);
+        }
+        let drawn = input::draw(&assignment)?;
+        let mut course = Course {
+            hash: String::new(),
+            expected: vec![Expected::default(); drawn.len()],
+            assignment,
+            folder,
+            drawn,
+            compiler,
+        };
+        let mut parts = vec![text];
+        if let Some(solution) = course.solution() {
+            let files = collect(&solution, &course.assignment.submission)?;
+            parts.push(files.hash());
+            let source = course.source(&files)?;
+            parts.extend(source.files.values().cloned());
+            course.run_reference(&source)?;
+        } else {
+            let source = course.source(&Files::default())?;
+            parts.extend(source.files.values().cloned());
+        }
+        course.hash = sha256(parts);
+        course.expect_expressions()?;
+        Ok(course)
+    }
+
+    /// Where the reference is.
+    pub fn solution(&self) -> Option<PathBuf> {
+        let reference = self.assignment.reference.as_ref()?;
+        Some(self.folder.join(&reference.solution))
+    }
+
+    /// A submission beside the harness.
+    ///
+    /// # Errors
+    ///
+    /// A file of the harness can't be read.
+    pub fn source(&self, files: &Files) -> Result<Source, BuildError> {
+        let required = self.assignment.submission.require.first();
+        let required = required.map(String::as_str).unwrap_or_default();
+        Source::new(files, required, &self.assignment.build, &self.folder)
+    }
+
+    /// Whether anything is counted.
+    pub fn counts(&self) -> bool {
+        let counted = |kind| matches!(kind, Kind::Counts | Kind::Style);
+        self.assignment.parts.iter().any(|p| counted(p.check))
+    }
+
+    /// The buffers that are compared: name, index of the parameter, type.
+    pub fn compared(&self) -> impl Iterator<Item = (&str, usize, ElementType)> {
+        use crate::assignment::Argument;
+        let arguments = self.assignment.kernel.arguments.0.iter().enumerate();
+        arguments.filter_map(|(index, (name, argument))| match argument {
+            Argument::Buffer(buffer) if self.assignment.compare.contains_key(name) => {
+                Some((name.as_str(), index, buffer.element))
+            }
+            _ => None,
+        })
+    }
+
+    /// The name of a drawn input.
+    pub fn input_id(&self, drawn: &Drawn) -> &str {
+        &self.assignment.inputs[drawn.input].id
+    }
+
+    fn run_reference(&mut self, source: &Source) -> Result<(), CourseError> {
+        let build = crate::assignment::Build {
+            builds: vec![Optimisation::Optimised],
+            ..self.assignment.build.clone()
+        };
+        let compiled = match self.compiler.compile(source, &build)? {
+            Ok(compiled) => compiled,
+            Err(refused) => {
+                return Err(CourseError::Refused {
+                    what: refused.what,
+                    messages: refused.messages,
+                });
+            }
+        };
+        // Whoever runs it waits for it once.
+        let until = Instant::now() + Duration::from_secs(600);
+        for (index, drawn) in self.drawn.iter().enumerate() {
+            let run = Run {
+                course: self,
+                drawn,
+                ptx: compiled.ptx(Optimisation::Optimised),
+                steps: self.assignment.limits.steps,
+                schedules: 1,
+                until,
+            };
+            let fail = |what: String| CourseError::Reference {
+                input: self.input_id(drawn).to_owned(),
+                what,
+            };
+            let ran = run.check().map_err(|error| match error {
+                RunError::Refused(refused) => fail(refused.what),
+                RunError::Undecided(why) => fail(why),
+            })?;
+            if let Some(why) = ran.ended_badly() {
+                return Err(fail(why));
+            }
+            let mut buffers = BTreeMap::new();
+            for (name, parameter, element) in self.compared() {
+                let (bytes, written) = ran.buffer(parameter).unwrap_or_default();
+                let wanted = self.elements(name, drawn).map_err(fail)?;
+                let bytes = match wanted {
+                    Some(elements) => bytes[..bytes.len().min(elements * element.bytes())].to_vec(),
+                    None => bytes,
+                };
+                if written.iter().take(bytes.len()).any(|w| !w) {
+                    return Err(fail(format!(
+                        "not all of `{name}` is written: compare less with `first`"
+                    )));
+                }
+                buffers.insert(name.to_owned(), bytes);
+            }
+            let counts = match self.counts() {
+                true => run.counts(&ran).unwrap_or_default(),
+                false => BTreeMap::new(),
+            };
+            self.expected[index] = Expected {
+                buffers,
+                counts,
+                steps: Some(ran.steps()),
+            };
+        }
+        Ok(())
+    }
+
+    /// How many elements of a buffer are compared; `None` for all.
+    fn elements(&self, name: &str, drawn: &Drawn) -> Result<Option<usize>, String> {
+        let Some(first) = self
+            .assignment
+            .compare
+            .get(name)
+            .and_then(|c| c.first.as_ref())
+        else {
+            return Ok(None);
+        };
+        let value = first.evaluate(&|name| drawn.sizes.get(name).copied());
+        let value = value.map_err(|error| error.to_string())?;
+        Ok(Some(usize::try_from(value).unwrap_or(0)))
+    }
+
+    /// Fills in what the assignment says is expected.
+    fn expect_expressions(&mut self) -> Result<(), CourseError> {
+        let compared: Vec<(String, usize, ElementType)> = self
+            .compared()
+            .map(|(n, i, e)| (n.to_owned(), i, e))
+            .collect();
+        for index in 0..self.drawn.len() {
+            for (name, parameter, element) in &compared {
+                let Some(each) = self.assignment.compare[name].each.clone() else {
+                    continue;
+                };
+                let drawn = &self.drawn[index];
+                let fail = |what: String| CourseError::Reference {
+                    input: self.input_id(drawn).to_owned(),
+                    what: format!("`{name}`: {what}"),
+                };
+                let length = match &drawn.arguments[*parameter].value {
+                    check::argument::Value::Buffer(spec) => spec.length.unwrap_or(0),
+                    _ => 0,
+                };
+                let length = match self.elements(name, drawn).map_err(fail)? {
+                    Some(elements) => length.min(elements as u64),
+                    None => length,
+                };
+                let bytes = Fill::Each(each).bytes(*element, length, &mut Sizes(&drawn.sizes));
+                let bytes = bytes.map_err(|e| fail(e.to_string()))?.unwrap_or_default();
+                self.expected[index].buffers.insert(name.clone(), bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Sizes<'a>(&'a BTreeMap<String, i64>);
+
+impl fill::Source for Sizes<'_> {
+    fn value(&self, name: &str) -> Option<i64> {
+        self.0.get(name).copied()
+    }
+    fn range(&self, _: ElementType, _: u64) -> Option<(i64, i64)> {
+        None
+    }
+    fn integer(&mut self, _: u64, low: i64, _: i64) -> i64 {
+        low
+    }
+    fn fraction(&mut self, _: ElementType) -> f64 {
+        0.0
+    }
+}
+
+/// A kernel that takes so many warp-instructions, and a multiple of the reference's, does not end.
+pub(crate) const LEAST_STEPS: u64 = 100_000;
+
+/// Budget of a run in warp-instructions, and whether exceeding it is the kernel's fault.
+pub(crate) fn steps(course: &Course, index: usize) -> (u64, bool) {
+    let limits = &course.assignment.limits;
+    let Some(reference) = course.expected[index].steps else {
+        return (limits.steps, false);
+    };
+    let enough = reference
+        .saturating_mul(limits.times_reference)
+        .saturating_add(LEAST_STEPS);
+    (
+        enough.min(limits.steps.max(LEAST_STEPS)),
+        enough <= limits.steps,
+    )
+}
+
+pub use run::Ran;

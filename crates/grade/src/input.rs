@@ -1,0 +1,233 @@
+//! Draws the inputs of an assignment: sizes, seeds, and the launches that follow.
+
+use crate::assignment::{Argument, Assignment, Buffer, Dimensions, Input, Size};
+use crate::hash;
+use check::argument::{BufferSpec, Value};
+use check::geometry::Given;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use session::buffer::ElementType;
+use session::expression::Expression;
+use session::fill::{Fill, Source};
+use simt::Dim3;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Elements of a buffer, at most.
+const ELEMENTS: u64 = 1 << 24;
+
+/// An input that is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawn {
+    /// The input's place in the assignment.
+    pub input: usize,
+    /// The sizes.
+    pub sizes: BTreeMap<String, i64>,
+    /// Seed of the values.
+    pub seed: u64,
+    /// The launch.
+    pub launch: Given,
+    /// The arguments, by the indices of the parameters.
+    pub arguments: Vec<check::Argument>,
+}
+
+/// An input that can't be drawn: a mistake of the assignment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("input `{input}`: {what}")]
+pub struct InputError {
+    /// The input.
+    pub input: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Draws all inputs.
+///
+/// # Errors
+///
+/// Sizes that no launch can have.
+pub fn draw(assignment: &Assignment) -> Result<Vec<Drawn>, InputError> {
+    let mut all = Vec::new();
+    for (index, input) in assignment.inputs.iter().enumerate() {
+        for number in 0..input.draws {
+            let one = Drawing::of(assignment, index, input, number).drawn();
+            all.push(one.map_err(|what| InputError {
+                input: input.id.clone(),
+                what,
+            })?);
+        }
+    }
+    Ok(all)
+}
+
+struct Drawing<'a> {
+    assignment: &'a Assignment,
+    index: usize,
+    input: &'a Input,
+    seed: u64,
+    sizes: BTreeMap<String, i64>,
+}
+
+impl<'a> Drawing<'a> {
+    fn of(assignment: &'a Assignment, index: usize, input: &'a Input, number: u32) -> Drawing<'a> {
+        let secret = match input.visible {
+            true => "",
+            false => assignment.secret.as_deref().unwrap_or_default(),
+        };
+        let seed = assignment.seed.to_string();
+        let seed = hash::seed([&seed, secret, &input.id, &number.to_string()]);
+        Drawing {
+            assignment,
+            index,
+            input,
+            // Short enough to be typed.
+            seed: seed & 0xffff_ffff,
+            sizes: BTreeMap::new(),
+        }
+    }
+
+    fn drawn(mut self) -> Result<Drawn, String> {
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed ^ 0x7369_7a65);
+        for (name, size) in &self.input.sizes.0 {
+            let value = match size {
+                Size::Is(expression) => self.number(name, expression)?,
+                Size::Drawn(low, high) => {
+                    let (low, high) = (self.number(name, low)?, self.number(name, high)?);
+                    if low > high {
+                        return Err(format!("the range {low}..={high} of `{name}` is empty"));
+                    }
+                    random.random_range(low..=high)
+                }
+            };
+            self.sizes.insert(name.clone(), value);
+        }
+        let kernel = &self.assignment.kernel;
+        let shared = match &kernel.shared {
+            None => 0,
+            Some(expression) => u32::try_from(self.number("shared", expression)?)
+                .map_err(|_| "`shared` is no size")?,
+        };
+        let launch = Given {
+            grid: Some(self.dimensions("grid", &kernel.grid)?),
+            block: Some(self.dimensions("block", &kernel.block)?),
+            shared: Some(shared),
+        };
+        let mut arguments = Vec::new();
+        for (index, (name, argument)) in kernel.arguments.0.iter().enumerate() {
+            arguments.push(check::Argument {
+                parameter: index.to_string(),
+                value: match argument {
+                    Argument::Number(expression) => {
+                        Value::Scalar(self.number(name, expression)?.to_string(), None)
+                    }
+                    Argument::Float(number) => Value::Scalar(number.to_string(), None),
+                    Argument::Buffer(buffer) => Value::Buffer(self.buffer(name, buffer, index)?),
+                },
+            });
+        }
+        Ok(Drawn {
+            input: self.index,
+            sizes: self.sizes,
+            seed: self.seed,
+            launch,
+            arguments,
+        })
+    }
+
+    fn value(&self, name: &str) -> Option<i64> {
+        self.sizes.get(name).copied()
+    }
+
+    fn number(&self, what: &str, expression: &Expression) -> Result<i64, String> {
+        let value = expression.evaluate(&|name| self.value(name));
+        value.map_err(|error| format!("`{what}`: {error}"))
+    }
+
+    fn dimensions(&self, what: &str, dimensions: &Dimensions) -> Result<Dim3, String> {
+        let mut all = [1u32; 3];
+        for (to, expression) in all.iter_mut().zip(dimensions.parts()) {
+            let value = self.number(what, expression)?;
+            *to = u32::try_from(value)
+                .ok()
+                .filter(|n| *n > 0)
+                .ok_or_else(|| format!("`{what}` is {value}"))?;
+        }
+        let [x, y, z] = all;
+        Ok(Dim3 { x, y, z })
+    }
+
+    fn buffer(&self, name: &str, buffer: &Buffer, index: usize) -> Result<BufferSpec, String> {
+        let length = self.number(name, &buffer.length)?;
+        let length = u64::try_from(length)
+            .ok()
+            .filter(|n| (1..=ELEMENTS).contains(n));
+        let length = length.ok_or_else(|| {
+            format!("`{name}` can't have this length: from 1 to {ELEMENTS} elements")
+        })?;
+        let fill = match &buffer.fill {
+            // Where it can, a fill stays in the words that `racetrap check --arg` knows, so that a command can repeat it.
+            Fill::Random(Some((low, high))) => {
+                Fill::random_in(self.number(name, low)?, self.number(name, high)?)
+            }
+            Fill::Each(expression) if expression.names().iter().any(|n| *n != "i") => {
+                self.bytes(name, buffer, length, index)?
+            }
+            Fill::Literal(_) => self.bytes(name, buffer, length, index)?,
+            Fill::Copy(_) | Fill::File(_) => {
+                return Err(format!(
+                    "`{name}`: `copy` and files are no fill of an assignment"
+                ));
+            }
+            other => other.clone(),
+        };
+        Ok(BufferSpec {
+            element: buffer.element,
+            length: Some(length),
+            fill,
+        })
+    }
+
+    fn bytes(
+        &self,
+        name: &str,
+        buffer: &Buffer,
+        length: u64,
+        index: usize,
+    ) -> Result<Fill, String> {
+        let mut source = Seeded {
+            random: Pcg64Mcg::seed_from_u64(self.seed ^ index as u64),
+            sizes: &self.sizes,
+        };
+        let bytes = buffer.fill.bytes(buffer.element, length, &mut source);
+        let bytes = bytes
+            .map_err(|error| format!("`{name}`: {error}"))?
+            .unwrap_or_default();
+        Ok(Fill::Bytes(Arc::from(bytes)))
+    }
+}
+
+struct Seeded<'a> {
+    random: Pcg64Mcg,
+    sizes: &'a BTreeMap<String, i64>,
+}
+
+impl Source for Seeded<'_> {
+    fn value(&self, name: &str) -> Option<i64> {
+        self.sizes.get(name).copied()
+    }
+
+    fn range(&self, element: ElementType, length: u64) -> Option<(i64, i64)> {
+        (!element.is_float()).then_some((
+            0,
+            i64::try_from(length).unwrap_or(i64::MAX).clamp(1, 128) - 1,
+        ))
+    }
+
+    fn integer(&mut self, _: u64, low: i64, high: i64) -> i64 {
+        self.random.random_range(low..=high)
+    }
+
+    fn fraction(&mut self, _: ElementType) -> f64 {
+        self.random.random()
+    }
+}

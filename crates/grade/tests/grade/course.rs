@@ -1,0 +1,227 @@
+//! The example course, and classes.
+
+use racetrap_grade::build::Compiler;
+use racetrap_grade::class::{Override, Shard, entries, grade_class, is_class, merged, named};
+use racetrap_grade::course::Course;
+use racetrap_grade::format::table::{self, Roster};
+use racetrap_grade::selftest::selftest;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The assignments of the example course.
+pub const ASSIGNMENTS: [&str; 5] = [
+    "vector-add",
+    "tiled-product",
+    "reduction",
+    "scan",
+    "histogram",
+];
+
+/// The folder of an assignment of the example course.
+pub fn example(name: &str) -> PathBuf {
+    testing::root().join("examples/course").join(name)
+}
+
+/// Where the PTX lies that tests use where there is no compiler.
+pub fn pinned(name: &str) -> PathBuf {
+    testing::root().join("crates/grade/tests/pinned").join(name)
+}
+
+/// An assignment of the example course, with pinned PTX.
+pub fn open(name: &str) -> Course {
+    open_at(&example(name).join("assignment.yaml"), name)
+}
+
+/// An assignment at a path, with the PTX that is pinned for another one.
+pub fn open_at(path: &Path, name: &str) -> Course {
+    let compiler = Compiler {
+        pinned: Some(pinned(name)),
+        ..Compiler::find()
+    };
+    Course::open(path, compiler).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// A submission of one file.
+pub fn one(name: &str, text: &str) -> racetrap_grade::submission::Files {
+    racetrap_grade::submission::Files {
+        texts: BTreeMap::from([(name.to_owned(), text.to_owned())]),
+        ignored: Vec::new(),
+    }
+}
+
+#[test]
+fn selftests_of_the_example_course_hold() {
+    for name in ASSIGNMENTS {
+        let done = selftest(&open(name)).unwrap();
+        assert!(done.ok(), "{name}:\n{}", done.render());
+        assert!(done.lines.len() > 5);
+    }
+}
+
+#[test]
+fn a_selftest_that_expects_too_much_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(example("reduction").join("assignment.yaml")).unwrap();
+    let text = text
+        .replace("lose: [races]", "lose: [memory]")
+        .replace("{total: 100}", "{total: 99}")
+        .replace(
+            "solution: solution",
+            &format!(
+                "solution: {}",
+                example("reduction").join("solution").display()
+            ),
+        )
+        .replace(
+            "    solution:",
+            &format!("    {}:", example("reduction").join("solution").display()),
+        )
+        .replace(
+            "    starter:",
+            &format!("    {}:", example("reduction").join("starter").display()),
+        );
+    let path = folder.path().join("assignment.yaml");
+    std::fs::write(&path, text).unwrap();
+    let done = selftest(&open_at(&path, "reduction")).unwrap();
+    let wrong: Vec<&String> = done
+        .lines
+        .iter()
+        .filter(|(ok, _)| !ok)
+        .map(|(_, line)| line)
+        .collect();
+    assert_eq!(wrong.len(), 3, "{}", done.render());
+    assert!(wrong[0].contains("total: 100, expected 99"), "{}", wrong[0]);
+    assert!(
+        wrong[1].contains("loses no points of memory") && wrong[1].contains("data-race on lines"),
+        "{}",
+        wrong[1]
+    );
+}
+
+/// A folder with submissions of three students, two of whom hand in the same.
+fn class() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let solution =
+        std::fs::read_to_string(example("reduction").join("solution/reduction.cu")).unwrap();
+    let starter =
+        std::fs::read_to_string(example("reduction").join("starter/reduction.cu")).unwrap();
+    for (name, text) in [("ada", &solution), ("bob", &starter), ("cyn", &solution)] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("reduction.cu"), text).unwrap();
+    }
+    std::fs::create_dir(folder.path().join("dan")).unwrap();
+    folder
+}
+
+#[test]
+fn a_class_is_graded_once_a_source_and_resumed() {
+    let course = open("reduction");
+    let submissions = class();
+    assert!(is_class(submissions.path(), &course));
+    assert!(!is_class(&submissions.path().join("ada"), &course));
+    let entries = entries(submissions.path()).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    let told = Mutex::new(Vec::new());
+    let progress = |name: &str| told.lock().unwrap().push(name.to_owned());
+    let graded = grade_class(&course, &entries, Some(results.path()), 2, &progress);
+    let points: Vec<(&str, f64)> = graded
+        .graded
+        .iter()
+        .map(|g| (g.submission.name.as_str(), g.points))
+        .collect();
+    assert_eq!(
+        points,
+        [("ada", 100.0), ("bob", 5.0), ("cyn", 100.0), ("dan", 0.0)]
+    );
+    assert_eq!((graded.kept, graded.sources), (0, 2));
+    assert_eq!(told.lock().unwrap().len(), 4);
+
+    // As if it had been killed: one result is not there, one is half written, one is of another source.
+    let file = |name: &str| results.path().join(format!("{name}.json"));
+    std::fs::remove_file(file("bob")).unwrap();
+    let whole = std::fs::read(file("cyn")).unwrap();
+    std::fs::write(file("cyn"), &whole[..whole.len() / 2]).unwrap();
+    let again = grade_class(&course, &entries, Some(results.path()), 1, &|_| {});
+    assert_eq!((again.kept, again.sources), (1, 1));
+    let names = |all: &[racetrap_grade::Graded]| -> Vec<(String, f64)> {
+        all.iter()
+            .map(|g| (g.submission.name.clone(), g.points))
+            .collect()
+    };
+    assert_eq!(names(&again.graded), names(&graded.graded));
+    assert_eq!(
+        names(&merged(results.path()).unwrap()),
+        names(&graded.graded)
+    );
+    std::fs::write(submissions.path().join("ada/reduction.cu"), "no").unwrap();
+    let changed = grade_class(&course, &entries, Some(results.path()), 1, &|_| {});
+    assert_eq!(changed.sources, usize::from(course.compiler.nvcc.is_some()));
+}
+
+#[test]
+fn shards_grade_a_class_together() {
+    let course = open("reduction");
+    let submissions = class();
+    let all = entries(submissions.path()).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    for index in 0..3 {
+        let shard = Shard { index, count: 3 };
+        let part: Vec<_> = all.iter().filter(|e| shard.has(&e.name)).cloned().collect();
+        grade_class(&course, &part, Some(results.path()), 1, &|_| {});
+    }
+    assert_eq!(merged(results.path()).unwrap().len(), 4);
+}
+
+#[test]
+fn a_table_keeps_the_columns_of_the_roster() {
+    let course = open("reduction");
+    let submissions = class();
+    let graded = grade_class(
+        &course,
+        &named(vec![
+            submissions.path().join("ada"),
+            submissions.path().join("bob"),
+        ]),
+        None,
+        1,
+        &|_| {},
+    );
+    let roster = "\u{feff}Student,SIS Login ID,Section\n\"Lovelace, Ada\",Ada,1\nNobody,eve,2\n";
+    let roster = Roster::read(roster, Some("SIS Login ID")).unwrap();
+    let overrides = BTreeMap::from([(
+        "bob".to_owned(),
+        Override {
+            points: 7.5,
+            reason: "=explained".into(),
+        },
+    )]);
+    let table = table::render(
+        &graded.graded,
+        &course.assignment,
+        Some(&roster),
+        &overrides,
+    );
+    let rows: Vec<Vec<String>> = csv::Reader::from_reader(table.as_bytes())
+        .records()
+        .map(|r| r.unwrap().iter().map(str::to_owned).collect())
+        .collect();
+    assert!(table.starts_with(
+        "Student,SIS Login ID,Section,points,of,status,review,override,sha256,compiles,"
+    ));
+    assert_eq!(
+        rows[0][..6],
+        ["Lovelace, Ada", "Ada", "1", "100", "100", "graded"]
+    );
+    assert_eq!(rows[1][..6], ["Nobody", "eve", "2", "", "", "missing"]);
+    assert_eq!(
+        rows[2][..8],
+        ["", "bob", "", "7.5", "100", "overridden", "", "'=explained"]
+    );
+    assert!(
+        Roster::read("a,b\n", Some("c"))
+            .unwrap_err()
+            .to_string()
+            .contains("it has: a, b")
+    );
+}

@@ -1,0 +1,7 @@
+//! Tests of the crate's public interface.
+
+mod corpus;
+mod course;
+mod formats;
+mod labelled;
+mod leaks;
