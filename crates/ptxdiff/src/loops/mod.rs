@@ -231,12 +231,31 @@ impl Loops {
                 .min_by_key(|l| loops[*l].nodes.len());
             let beside = [(block, header), (header, block)];
             let mut beside = beside.into_iter();
+            let there = self.partner(side, inner);
             around == own
                 && self.bags[side].amount(Some(inner), key) > 0
                 && beside.any(|(x, y)| ptx::graph::dominates(&code.flow.idom, x, y))
-                && self
-                    .partner(side, inner)
-                    .is_some_and(|there| self.bags[1 - side].amount(Some(there), key) > 0)
+                && there.is_some_and(|there| {
+                    self.bags[1 - side].amount(Some(there), key) > 0
+                        && (key.kind.is_access() || self.is_copied(side, inner, own))
+                })
+        })
+    }
+
+    /// Whether all accesses of a loop stand outside of it as well, in the loop around it, if there is one, more often than on the other side.
+    fn is_copied(&self, side: usize, inner: usize, around: Option<usize>) -> bool {
+        let partner = match around {
+            None => None,
+            Some(around) => match self.partner(side, around) {
+                Some(partner) => Some(partner),
+                None => return true,
+            },
+        };
+        let mut accesses = self.bags[side]
+            .within(Some(inner))
+            .filter(|(key, _)| key.kind.is_access());
+        accesses.all(|(key, _)| {
+            self.bags[side].amount(around, key) > self.bags[1 - side].amount(partner, key)
         })
     }
 
