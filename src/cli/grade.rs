@@ -39,6 +39,8 @@ Examples:
       proves the rubric: solution, starter and mutants get the scores that they must get
   racetrap grade assignment.yaml submissions/ --jobs 8 --format csv --roster roster.csv --out grades.csv
       a class, as a table for the course's gradebook
+  racetrap grade assignment.yaml submissions/ --html pages/
+      a class, as pages: what a person has to look at comes first
   racetrap grade assignment.yaml submissions/ --shard 2/10
       a part of a class
   racetrap grade assignment.yaml submissions/ --slurm --slurm-per 20 --slurm-at-once 8
@@ -68,6 +70,9 @@ pub struct GradeArgs {
     /// Write to this file instead of stdout: the whole of it, or nothing. Gradescope's is written again after each step
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Also write pages for those who teach into this folder: one of the class, one of each submission
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    html: Option<PathBuf>,
     /// Tell what students are told after the due date
     #[arg(long, help_heading = "Output")]
     after_due: bool,
@@ -196,15 +201,26 @@ pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
     if let ([folder], true) = (args.submissions.as_slice(), args.slurm.wanted()) {
         return slurm::submit(args, &course, path, folder);
     }
-    let (all, code) = match args.submissions.as_slice() {
-        [] if args.merge => (class::merged(args)?, exit::OK),
+    let (all, failed, code) = match args.submissions.as_slice() {
+        [] if args.merge => (class::merged(args)?, Vec::new(), exit::OK),
         [] => {
             return Err(Failure::usage("name a submission")
                 .help("a folder, a file or an archive; or give `--selftest`"));
         }
-        [one] if !classes::is_class(one, &course) => args.one(&course, one)?,
+        [one] if !classes::is_class(one, &course) => {
+            let (all, code) = args.one(&course, one)?;
+            (all, Vec::new(), code)
+        }
         several => class::grade(args, &course, several)?,
     };
+    if let Some(folder) = &args.html {
+        let pages = format::html::pages(&all, &failed, &course.assignment, &args.overrides()?);
+        for (file, text) in pages {
+            let path = folder.join(file);
+            let written = atomically(&path, text.as_bytes());
+            written.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        }
+    }
     if args.format.of_one() && all.len() > 1 {
         return Err(Failure::usage("this format holds one submission")
             .help("the results are kept: render one of them, or take `--format csv`"));

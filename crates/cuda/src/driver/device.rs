@@ -166,9 +166,18 @@ macro_rules! gives_the_context {
 gives_the_context! {
     cuDevicePrimaryCtxRetain(_device: c_int);
     cuCtxGetCurrent();
-    cuCtxPopCurrent_v2();
     cuCtxCreate_v2(_flags: c_uint, _device: c_int);
     cuCtxCreate_v4(_parameters: *const c_void, _flags: c_uint, _device: c_int);
+}
+
+/// The one context stays current; whoever does not want its handle passes a null pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxPopCurrent_v2(to: *mut Handle) -> u32 {
+    plain("cuCtxPopCurrent", |_, _| match to.is_null() {
+        true => Ok(()),
+        // SAFETY: the caller passes a place for it.
+        false => unsafe { put(to, CONTEXT as Handle) },
+    })
 }
 
 /// Functions that have nothing to do where there is one context.

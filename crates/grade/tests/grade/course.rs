@@ -225,3 +225,103 @@ fn a_table_keeps_the_columns_of_the_roster() {
             .contains("it has: a, b")
     );
 }
+
+const WITH_HARNESS: &str = "\
+racetrap-assignment: 1
+id: neighbours
+title: Sum of neighbours
+submission: {require: [sum.cuh]}
+build: {harness: [main.cu]}
+kernel:
+  entry: run
+  grid: 1
+  block: threads
+  arguments:
+    in: {type: i32, length: threads, fill: each:i * i}
+    out: {type: i32, length: threads}
+compare:
+  out: {each: i * i + (i + 1) % threads * ((i + 1) % threads)}
+inputs:
+  - {id: small, sizes: {threads: 64}}
+parts:
+  - {id: compiles, points: 1, check: compile, gate: true}
+  - {id: results, points: 4, check: output}
+  - {id: races, points: 5, check: races}
+";
+
+#[test]
+fn functions_are_graded_inside_the_harness() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assignment.yaml");
+    std::fs::write(&path, WITH_HARNESS).unwrap();
+    let harness = "#include \"sum.cuh\"\n__global__ void run(const int *in, int *out)\n{\n    __shared__ int tile[64];\n    out[threadIdx.x] = sum(tile, in[threadIdx.x], threadIdx.x, blockDim.x);\n}\n";
+    std::fs::write(folder.path().join("main.cu"), harness).unwrap();
+    let course = Course::open(&path, Compiler::find()).unwrap();
+    let right = "__device__ int sum(int *tile, int mine, int t, int n)\n{\n    tile[t] = mine;\n    __syncthreads();\n    return mine + tile[(t + 1) % n];\n}\n";
+    let grade = |text: &str| {
+        racetrap_grade::grade::grade_files(&course, &one("sum.cuh", text), "x", &mut |_| {})
+            .unwrap()
+    };
+    let graded = grade(right);
+    assert_eq!(
+        (graded.points, graded.causes.len()),
+        (10.0, 0),
+        "{graded:#?}"
+    );
+    let racy = grade(&right.replace("    __syncthreads();\n", ""));
+    assert!(racy.points < 10.0);
+    // The lines are those of the student, though the kernel is the course's.
+    let lines: Vec<(&str, u32)> = racy.causes[0]
+        .lines
+        .iter()
+        .map(|l| (l.file.as_str(), l.line))
+        .collect();
+    assert_eq!(lines, [("sum.cuh", 3), ("sum.cuh", 4)]);
+    assert_eq!(
+        racy.causes[0].lines[0].text.as_deref(),
+        Some("tile[t] = mine;")
+    );
+    // A file of the harness's name does not take its place.
+    let mut files = one("sum.cuh", right);
+    files.texts.insert(
+        "main.cu".into(),
+        "__global__ void run(const int *in, int *out) {}".into(),
+    );
+    assert!(course.source(&files).unwrap().files["main.cu"].contains("sum.cuh"));
+    assert_eq!(
+        grade("__device__ int sum(int *tile, int mine) { return mine; }").points,
+        0.0
+    );
+}
+
+#[test]
+fn what_cannot_be_decided_waits_for_a_person() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let course = open("reduction");
+    let right = crate::corpus::reductions().remove(0).2;
+    // The simulator does not run tensor cores.
+    let unknown = right.replace("    if (t == 0)", "    if (n == 64) {\n        int d[4], a = t, b = t;\n        asm volatile(\"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\" : \"=r\"(d[0]), \"=r\"(d[1]) : \"r\"(a), \"r\"(b));\n        partial[0] += d[0] - d[0];\n    }\n    if (t == 0)");
+    assert_ne!(unknown, right);
+    let graded = racetrap_grade::grade::grade_files(
+        &course,
+        &one("reduction.cu", &unknown),
+        "x",
+        &mut |_| {},
+    )
+    .unwrap();
+    assert!(graded.refused.is_none(), "{:?}", graded.refused);
+    assert!(!graded.is_final());
+    for part in graded.parts.iter().filter(|p| p.id != "compiles") {
+        assert_eq!(part.earned, None, "{part:?}");
+    }
+    assert!(
+        graded.review[0].why.contains("mma.sync"),
+        "{:?}",
+        graded.review
+    );
+}
