@@ -200,12 +200,14 @@ pub fn of_seed(nvcc: &Nvcc, seed: u64) -> Contradictions {
     all
 }
 
-/// Seeds that are tried: those in `RACETRAP_DIFF_SEED`, with commas in between, or 1 and a fresh one.
+/// Seeds that are tried: those in `RACETRAP_DIFF_SEED`, with commas in between, `fresh` among them for one that nobody knows, or 1.
 fn seeds() -> Vec<u64> {
-    match std::env::var("RACETRAP_DIFF_SEED") {
-        Ok(seeds) => seeds.split(',').map(|seed| seed.parse().unwrap()).collect(),
-        Err(_) => vec![1, u64::from(rand::random::<u32>())],
-    }
+    let given = std::env::var("RACETRAP_DIFF_SEED").unwrap_or_else(|_| "1".to_owned());
+    let seed = |text: &str| match text {
+        "fresh" => u64::from(rand::random::<u32>()),
+        number => number.parse().unwrap(),
+    };
+    given.split(',').map(seed).collect()
 }
 
 #[test]
