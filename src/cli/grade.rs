@@ -115,9 +115,9 @@ pub struct GradeArgs {
     /// Prove the rubric: grade what the assignment's key `selftest` names
     #[arg(long, conflicts_with_all = ["submissions", "merge"], help_heading = "The assignment")]
     selftest: bool,
-    /// Print the JSON Schema of assignments
-    #[arg(long, help_heading = "The assignment")]
-    schema: bool,
+    /// Print the JSON Schema of assignments, or of results (`--format json`)
+    #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "assignment", help_heading = "The assignment")]
+    schema: Option<Schema>,
     /// Write the zip that Gradescope builds an autograder from
     #[arg(long, value_name = "FILE.zip", conflicts_with_all = ["submissions", "merge", "selftest"], help_heading = "The assignment")]
     gradescope: Option<PathBuf>,
@@ -125,6 +125,15 @@ pub struct GradeArgs {
     /// Compile even where this system can't keep the compiler from reading hidden inputs
     #[arg(long, help_heading = "Compiler")]
     unconfined: bool,
+}
+
+/// Formats that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Schema {
+    /// Assignments
+    Assignment,
+    /// One result
+    Result,
 }
 
 /// Output formats.
@@ -168,8 +177,11 @@ fn shard(text: &str) -> Result<classes::Shard, String> {
 ///
 /// What stops it before anything is graded.
 pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
-    if args.schema {
-        let schema = assignment::read::schema();
+    if let Some(schema) = args.schema {
+        let schema = match schema {
+            Schema::Assignment => assignment::read::schema(),
+            Schema::Result => format::json::schema(),
+        };
         return Ok((format!("{schema:#}\n"), exit::OK));
     }
     let Some(path) = &args.assignment else {
