@@ -9,21 +9,13 @@ set -euo pipefail
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-$project/.toolchain/cuda}
 
-packages=(
-    nvidia-cuda-nvcc==13.0.88       # nvcc, cudafe++, ptxas, fatbinary
-    nvidia-nvvm==13.0.88            # cicc: CUDA C++ to PTX
-    nvidia-cuda-crt==13.0.88        # headers of the compiler
-    nvidia-cuda-runtime==13.0.96    # cuda_runtime.h, cooperative_groups.h
-    nvidia-cuda-cccl==13.0.85       # cuda/atomic, cub, thrust
-    nvidia-cuda-profiler-api==13.0.85  # cuda_profiler_api.h, which many programs include
-    nvidia-cuda-cuobjdump==13.5.37  # PTX and machine code out of binaries
-    nvidia-cuda-nvdisasm==13.5.37   # what cuobjdump calls for machine code
-)
+# The wheels and their hashes; `racetrap setup` installs the same ones.
+wheels=$project/crates/toolchain/src/cuda-wheels.txt
 
 say() { printf '%s\n' "cuda-toolkit: $*" >&2; }
 
 stamp=$target/.racetrap-versions
-wanted=$(printf '%s\n' "${packages[@]}")
+wanted=$(sed -n 's/^\(nvidia-[^ ]*\).*/\1/p' "$wheels")
 if [[ -x $target/bin/nvcc && -x $target/bin/ptxas && -f $stamp && $(<"$stamp") == "$wanted" ]]; then
     say "already in $target"
     exit 0
@@ -53,7 +45,7 @@ site=$scratch/site
 installed=
 for try in 1 2 3; do
     if "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --root-user-action=ignore \
-        --only-binary :all: --target "$site" "${packages[@]}" >&2; then
+        --only-binary :all: --require-hashes --target "$site" -r "$wheels" >&2; then
         installed=yes
         break
     fi

@@ -167,3 +167,187 @@ fn a_mistake_in_the_assignment_is_named() {
     assert_eq!(output.status.code(), Some(2));
     assert!(said.contains("a.yaml:") && said.contains("races"), "{said}");
 }
+
+/// A copy of the reduction with PTX that was compiled before, so that no compiler is needed.
+fn without_compiler(folder: &Path) -> PathBuf {
+    let copy = |from: PathBuf, to: PathBuf| {
+        std::fs::create_dir_all(&to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    };
+    let course = folder.join("course");
+    let example = testing::root().join("examples/course/reduction");
+    for part in ["", "solution", "starter"] {
+        copy(example.join(part), course.join(part));
+    }
+    let pinned = testing::root().join("crates/grade/tests/pinned/reduction");
+    copy(pinned, course.join("pinned"));
+    course.join("assignment.yaml")
+}
+
+#[cfg(unix)]
+fn script(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_job_array_grades_a_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let assignment = without_compiler(folder.path());
+    let submissions = folder.path().join("the class");
+    let starter =
+        std::fs::read_to_string(assignment.with_file_name("starter").join("reduction.cu")).unwrap();
+    for number in 0..5 {
+        let at = submissions.join(format!("student{number}"));
+        std::fs::create_dir_all(&at).unwrap();
+        let text = if number == 3 {
+            starter.clone()
+        } else {
+            solution()
+        };
+        std::fs::write(at.join("reduction.cu"), text).unwrap();
+    }
+    // It writes down what it is asked, and answers as sbatch does.
+    let log = folder.path().join("asked");
+    let answer = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho 17\n", log.display());
+    script(&folder.path().join("bin/sbatch"), &answer);
+    let path = format!("{}:/usr/bin:/bin", folder.path().join("bin").display());
+    let output = Command::new(PROGRAM)
+        .arg("grade")
+        .arg(&assignment)
+        .arg(&submissions)
+        .args([
+            "--slurm",
+            "--slurm-per",
+            "2",
+            "--slurm-at-once",
+            "4",
+            "--slurm-option=--partition=x",
+        ])
+        .env("PATH", &path)
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let asked = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = asked.lines().collect();
+    assert!(
+        lines[0].contains("--array=0-2%4") && lines[0].contains("--partition=x"),
+        "{asked}"
+    );
+    assert!(lines[1].contains("--dependency=afterany:17"), "{asked}");
+    // As Slurm runs them; one element is lost, and its part is graded when the whole is given again.
+    let results = folder.path().join("the class-results");
+    let run = |name: &str, element: Option<usize>| {
+        let mut command = Command::new(results.join("slurm").join(name));
+        command.current_dir("/").env("PATH", "/usr/bin:/bin");
+        if let Some(element) = element {
+            command
+                .env("SLURM_ARRAY_TASK_ID", element.to_string())
+                .env("SLURM_ARRAY_TASK_COUNT", "3")
+                .env("SLURM_ARRAY_TASK_MIN", "0");
+        }
+        let output = Command::new("bash")
+            .arg(command.get_program())
+            .envs(command.get_envs().filter_map(|(n, v)| Some((n, v?))))
+            .current_dir("/")
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    let rows = || {
+        std::fs::read_to_string(results.join("grades.csv"))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    run("array.sh", Some(0));
+    run("array.sh", Some(2));
+    run("merge.sh", None);
+    let first = rows();
+    for element in 0..3 {
+        run("array.sh", Some(element));
+    }
+    run("merge.sh", None);
+    assert_eq!(rows(), 6);
+    assert!(
+        first < 6,
+        "the lost element had nothing to do: take other names"
+    );
+    let table = std::fs::read_to_string(results.join("grades.csv")).unwrap();
+    assert!(table.contains("student3,5,100,graded"), "{table}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_zip_for_gradescope_has_all_that_is_needed() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let assignment = without_compiler(folder.path());
+    let toolkit = folder.path().join("cuda");
+    script(
+        &toolkit.join("bin/nvcc"),
+        "#!/bin/sh\necho release 13.0, V13.0.88\n",
+    );
+    script(&toolkit.join("nvvm/bin/cicc"), "");
+    let out = folder.path().join("autograder.zip");
+    let output = Command::new(PROGRAM)
+        .arg("grade")
+        .arg(&assignment)
+        .arg("--gradescope")
+        .arg(&out)
+        .env("CUDA_PATH", &toolkit)
+        .env("PATH", toolkit.join("bin"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(&out).unwrap()).unwrap();
+    // Gradescope Autograder Documentation, "Autograder Specifications": both are at the root, and can be run.
+    for (name, says) in [
+        ("setup.sh", "--selftest assignment/assignment.yaml"),
+        (
+            "run_autograder",
+            "--format gradescope --out /autograder/results/results.json",
+        ),
+    ] {
+        let mut file = archive.by_name(name).unwrap();
+        assert_eq!(file.unix_mode().unwrap() & 0o111, 0o111);
+        let mut text = String::new();
+        file.read_to_string(&mut text).unwrap();
+        assert!(
+            text.starts_with("#!/usr/bin/env bash\n") && text.contains(says),
+            "{text}"
+        );
+    }
+    for name in [
+        "racetrap",
+        "cuda/bin/nvcc",
+        "cuda/nvvm/bin/cicc",
+        "assignment/assignment.yaml",
+        "assignment/solution/reduction.cu",
+    ] {
+        assert!(archive.by_name(name).is_ok(), "{name}");
+    }
+}

@@ -2,15 +2,19 @@
 
 mod dump;
 
+use super::accept::AcceptArgs;
+use super::also::AlsoArgs;
 use super::choice::choice;
 use super::progress::Progress;
 use check::geometry;
 use check::{Argument, Budgets, Checked, Kernels, Request, Schedules, Source, verdict};
 use clap::Args;
 use detect::rules::Level;
-use report::{Failure, Format, Report, Verdict, exit};
+use ptx::KernelFilter;
+use report::{Failure, Format, Report, SourceFile, Verdict, exit};
 use simt::{Dim3, Limits, ScheduleSpec};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use toolchain::CompileOptions;
 
@@ -24,8 +28,14 @@ Examples:
       links several files
   racetrap check k.ptx --block 16,16 --arg '0=i32[64]:@in.bin' --arg '2={1, 2.5}'
       refers to PTX parameters by index
+  racetrap check kernel.cu --format html > report.html
+      a page with the source, a picture of each race, and filters
+  racetrap check kernels.cu --kernel 'scan*' --skip-kernel '*_slow'
+      checks the kernels that match
   racetrap check kernel.cu --format github --deny warning
       in CI: annotates the lines; warnings also fail
+  racetrap check kernel.cu --all --baseline racetrap.json --update-baseline
+      accepts what is found now; without --update-baseline only new findings fail
 
 Values of --arg:
   1024, -7, 0x40, 1.5          a number
@@ -36,7 +46,10 @@ Values of --arg:
   &NAME                        the buffer of another parameter, once more
   fn:NAME                      the address of a device function
 
-Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive.";
+Known findings: a comment on the line, or on the line before, accepts one rule there and has to say why:
+  total[0] = x; // racetrap: allow(same-value-write): all write the same
+
+Exit status: 0 no errors, 1 findings, 2 invalid input, 3 inconclusive. Accepted findings do not count.";
 
 /// Options of `racetrap check`.
 #[derive(Args, Clone, Debug)]
@@ -55,6 +68,16 @@ pub struct CheckArgs {
     /// Check all kernels of the file
     #[arg(long, conflicts_with = "entry")]
     all: bool,
+    /// Check the kernels that this pattern matches: a name, with `*` for any text (can be given again)
+    #[arg(long = "kernel", value_name = "PATTERN", conflicts_with = "entry")]
+    only: Vec<String>,
+    /// Leave out the kernels that this pattern matches (can be given again)
+    #[arg(long = "skip-kernel", value_name = "PATTERN", conflicts_with = "entry")]
+    skip: Vec<String>,
+    #[command(flatten)]
+    accept: AcceptArgs,
+    #[command(flatten)]
+    also: AlsoArgs,
     /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
@@ -64,6 +87,9 @@ pub struct CheckArgs {
     /// Show what the kernel left in a buffer, or write its bytes to a file
     #[arg(long, value_name = "BUFFER[=FILE]", help_heading = "Output")]
     dump: Vec<String>,
+    /// Write down what happened around each finding: all accesses of the location with values, barriers (`html` has it always)
+    #[arg(long, help_heading = "Output")]
+    trace: bool,
     /// Also report performance: bank conflicts, coalescing, divergent branches
     #[arg(long, help_heading = "Output")]
     perf: bool,
@@ -73,6 +99,41 @@ impl CheckArgs {
     /// The first file.
     fn file(&self) -> &Path {
         self.files.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// Which kernels are checked, if not only the one that is named or that there is.
+    fn kernels(&self) -> Option<Kernels> {
+        let filter = KernelFilter {
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+        };
+        if !filter.is_empty() {
+            return Some(Kernels::Matching(filter));
+        }
+        if self.all {
+            return Some(Kernels::All);
+        }
+        let named = &self.kernel.entry;
+        (named.len() > 1).then(|| Kernels::Named(named.clone()))
+    }
+
+    /// Whether every kernel of the files is checked.
+    fn is_complete(&self) -> bool {
+        match self.kernels() {
+            None => self.kernel.entry.is_empty(),
+            Some(kernels) => kernels == Kernels::All,
+        }
+    }
+
+    /// The source files, as they are shown.
+    fn texts(&self) -> Vec<Arc<SourceFile>> {
+        let read = |path: &PathBuf| {
+            let shown = path.display().to_string();
+            let bytes = check::input::read_bytes(path, &shown, check::input::FILE_BYTES).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Some(Arc::new(SourceFile::new(shown, text)))
+        };
+        self.files.iter().filter_map(read).collect()
     }
 }
 
@@ -284,6 +345,7 @@ fn size(text: &str) -> Result<u64, String> {
 /// What stops it before there is a verdict.
 pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
     let text = args.format == Format::Text;
+    let known = args.accept.load()?;
     let all = match checked(args) {
         Err(failure) if !text => {
             // Whoever reads a format is told there, too.
@@ -291,41 +353,68 @@ pub fn check(args: &CheckArgs, color: bool) -> Result<(String, u8), Failure> {
             let report = Report {
                 checks: vec![failed(&args.file().display().to_string(), &failure)],
             };
+            args.also.write(&report)?;
             return Ok((report::render(&report, args.format), failure.code));
         }
         other => other?,
     };
     let mut codes = Vec::new();
-    let mut output = String::new();
-    let mut checks = Vec::new();
+    let mut report = Report::default();
+    // By check, what is shown before and behind it.
+    let mut around = Vec::new();
     for (name, checked) in all {
         match checked {
             Ok(checked) => {
-                codes.push(verdict::code(&checked.check, args.deny.map(Level::from)));
                 let head = verdict::preamble(&checked, color);
-                let dumped = dump::dump(&checked, &args.dump, text)?;
-                let report = Report {
-                    checks: vec![checked.check],
-                };
-                if text {
-                    let separator = if output.is_empty() { "" } else { "\n" };
-                    let shown = report::terminal::render(&report, color);
-                    output += &format!("{separator}{head}{shown}{dumped}");
-                }
-                checks.extend(report.checks);
+                around.push(Some((head, dump::dump(&checked, &args.dump, text)?)));
+                report.checks.push(checked.check);
             }
             Err(failure) => {
                 codes.push(failure.code);
                 eprint!("{}", failure.render(color && text));
                 let file = args.file().display();
-                checks.push(failed(&format!("{file}: {name}"), &failure));
+                around.push(None);
+                report
+                    .checks
+                    .push(failed(&format!("{file}: {name}"), &failure));
             }
         }
     }
-    if !text {
-        output = report::render(&Report { checks }, args.format);
-    }
+    known.apply(
+        &mut report,
+        &args.texts(),
+        args.is_complete(),
+        color && text,
+    )?;
+    let judged = report.checks.iter().zip(&around);
+    codes.extend(
+        judged
+            .filter(|(_, around)| around.is_some())
+            .map(|(check, _)| verdict::code(check, args.deny.map(Level::from))),
+    );
+    args.also.write(&report)?;
+    let output = match text {
+        true => shown(report, &around, color),
+        false => report::render(&report, args.format),
+    };
     Ok((output, worst(&codes)))
+}
+
+/// The checks as text. Failures have been told already.
+fn shown(report: Report, around: &[Option<(String, String)>], color: bool) -> String {
+    let mut output = String::new();
+    for (check, around) in report.checks.into_iter().zip(around) {
+        let Some((head, dumped)) = around else {
+            continue;
+        };
+        let one = Report {
+            checks: vec![check],
+        };
+        let separator = if output.is_empty() { "" } else { "\n" };
+        let shown = report::terminal::render(&one, color);
+        output += &format!("{separator}{head}{shown}{dumped}");
+    }
+    output
 }
 
 /// The exit code of several kernels: findings count most, then bad input, then what could not be told.
@@ -348,6 +437,7 @@ fn failed(name: &str, failure: &Failure) -> report::Check {
         setting: None,
         diagnostics: Vec::new(),
         unseen: report::Unseen::default(),
+        judged: report::Judged::default(),
         output: String::new(),
         time: Duration::ZERO,
     }
@@ -355,26 +445,22 @@ fn failed(name: &str, failure: &Failure) -> report::Check {
 
 /// Checks the kernels; each with what came of it.
 fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, Failure> {
-    let several = args.all || args.kernel.entry.len() > 1;
     let mut one = args.kernel.clone();
     one.entry.truncate(1);
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
     request.perf = args.perf;
+    request.trace = args.trace || args.format == Format::Html || args.also.has(Format::Html);
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);
     let watch = |what: check::Progress<'_>| progress.say(&what.to_string());
-    let all = match several {
-        true => {
-            let kernels = match args.all {
-                true => Kernels::All,
-                false => Kernels::Named(args.kernel.entry.clone()),
-            };
+    let all = match args.kernels() {
+        Some(kernels) => {
             let all = check::check_each(&request, &kernels, &watch)?.into_iter();
             all.map(|(name, checked)| (name, checked.map_err(Failure::from)))
                 .collect()
         }
-        false => vec![(String::new(), Ok(check::check(&request, &watch)?))],
+        None => vec![(String::new(), Ok(check::check(&request, &watch)?))],
     };
     progress.end();
     Ok(all)

@@ -47,6 +47,8 @@ impl Choice for Format {
             }
             Format::Sarif => "SARIF 2.1.0, which code-scanning services read",
             Format::Junit => "JUnit XML, which CI systems and autograders read",
+            Format::Html => "One page with pictures, for a browser; it loads nothing",
+            Format::Markdown => "A table and the findings, for the summary of a job in CI",
         }
     }
 }

@@ -48,7 +48,7 @@ fn tools() -> Vec<Tool> {
             name: "CUDA compiler",
             found: compiler(),
             purpose: "compiling CUDA source for `racetrap check FILE.cu` and for the catalogue",
-            remedy: "run `ci/cuda-toolkit.sh` (from PyPI, without GPU or root), install the CUDA toolkit, or set CUDA_PATH",
+            remedy: "run `racetrap setup` (from PyPI, without GPU or root), install the CUDA toolkit, or set CUDA_PATH",
         },
         Tool {
             name: "sandbox",
@@ -105,7 +105,7 @@ fn tools() -> Vec<Tool> {
             found: output("cargo", &["nextest", "--version"])
                 .and_then(|text| Some(text.lines().next()?.to_string())),
             purpose: "running racetrap's own tests",
-            remedy: "run `./ci/test.sh` or `cargo install cargo-nextest --locked`",
+            remedy: "run `cargo install cargo-nextest --locked`",
         },
     ]
 }

@@ -1,5 +1,7 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
+use super::accept::AcceptArgs;
+use super::also::AlsoArgs;
 use super::choice::choice;
 use clap::Args;
 use context::options::Options;
@@ -33,8 +35,8 @@ Examples:
   racetrap exec --kernel reduce --first 10 -- ./prog
       watches one kernel, in its first ten launches with each geometry
 
-Exit status: 1 if there are errors or warnings, else the program's own; 3 where that is 0 and the result
-can't be told (a function that is not supported, no launch at all).";
+Exit status: 1 if there are errors or warnings that are not accepted, else the program's own; 3 where that is 0 and
+the result can't be told (a function that is not supported, no launch at all).";
 
 /// Options of `racetrap exec`.
 #[derive(Args, Clone, Debug)]
@@ -49,11 +51,11 @@ pub struct ExecArgs {
     )]
     command: Vec<OsString>,
 
-    /// Watch launches of this kernel only (can be given again)
-    #[arg(long, value_name = "NAME", help_heading = "What is watched")]
+    /// Watch launches of the kernels that this pattern matches: a name, with `*` for any text (can be given again)
+    #[arg(long, value_name = "PATTERN", help_heading = "What is watched")]
     kernel: Vec<String>,
-    /// Do not watch launches of this kernel (can be given again)
-    #[arg(long, value_name = "NAME", help_heading = "What is watched")]
+    /// Do not watch launches of the kernels that this pattern matches (can be given again)
+    #[arg(long, value_name = "PATTERN", help_heading = "What is watched")]
     skip_kernel: Vec<String>,
     /// Watch the first launches of each kernel and geometry
     #[arg(
@@ -97,6 +99,11 @@ pub struct ExecArgs {
     /// Its memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(1..=262_144), help_heading = "Device")]
     memory: u64,
+
+    #[command(flatten)]
+    accept: AcceptArgs,
+    #[command(flatten)]
+    also: AlsoArgs,
 
     /// How to print what was found
     #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
@@ -176,6 +183,7 @@ impl ExecArgs {
 ///
 /// The program can't be built or started, or would not use the simulated device.
 pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
+    let known = args.accept.load()?;
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
     let libraries = install(folder.path())?;
     let mut command = args.command.clone();
@@ -198,9 +206,13 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let ended = run::run(&command, folder.path(), &args.options(), preload, timeout)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let collected = Collected::read(folder.path());
-    let report = collected.report(&name, ended, started.elapsed());
+    let mut report = collected.report(&name, ended, started.elapsed());
+    let complete = collected.is_complete() && args.kernel.is_empty() && args.skip_kernel.is_empty();
+    known.apply(&mut report, &[], complete, color)?;
+    args.also.write(&report)?;
     let check = &report.checks[0];
-    let silent = args.quiet && check.ok && check.diagnostics.is_empty();
+    let told = |d: &report::Diagnostic| d.accepted.is_none();
+    let silent = args.quiet && check.ok && !check.diagnostics.iter().any(told);
     if !silent {
         let mut text = match args.format {
             Format::Text => report::terminal::render(&report, color && args.report.is_none()),
@@ -304,7 +316,7 @@ fn suitable(command: &str) -> Result<bool, Failure> {
 fn no_compiler(searched: Searched) -> Failure {
     Failure::usage("no CUDA compiler (nvcc) was found")
         .text(format!("looked in: {}", searched.0.join(", ")))
-        .help("`ci/cuda-toolkit.sh` installs one without a GPU or root; or set CUDA_PATH; or run a program that was built elsewhere")
+        .help("`racetrap setup` gets one, without a GPU or root; or set CUDA_PATH; or run a program that was built elsewhere")
 }
 
 fn failed(what: &str, error: &std::io::Error) -> Failure {

@@ -39,6 +39,8 @@ Examples:
       proves the rubric: solution, starter and mutants get the scores that they must get
   racetrap grade assignment.yaml submissions/ --jobs 8 --format csv --roster roster.csv --out grades.csv
       a class, as a table for the course's gradebook
+  racetrap grade assignment.yaml submissions/ --html pages/
+      a class, as pages: what a person has to look at comes first
   racetrap grade assignment.yaml submissions/ --shard 2/10
       a part of a class
   racetrap grade assignment.yaml submissions/ --slurm --slurm-per 20 --slurm-at-once 8
@@ -68,6 +70,9 @@ pub struct GradeArgs {
     /// Write to this file instead of stdout: the whole of it, or nothing. Gradescope's is written again after each step
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
+    /// Also write pages for those who teach into this folder: one of the class, one of each submission
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    html: Option<PathBuf>,
     /// Tell what students are told after the due date
     #[arg(long, help_heading = "Output")]
     after_due: bool,
@@ -110,9 +115,9 @@ pub struct GradeArgs {
     /// Prove the rubric: grade what the assignment's key `selftest` names
     #[arg(long, conflicts_with_all = ["submissions", "merge"], help_heading = "The assignment")]
     selftest: bool,
-    /// Print the JSON Schema of assignments
-    #[arg(long, help_heading = "The assignment")]
-    schema: bool,
+    /// Print the JSON Schema of assignments, or of results (`--format json`)
+    #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "assignment", help_heading = "The assignment")]
+    schema: Option<Schema>,
     /// Write the zip that Gradescope builds an autograder from
     #[arg(long, value_name = "FILE.zip", conflicts_with_all = ["submissions", "merge", "selftest"], help_heading = "The assignment")]
     gradescope: Option<PathBuf>,
@@ -120,6 +125,15 @@ pub struct GradeArgs {
     /// Compile even where this system can't keep the compiler from reading hidden inputs
     #[arg(long, help_heading = "Compiler")]
     unconfined: bool,
+}
+
+/// Formats that have a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Schema {
+    /// Assignments
+    Assignment,
+    /// One result
+    Result,
 }
 
 /// Output formats.
@@ -163,8 +177,11 @@ fn shard(text: &str) -> Result<classes::Shard, String> {
 ///
 /// What stops it before anything is graded.
 pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
-    if args.schema {
-        let schema = assignment::read::schema();
+    if let Some(schema) = args.schema {
+        let schema = match schema {
+            Schema::Assignment => assignment::read::schema(),
+            Schema::Result => format::json::schema(),
+        };
         return Ok((format!("{schema:#}\n"), exit::OK));
     }
     let Some(path) = &args.assignment else {
@@ -196,15 +213,26 @@ pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
     if let ([folder], true) = (args.submissions.as_slice(), args.slurm.wanted()) {
         return slurm::submit(args, &course, path, folder);
     }
-    let (all, code) = match args.submissions.as_slice() {
-        [] if args.merge => (class::merged(args)?, exit::OK),
+    let (all, failed, code) = match args.submissions.as_slice() {
+        [] if args.merge => (class::merged(args)?, Vec::new(), exit::OK),
         [] => {
             return Err(Failure::usage("name a submission")
                 .help("a folder, a file or an archive; or give `--selftest`"));
         }
-        [one] if !classes::is_class(one, &course) => args.one(&course, one)?,
+        [one] if !classes::is_class(one, &course) => {
+            let (all, code) = args.one(&course, one)?;
+            (all, Vec::new(), code)
+        }
         several => class::grade(args, &course, several)?,
     };
+    if let Some(folder) = &args.html {
+        let pages = format::html::pages(&all, &failed, &course.assignment, &args.overrides()?);
+        for (file, text) in pages {
+            let path = folder.join(file);
+            let written = atomically(&path, text.as_bytes());
+            written.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        }
+    }
     if args.format.of_one() && all.len() > 1 {
         return Err(Failure::usage("this format holds one submission")
             .help("the results are kept: render one of them, or take `--format csv`"));

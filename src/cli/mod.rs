@@ -3,6 +3,8 @@
 //! One file a command; each returns what it prints and how it exits, or a
 //! [`Failure`]: the one message with the place and the remedy.
 
+mod accept;
+mod also;
 pub mod check;
 mod choice;
 mod claims;
@@ -12,9 +14,12 @@ mod doctor;
 mod exec;
 mod explain;
 mod grade;
+mod manual;
 mod mutate;
 mod progress;
 mod run;
+mod sanitize;
+mod setup;
 #[cfg(unix)]
 mod signals;
 
@@ -76,6 +81,9 @@ enum Command {
     Exec(Box<exec::ExecArgs>),
     /// Run a build so that `exec` can run what it makes
     Build(exec::BuildArgs),
+    /// Run a program under NVIDIA's compute-sanitizer, on a GPU
+    #[command(long_about = sanitize::ABOUT)]
+    Sanitize(Box<sanitize::SanitizeArgs>),
     /// Find out which barriers, fences, scopes and atomics of a kernel are needed
     #[command(long_about = mutate::ABOUT)]
     Mutate(Box<mutate::MutateArgs>),
@@ -99,6 +107,15 @@ enum Command {
     Claims(claims::ClaimsArgs),
     /// Show which optional tools are installed, what each is for, and how to get it
     Doctor,
+    /// Get the CUDA compiler, without root
+    #[command(long_about = setup::ABOUT)]
+    Setup(setup::SetupArgs),
+    /// Write the manual pages into a folder
+    Man {
+        /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: std::path::PathBuf,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -136,7 +153,7 @@ pub fn main() -> ExitCode {
 fn arguments(all: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let all: Vec<OsString> = all.collect();
     match all.get(1).and_then(|command| command.to_str()) {
-        Some("exec" | "build") => all,
+        Some("exec" | "build" | "sanitize") => all,
         _ => all.into_iter().map(as_nvcc_writes_it).collect(),
     }
 }
@@ -160,6 +177,10 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             exec::exec(args, color)
         }
         Command::Build(args) => exec::build(args),
+        Command::Sanitize(args) => {
+            let color = wants_color(cli.color, &std::io::stderr());
+            sanitize::sanitize(args, color)
+        }
         Command::Run(args) => run::run(args, color),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
@@ -171,6 +192,8 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             explain::explain(rule.as_deref(), color).map(|text| (text, exit::OK))
         }
         Command::Doctor => Ok((doctor::doctor(color), exit::OK)),
+        Command::Setup(args) => setup::setup(args),
+        Command::Man { folder } => manual::write(folder),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "racetrap", &mut text);

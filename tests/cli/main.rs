@@ -2,9 +2,12 @@
 
 mod common;
 
+mod accept;
+mod action;
 mod advice;
 mod api;
 mod bad_input;
+mod browser;
 mod check;
 mod counters;
 mod device_process;
@@ -13,10 +16,12 @@ mod flags;
 mod gpu_run;
 mod homework;
 mod hostile;
+mod html;
 mod judged;
 mod mutate;
 mod necessity;
 mod own_catalog;
 mod planted_bugs;
+mod sanitize;
 mod sanitizer;
 mod which_tools;

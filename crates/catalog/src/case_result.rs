@@ -110,6 +110,7 @@ impl CaseResult {
             setting: None,
             diagnostics: self.diagnostics.clone(),
             unseen: report::Unseen::default(),
+            judged: report::Judged::default(),
             output: self.output.clone(),
             time: self.time,
         }

@@ -2,7 +2,7 @@
 
 use super::error::{Error, ErrorKind};
 use ptx::ast::{FunctionKind, Item, Module};
-use ptx::{demangle, matches_entry};
+use ptx::{KernelFilter, demangle, matches_entry};
 use report::suggest;
 
 /// The kernels that a module defines, mangled.
@@ -26,6 +26,40 @@ pub fn entries(module: &Module) -> Vec<&str> {
 /// None, or more than one: the message lists them.
 pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Result<&'a str, Error> {
     choose_of(&entries(module), wanted, file)
+}
+
+/// The kernels that a filter wants, at least one.
+///
+/// # Errors
+///
+/// It wants none, or one of its patterns matches none: the message lists the kernels.
+pub fn matching<'a>(
+    all: &[&'a str],
+    filter: &KernelFilter,
+    file: &str,
+) -> Result<Vec<&'a str>, Error> {
+    if all.is_empty() {
+        choose_of(all, None, file)?;
+    }
+    let error = |message: String| {
+        Error::new(ErrorKind::Kernel, message).text(format!("its kernels are:\n{}", list(all)))
+    };
+    if let Some(pattern) = filter.without_kernel(all) {
+        let failure = error(format!("no kernel of `{file}` matches `{pattern}`"));
+        let names: Vec<String> = all.iter().map(|n| plain(n)).collect();
+        return Err(match suggest(pattern, names.iter().map(String::as_str)) {
+            Some(near) => failure.help(near),
+            None => failure.help("`*` stands for any text: `--kernel 'scan*'`"),
+        });
+    }
+    let wanted = all.iter().copied().filter(|name| filter.wants(name));
+    let wanted: Vec<&str> = wanted.collect();
+    match wanted.is_empty() {
+        true => Err(error(format!(
+            "`--skip-kernel` leaves out all kernels of `{file}`"
+        ))),
+        false => Ok(wanted),
+    }
 }
 
 /// The same of kernels by their mangled names.

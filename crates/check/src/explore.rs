@@ -5,6 +5,7 @@ mod escalate;
 mod grow;
 mod memory;
 mod outside;
+mod trace;
 mod writers;
 
 pub use difference::Difference;
@@ -35,6 +36,7 @@ use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
+use trace::Tracer;
 use writers::Writers;
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
@@ -65,6 +67,8 @@ pub struct Exploration<'a> {
     pub perf: bool,
     /// `-D`, for reading declarations.
     pub defines: &'a [String],
+    /// Whether to keep what is needed for [`Exploration::trace`].
+    pub trace: bool,
     /// Whether to remember what each schedule leaves in memory.
     pub remember: bool,
     /// Who watches.
@@ -99,6 +103,8 @@ pub type Key = (Rule, Vec<(String, u32)>);
 pub struct Explored {
     /// The findings; `replay` holds the schedule.
     pub diagnostics: Vec<Diagnostic>,
+    /// Of each group of findings the first one, before it was worded, with its schedule.
+    pub examples: Vec<(Key, Finding, ScheduleSpec)>,
     /// The same, one by one and schedule by schedule.
     pub findings: Vec<Found>,
     /// Schedules that ran to their end.
@@ -390,6 +396,15 @@ impl Exploration<'_> {
             });
         }
         drop(scene);
+        if self.trace {
+            for (finding, diagnostic) in findings.iter().zip(&worded) {
+                let key = diagnostic.key();
+                if out.examples.len() < WORDED && !out.examples.iter().any(|(k, ..)| *k == key) {
+                    let example = (key, Finding::clone(finding), schedule.clone());
+                    out.examples.push(example);
+                }
+            }
+        }
         let found = findings.iter().zip(&worded);
         out.findings
             .extend(found.map(|(finding, _)| Found::of(finding, program)));
@@ -467,8 +482,56 @@ impl Exploration<'_> {
         plan: &Plan,
         observer: &mut dyn Events,
     ) -> Result<Device, Error> {
+        self.watched_under(program, plan, &ScheduleSpec::Lockstep, observer)
+    }
+
+    /// Adds to each diagnostic what happened around it in the run that showed it: one more run for each schedule.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn trace(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        examples: &[(Key, Finding, ScheduleSpec)],
+        diagnostics: &mut [Diagnostic],
+    ) -> Result<(), Error> {
+        let mut schedules: Vec<&ScheduleSpec> = Vec::new();
+        for (_, _, schedule) in examples {
+            if !schedules.contains(&schedule) {
+                schedules.push(schedule);
+            }
+        }
+        for schedule in schedules {
+            if self.out_of_time() {
+                break;
+            }
+            let of: Vec<_> = examples.iter().filter(|e| e.2 == *schedule).collect();
+            let shape = (self.geometry.grid, self.geometry.block);
+            let mut tracer = Tracer::new(program, shape, of.iter().map(|e| &e.1));
+            self.watched_under(program, plan, schedule, &mut tracer)?;
+            for ((key, ..), trace) in of.into_iter().zip(tracer.traces()) {
+                let mut same = diagnostics.iter_mut().filter(|d| d.key() == *key);
+                if let Some(diagnostic) = same.find(|d| d.trace.is_none()) {
+                    diagnostic.trace = trace;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program once on one core, for an observer of one's own.
+    fn watched_under(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        schedule: &ScheduleSpec,
+        observer: &mut dyn Events,
+    ) -> Result<Device, Error> {
         let mut device = Device::new(self.memory);
         let mut buffers = Vec::new();
+        variables::set(&mut device, program, self.variables, plan.seed)?;
         let params = plan.encode(
             &mut |planned| place(&mut device, planned, &mut buffers),
             &|name| functions::address(program, name),
@@ -481,7 +544,6 @@ impl Exploration<'_> {
             wall: self.left(),
             ..self.limits
         };
-        let schedule = &ScheduleSpec::Lockstep;
         match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
             Ok(_) | Err(_) => Ok(device),

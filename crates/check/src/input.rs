@@ -58,6 +58,8 @@ pub enum Wanted<'a> {
     One(Option<&'a str>),
     /// These.
     Each(&'a [String]),
+    /// Those that a pattern selects.
+    Matching(&'a ptx::KernelFilter),
     /// All.
     All,
 }
@@ -322,6 +324,7 @@ impl Reading<'_> {
                 .iter()
                 .map(|name| entry::choose_of(&all, Some(name), self.path))
                 .collect(),
+            Wanted::Matching(filter) => entry::matching(&all, filter, self.path),
             Wanted::All => Ok(all.clone()),
         };
         outline

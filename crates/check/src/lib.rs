@@ -168,6 +168,7 @@ impl Prepared {
             jobs: request.budgets.jobs,
             perf: request.perf,
             defines: &request.compiler.defines,
+            trace: request.trace,
             remember: false,
             watch,
         }
@@ -191,6 +192,8 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
 pub enum Kernels {
     /// These, by their names, plain or mangled.
     Named(Vec<String>),
+    /// Those that a pattern selects.
+    Matching(ptx::KernelFilter),
     /// All.
     All,
 }
@@ -210,12 +213,17 @@ pub fn check_each(
     let mut sources = Sources::new();
     let wanted = match kernels {
         Kernels::Named(names) => Wanted::Each(names),
+        Kernels::Matching(filter) => Wanted::Matching(filter),
         Kernels::All => Wanted::All,
     };
     let input = Arc::new(input::read(request, wanted, &mut sources, watch)?);
     let module = &input.builds[0].module;
     let names: Vec<String> = match kernels {
         Kernels::Named(names) => names.clone(),
+        Kernels::Matching(filter) => entry::matching(&simt::entries(module), filter, &input.path)?
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         Kernels::All => simt::entries(module)
             .into_iter()
             .map(str::to_owned)
@@ -297,6 +305,11 @@ fn run(
     for one in &mut explored {
         findings.append(&mut one.findings);
         merge(&mut diagnostics, std::mem::take(&mut one.diagnostics));
+    }
+    if request.trace {
+        for (one, program) in explored.iter().zip(&prepared.programs) {
+            exploration.trace(program, &plan, &one.examples, &mut diagnostics)?;
+        }
     }
     let geometry = prepared.geometry.clone();
     let setting = verdict::setting(request, input, &prepared.entry, &geometry, &plan, &explored);

@@ -105,6 +105,8 @@ pub struct Request {
     pub compiler: CompileOptions,
     /// Whether performance is judged, too.
     pub perf: bool,
+    /// Whether findings get a [trace](report::trace), which takes one more run for each schedule that showed one.
+    pub trace: bool,
 }
 
 impl Request {
@@ -124,6 +126,7 @@ impl Request {
             budgets: Budgets::default(),
             compiler: CompileOptions::default(),
             perf: false,
+            trace: false,
         }
     }
 }

@@ -93,6 +93,8 @@ mod tests {
             count: 1,
             builds: vec![build.into()],
             expected: false,
+            accepted: None,
+            trace: None,
             about: report::About::default(),
         }
     }

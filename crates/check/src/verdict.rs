@@ -12,7 +12,7 @@ use detect::rules::{Level, Rule};
 use ptx::demangle;
 use report::exit;
 use report::terminal::thousands;
-use report::{Argument, Check, Diagnostic, Setting, Verdict};
+use report::{Argument, Check, Diagnostic, Judged, Setting, Verdict};
 use session::Independence;
 use simt::{Dim3, Limits, Stop};
 use std::fmt::Write as _;
@@ -234,6 +234,7 @@ pub fn judge(
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");
     }
+    let entry = setting.entry.clone();
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
         name: format!("{}: {}", input.path, setting.entry),
@@ -248,8 +249,35 @@ pub fn judge(
         setting: Some(setting),
         diagnostics,
         unseen: report::Unseen::default(),
+        judged: Judged {
+            file: file_name(&input.path),
+            kernels: Some(vec![ptx::without_signature(&entry).to_owned()]),
+            doubt: doubt(explored),
+            warnings_fail: false,
+        },
         time: told.time,
     }
+}
+
+/// What keeps a check from a verdict if its findings do not count: it stopped for another reason than one of them, or has more than
+/// it shows.
+fn doubt(explored: &[Explored]) -> Option<Verdict> {
+    let stops = explored.iter().filter_map(|e| e.stopped.as_ref());
+    let of = |stop: &Stop| match stop {
+        Stop::Unsupported { .. } => Some(Verdict::Unsupported),
+        stop => (!stop.is_finding()).then_some(Verdict::Inconclusive),
+    };
+    let cut = explored.iter().any(|e| e.cut);
+    stops
+        .filter_map(of)
+        .next()
+        .or(cut.then_some(Verdict::Inconclusive))
+}
+
+/// A path's last part.
+fn file_name(path: &str) -> String {
+    let name = std::path::Path::new(path).file_name();
+    name.map_or(path.to_owned(), |n| n.to_string_lossy().into_owned())
 }
 
 /// What a reader has to know of how a stranger's source was compiled.
@@ -342,7 +370,7 @@ pub fn code(check: &Check, deny: Option<Level>) -> u8 {
     let denied = check
         .diagnostics
         .iter()
-        .any(|d| deny.is_some_and(|level| d.level >= level));
+        .any(|d| d.accepted.is_none() && deny.is_some_and(|level| d.level >= level));
     match check.verdict {
         _ if check.count(Level::Error) > 0 || denied => exit::FINDINGS,
         Verdict::Unsupported | Verdict::Inconclusive => exit::INCONCLUSIVE,

@@ -25,9 +25,9 @@ pub struct Options {
     pub schedules: u32,
     /// Share of the time that schedules beyond the first may take, in percent.
     pub budget: u32,
-    /// Names of kernels to watch; all if there are none.
+    /// Names or patterns of kernels to watch; all if there are none.
     pub kernels: Vec<String>,
-    /// Names of kernels not to watch.
+    /// Names or patterns of kernels not to watch.
     pub skipped: Vec<String>,
     /// Seconds that one launch may take.
     pub launch_seconds: f64,
@@ -75,9 +75,9 @@ impl Options {
         Some((folder, serde_json::from_slice(&options).ok()?))
     }
 
-    /// Whether launches of a kernel are watched, by its name as in the source.
+    /// Whether launches of a kernel are watched, by its mangled name.
     pub fn watches(&self, kernel: &str) -> bool {
-        let is = |name: &String| ptx::matches_entry(kernel, name);
+        let is = |pattern: &String| ptx::matches_kernel(kernel, pattern);
         (self.kernels.is_empty() || self.kernels.iter().any(is)) && !self.skipped.iter().any(is)
     }
 

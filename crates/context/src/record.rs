@@ -325,6 +325,8 @@ mod tests {
             count: 3,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
+            trace: None,
             about: report::About::default(),
         };
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);

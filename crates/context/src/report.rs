@@ -379,6 +379,8 @@ impl Context {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
+            trace: None,
             about: report::About::default(),
         };
         self.recorder

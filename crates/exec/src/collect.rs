@@ -70,6 +70,20 @@ impl Collected {
         kernels.map(|k| k.launches).sum()
     }
 
+    /// The kernels of which a launch was watched, without parameters.
+    fn watched(&self) -> Vec<String> {
+        let kernels = self.totals.values().flat_map(|t| &t.kernels);
+        let watched = kernels.filter(|k| k.watched > 0);
+        let names = watched.map(|k| ptx::without_signature(&k.name).to_owned());
+        names.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Whether every kernel of the program was watched.
+    pub fn is_complete(&self) -> bool {
+        let mut kernels = self.totals.values().flat_map(|t| &t.kernels);
+        kernels.all(|k| k.watched > 0) && self.totals.values().all(|t| t.idle.is_empty())
+    }
+
     /// The findings, with the lines of the host program.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut lines = Lines::default();
@@ -144,7 +158,12 @@ impl Collected {
             count: *count.unwrap_or(&finding.count),
             builds: Vec::new(),
             expected: false,
-            about: finding.about.clone(),
+            accepted: None,
+            trace: None,
+            about: report::About {
+                kernel: finding.launch.as_ref().map(|l| l.kernel.clone()),
+                ..finding.about.clone()
+            },
         }
     }
 
@@ -154,7 +173,7 @@ impl Collected {
         let bad = diagnostics.iter().any(|d| d.level > Level::Note);
         let doubtful = !self.missing.is_empty()
             || !self.doubts.is_empty()
-            || self.launches() == 0
+            || self.watched().is_empty()
             || ended == Ended::TimedOut;
         let verdict = match (bad, doubtful) {
             (true, _) => Verdict::Findings,
@@ -175,6 +194,14 @@ impl Collected {
                     _ => Unseen::default(),
                 },
                 output: String::new(),
+                judged: report::Judged {
+                    file: Path::new(name)
+                        .file_name()
+                        .map_or(name.to_owned(), |n| n.to_string_lossy().into_owned()),
+                    kernels: Some(self.watched()),
+                    doubt: doubtful.then_some(Verdict::Inconclusive),
+                    warnings_fail: true,
+                },
                 time,
             }],
         }
@@ -222,6 +249,9 @@ impl Collected {
             );
             match watched == launches {
                 true => text += "; all watched",
+                false if watched == 0 => {
+                    text += "; none watched (`--kernel`, `--skip-kernel`), so nothing was checked";
+                }
                 false => {
                     text += &format!(
                         "; {} watched (`--first`, `--every`), the others only run",

@@ -90,7 +90,7 @@ impl Course {
         if compiler.pinned.is_none() && pinned.is_dir() {
             compiler.pinned = Some(pinned);
         }
-        let drawn = input::draw(&assignment)?;
+        let drawn = input::draw(&assignment, &folder)?;
         let mut course = Course {
             hash: String::new(),
             expected: vec![Expected::default(); drawn.len()],
@@ -242,9 +242,12 @@ impl Course {
             .collect();
         for index in 0..self.drawn.len() {
             for (name, parameter, element) in &compared {
-                let Some(each) = self.assignment.compare[name].each.clone() else {
+                let each = self.assignment.compare[name].each.clone();
+                let input = &self.assignment.inputs[self.drawn[index].input];
+                let file = input.expected.get(name);
+                if each.is_none() && file.is_none() {
                     continue;
-                };
+                }
                 let drawn = &self.drawn[index];
                 let fail = |what: String| CourseError::Reference {
                     input: self.input_id(drawn).to_owned(),
@@ -258,8 +261,26 @@ impl Course {
                     Some(elements) => length.min(elements as u64),
                     None => length,
                 };
-                let bytes = Fill::Each(each).bytes(*element, length, &mut Sizes(&drawn.sizes));
-                let bytes = bytes.map_err(|e| fail(e.to_string()))?.unwrap_or_default();
+                let bytes = match (file, each) {
+                    (Some(file), _) => {
+                        let bytes = input::bytes_of(&self.folder, file).map_err(fail)?;
+                        let wanted = length * element.bytes() as u64;
+                        if bytes.len() as u64 != wanted {
+                            let has = bytes.len();
+                            return Err(fail(format!(
+                                "{} has {has} bytes, but {wanted} are compared",
+                                file.display()
+                            )));
+                        }
+                        bytes
+                    }
+                    (None, Some(each)) => {
+                        let bytes =
+                            Fill::Each(each).bytes(*element, length, &mut Sizes(&drawn.sizes));
+                        bytes.map_err(|e| fail(e.to_string()))?.unwrap_or_default()
+                    }
+                    (None, None) => continue,
+                };
                 self.expected[index].buffers.insert(name.clone(), bytes);
             }
         }

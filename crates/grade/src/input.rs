@@ -11,6 +11,7 @@ use session::expression::Expression;
 use session::fill::{Fill, Source};
 use simt::Dim3;
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 /// Elements of a buffer, at most.
@@ -41,16 +42,16 @@ pub struct InputError {
     pub what: String,
 }
 
-/// Draws all inputs.
+/// Draws all inputs; their files lie below `folder`.
 ///
 /// # Errors
 ///
 /// Sizes that no launch can have.
-pub fn draw(assignment: &Assignment) -> Result<Vec<Drawn>, InputError> {
+pub fn draw(assignment: &Assignment, folder: &Path) -> Result<Vec<Drawn>, InputError> {
     let mut all = Vec::new();
     for (index, input) in assignment.inputs.iter().enumerate() {
         for number in 0..input.draws {
-            let one = Drawing::of(assignment, index, input, number).drawn();
+            let one = Drawing::of((assignment, folder), index, input, number).drawn();
             all.push(one.map_err(|what| InputError {
                 input: input.id.clone(),
                 what,
@@ -60,8 +61,35 @@ pub fn draw(assignment: &Assignment) -> Result<Vec<Drawn>, InputError> {
     Ok(all)
 }
 
+/// The bytes of a file below the assignment's folder.
+///
+/// # Errors
+///
+/// A sentence: it leads out of the folder, can't be read, or is too large.
+pub(crate) fn bytes_of(folder: &Path, path: &Path) -> Result<Vec<u8>, String> {
+    let inside = path
+        .components()
+        .all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    if !inside {
+        return Err(format!(
+            "{} does not lie below the assignment's folder",
+            path.display()
+        ));
+    }
+    let wrong = |error: std::io::Error| format!("{}: {error}", path.display());
+    let size = std::fs::metadata(folder.join(path)).map_err(wrong)?.len();
+    if size > 8 * ELEMENTS {
+        return Err(format!(
+            "{} has {size} bytes: that is too much",
+            path.display()
+        ));
+    }
+    std::fs::read(folder.join(path)).map_err(wrong)
+}
+
 struct Drawing<'a> {
     assignment: &'a Assignment,
+    folder: &'a Path,
     index: usize,
     input: &'a Input,
     seed: u64,
@@ -69,7 +97,12 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn of(assignment: &'a Assignment, index: usize, input: &'a Input, number: u32) -> Drawing<'a> {
+    fn of(
+        (assignment, folder): (&'a Assignment, &'a Path),
+        index: usize,
+        input: &'a Input,
+        number: u32,
+    ) -> Drawing<'a> {
         let secret = match input.visible {
             true => "",
             false => assignment.secret.as_deref().unwrap_or_default(),
@@ -78,6 +111,7 @@ impl<'a> Drawing<'a> {
         let seed = hash::seed([&seed, secret, &input.id, &number.to_string()]);
         Drawing {
             assignment,
+            folder,
             index,
             input,
             // Short enough to be typed.
@@ -164,6 +198,22 @@ impl<'a> Drawing<'a> {
         let length = length.ok_or_else(|| {
             format!("`{name}` can't have this length: from 1 to {ELEMENTS} elements")
         })?;
+        if let Some(path) = &buffer.file {
+            let bytes = bytes_of(self.folder, path).map_err(|what| format!("`{name}`: {what}"))?;
+            let wanted = length * buffer.element.bytes() as u64;
+            if bytes.len() as u64 != wanted {
+                let has = bytes.len();
+                return Err(format!(
+                    "`{name}`: {} has {has} bytes, but the buffer {wanted}",
+                    path.display()
+                ));
+            }
+            return Ok(BufferSpec {
+                element: buffer.element,
+                length: Some(length),
+                fill: Fill::Bytes(Arc::from(bytes)),
+            });
+        }
         let fill = match &buffer.fill {
             // Where it can, a fill stays in the words that `racetrap check --arg` knows, so that a command can repeat it.
             Fill::Random(Some((low, high))) => {
@@ -175,7 +225,7 @@ impl<'a> Drawing<'a> {
             Fill::Literal(_) => self.bytes(name, buffer, length, index)?,
             Fill::Copy(_) | Fill::File(_) => {
                 return Err(format!(
-                    "`{name}`: `copy` and files are no fill of an assignment"
+                    "`{name}`: `copy` and `@` are no fills of an assignment"
                 ));
             }
             other => other.clone(),

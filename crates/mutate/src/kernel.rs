@@ -282,6 +282,7 @@ impl<'a> Kernel<'a> {
         Exploration {
             geometry: &trial.geometry,
             schedules: Schedules::Only(schedules.to_vec()),
+            trace: false,
             remember: true,
             perf: false,
             ..self.prepared.exploration(self.request, self.watch)

@@ -34,22 +34,71 @@ pub fn matches_entry(mangled: &str, plain: &str) -> bool {
     if plain == without_blanks(mangled) {
         return true;
     }
+    spellings(mangled)
+        .iter()
+        .any(|name| is_path_suffix(name, &plain))
+}
+
+/// The ways in which people write an entry's name, without blanks: with and without parameters and template arguments. The return type
+/// of a template counts for neither side.
+pub(crate) fn spellings(mangled: &str) -> Vec<String> {
     let options = DemangleOptions::new().no_return_type();
     let (Some(full), Some(name)) = (
         demangle_with(mangled, options),
         demangle_with(mangled, options.no_params()),
     ) else {
-        return false;
+        return vec![without_blanks(mangled)];
     };
-    // The return type of a template counts for neither side.
-    [
+    let all = [
         without_blanks(&full),
         without_blanks(&demangle(mangled)),
         without_blanks(&name),
-    ]
-    .iter()
-    .flat_map(|name| [name.clone(), without_template_arguments(name)])
-    .any(|name| is_path_suffix(&name, &plain))
+    ];
+    all.iter()
+        .flat_map(|name| [name.clone(), without_template_arguments(name)])
+        .collect()
+}
+
+/// A demangled function's name without its parameters and the return type that templates have.
+///
+/// ```
+/// # use racetrap_ptx::without_signature;
+/// assert_eq!(without_signature("scan(int*, int)"), "scan");
+/// assert_eq!(without_signature("void ns::scan<int, 4>(int*)"), "ns::scan<int, 4>");
+/// assert_eq!(without_signature("(anonymous namespace)::scan(void (*)(int))"), "(anonymous namespace)::scan");
+/// assert_eq!(without_signature("plain_c"), "plain_c");
+/// ```
+pub fn without_signature(demangled: &str) -> &str {
+    let mut depth = 0;
+    let mut end = demangled.len();
+    if demangled.ends_with(')') {
+        for (at, c) in demangled.char_indices().rev() {
+            match c {
+                ')' => depth += 1,
+                '(' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                end = at;
+                break;
+            }
+        }
+    }
+    let name = &demangled[..end];
+    let mut start = 0;
+    depth = 0;
+    for (at, c) in name.char_indices() {
+        match c {
+            '(' | '<' | '[' | '{' => depth += 1,
+            ')' | '>' | ']' | '}' => depth -= 1,
+            ' ' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    match name[start..].is_empty() {
+        true => demangled,
+        false => &name[start..],
+    }
 }
 
 fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {

@@ -141,6 +141,12 @@ impl InstructionClass {
         }
     }
 
+    /// Whether both are loads, or both stores, of whatever spaces.
+    pub fn is_alike(self, other: InstructionClass) -> bool {
+        use InstructionClass::{Load, Store};
+        matches!((self, other), (Load(_), Load(_)) | (Store(_), Store(_))) || self == other
+    }
+
     /// The class of an access; none for those of textures, tensor memory and caches, which name no bytes that can be compared.
     fn of_access(memory: &MemoryEffect) -> Option<InstructionClass> {
         if matches!(

@@ -47,6 +47,11 @@ impl<'c> Definitions<'c> {
         Definitions { code, of }
     }
 
+    /// The instructions that define a register.
+    pub(super) fn of_register(&self, web: u32) -> &[usize] {
+        self.of.get(&web).map_or(&[], |own| &own[..])
+    }
+
     /// What an instruction computes where the leaves have these values; nothing where something else comes in.
     pub fn evaluate(&self, values: &Values, index: usize, leaves: &[(Leaf, u64)]) -> Option<u64> {
         let mut steps = 0;

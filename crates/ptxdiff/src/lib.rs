@@ -19,6 +19,7 @@ pub mod effect;
 pub mod evaluate;
 pub mod exclusive;
 pub mod flow;
+mod invariant;
 pub mod loops;
 pub mod pattern;
 mod reaching;

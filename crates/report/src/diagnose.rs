@@ -91,6 +91,8 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         count: finding.count,
         builds: Vec::new(),
         expected: false,
+        accepted: None,
+        trace: None,
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
             ..subject(finding, names, kernel)
@@ -222,6 +224,11 @@ fn lines_of<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> impl Iterator<Item =
 /// The source line of an instruction that is shown: the innermost one outside the toolkit.
 pub(super) fn own_line<'s>(site: &'s SiteInfo, all: &'s [SiteInfo]) -> Option<&'s SourceLine> {
     lines_of(site, all).find(|line| !of_toolkit(&line.file))
+}
+
+/// The source line of an instruction that is shown, and its file as the compiler names it.
+pub fn line_of(site: &SiteInfo, all: &[SiteInfo]) -> Option<(String, u32)> {
+    own_line(site, all).map(|line| (line.file.clone(), line.line))
 }
 
 /// Whether a path belongs to a header of the CUDA toolkit.

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 pub fn render(report: &Report) -> String {
     let mut out = String::new();
     for check in &report.checks {
-        let mut shown = check.diagnostics.iter().filter(|d| !d.expected).peekable();
+        let mut shown = check.diagnostics.iter().filter(|d| d.counts()).peekable();
         if shown.peek().is_none() && !check.ok {
             let title = property(&format!("{}: {}", check.verdict.name(), check.name));
             let _ = writeln!(out, "::error title={title}::{}", data(&check.summary));

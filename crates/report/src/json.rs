@@ -2,7 +2,8 @@
 //!
 //! `version` is 1. Adding a field keeps the version; removing a field or changing its meaning increases it.
 
-use super::{Report, Setting, Unseen, Verdict, Who};
+use super::trace::Trace;
+use super::{Accepted, Report, Setting, Unseen, Verdict, Who};
 use detect::rules::{Level, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,6 +57,8 @@ struct Totals {
     warnings: usize,
     /// Number of notes.
     notes: usize,
+    /// Number of findings that somebody has accepted, which the others do not count.
+    accepted: usize,
 }
 
 /// One kernel or case.
@@ -113,6 +116,12 @@ pub struct Finding {
     builds: Vec<String>,
     /// Whether an annotation expects it.
     expected: bool,
+    /// Why it does not count, if somebody has accepted it: by a comment or in a baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<Accepted>,
+    /// What happened around it, if it was asked for (`--trace`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<Trace>,
 }
 
 /// A place in a source text.
@@ -213,6 +222,8 @@ impl From<&super::Diagnostic> for Finding {
             copies: from.about.copies(),
             builds: from.builds.clone(),
             expected: from.expected,
+            accepted: from.accepted.clone(),
+            trace: from.trace.clone(),
         }
     }
 }
@@ -229,6 +240,12 @@ pub fn document(report: &Report) -> Document {
             errors: count(Level::Error),
             warnings: count(Level::Warning),
             notes: count(Level::Note),
+            accepted: report
+                .checks
+                .iter()
+                .flat_map(|c| &c.diagnostics)
+                .filter(|d| d.accepted.is_some())
+                .count(),
         },
         checks: report
             .checks

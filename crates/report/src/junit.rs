@@ -17,7 +17,7 @@ pub fn render(report: &Report) -> String {
         let text: String = check
             .diagnostics
             .iter()
-            .filter(|d| !d.expected)
+            .filter(|d| d.counts())
             .map(|d| terminal::diagnostic(d, false))
             .collect();
         if !check.ok {

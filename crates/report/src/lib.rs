@@ -3,27 +3,33 @@
 //! [`diagnose()`] turns a finding into a diagnostic. The renderers ([`terminal`], [`json`], [`github`], [`sarif`], [`junit`])
 //! depend on the [`Report`] alone.
 
+pub mod accept;
 mod causes;
 mod diagnose;
 pub mod exit;
 mod failure;
 pub mod github;
 mod help;
+pub mod html;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod memory;
 mod merge;
 pub mod sarif;
 pub mod scene;
 pub mod source;
 pub mod terminal;
+pub mod trace;
 mod unseen;
 pub mod view;
 
+pub use accept::{Accepted, Judged};
 pub use causes::settle_causes;
-pub use diagnose::of_toolkit;
 pub use diagnose::{KernelView, Scene, diagnose};
+pub use diagnose::{line_of, of_toolkit};
 pub use failure::{Failure, FailurePlace};
+pub use help::barrier_between;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
 pub use source::{SourceFile, Sources};
@@ -95,8 +101,12 @@ pub struct Diagnostic {
     pub builds: Vec<String>,
     /// Whether an annotation or a case expects it.
     pub expected: bool,
+    /// Why it does not count, if somebody has accepted it.
+    pub accepted: Option<Accepted>,
     /// What tells findings of one cause.
     pub about: About,
+    /// What happened around it, if it was asked for.
+    pub trace: Option<trace::Trace>,
 }
 
 /// What a finding is about: what tells whether several have one cause.
@@ -104,6 +114,8 @@ pub struct Diagnostic {
 pub struct About {
     /// The name of the memory, if it has one.
     pub memory: Option<String>,
+    /// The kernel, where its check may have several.
+    pub kernel: Option<String>,
     /// By PTX text, the instructions of the guilty places: what each does, and its line. There are several of the same doing where the
     /// compiler has copied the source lines, as it does when it unrolls a loop.
     pub instructions: BTreeMap<String, BTreeSet<Vec<(Cow<'static, str>, u32)>>>,
@@ -128,6 +140,7 @@ impl About {
 
     fn merge(&mut self, other: About) {
         self.memory = self.memory.take().or(other.memory);
+        self.kernel = self.kernel.take().or(other.kernel);
         for (ptx, all) in other.instructions {
             self.instructions.entry(ptx).or_default().extend(all);
         }
@@ -182,6 +195,11 @@ impl Unseen {
 }
 
 impl Diagnostic {
+    /// Whether it counts for a verdict: nobody expects it and nobody has accepted it.
+    pub fn counts(&self) -> bool {
+        !self.expected && self.accepted.is_none()
+    }
+
     /// The rule and the lines of the guilty places. Findings with equal keys are grouped into one.
     pub fn key(&self) -> (Rule, Vec<(String, u32)>) {
         let mut lines: Vec<_> = self
@@ -287,14 +305,17 @@ pub struct Check {
     pub unseen: Unseen,
     /// What the kernel printed.
     pub output: String,
+    /// What it looked at, for what accepts findings.
+    pub judged: Judged,
     /// Duration.
     pub time: Duration,
 }
 
 impl Check {
-    /// Counts the diagnostics of a level.
+    /// Counts the diagnostics of a level that nobody has accepted.
     pub fn count(&self, level: Level) -> usize {
-        self.diagnostics.iter().filter(|d| d.level == level).count()
+        let counted = self.diagnostics.iter().filter(|d| d.accepted.is_none());
+        counted.filter(|d| d.level == level).count()
     }
 }
 
@@ -319,16 +340,22 @@ pub enum Format {
     Sarif,
     /// JUnit XML, which CI systems and autograders read.
     Junit,
+    /// One page with pictures, for a browser.
+    Html,
+    /// A table and the findings, for the summary of a job in CI.
+    Markdown,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 5] = [
+    pub const ALL: [Format; 7] = [
         Format::Text,
         Format::Json,
         Format::Github,
         Format::Sarif,
         Format::Junit,
+        Format::Html,
+        Format::Markdown,
     ];
 
     /// Its name: `sarif`.
@@ -339,6 +366,8 @@ impl Format {
             Format::Github => "github",
             Format::Sarif => "sarif",
             Format::Junit => "junit",
+            Format::Html => "html",
+            Format::Markdown => "markdown",
         }
     }
 }
@@ -351,6 +380,8 @@ pub fn render(report: &Report, format: Format) -> String {
         Format::Github => github::render(report),
         Format::Sarif => sarif::render(report),
         Format::Junit => junit::render(report),
+        Format::Html => html::render(report),
+        Format::Markdown => markdown::render(report),
     }
 }
 

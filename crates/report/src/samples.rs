@@ -72,6 +72,8 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
         count: 1,
         builds: vec![],
         expected: false,
+        accepted: None,
+        trace: None,
         about: About::default(),
     }
 }
@@ -273,6 +275,7 @@ pub fn report() -> Report {
             }],
         },
         output: "hello <from> thread 0\n".into(),
+        judged: Judged::default(),
         time: Duration::from_micros(1500),
     };
     let check = |name: &str, verdict, ok, summary: &str, diagnostics| Check {
@@ -285,6 +288,7 @@ pub fn report() -> Report {
         diagnostics,
         unseen: Unseen::default(),
         output: String::new(),
+        judged: Judged::default(),
         time: Duration::from_millis(20),
     };
     let expected = Diagnostic {

@@ -1,7 +1,7 @@
 //! Renders SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format").
 
 use super::json::columns;
-use super::{Diagnostic, Label, Report};
+use super::{Accepted, Diagnostic, Label, Report};
 use detect::rules::{Level, Rule};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub fn render(report: &Report) -> String {
     let untold: Vec<Value> = report
         .checks
         .iter()
-        .filter(|check| !check.ok && check.diagnostics.iter().all(|d| d.expected))
+        .filter(|check| !check.ok && !check.diagnostics.iter().any(Diagnostic::counts))
         .map(|check| {
             json!({
                 "level": "error",
@@ -82,7 +82,7 @@ fn result(diagnostic: &Diagnostic) -> Value {
         .enumerate()
         .map(|(id, label)| location(label, Some(id)))
         .collect();
-    json!({
+    let mut value = json!({
         "ruleId": diagnostic.rule.name(),
         "ruleIndex": Rule::ALL.iter().position(|r| *r == diagnostic.rule),
         "level": level(diagnostic.level),
@@ -90,7 +90,20 @@ fn result(diagnostic: &Diagnostic) -> Value {
         "locations": first,
         "relatedLocations": related,
         "occurrenceCount": diagnostic.count,
-    })
+    });
+    // SARIF 2.1.0, 3.35 "suppression object".
+    if let Some(accepted) = &diagnostic.accepted {
+        let (kind, reason) = match accepted {
+            Accepted::Baseline { reason } => ("external", reason.as_ref()),
+            Accepted::Comment { reason } => ("inSource", Some(reason)),
+        };
+        let mut suppression = json!({ "kind": kind, "status": "accepted" });
+        if let Some(reason) = reason {
+            suppression["justification"] = json!(reason);
+        }
+        value["suppressions"] = json!([suppression]);
+    }
+    value
 }
 
 fn location(label: &Label, id: Option<usize>) -> Value {

@@ -11,11 +11,12 @@ use std::ops::Range;
 pub fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();
     for check in &report.checks {
-        for one in check.diagnostics.iter().take(SHOWN) {
+        let shown = || check.diagnostics.iter().filter(|d| d.accepted.is_none());
+        for one in shown().take(SHOWN) {
             out.push_str(&diagnostic(one, color));
             out.push('\n');
         }
-        if let Some(more) = check.diagnostics.len().checked_sub(SHOWN + 1) {
+        if let Some(more) = shown().count().checked_sub(SHOWN + 1) {
             let _ = writeln!(
                 out,
                 "… and {} more findings (`--format json` has them)\n",
@@ -67,7 +68,7 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
 }
 
 /// How often and in which builds a finding was seen; `None` for a single time in the only build.
-fn seen(diagnostic: &Diagnostic) -> Option<String> {
+pub(crate) fn seen(diagnostic: &Diagnostic) -> Option<String> {
     let copies = match diagnostic.about.copies() {
         1 => String::new(),
         n => format!(", in {n} copies of these instructions"),

@@ -52,6 +52,51 @@ fn junit() {
 }
 
 #[test]
+fn markdown() {
+    insta::assert_snapshot!(render(&samples::report(), Format::Markdown));
+}
+
+/// Names and sources come from strangers: nothing of them becomes an element.
+#[test]
+fn html_is_text_where_strangers_wrote_it() {
+    const EVIL: &str = "</script></style><img src=x onerror=alert(1)>\"'&";
+    let mut report = samples::report();
+    for check in &mut report.checks {
+        check.name = EVIL.into();
+        check.summary = EVIL.into();
+        check.output = EVIL.into();
+        for diagnostic in &mut check.diagnostics {
+            diagnostic.title = EVIL.into();
+            diagnostic.notes = vec![EVIL.into()];
+            diagnostic.help = Some(EVIL.into());
+            diagnostic.replay = Some(EVIL.into());
+            diagnostic.about.kernel = Some(EVIL.into());
+            for label in &mut diagnostic.labels {
+                let text = label.source.text.replace('\n', &format!("{EVIL}\n"));
+                label.source = Arc::new(SourceFile::new(EVIL.into(), text));
+                label.text = EVIL.into();
+            }
+        }
+    }
+    let page = render(&report, Format::Html);
+    assert!(!page.contains("<img"));
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!((count("<script"), count("</script")), (1, 1));
+    assert_eq!((count("<style"), count("</style")), (1, 1));
+    assert!(count("&lt;img src=x onerror=alert(1)&gt;") > 20);
+}
+
+#[test]
+fn html_has_each_finding_with_its_lines_and_a_picture() {
+    let page = render(&samples::report(), Format::Html);
+    assert_eq!(page.matches("<article").count(), 7);
+    assert!(page.contains("src/reverse.cu") && page.contains("<svg"));
+    for outside in ["http://", "https://", "src=", "href=\"/", "url(", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
 fn colours_tell_what_needs_attention() {
     let style = |verdict, ok| terminal::verdict_style(verdict, ok);
     assert_ne!(style(Verdict::Clean, true), style(Verdict::Findings, false));

@@ -3,7 +3,8 @@
 //!
 //! A source is cut into what stands at namespace scope: functions, variables, types. Host functions, those whose declaration names
 //! neither `__device__` nor `__global__` and is no `constexpr`, are blanked out, so that lines stay what they are. What else the compiler
-//! refuses and does not belong to the device ([`HostParts::blank_at`]) can be blanked out, too: variables of types that only the host has.
+//! refuses and does not belong to the device ([`HostParts::blank_at`]) can be blanked out, too: variables of types that only the host has,
+//! host functions inside of types, and types that hold what only the host has.
 //!
 //! Limitations: preprocessor conditions are not evaluated, and a macro that makes a whole function is not seen as one.
 
@@ -18,6 +19,8 @@ struct Item {
     device: bool,
     /// Whether it is a function with a body.
     function: bool,
+    /// The body of a type that nothing in it marks for the device.
+    plain_type: Option<Range<usize>>,
 }
 
 /// A source whose host parts can be blanked out.
@@ -58,16 +61,33 @@ impl HostParts {
             .sum();
         let rest = self.text.get(start..).unwrap_or_default();
         let end = start + rest.lines().next().map_or(0, str::len);
-        let on_line = |i: &&Item| i.range.start <= end && i.range.end > start && !i.device;
-        let ranges: Vec<Range<usize>> = self
-            .items
-            .iter()
-            .filter(on_line)
-            .map(|i| i.range.clone())
-            .collect();
+        let on_line = |i: &&Item| i.range.start <= end && i.range.end > start;
+        let here: Vec<Item> = self.items.iter().filter(on_line).cloned().collect();
         let before = self.text.clone();
-        ranges.into_iter().for_each(|range| self.blank(range));
+        for item in here {
+            match &item.plain_type {
+                Some(body) => self.blank_in_type(&item, body.clone(), start..end),
+                None if !item.device => self.blank(item.range),
+                None => {}
+            }
+        }
         self.text != before
+    }
+
+    /// Blanks the host functions of a type that are on a line, or the type, where the line has none.
+    fn blank_in_type(&mut self, item: &Item, body: Range<usize>, line: Range<usize>) {
+        let inside = items(&without_directives(&blanked(&self.text[body.clone()])));
+        let moved = |range: Range<usize>| range.start + body.start..range.end + body.start;
+        let functions: Vec<Range<usize>> = inside
+            .into_iter()
+            .filter(|i| i.function && !i.device)
+            .map(|i| moved(i.range))
+            .filter(|range| range.start <= line.end && range.end > line.start)
+            .collect();
+        match functions.is_empty() {
+            true => self.blank(item.range.clone()),
+            false => functions.into_iter().for_each(|range| self.blank(range)),
+        }
     }
 
     /// Puts spaces in place of everything but line ends.
@@ -165,13 +185,81 @@ fn item(text: &str, range: Range<usize>, body: Option<usize>) -> Option<Item> {
     let marked = words
         .iter()
         .any(|w| MARKS.contains(w) || w.ends_with("DEVICE") || w.ends_with("INLINE"));
-    let ty = !function && words.iter().any(|w| TYPES.contains(w));
+    // A declaration of a function, or an instance of one, is no type, whatever its template's parameters are.
+    let declared = without_parameters(head);
+    let prototype = body.is_none() && declared.contains('(') && head.contains("template");
+    let ty = !function && !prototype && words.iter().any(|w| TYPES.contains(w));
+    let class = ty
+        && words
+            .iter()
+            .any(|w| ["struct", "class", "union"].contains(w));
+    let body = body.map(|at| at + 1..closing(text.as_bytes(), at).saturating_sub(1));
+    let unmarked = |body: &Range<usize>| !MARKS[..5].iter().any(|m| text[body.clone()].contains(m));
     Some(Item {
         range: range.start + skipped..range.end,
         device: marked || ty,
         function,
+        plain_type: body
+            .filter(|body| class && !marked && body.start <= body.end && unmarked(body)),
     })
 }
+
+/// A declaration without the parameters of its template.
+fn without_parameters(head: &str) -> &str {
+    let rest = head.trim_start();
+    let Some(list) = rest.strip_prefix("template").map(str::trim_start) else {
+        return rest;
+    };
+    if !list.starts_with('<') {
+        return list;
+    }
+    let mut depth = 0i32;
+    for (at, c) in list.char_indices() {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        if depth == 0 {
+            return &list[at + 1..];
+        }
+    }
+    list
+}
+
+/// The templates that a source launches, with their arguments: `scale<float>` of `scale<float><<<1, 32>>>(p)`. Each once, in order.
+pub fn instances(source: &str) -> Vec<String> {
+    let text = blanked(source);
+    let mut found: Vec<String> = Vec::new();
+    for (at, _) in text.match_indices("<<<") {
+        let before = text[..at].trim_end();
+        if !before.ends_with('>') {
+            continue;
+        }
+        let mut depth = 0i32;
+        let mut open = None;
+        for (index, c) in before.char_indices().rev().take(LONGEST) {
+            depth += i32::from(c == '>') - i32::from(c == '<');
+            match (c, depth) {
+                ('<', 0) => {
+                    open = Some(index);
+                    break;
+                }
+                (';' | '{' | '}', _) => break,
+                _ => {}
+            }
+        }
+        let Some(open) = open else { continue };
+        let name = before[..open].trim_end();
+        let start = name.rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+        let name = &name[start.map_or(0, |at| at + 1)..];
+        let instance = format!("{name}{}", &before[open..]);
+        let first = name.chars().next();
+        if first.is_some_and(|c| c.is_alphabetic() || c == '_') && !found.contains(&instance) {
+            found.push(instance);
+        }
+    }
+    found
+}
+
+/// Characters that a template's arguments are looked for in.
+const LONGEST: usize = 500;
 
 fn is_namespace(head: &str) -> bool {
     let head = head.trim();
@@ -258,6 +346,38 @@ int main()
         }
         assert!(parts.blank_at(11) && !parts.text().contains("numbers"));
         assert!(!parts.blank_at(9) && parts.text().contains("void k"));
+    }
+
+    #[test]
+    fn templates_that_are_launched_are_found() {
+        let source = "k<16><<<1, 2>>>(p); own::k<Pair<int, 2>, T> <<<g, b>>>(p); plain<<<1, 1>>>(); k<16><<<3, 2>>>(p); // k<8><<<1, 1>>>\n\
+                      x = a < b; >><<<";
+        assert_eq!(instances(source), ["k<16>", "own::k<Pair<int, 2>, T>"]);
+    }
+
+    #[test]
+    fn host_templates_are_blanked_out() {
+        let source = "template <class T> void run(int n);\ntemplate void run<int>(int n);\ntemplate <class T> struct Both { T x; };\n\
+                      template __global__ void k<int>(int *);\n";
+        let mut parts = HostParts::new(source);
+        assert!(parts.blank_at(1) && parts.blank_at(2) && !parts.blank_at(4));
+        assert!(!parts.text().contains("run") && parts.text().contains("k<int>"));
+    }
+
+    #[test]
+    fn host_parts_of_types_are_blanked_out() {
+        let source = "struct Buffer {\n    float *data;\n    Buffer() { cudaMalloc(&data, 4); }\n    ~Buffer() {}\n};\n\
+                      struct Clock {\n    std::chrono::seconds start;\n};\n\
+                      struct Both {\n    __device__ int get() { return 1; }\n    void show() { puts(0); }\n};\n";
+        let mut parts = HostParts::new(source);
+        assert!(parts.blank_at(3));
+        assert!(!parts.text().contains("cudaMalloc") && parts.text().contains("~Buffer() {}"));
+        assert!(parts.text().contains("float *data;"));
+        assert!(parts.blank_at(7));
+        assert!(!parts.text().contains("Clock"));
+        // What is marked for the device stays.
+        assert!(!parts.blank_at(10) && parts.text().contains("__device__ int get()"));
+        assert_eq!(parts.text().lines().count(), source.lines().count());
     }
 
     #[test]

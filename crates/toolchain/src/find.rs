@@ -64,7 +64,7 @@ fn folders() -> Vec<(String, PathBuf)> {
 }
 
 /// The user's data folder (XDG Base Directory Specification).
-fn data_folder() -> Option<PathBuf> {
+pub(super) fn data_folder() -> Option<PathBuf> {
     let absolute = |v: std::ffi::OsString| Some(PathBuf::from(v)).filter(|p| p.is_absolute());
     env::var_os("XDG_DATA_HOME")
         .and_then(absolute)

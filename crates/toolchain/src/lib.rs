@@ -1,6 +1,6 @@
 //! Finds and calls the CUDA compiler.
 //!
-//! No GPU is needed. [`Nvcc::find`] searches the usual places for CUDA and the one that `ci/cuda-toolkit.sh` installs to.
+//! No GPU is needed. [`Nvcc::find`] searches the usual places for CUDA, the one that [`setup`](mod@setup) installs to, and that of `ci/cuda-toolkit.sh`.
 //! [`Nvcc::compile`] compiles a `.cu` file to PTX.
 
 pub mod cache;
@@ -13,6 +13,7 @@ mod release;
 pub mod sandbox;
 mod sass;
 pub mod scratch;
+pub mod setup;
 
 pub use find::{Program, Searched, find_program};
 pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation};

@@ -258,7 +258,7 @@ impl Nvcc {
     }
 
     fn sandbox(&self, room: &Room, options: &CompileOptions) -> Sandbox {
-        const SYSTEM: [&str; 14] = [
+        const SYSTEM: [&str; 13] = [
             "/usr",
             "/bin",
             "/sbin",
@@ -272,7 +272,6 @@ impl Nvcc {
             "/etc/ld.so.cache",
             "/etc/ld.so.conf",
             "/etc/ld.so.conf.d",
-            "/proc/self",
         ];
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         // The toolkit, wherever links lead to it, and the host compiler.

@@ -1,8 +1,10 @@
 # Compiles one CUDA file to PTX with NVRTC: the front end and the optimiser of a CUDA release as a library.
 #
-#   python3 nvrtc.py LIBRARY_FOLDER SOURCE[=NAME] OUTPUT [header=NAME=FILE]… OPTION…
+#   python3 nvrtc.py LIBRARY_FOLDER SOURCE[=NAME] OUTPUT [header=NAME=FILE]… [instance=KERNEL<ARGUMENTS>]… OPTION…
 #
 # A header NAME has the text of FILE, whatever the include folders have; of an empty FILE, none.
+#
+# An instance is a template with its arguments, of which code is wanted.
 #
 # Prints NVRTC's messages to stderr. Exit status: 0 done, 1 refused, 2 the library can't be loaded.
 import ctypes
@@ -25,7 +27,8 @@ for option in options:
     if option.startswith("header="):
         _, name, file = option.split("=", 2)
         headers[name] = open(file, "rb").read() if file else b""
-options = [option for option in options if not option.startswith("header=")]
+instances = [option.partition("=")[2] for option in options if option.startswith("instance=")]
+options = [option for option in options if not option.startswith(("header=", "instance="))]
 names = (ctypes.c_char_p * len(headers))(*[name.encode() for name in headers])
 texts = (ctypes.c_char_p * len(headers))(*headers.values())
 
@@ -38,6 +41,11 @@ status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, (called or source
 if status:
     print(f"nvrtcCreateProgram gave {status}", file=sys.stderr)
     sys.exit(1)
+for instance in instances:
+    status = nvrtc.nvrtcAddNameExpression(program, instance.encode())
+    if status:
+        print(f"nvrtcAddNameExpression gave {status}", file=sys.stderr)
+        sys.exit(1)
 arguments = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
 refused = nvrtc.nvrtcCompileProgram(program, len(options), arguments)
 

@@ -2,9 +2,10 @@
 //!
 //! NVRTC takes device code alone. A source with host code is compiled in several steps: as it is; without host functions and with empty
 //! headers in place of those that NVRTC does not have; and as long as what it refuses stands in something that does not belong to the
-//! device, without that, too ([`device_part`](super::device_part)). Headers of the source's own are treated in the same way.
+//! device, without that, too ([`device_part`](super::device_part)). Headers of the source's own are treated in the same way. Host code that is
+//! left out can't instantiate templates any more: what it launches is asked for by name (NVRTC user guide, "Accessing Lowered Names").
 
-use super::device_part::HostParts;
+use super::device_part::{HostParts, instances};
 use super::nvcc::{ARCH, CompileError, CompileOptions, Optimisation, further};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,22 +51,13 @@ pub(super) fn compile(
         source: None,
         headers: BTreeMap::new(),
         own: BTreeMap::new(),
+        instances: Vec::new(),
     };
-    let first = match job.run().map_err(start)? {
-        Ok(ptx) => return Ok(ptx),
-        Err(messages) => messages,
-    };
-    let mut messages = first.clone();
-    for _ in 0..STEPS {
-        if !job.leave_out(&messages) {
-            break;
-        }
-        messages = match job.run().map_err(start)? {
-            Ok(ptx) => return Ok(ptx),
-            Err(messages) => messages,
-        };
+    let mut compiled = job.compile(Job::run).map_err(start)?;
+    if compiled.is_ok() && job.source.is_some() {
+        compiled = job.instantiate(compiled).map_err(start)?;
     }
-    Err(refused(messages))
+    compiled.map_err(refused)
 }
 
 fn arguments(
@@ -112,9 +104,56 @@ struct Job<'j> {
     headers: BTreeMap<String, ()>,
     /// Headers of the user's without host code, by path.
     own: BTreeMap<PathBuf, HostParts>,
+    /// Templates with their arguments, of which code is wanted.
+    instances: Vec<String>,
 }
 
 impl Job<'_> {
+    /// Compiles with less and less host code, until the compiler takes it or there is nothing new to try; then its messages. `run` compiles
+    /// what is left.
+    fn compile(
+        &mut self,
+        mut run: impl FnMut(&Self) -> std::io::Result<Result<String, String>>,
+    ) -> std::io::Result<Result<String, String>> {
+        let mut last = run(self)?;
+        for _ in 0..STEPS {
+            let Err(messages) = &last else { break };
+            if !self.leave_out(messages) {
+                break;
+            }
+            last = run(self)?;
+        }
+        Ok(last)
+    }
+
+    /// Compiles again with the templates that the host code launches: all of them, or those that the compiler takes one by one. `without` is what
+    /// came of the source without them.
+    fn instantiate(
+        &mut self,
+        without: Result<String, String>,
+    ) -> std::io::Result<Result<String, String>> {
+        let whole = std::fs::read_to_string(self.file)?;
+        let all = instances(&whole);
+        if all.is_empty() {
+            return Ok(without);
+        }
+        self.instances = all.clone();
+        let with = self.run()?;
+        if with.is_ok() {
+            return Ok(with);
+        }
+        let mut taken = Vec::new();
+        for one in all.into_iter().take(STEPS) {
+            self.instances = vec![one.clone()];
+            if self.run()?.is_ok() {
+                taken.push(one);
+            }
+        }
+        self.instances = taken;
+        let with = self.run()?;
+        Ok(if with.is_ok() { with } else { without })
+    }
+
     /// Compiles what is left; the messages where it is refused.
     fn run(&self) -> std::io::Result<Result<String, String>> {
         let (script, ptx) = (self.folder.join("nvrtc.py"), self.folder.join("out.ptx"));
@@ -144,6 +183,7 @@ impl Job<'_> {
                 command.arg(format!("header={}={}", name.display(), copy.display()));
             }
         }
+        command.args(self.instances.iter().map(|one| format!("instance={one}")));
         command.args(&self.arguments);
         let output = command.output()?;
         if output.status.success() {
@@ -173,7 +213,9 @@ impl Job<'_> {
             new |= self.headers.insert(name.to_owned(), ()).is_none();
         }
         for (file, line) in places(messages) {
-            let path = Path::new(file);
+            // A header that was given in place of a file is called by the words that it is included by.
+            let own = self.own.keys().find(|own| own.ends_with(file)).cloned();
+            let path = own.as_deref().unwrap_or(Path::new(file));
             if path == self.file {
                 new |= source.blank_at(line);
             } else if !path.starts_with(self.root) {
@@ -212,6 +254,60 @@ fn places(messages: &str) -> impl Iterator<Item = (&str, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program with host code and what NVRTC 12.4 said of it, step by step: each step's messages are of what the step before left.
+    #[test]
+    fn host_code_is_left_out_step_by_step() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvrtc");
+        let recorded = std::fs::read_to_string(folder.join("messages-12.4.txt")).unwrap();
+        let recorded = recorded.replace("FOLDER", folder.to_str().unwrap());
+        let steps: Vec<&str> = recorded.split("//// step\n").skip(1).collect();
+        let file = folder.join("program.cu");
+        let mut job = Job {
+            root: Path::new("/nowhere"),
+            file: &file,
+            folder: &folder,
+            arguments: Vec::new(),
+            source: None,
+            headers: BTreeMap::new(),
+            own: BTreeMap::new(),
+            instances: Vec::new(),
+        };
+        let whole = std::fs::read_to_string(&file).unwrap();
+        let mut next = 0;
+        let compiled = job.compile(|job| {
+            let sent = job.source.as_ref().map_or(&whole[..], HostParts::text);
+            let reply = steps.get(next).copied();
+            next += 1;
+            // The recording is of this very source: what it complains of is still there.
+            for (place, line) in reply.into_iter().flat_map(places) {
+                if Path::new(place) == file {
+                    let text = sent.lines().nth(line as usize - 1).unwrap();
+                    assert!(
+                        !text.trim().is_empty(),
+                        "step {next}: line {line} was left out"
+                    );
+                }
+            }
+            Ok(reply.map_or(Ok("PTX".to_owned()), |messages| Err(messages.to_owned())))
+        });
+        assert_eq!(compiled.unwrap().as_deref(), Ok("PTX"));
+        assert_eq!(next, steps.len() + 1);
+        let sent = job.source.unwrap();
+        let kept: Vec<&str> = sent.text().lines().map(str::trim).collect();
+        assert_eq!(kept.len(), whole.lines().count());
+        for device in ["constexpr int BLOCK = 128;", "out[i] = twice(in[i]);"] {
+            assert!(kept.contains(&device), "{device}");
+        }
+        for host in ["int main()", "std::vector", "cudaFree"] {
+            assert!(!kept.iter().any(|line| line.contains(host)), "{host}");
+        }
+        let header = job.own.values().next().unwrap().text();
+        assert!(header.contains("int lane()") && !header.contains("chrono::steady_clock"));
+        let missing: Vec<&str> = job.headers.keys().map(String::as_str).collect();
+        // `cstdio` is built in.
+        assert_eq!(missing, ["algorithm", "chrono", "vector"]);
+    }
 
     #[test]
     fn messages_name_headers_and_lines() {

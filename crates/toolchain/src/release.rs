@@ -127,9 +127,7 @@ pub enum InstallError {
     #[error("no cache folder for compilers: set XDG_CACHE_HOME or HOME")]
     NoCache,
     /// `python3` is needed, for pip and for NVRTC.
-    #[error(
-        "python3 was not found; it is needed to install the compiler of another CUDA release from PyPI"
-    )]
+    #[error("python3 was not found; it is needed to install a CUDA compiler from PyPI")]
     NoPython,
     /// Neither pip nor venv.
     #[error(
@@ -160,6 +158,9 @@ pub enum InstallError {
         /// The messages of pip.
         messages: String,
     },
+    /// There is something else in the folder.
+    #[error("{} has other files than racetrap's compiler", .0.display())]
+    Occupied(PathBuf),
     /// The packages are not laid out as expected.
     #[error("the packages of CUDA {release} have no compiler at {}", expected.display())]
     Layout {
@@ -394,7 +395,7 @@ fn why(packages: &[String], messages: &str) -> InstallError {
 }
 
 /// The system's pip if there is one, otherwise a private one.
-fn pip(scratch: &Path) -> Result<Command, InstallError> {
+pub(super) fn pip(scratch: &Path) -> Result<Command, InstallError> {
     let works = |command: &mut Command| command.output().is_ok_and(|o| o.status.success());
     if !works(Command::new("python3").arg("--version")) {
         return Err(InstallError::NoPython);

@@ -216,8 +216,8 @@ impl Sandbox {
     }
 }
 
-/// Kills a child and all that it has started.
-fn kill_all(child: &mut Child) {
+/// Kills a child that leads a process group, and all that it has started.
+pub fn kill_all(child: &mut Child) {
     #[cfg(unix)]
     {
         use rustix::process::{Pid, Signal, kill_process_group};

@@ -11,12 +11,11 @@ use report::{Failure, exit};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// Grades, what could not be graded and why, and how the command ends.
+type Done = (Vec<Graded>, Vec<(String, String)>, u8);
+
 /// Grades a class: a folder of submissions, or several submissions.
-pub fn grade(
-    args: &GradeArgs,
-    course: &Course,
-    paths: &[PathBuf],
-) -> Result<(Vec<Graded>, u8), Failure> {
+pub fn grade(args: &GradeArgs, course: &Course, paths: &[PathBuf]) -> Result<Done, Failure> {
     let of_folder = match paths {
         [folder] if is_class(folder, course) => Some(folder),
         _ => None,
@@ -66,7 +65,7 @@ pub fn grade(
     } else {
         exit::INCONCLUSIVE
     };
-    Ok((class.graded, code))
+    Ok((class.graded, class.failed, code))
 }
 
 /// The folder of results beside a folder of submissions.

@@ -134,6 +134,8 @@ impl Difference {
             count: 1,
             builds: Vec::new(),
             expected: false,
+            accepted: None,
+            trace: None,
             about: report::About::default(),
         }
     }

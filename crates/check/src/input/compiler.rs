@@ -6,7 +6,7 @@ use toolchain::{ARCH, CompileError, CompileOptions, Searched};
 pub(super) fn no_compiler(searched: Searched) -> Error {
     Error::new(ErrorKind::NoCompiler, "the CUDA compiler (nvcc), which a `.cu` file needs, was not found")
         .text(format!("looked in: {}", searched.0.join(", ")))
-        .help("install it with `ci/cuda-toolkit.sh` (needs no GPU and no root), set CUDA_PATH, or check PTX compiled on another machine")
+        .help("get it with `racetrap setup` (needs no GPU and no root), set CUDA_PATH, or check PTX compiled on another machine")
 }
 
 /// Names that CUDA has from some architecture on (CUDA C++ Programming Guide, "C++ Language Extensions"), by how they begin.

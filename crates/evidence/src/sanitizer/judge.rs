@@ -122,37 +122,19 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     }
     let summary = log.summary.ok_or(ToolError::NoSummary { tool, status })?;
     let receipt = receipt.ok_or(ToolError::NeverStarted { tool })?;
-    let text = recording
-        .records
-        .as_ref()
-        .ok_or(ToolError::NoRecords { tool })?;
-    let mut records = xml::parse(text).map_err(|error| ToolError::BadRecords { tool, error })?;
+    let records = listed(tool, recording, &log, summary)?;
+    let count = records.len() as u64;
     if let Some(kind) = records.iter().find_map(|record| match &record.kind {
         Kind::Unknown(kind) => Some(kind.clone()),
         _ => None,
     }) {
         return Err(ToolError::UnknownRecord { tool, kind });
     }
-    let count = records.len() as u64;
-    let left_out_all = count == 0 && log.left_out > 0;
-    if count.saturating_add(log.left_out) != summary.total() || left_out_all {
-        return Err(ToolError::CountDiffers {
-            tool,
-            summary: summary.total(),
-            records: count,
-        });
-    }
     if let Some(record) = records.iter().find(|r| r.kind == Kind::Stopped) {
         return Err(ToolError::Stopped {
             tool,
             text: record.text.clone(),
         });
-    }
-    let single = records
-        .iter_mut()
-        .filter(|r| matches!(r.kind, Kind::Hazard(_)));
-    for (record, severity) in single.zip(&log.hazards) {
-        record.severity = *severity;
     }
     if receipt.runs == 0 {
         return Err(ToolError::NoRuns {
@@ -208,8 +190,38 @@ pub fn judge(tool: Tool, entry: &Entry, recording: &Recording) -> Result<Judgeme
     })
 }
 
+/// All records of a tool that came to its end: as many as its summary counts.
+pub(super) fn listed(
+    tool: Tool,
+    recording: &Recording,
+    log: &log::Log,
+    summary: log::Summary,
+) -> Result<Vec<Record>, ToolError> {
+    let text = recording
+        .records
+        .as_ref()
+        .ok_or(ToolError::NoRecords { tool })?;
+    let mut records = xml::parse(text).map_err(|error| ToolError::BadRecords { tool, error })?;
+    let count = records.len() as u64;
+    let left_out_all = count == 0 && log.left_out > 0;
+    if count.saturating_add(log.left_out) != summary.total() || left_out_all {
+        return Err(ToolError::CountDiffers {
+            tool,
+            summary: summary.total(),
+            records: count,
+        });
+    }
+    let single = records
+        .iter_mut()
+        .filter(|r| matches!(r.kind, Kind::Hazard(_)));
+    for (record, severity) in single.zip(&log.hazards) {
+        record.severity = *severity;
+    }
+    Ok(records)
+}
+
 /// Whether the tool was started, and was not ended by a signal of others.
-fn started(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
+pub(super) fn started(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
     let silent = recording.log.is_none() && recording.receipt.is_none();
     match recording.run.status {
         127 if silent => Err(ToolError::ToolMissing),
@@ -224,7 +236,7 @@ fn started(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
 }
 
 /// The log; it starts with the tool's name.
-fn log(tool: Tool, recording: &Recording) -> Result<log::Log, ToolError> {
+pub(super) fn log(tool: Tool, recording: &Recording) -> Result<log::Log, ToolError> {
     let status = recording.run.status;
     let text = recording.log.as_ref();
     let log = log::parse(tool, text.ok_or(ToolError::NoLog { tool, status })?);
@@ -242,7 +254,7 @@ fn log(tool: Tool, recording: &Recording) -> Result<log::Log, ToolError> {
 
 /// Whether it ended by itself. `timeout` returns 124 where the limit was reached, and 137 where the end had to be forced; others may
 /// return these, too.
-fn timed(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
+pub(super) fn timed(tool: Tool, recording: &Recording) -> Result<(), ToolError> {
     match recording.run.status {
         124 | 137 if recording.run.reached_limit() => Err(ToolError::TimedOut {
             tool,

@@ -8,6 +8,7 @@
 
 pub mod judge;
 pub mod log;
+pub mod program;
 pub mod record;
 pub mod recording;
 pub mod tool_error;

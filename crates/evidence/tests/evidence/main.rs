@@ -3,4 +3,5 @@
 extern crate racetrap_evidence as evidence;
 
 mod conformance;
+mod programs;
 mod recordings;

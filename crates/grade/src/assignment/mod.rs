@@ -226,6 +226,9 @@ pub struct Buffer {
     /// writes nothing never passes.
     #[serde(default = "uninitialized")]
     pub fill: Fill,
+    /// A file with its bytes, below the assignment's folder, instead of `fill`.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
 }
 
 fn uninitialized() -> Fill {
@@ -283,6 +286,9 @@ pub struct Input {
     /// How many are drawn.
     #[serde(default = "one")]
     pub draws: u32,
+    /// Files with the bytes that are expected in buffers that are compared, below the assignment's folder.
+    #[serde(default)]
+    pub expected: BTreeMap<String, PathBuf>,
 }
 
 fn yes() -> bool {

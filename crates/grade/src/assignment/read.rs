@@ -179,6 +179,13 @@ impl Checking<'_> {
                     "hidden inputs need `secret`: any text that students don't know",
                 );
             }
+            if let Some(name) = input
+                .expected
+                .keys()
+                .find(|name| !a.compare.contains_key(*name))
+            {
+                return self.wrong(&at("expected"), format!("`{name}` is not compared"));
+            }
             let mut known: BTreeSet<&str> = BTreeSet::new();
             for (name, size) in &input.sizes.0 {
                 let ends = match size {
@@ -268,8 +275,14 @@ impl Checking<'_> {
             self.names(compare.first.iter().collect(), &sizes, &path)?;
             sizes.insert("i");
             self.names(compare.each.iter().collect(), &sizes, &path)?;
-            if compare.each.is_none() && a.reference.is_none() {
-                return self.wrong(&path, "say what is expected: `reference`, or `each` here");
+            let in_files = a
+                .inputs
+                .iter()
+                .all(|input| input.expected.contains_key(name));
+            if compare.each.is_none() && a.reference.is_none() && !in_files {
+                let what =
+                    "say what is expected: `reference`, `each` here, or `expected` of each input";
+                return self.wrong(&path, what);
             }
             if !(compare.rtol >= 0.0 && compare.atol >= 0.0) {
                 return self.wrong(&path, "tolerances are not negative");

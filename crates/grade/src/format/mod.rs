@@ -3,8 +3,10 @@
 pub mod autolab;
 pub mod classroom50;
 pub mod gradescope;
+pub mod html;
 pub mod json;
 pub mod junit;
+mod page;
 pub mod prairielearn;
 pub mod table;
 pub mod text;

@@ -53,6 +53,9 @@ pub fn one(name: &str, text: &str) -> racetrap_grade::submission::Files {
 #[test]
 fn selftests_of_the_example_course_hold() {
     for name in ASSIGNMENTS {
+        if !pinned(name).is_dir() && testing::needs_nvcc().is_none() {
+            continue;
+        }
         let done = selftest(&open(name)).unwrap();
         assert!(done.ok(), "{name}:\n{}", done.render());
         assert!(done.lines.len() > 5);
@@ -156,7 +159,7 @@ fn a_class_is_graded_once_a_source_and_resumed() {
     );
     std::fs::write(submissions.path().join("ada/reduction.cu"), "no").unwrap();
     let changed = grade_class(&course, &entries, Some(results.path()), 1, &|_| {});
-    assert_eq!(changed.sources, usize::from(course.compiler.nvcc.is_some()));
+    assert_eq!(changed.sources, 1);
 }
 
 #[test]
@@ -224,4 +227,157 @@ fn a_table_keeps_the_columns_of_the_roster() {
             .to_string()
             .contains("it has: a, b")
     );
+}
+
+const WITH_HARNESS: &str = "\
+racetrap-assignment: 1
+id: neighbours
+title: Sum of neighbours
+submission: {require: [sum.cuh]}
+build: {harness: [main.cu]}
+kernel:
+  entry: run
+  grid: 1
+  block: threads
+  arguments:
+    in: {type: i32, length: threads, fill: each:i * i}
+    out: {type: i32, length: threads}
+compare:
+  out: {each: i * i + (i + 1) % threads * ((i + 1) % threads)}
+inputs:
+  - {id: small, sizes: {threads: 64}}
+parts:
+  - {id: compiles, points: 1, check: compile, gate: true}
+  - {id: results, points: 4, check: output}
+  - {id: races, points: 5, check: races}
+";
+
+#[test]
+fn functions_are_graded_inside_the_harness() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assignment.yaml");
+    std::fs::write(&path, WITH_HARNESS).unwrap();
+    let harness = "#include \"sum.cuh\"\n__global__ void run(const int *in, int *out)\n{\n    __shared__ int tile[64];\n    out[threadIdx.x] = sum(tile, in[threadIdx.x], threadIdx.x, blockDim.x);\n}\n";
+    std::fs::write(folder.path().join("main.cu"), harness).unwrap();
+    let course = Course::open(&path, Compiler::find()).unwrap();
+    let right = "__device__ int sum(int *tile, int mine, int t, int n)\n{\n    tile[t] = mine;\n    __syncthreads();\n    return mine + tile[(t + 1) % n];\n}\n";
+    let grade = |text: &str| {
+        racetrap_grade::grade::grade_files(&course, &one("sum.cuh", text), "x", &mut |_| {})
+            .unwrap()
+    };
+    let graded = grade(right);
+    assert_eq!(
+        (graded.points, graded.causes.len()),
+        (10.0, 0),
+        "{graded:#?}"
+    );
+    let racy = grade(&right.replace("    __syncthreads();\n", ""));
+    assert!(racy.points < 10.0);
+    // The lines are those of the student, though the kernel is the course's.
+    let lines: Vec<(&str, u32)> = racy.causes[0]
+        .lines
+        .iter()
+        .map(|l| (l.file.as_str(), l.line))
+        .collect();
+    assert_eq!(lines, [("sum.cuh", 3), ("sum.cuh", 4)]);
+    assert_eq!(
+        racy.causes[0].lines[0].text.as_deref(),
+        Some("tile[t] = mine;")
+    );
+    // A file of the harness's name does not take its place.
+    let mut files = one("sum.cuh", right);
+    files.texts.insert(
+        "main.cu".into(),
+        "__global__ void run(const int *in, int *out) {}".into(),
+    );
+    assert!(course.source(&files).unwrap().files["main.cu"].contains("sum.cuh"));
+    assert_eq!(
+        grade("__device__ int sum(int *tile, int mine) { return mine; }").points,
+        0.0
+    );
+}
+
+#[test]
+fn what_cannot_be_decided_waits_for_a_person() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let course = open("reduction");
+    let right = crate::corpus::reductions().remove(0).2;
+    // The simulator does not run tensor cores.
+    let unknown = right.replace("    if (t == 0)", "    if (n == 64) {\n        int d[4], a = t, b = t;\n        asm volatile(\"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\" : \"=r\"(d[0]), \"=r\"(d[1]) : \"r\"(a), \"r\"(b));\n        partial[0] += d[0] - d[0];\n    }\n    if (t == 0)");
+    assert_ne!(unknown, right);
+    let graded = racetrap_grade::grade::grade_files(
+        &course,
+        &one("reduction.cu", &unknown),
+        "x",
+        &mut |_| {},
+    )
+    .unwrap();
+    assert!(graded.refused.is_none(), "{:?}", graded.refused);
+    assert!(!graded.is_final());
+    for part in graded.parts.iter().filter(|p| p.id != "compiles") {
+        assert_eq!(part.earned, None, "{part:?}");
+    }
+    assert!(
+        graded.review[0].why.contains("mma.sync"),
+        "{:?}",
+        graded.review
+    );
+}
+
+const WITH_FILES: &str = "\
+racetrap-assignment: 1
+id: twice
+title: Twice
+submission: {require: [twice.cu]}
+build: {}
+kernel:
+  entry: twice
+  grid: 1
+  block: 4
+  arguments:
+    in: {type: u16, length: 4, file: in.raw}
+    out: {type: u16, length: 4}
+compare:
+  out: {}
+inputs:
+  - {id: given, sizes: {}, expected: {out: out.raw}}
+parts:
+  - {id: compiles, points: 1, check: compile}
+  - {id: results, points: 9, check: output}
+";
+
+#[test]
+fn inputs_and_expected_results_may_be_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assignment.yaml");
+    std::fs::write(&path, WITH_FILES).unwrap();
+    std::fs::write(folder.path().join("in.raw"), [1, 0, 2, 0, 3, 0, 0, 1]).unwrap();
+    let opened = || Course::open(&path, Compiler::find());
+    assert!(opened().unwrap_err().to_string().contains("out.raw"));
+    std::fs::write(folder.path().join("out.raw"), [2, 0, 4, 0, 6, 0]).unwrap();
+    let said = opened().unwrap_err().to_string();
+    assert!(
+        said.contains("6 bytes") && said.contains("8 are compared"),
+        "{said}"
+    );
+    std::fs::write(folder.path().join("out.raw"), [2, 0, 4, 0, 6, 0, 0, 2]).unwrap();
+    let course = opened().unwrap();
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let right = "__global__ void twice(const unsigned short *in, unsigned short *out)\n{\n    out[threadIdx.x] = 2 * in[threadIdx.x];\n}\n";
+    let points = |text: &str| {
+        racetrap_grade::grade::grade_files(&course, &one("twice.cu", text), "x", &mut |_| {})
+            .unwrap()
+            .points
+    };
+    assert_eq!(points(right), 10.0);
+    assert_eq!(points(&right.replace("2 *", "3 *")), 1.0);
+    std::fs::write(&path, WITH_FILES.replace("file: in.raw", "file: ../in.raw")).unwrap();
+    assert!(opened().is_err());
 }

@@ -2,13 +2,15 @@
 
 use crate::course::{one, open};
 use racetrap_grade::Graded;
+use racetrap_grade::class::Override;
 use racetrap_grade::course::Course;
 use racetrap_grade::format::classroom50::Origin;
-use racetrap_grade::format::{autolab, classroom50, gradescope, junit, prairielearn, text};
+use racetrap_grade::format::{autolab, classroom50, gradescope, html, junit, prairielearn, text};
 use racetrap_grade::grade::grade_files;
 use racetrap_grade::result::{Loss, Review, State};
 use racetrap_grade::view::{When, view};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The solution without the barrier in its loop, the solution, and what does not compile; and one that a person has to look at.
 fn sample(course: &Course) -> Vec<(&'static str, Graded)> {
@@ -304,5 +306,56 @@ fn text_is_what_students_read() {
             format!("text-{name}"),
             text::render(&view(&graded, &course.assignment, When::BeforeDue))
         );
+    }
+}
+
+#[test]
+fn pages_show_the_class_and_run_nothing() {
+    let course = open("reduction");
+    let mut all: Vec<Graded> = sample(&course)
+        .into_iter()
+        .map(|(_, graded)| graded)
+        .collect();
+    let evil = "<script>alert(1)</script>\"'&";
+    all[0].causes[0].lines[0].text = Some(evil.into());
+    all[0].causes[0].seen[0].notes.push(evil.into());
+    all[2].refused.as_mut().unwrap().messages = evil.into();
+    all[3].submission.ignored.push(evil.into());
+    let overrides = BTreeMap::from([(
+        "right".to_owned(),
+        Override {
+            points: 90.0,
+            reason: evil.into(),
+        },
+    )]);
+    let failed = [(evil.to_owned(), evil.to_owned())];
+    let pages = html::pages(&all, &failed, &course.assignment, &overrides);
+    assert_eq!(pages.len(), 5);
+    for (file, text) in &pages {
+        assert!(
+            !text.contains("<script") && !text.contains("src=\"http"),
+            "{file}"
+        );
+    }
+    let class = &pages[0].1;
+    assert_eq!(pages[0].0, html::INDEX);
+    // What a person has to decide comes before all else.
+    let at = |text: &str| {
+        class
+            .find(text)
+            .unwrap_or_else(|| panic!("no {text} in {class}"))
+    };
+    assert!(at("To look at") < at("Not graded") && at("Not graded") < at("Submissions"));
+    assert!(class.contains("submission-racy.html") && class.contains("(was 100)"));
+    let racy = &pages[1].1;
+    for said in [
+        "lockstep-assumption",
+        "racetrap check reduction.cu",
+        "seed 1",
+        "--overrides",
+        "fix: ",
+        "hidden",
+    ] {
+        assert!(racy.contains(said), "{said}");
     }
 }

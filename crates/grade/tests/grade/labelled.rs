@@ -1,5 +1,7 @@
 //! Every submission of the corpus is graded as its label says.
 //!
+//! `RACETRAP_CORPUS=FOLDER` also writes the submissions there, as a class of files.
+//!
 //! Their PTX is pinned, so that no compiler is needed. `RACETRAP_RENEW=1 cargo nextest run -p racetrap-grade labelled` compiles it again.
 
 use crate::corpus::{Label, Labelled, products, reductions};
@@ -31,6 +33,18 @@ fn all_as_labelled(name: &str, all: &[Labelled]) {
     assert_eq!(sources.len(), all.len(), "two are the same");
     if std::env::var_os("RACETRAP_RENEW").is_some() {
         renew(name, all);
+    }
+    if let Some(folder) = std::env::var_os("RACETRAP_CORPUS") {
+        for (id, _, source) in all {
+            let at = std::path::Path::new(&folder).join(name).join(id);
+            std::fs::create_dir_all(&at).unwrap();
+            let file = if name == "reduction" {
+                "reduction.cu"
+            } else {
+                "product.cu"
+            };
+            std::fs::write(at.join(file), source).unwrap();
+        }
     }
     let mut course = open(name);
     // What is decided does not depend on how busy this machine is.

@@ -164,6 +164,14 @@ fn files_of_the_course_are_not_read() {
         format!("#line 1 \"{solution}\"\n#include \"reduction.cu\"\n"),
         "#include \"/proc/self/cwd/../solution/reduction.cu\"\n".to_owned(),
         "#include \"../solution/reduction.cu\"\n".to_owned(),
+        format!(
+            "#include \"/proc/{}/environ\"\n{stolen}",
+            std::process::id()
+        ),
+        format!(
+            "#include \"/proc/{}/cmdline\"\n{stolen}",
+            std::process::id()
+        ),
     ] {
         let (graded, seen) = grade(&course, &attack);
         assert_eq!(graded.points, 0.0, "{attack}\n{seen}");

@@ -7,6 +7,7 @@
 
 use super::value::{Node, Value, Values};
 use super::{Instr, Root, Token};
+use crate::class::Space;
 use ptx::semantics::Opcode;
 use std::collections::HashMap;
 
@@ -73,6 +74,15 @@ pub(super) fn complete(values: &Values, instructions: &mut [Instr]) {
                 place.root = root;
             }
         }
+        // A generic address of a thread's own memory (`cvta.local` of its depot).
+        for place in [&mut instr.place, &mut instr.source_place]
+            .into_iter()
+            .flatten()
+        {
+            if place.space == Space::Generic && is_depot(values, place.root) {
+                place.space = Space::Local;
+            }
+        }
     }
 }
 
@@ -118,6 +128,16 @@ fn of_instruction(values: &Values, starts: &HashMap<u32, Start>, instr: &Instr) 
         Opcode::Add | Opcode::Or | Opcode::Selp => source(0).join(source(1)),
         Opcode::Mad => source(2),
         _ => Start::Nothing,
+    }
+}
+
+/// Whether an address starts from what the compiler calls a function's local memory.
+fn is_depot(values: &Values, root: Root) -> bool {
+    match root {
+        Root::Variable(value) => {
+            matches!(values.node(value), Node::Symbol(name) if name.starts_with("__local_depot"))
+        }
+        _ => false,
     }
 }
 

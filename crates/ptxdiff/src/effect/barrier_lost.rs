@@ -14,7 +14,8 @@
 //! ## How it is recognised
 //!
 //! A `bar`, `barrier` or `bar.warp.sync` has no match. Each unmatched barrier of the same kind on the other side cancels
-//! one of these. Copies in unrolled loops count once.
+//! one of these. Copies in unrolled loops count once. Where barriers stand in loops, only loops that are the same on both
+//! sides are compared, and a barrier of a source line that the other side has in another loop is not counted.
 //!
 //! ## Limitations
 //!
@@ -28,7 +29,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let kind: fn(&Instr) -> Option<InstructionClass> = |i| Some(i.class);
     view.lacking(|i| i.class.is_barrier(), &[(kind, kind)])
         .into_iter()
-        .filter(|&index| !view.is_copy(index))
+        .filter(|&index| !view.is_copy(index) && view.may_lack(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))
         .collect()
 }

@@ -34,7 +34,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let kind: fn(&Instr) -> Option<bool> = |i| Some(is_proxy(i));
     view.lacking(|i| i.class == InstructionClass::Fence, &[(kind, kind)])
         .into_iter()
-        .filter(|&index| !view.is_copy(index))
+        .filter(|&index| !view.is_copy(index) && view.may_lack(index))
         .map(|index| view.occurrence(Vec::new(), vec![index]))
         .collect()
 }

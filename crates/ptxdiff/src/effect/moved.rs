@@ -28,7 +28,9 @@ pub(super) fn crossing(view: &View, wanted: impl Fn(InstructionClass) -> bool) -
     let both = |class: InstructionClass| class.is_barrier() || class == InstructionClass::Fence;
     let pairs = &view.matching.pairs;
     let barriers: Vec<&Pair> = pairs.iter().filter(|p| both(class(p))).collect();
-    let accesses = pairs.iter().filter(|p| wanted(class(p)) && !view.is_unclear(p));
+    let accesses = pairs
+        .iter()
+        .filter(|p| wanted(class(p)) && !view.is_unclear(p));
     let mut found = Vec::new();
     for access in accesses {
         let crosses = |barrier: &&&Pair| {

@@ -21,7 +21,9 @@
 //!
 //! - An address that is computed in another way. Unmatched accesses of the same state space and width cancel each other,
 //!   unless they use different parameters or variables.
-//! - The copies in the body of an unrolled loop.
+//! - The copies in the body of an unrolled loop, and an iteration that was peeled off a loop.
+//! - An access whose source line the other side accesses as often, or in a loop of which the text does not tell how often it
+//!   runs.
 //! - Stores in the two arms of a branch (under `@p` and `@!p`) against one store that both arms share.
 //!
 //! ## Limitations

@@ -18,17 +18,10 @@
 //!
 //! As for `load-hoisted`.
 
-use super::load_hoisted::is_outside;
+use super::load_hoisted::moved_out;
 use super::{Occurrence, View};
 use crate::class::InstructionClass;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
-    let mine = view.mine.instructions.iter().enumerate();
-    mine.filter(|(_, instr)| matches!(instr.class, InstructionClass::Store(_)))
-        .filter_map(|(index, _)| {
-            let partner = view.partner(index)?;
-            let theirs = view.other.loop_of(partner)?;
-            is_outside(view, index, theirs).then(|| view.occurrence(vec![index], vec![partner]))
-        })
-        .collect()
+    moved_out(view, |class| matches!(class, InstructionClass::Store(_)))
 }

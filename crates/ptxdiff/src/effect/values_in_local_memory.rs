@@ -23,22 +23,15 @@ use crate::class::{InstructionClass, Space};
 use crate::code::{Code, Instr};
 
 /// Whether an access is one of local memory.
-pub(super) fn is_local(view: &View, instr: &Instr) -> bool {
-    let depot = |root: crate::code::Root| match root {
-        crate::code::Root::Variable(value) => match view.values.node(value) {
-            crate::code::value::Node::Symbol(name) => name.starts_with("__local_depot"),
-            _ => false,
-        },
-        _ => false,
-    };
-    let place = instr.place.map(|p| p.space == Space::Local || depot(p.root));
+fn is_local(instr: &Instr) -> bool {
+    let place = instr.place.map(|p| p.space == Space::Local);
     instr.class.is_access() && place == Some(true)
 }
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let locals = |code: &Code| -> Vec<usize> {
         let all = code.instructions.iter().enumerate();
-        all.filter(|(_, i)| is_local(view, i)).map(|(index, _)| index).collect()
+        all.filter(|(_, i)| is_local(i)).map(|(index, _)| index).collect()
     };
     let mine = locals(view.mine);
     let class = |wanted: fn(InstructionClass) -> bool| mine.iter().any(|&i| wanted(view.mine.instructions[i].class));

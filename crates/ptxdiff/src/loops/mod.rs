@@ -12,8 +12,9 @@
 pub mod work;
 
 use crate::Side;
+use crate::class::InstructionClass;
 use crate::code::value::Value;
-use crate::code::{Code, Instr};
+use crate::code::{Code, Instr, Place};
 use ptx::ast::Module;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -57,16 +58,22 @@ pub struct Loops {
     /// The forms of address of A and of B.
     bases: [HashSet<Value>; 2],
     longest: RefCell<HashMap<(usize, Key), u32>>,
+    touching: RefCell<HashMap<(usize, Place, InstructionClass), u32>>,
     comparable: RefCell<HashMap<(usize, Key), bool>>,
 }
 
 /// How much of a loop's work another stretch must have.
 const ENOUGH: f64 = 0.6;
 
+/// How much of what a loop has in common with the loop most like it, it must have in common with its partner.
+const CLOSE: f64 = 0.6;
+
 struct Comparing<'c> {
     code: [&'c Code<'c>; 2],
     bags: [Bag; 2],
     sites: [Vec<HashSet<u32>>; 2],
+    /// Whether A and B call functions of their modules, in which loops may be.
+    calls: [bool; 2],
 }
 
 impl Loops {
@@ -76,6 +83,7 @@ impl Loops {
             code: [a, b],
             bags: [Bag::of(a, of_a), Bag::of(b, of_b)],
             sites: [sites(a), sites(b)],
+            calls: [calls(a, of_a), calls(b, of_b)],
         };
         let partners = comparing.partners();
         let mut groups: Vec<Group> = Vec::new();
@@ -127,7 +135,9 @@ impl Loops {
                 change: Change::Unclear,
             };
             group.loops[side].push(own);
-            if let Some(factor) = comparing.copies(side, own, context, &partners) {
+            if let Some(factor) = comparing.copies(side, own, context, &partners)
+                && !comparing.calls[1 - side]
+            {
                 let other = [Side::B, Side::A][side];
                 group.change = Change::Unrolled(other, factor);
             }
@@ -152,6 +162,7 @@ impl Loops {
                 places.map(|place| place.base).collect()
             }),
             longest: RefCell::default(),
+            touching: RefCell::default(),
             comparable: RefCell::default(),
         }
     }
@@ -166,6 +177,86 @@ impl Loops {
                 let unclear = self.unclear.iter().any(|other| work::may_be(key, other));
                 unclear && self.bags[1 - side].has(key)
             })
+    }
+
+    /// Whether source lines speak against the other side's being short of an instruction's work: it does that work of the instruction's line as
+    /// often on one way through the function, in a loop that is not the instruction's own one, of which the text does not tell how
+    /// often it runs, or at an address that can't be compared.
+    pub fn is_elsewhere(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
+        let instr = &code[side].instructions[index];
+        let (Some((key, _)), true) = (work(instr).first().copied(), instr.site != 0) else {
+            return false;
+        };
+        let other = 1 - side;
+        let alike = |own: &Instr| {
+            let mut all = work(own).into_iter();
+            all.any(|(alike, _)| work::may_be(&key, &alike))
+        };
+        let twin = |own: &Instr| own.site == instr.site && alike(own);
+        // What the compiler gave no line may be of any.
+        let may_be_twin = |own: &Instr| [0, instr.site].contains(&own.site) && alike(own);
+        let own = code[side].loop_of(index);
+        let same = |one: usize| {
+            let group = self.of[other][one].map(|group| &self.groups[group]);
+            group.is_some_and(|g| g.change == Change::Same) && self.partner(other, one) == own
+        };
+        let twins = code[other].instructions.iter().enumerate();
+        let mut twins = twins.filter(|(_, i)| may_be_twin(i)).peekable();
+        if twins.peek().is_none() {
+            return false;
+        }
+        let base = instr.place.map(|place| place.base);
+        let told = twins.any(|(at, twin)| {
+            let there = code[other].loop_of(at);
+            let repeated = there.is_some_and(|one| own.is_none() || !same(one));
+            // At an address that this side has nowhere, it may be this very access.
+            let vague = twin.place.is_some_and(|place| {
+                Some(place.base) != base && !self.bases[side].contains(&place.base)
+            });
+            repeated || vague
+        });
+        let own = longest(code[side], |i| u32::from(twin(i)));
+        told || own <= longest(code[other], |i| u32::from(may_be_twin(i)))
+    }
+
+    /// Whether an instruction stands in front of a loop with such work, or behind it, in the same loop around both, and the other side has that
+    /// loop: it may be the first or the last iteration of it.
+    fn is_peeled(&self, code: &Code, side: usize, index: usize, key: &Key) -> bool {
+        let (own, block) = (code.loop_of(index), code.instructions[index].block);
+        let loops = &code.flow.loops;
+        (0..loops.len()).any(|inner| {
+            let header = loops[inner].header;
+            let around = (0..loops.len())
+                .filter(|l| *l != inner && loops[*l].nodes.contains(&header))
+                .min_by_key(|l| loops[*l].nodes.len());
+            let beside = [(block, header), (header, block)];
+            let mut beside = beside.into_iter();
+            let there = self.partner(side, inner);
+            around == own
+                && self.bags[side].amount(Some(inner), key) > 0
+                && beside.any(|(x, y)| ptx::graph::dominates(&code.flow.idom, x, y))
+                && there.is_some_and(|there| {
+                    self.bags[1 - side].amount(Some(there), key) > 0
+                        && (key.kind.is_access() || self.is_copied(side, inner, own))
+                })
+        })
+    }
+
+    /// Whether all accesses of a loop stand outside of it as well, in the loop around it, if there is one, more often than on the other side.
+    fn is_copied(&self, side: usize, inner: usize, around: Option<usize>) -> bool {
+        let partner = match around {
+            None => None,
+            Some(around) => match self.partner(side, around) {
+                Some(partner) => Some(partner),
+                None => return true,
+            },
+        };
+        let mut accesses = self.bags[side]
+            .within(Some(inner))
+            .filter(|(key, _)| key.kind.is_access());
+        accesses.all(|(key, _)| {
+            self.bags[side].amount(around, key) > self.bags[1 - side].amount(partner, key)
+        })
     }
 
     /// Whether the other side may be short of an instruction's work: it does not do as much of it in the partner of the instruction's loop, nor
@@ -183,22 +274,22 @@ impl Loops {
             }
         };
         let instr = &code[side].instructions[index];
+        // Barriers of loops that differ don't tell which stretch of one side is which of the other.
+        let differ = self.groups.iter().any(|g| g.change != Change::Same);
+        if differ && self.is_touched(code, side, instr) {
+            return false;
+        }
         let all = work(instr);
-        let looped = |key: &Key| {
-            let loops = self.bags.iter().flat_map(|bag| &bag.by_loop);
-            let mut inside = loops
-                .filter(|(of, _)| of.is_some())
-                .flat_map(|(_, own)| own.keys());
-            inside.any(|other| work::may_be(key, other))
-        };
         let base = instr.place.map(|place| place.base);
         all.iter().any(|(key, _)| {
             let fewer = || self.longest(code, side, key) > self.longest(code, 1 - side, key);
-            match looped(key) {
+            match self.is_looped(key) {
                 true => {
                     let (bag, other) = (&self.bags[side], &self.bags[1 - side]);
                     let less = bag.amount(own, key) > other.amount(partner, key);
-                    less && self.never_more(1 - side, key) && fewer()
+                    less && self.never_more(1 - side, key)
+                        && fewer()
+                        && !self.is_peeled(code[side], side, index, key)
                 }
                 false => {
                     let known = base.is_some_and(|base| self.bases[1 - side].contains(&base));
@@ -206,6 +297,41 @@ impl Loops {
                 }
             }
         })
+    }
+
+    /// Whether the other side accesses bytes of an instruction's place, at an address of the very same form, as often on one way through
+    /// the function.
+    fn is_touched(&self, code: [&Code; 2], side: usize, instr: &Instr) -> bool {
+        let Some(place) = instr.place.or(instr.source_place) else {
+            return false;
+        };
+        let key = |own: usize| (own, place, instr.class);
+        let count = |own: usize| {
+            if let Some(known) = self.touching.borrow().get(&key(own)) {
+                return *known;
+            }
+            let found = longest(code[own], |i| u32::from(touches(i, instr.class, &place)));
+            self.touching.borrow_mut().insert(key(own), found);
+            found
+        };
+        count(1 - side) >= count(side)
+    }
+
+    /// Whether a kind of work stands in any loop.
+    fn is_looped(&self, key: &Key) -> bool {
+        let loops = self.bags.iter().flat_map(|bag| &bag.by_loop);
+        let mut inside = loops
+            .filter(|(of, _)| of.is_some())
+            .flat_map(|(_, own)| own.keys());
+        inside.any(|other| work::may_be(key, other))
+    }
+
+    /// Whether an instruction that has no partner, and no address, may be missing on the other side: where such instructions stand in loops,
+    /// as [`Loops::is_short`] says.
+    pub fn may_be_missing(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
+        let all = work(&code[side].instructions[index]);
+        let looped = all.iter().any(|(key, _)| self.is_looped(key));
+        !looped || self.is_short(code, side, index) && !self.is_elsewhere(code, side, index)
     }
 
     /// Whether a side does nowhere more of a kind of work than the other side in the partner of that loop.
@@ -245,7 +371,13 @@ impl Loops {
         if let Some(known) = self.longest.borrow().get(&(side, *key)) {
             return *known;
         }
-        let found = longest(code[side], key);
+        let amount = |instr: &Instr| {
+            let own = work(instr).into_iter();
+            own.filter(|(other, _)| work::may_be(key, other))
+                .map(|(_, amount)| amount)
+                .sum()
+        };
+        let found = longest(code[side], amount);
         self.longest.borrow_mut().insert((side, *key), found);
         found
     }
@@ -303,11 +435,27 @@ impl Comparing<'_> {
 
     /// Loops that are most alike, one of A and one of B.
     fn partners(&self) -> Vec<(usize, usize)> {
-        let count = [0, 1].map(|side: usize| self.code[side].flow.loops.len());
+        let count = [0, 1].map(|side: usize| self.code[side].flow.loops.len().min(LOOPS));
         let mut found = Vec::new();
-        for x in 0..count[0].min(LOOPS) {
-            for y in 0..count[1].min(LOOPS) {
-                let (there, back) = (self.covered(0, x, Some(y)), self.covered(1, y, Some(x)));
+        let mut covered: HashMap<(usize, usize), (f64, f64)> = HashMap::new();
+        // What each loop has in common with the loop that is most like it: the remainder of an unrolled loop is like that loop, whose
+        // partner is taken, and no partner of another one.
+        let mut best = count.map(|count| vec![0.0f64; count]);
+        for x in 0..count[0] {
+            for y in 0..count[1] {
+                let both = (self.covered(0, x, Some(y)), self.covered(1, y, Some(x)));
+                covered.insert((x, y), both);
+                best[0][x] = best[0][x].max(both.0 * both.1);
+                best[1][y] = best[1][y].max(both.0 * both.1);
+            }
+        }
+        let alike = |x: usize, y: usize| {
+            let (there, back) = covered[&(x, y)];
+            there * back
+        };
+        for x in 0..count[0] {
+            for y in 0..count[1] {
+                let (there, back) = covered[&(x, y)];
                 if there.max(back) < ENOUGH || there.min(back) == 0.0 {
                     continue;
                 }
@@ -330,7 +478,8 @@ impl Comparing<'_> {
         let mut taken = [HashSet::new(), HashSet::new()];
         let mut partners = Vec::new();
         for (x, y, _) in found {
-            if !taken[0].contains(&x) && !taken[1].contains(&y) {
+            let free = !taken[0].contains(&x) && !taken[1].contains(&y);
+            if free && alike(x, y) >= CLOSE * best[0][x].max(best[1][y]) {
                 taken[0].insert(x);
                 taken[1].insert(y);
                 partners.push((x, y));
@@ -431,7 +580,8 @@ impl Comparing<'_> {
         }
         let ratio = if same >= grown + shrunk { 1.0 } else { 0.0 };
         match (group.loops[0].len(), group.loops[1].len()) {
-            (1, 1) if ratio == 1.0 => Change::Same,
+            // At another depth, a loop around it was dissolved, and its body stands for another number of iterations.
+            (1, 1) if ratio == 1.0 && self.depth(0, x) == self.depth(1, y) => Change::Same,
             (1, 1) => Change::Unclear,
             (1, several) | (several, 1) if several > 1 => {
                 let side = usize::from(group.loops[1].len() > 1);
@@ -506,28 +656,49 @@ fn median(mut values: Vec<(f64, f64)>) -> Option<f64> {
     })
 }
 
-/// The most of a kind of work that is on one way through a function, each loop gone through once.
-fn longest(code: &Code, key: &Key) -> u32 {
+/// Whether an instruction reads or writes, as a class does, bytes of a place at an address of the same form.
+fn touches(instr: &Instr, class: InstructionClass, place: &Place) -> bool {
+    use InstructionClass::{Atomic, Load, Reduction, Store};
+    let both = |class| matches!(class, Atomic(_) | Reduction(_));
+    let alike = match class {
+        Load(_) | Store(_) => instr.class.is_alike(class) || both(instr.class),
+        Atomic(_) | Reduction(_) => both(instr.class),
+        _ => instr.class == class,
+    };
+    let reaches = |from: &Place, to: &Place| {
+        let after = to.offset.wrapping_sub(from.offset);
+        (0..i64::from(from.width.max(1))).contains(&after)
+    };
+    let places = [instr.place, instr.source_place].into_iter().flatten();
+    let mut same = places.filter(|own| own.base == place.base && own.may_share_space(place));
+    alike && same.any(|own| reaches(&own, place) || reaches(place, &own))
+}
+
+/// The most of some work that is on one way through a function, each loop gone through once.
+fn longest(code: &Code, amount: impl Fn(&Instr) -> u32) -> u32 {
     let blocks = &code.flow.blocks;
     let mut until = vec![0; blocks.len()];
     let mut most = 0;
     // The blocks stand in reverse post-order.
     for (number, block) in blocks.iter().enumerate() {
-        let own = block
-            .instructions
-            .iter()
-            .flat_map(|&i| work(&code.instructions[i]));
-        let amount: u32 = own
-            .filter(|(other, _)| work::may_be(key, other))
-            .map(|(_, amount)| amount)
-            .sum();
-        until[number] += amount;
+        let own = block.instructions.iter();
+        until[number] += own.map(|&i| amount(&code.instructions[i])).sum::<u32>();
         most = most.max(until[number]);
         for &next in block.successors.iter().filter(|next| **next > number) {
             until[next] = until[next].max(until[number]);
         }
     }
     most
+}
+
+/// Whether a function calls one that its module defines.
+fn calls(code: &Code, module: &Module) -> bool {
+    let callees = code.instructions.iter().filter_map(|i| match i.class {
+        InstructionClass::Call => work::callee(i.instr),
+        _ => None,
+    });
+    let mut defined = callees.filter_map(|name| work::defined(module, name));
+    defined.next().is_some()
 }
 
 /// The source places of each loop's work.

@@ -342,3 +342,56 @@ fn same(a: &str, b: &str) -> bool {
     let (a, b): (&'static Unit, &'static Unit) = (Box::leak(Box::new(a)), Box::leak(Box::new(b)));
     FunctionDiff::of(entry(a), entry(b)).unwrap().is_same()
 }
+
+#[test]
+fn what_is_at_another_address_in_each_iteration_is_not_hoisted() {
+    let count =
+        "add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, %r1; @%p1 bra L; st.shared.u32 [%r5], %r7;";
+    let first = format!("ld.global.u32 %r6, [%rd1]; L: add.s32 %r7, %r7, %r6; {count}");
+    let walks = format!(
+        "mov.u64 %rd2, %rd1; L: ld.global.u32 %r6, [%rd2]; add.s64 %rd2, %rd2, 4; add.s32 %r7, %r7, %r6; {count}"
+    );
+    // Nor is what only some iterations do.
+    let some = format!(
+        "L: setp.eq.u32 %p2, %r8, 2; @!%p2 bra S; ld.global.u32 %r6, [%rd1]; add.s32 %r7, %r7, %r6; S: {count}"
+    );
+    for other in [walks, some] {
+        let found = between(&module(&first), &module(&other));
+        assert!(
+            !found.iter().any(|e| e.starts_with("load-hoisted")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_store_to_the_own_memory_of_a_thread_drops_no_volatile() {
+    let own = ".local .align 8 .b8 __local_depot0[8]; .reg .b64 %SP, %SPL; mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL; st.u32 [%SP], %r2;";
+    let shared = "st.volatile.shared.u32 [%r5], %r2;";
+    let found = between(&module(own), &module(shared));
+    assert!(!found.iter().any(|e| e.contains("volatile")), "{found:?}");
+}
+
+#[test]
+fn the_remainder_of_an_unrolled_loop_is_no_partner_of_another_loop() {
+    let body =
+        "st.shared.u32 [%r5], %r6; bar.sync 0; ld.global.u32 %r6, [%rd2]; add.s64 %rd2, %rd2, 4; ";
+    let other = "ld.shared.u32 %r10, [%r11]; st.global.u32 [%rd3], %r10; add.s32 %r11, %r11, 4; add.s64 %rd3, %rd3, 8; ";
+    let repeated = |label: &str, body: &str, times: usize, count: u32| {
+        format!(
+            "{label}: {} add.s32 %r{count}, %r{count}, {times}; setp.lt.u32 %p{count}, %r{count}, %r1; @%p{count} bra {label}; ",
+            body.repeat(times)
+        )
+    };
+    let start = "mov.u64 %rd2, %rd1; mov.u64 %rd3, %rd1; mov.u32 %r11, tile; ";
+    let end = "st.global.u32 [%rd1], %r6;";
+    let [l, m, o] = [
+        repeated("L", body, 4, 13),
+        repeated("M", body, 1, 14),
+        repeated("O", other, 1, 12),
+    ];
+    let a = format!("{start}{o}{m}{end}");
+    let b = format!("{start}{}{l}{m}{end}", other.repeat(4));
+    let found = between(&module(&a), &module(&b));
+    assert_eq!(found, ["loop-unrolled B 2"]);
+}

@@ -67,6 +67,27 @@ impl Guilty {
     }
 }
 
+/// Where to put a barrier that orders one line before another, by the text of the source: `between line 6 and line 8`.
+pub fn barrier_between(
+    (first, line): (&Arc<SourceFile>, u32),
+    (second, later): (&Arc<SourceFile>, u32),
+) -> String {
+    let end = |file: &Arc<SourceFile>, line| Guilty {
+        frames: vec![Frame {
+            file: file.clone(),
+            line,
+            columns: 0..0,
+            function: None,
+        }],
+        in_source: true,
+        unread: None,
+        toolkit: false,
+        library: false,
+        instruction: String::new(),
+    };
+    between(&end(first, line), &end(second, later))
+}
+
 /// The `help:` line for a finding.
 pub(super) fn help(
     finding: &Finding,

@@ -1,0 +1,220 @@
+//! The page of a report in a real browser: what it shows, that filters and keys work, and that it loads nothing.
+
+use crate::browser::Browser;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli");
+
+/// Writes the page of a check, and returns its path.
+fn page(folder: &Path, arguments: &[&str]) -> PathBuf {
+    let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .arg("check")
+        .args(arguments)
+        .args(["--format", "html", "--jobs", "1"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let file = folder.join("report.html");
+    assert!(
+        !output.stdout.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    fs::write(&file, output.stdout).unwrap();
+    file
+}
+
+/// A folder with a hostile name and the kernels of these tests in files with hostile names and comments.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = fs::read_to_string(format!("{HERE}/kernels.ptx")).unwrap();
+    let source = fs::read_to_string(format!("{HERE}/kernels.cu")).unwrap();
+    let evil = source.replace(
+        "tile[t] = data[i];",
+        "tile[t] = data[i]; // </script><img src=x onerror=alert(1)>",
+    );
+    assert_ne!(evil, source);
+    fs::write(folder.path().join("kernels.cu"), evil).unwrap();
+    fs::write(folder.path().join("<img src=x onerror=alert(2)>.ptx"), ptx).unwrap();
+    folder
+}
+
+/// What the page has without any browser.
+#[test]
+fn a_page_has_the_accesses_with_their_values() {
+    let folder = folder();
+    let file = page(
+        folder.path(),
+        &[
+            "<img src=x onerror=alert(2)>.ptx",
+            "--entry",
+            "reverse",
+            "--inputs",
+            "1",
+        ],
+    );
+    let text = fs::read_to_string(file).unwrap();
+    assert!(!text.contains("<img"), "{text}");
+    for part in [
+        "data-race",
+        "<svg",
+        "thread 32",
+        "thread 31",
+        "is missing here",
+        "All accesses of the location",
+        "Repeat it",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn the_trace_is_in_the_json() {
+    let shown = crate::common::racetrap(
+        Path::new(HERE),
+        &[
+            "check",
+            "kernels.ptx",
+            "--entry",
+            "reverse",
+            "--inputs",
+            "1",
+            "--format",
+            "json",
+            "--trace",
+        ],
+    );
+    let from = shown.find('{').unwrap();
+    let to = shown.rfind('}').unwrap();
+    let json: serde_json::Value = serde_json::from_str(&shown[from..=to]).unwrap();
+    let findings = json["checks"][0]["findings"].as_array().unwrap();
+    let race = findings.iter().find(|f| f["rule"] == "data-race").unwrap();
+    let steps = race["trace"]["steps"].as_array().unwrap();
+    let end = |n: u64| steps.iter().position(|s| s["end"] == n);
+    let (later, earlier) = (end(0).unwrap(), end(1).unwrap());
+    assert!(earlier < later, "{race:#}");
+    // Both ends are the threads that the finding names.
+    for (n, at) in [(0, later), (1, earlier)] {
+        assert_eq!(
+            steps[at]["thread"], race["places"][n]["who"]["thread"],
+            "{race:#}"
+        );
+        assert_eq!(
+            steps[at]["place"]["line"], race["places"][n]["line"],
+            "{race:#}"
+        );
+    }
+}
+
+#[test]
+fn a_page_in_a_browser() {
+    let Some(mut browser) = Browser::start() else {
+        eprintln!("skipped: there is no Chromium (Debian's package `chromium`)");
+        return;
+    };
+    let folder = folder();
+    let file = page(
+        folder.path(),
+        &[
+            "<img src=x onerror=alert(2)>.ptx",
+            "--all",
+            "--perf",
+            "--max-steps",
+            "200000",
+            "--timeout",
+            "60",
+        ],
+    );
+    browser.open(&file);
+    let count = |browser: &mut Browser| {
+        browser
+            .value("[...document.querySelectorAll('.card')].filter(c => !c.hidden).length")
+            .as_u64()
+            .unwrap()
+    };
+    let all = count(&mut browser);
+    assert!(all > 3, "{all}");
+    assert_eq!(browser.value("document.querySelectorAll('img').length"), 0);
+
+    // A filter leaves the cards of its rule, and no others.
+    browser.value("(() => { const s = document.querySelector('select[name=rule]'); s.value = 'data-race'; s.dispatchEvent(new Event('input', {bubbles: true})); })()");
+    let races = count(&mut browser);
+    assert!(races > 0 && races < all, "{races} of {all}");
+    assert_eq!(browser.value("[...document.querySelectorAll('.card')].every(c => c.hidden === (c.dataset.rule !== 'data-race'))"), true);
+    assert_eq!(
+        browser.value("document.getElementById('shown').value"),
+        format!("{races} of {all}")
+    );
+    browser.value("(() => { const s = document.querySelector('select[name=rule]'); s.value = ''; s.dispatchEvent(new Event('input', {bubbles: true})); })()");
+    assert_eq!(count(&mut browser), all);
+
+    // Keys: the next finding, and the filter by text.
+    browser.key("j");
+    browser.key("j");
+    assert_eq!(
+        browser.value("[...document.querySelectorAll('.card')].indexOf(document.activeElement)"),
+        1
+    );
+    browser.key("/");
+    assert_eq!(browser.value("document.activeElement.name"), "text");
+    browser.value("document.activeElement.blur(), scrollTo(0, 0)");
+
+    // Dark and light.
+    let colour = "getComputedStyle(document.body).backgroundColor";
+    let before = browser.value(colour);
+    if let Some(to) = std::env::var_os("RACETRAP_SCREENSHOTS") {
+        browser.picture(&Path::new(&to).join("first.png"));
+    }
+    browser.click("#theme");
+    assert_ne!(browser.value(colour), before);
+    if let Some(to) = std::env::var_os("RACETRAP_SCREENSHOTS") {
+        browser.picture(&Path::new(&to).join("second.png"));
+    }
+
+    // A narrow window scrolls inside its cards, not as a whole.
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        serde_json::json!({"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}),
+    );
+    assert_eq!(
+        browser.value("document.documentElement.scrollWidth <= innerWidth"),
+        true
+    );
+    assert_eq!(browser.complaints, [""; 0]);
+}
+
+/// Without JavaScript all findings are there, and no filter that does nothing.
+#[test]
+fn a_page_without_javascript() {
+    let Some(mut browser) = Browser::start() else {
+        eprintln!("skipped: there is no Chromium (Debian's package `chromium`)");
+        return;
+    };
+    let folder = folder();
+    let file = page(
+        folder.path(),
+        &["<img src=x onerror=alert(2)>.ptx", "--entry", "reverse"],
+    );
+    browser.call(
+        "Emulation.setScriptExecutionDisabled",
+        serde_json::json!({"value": true}),
+    );
+    browser.open(&file);
+    // What the debugger evaluates is no script of the page.
+    assert!(
+        browser
+            .value("document.querySelectorAll('.card').length")
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+    assert_eq!(browser.value("[...document.querySelectorAll('.card')].some(c => c.hidden || !c.getBoundingClientRect().height)"), false);
+    assert_eq!(
+        browser.value("document.getElementById('filter').getBoundingClientRect().height"),
+        0
+    );
+    assert_eq!(browser.complaints, [""; 0]);
+}
