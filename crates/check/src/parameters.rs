@@ -97,7 +97,9 @@ impl Parameters {
                 _ if by_value && !written.as_ref().is_some_and(|t| t.ends_with('*')) => {
                     Kind::Struct
                 }
+                // A name may say other types than the PTX has; what is passed has the PTX's size.
                 Some(ty) => written_kind(ty, &used)
+                    .filter(|_| bytes == 8)
                     .unwrap_or_else(|| Kind::Scalar(scalar(ty, param.ty, bytes))),
                 None if used.points_at.is_some() && bytes == 8 => Kind::Rows(used.points_at),
                 None if pointer && bytes == 8 => Kind::Pointer(used.element),

@@ -36,7 +36,19 @@ impl Plan {
                 let label = self.parameters.label(index);
                 let address = functions(name).ok_or_else(|| no_function(&label, name))?;
                 let offset = parameter.offset as usize;
-                block[offset..offset + 8].copy_from_slice(&address.to_le_bytes());
+                match block
+                    .get_mut(offset..offset + 8)
+                    .filter(|_| parameter.bytes >= 8)
+                {
+                    Some(room) => room.copy_from_slice(&address.to_le_bytes()),
+                    None => {
+                        let message = format!(
+                            "`--arg {label}=fn:{name}`: an address has 8 bytes, but the parameter has {}",
+                            parameter.bytes
+                        );
+                        return Err(Error::new(ErrorKind::Argument, message));
+                    }
+                }
                 continue;
             }
             let name = self.parameters.label(index);
@@ -51,14 +63,29 @@ impl Plan {
             };
             let bytes = encoder.parameter(&planned.value, parameter)?;
             let offset = parameter.offset as usize;
-            block[offset..offset + bytes.len()].copy_from_slice(&bytes);
+            let room = block.get_mut(offset..offset + bytes.len());
+            match room.filter(|_| bytes.len() <= parameter.bytes as usize) {
+                Some(room) => room.copy_from_slice(&bytes),
+                None => {
+                    let message = format!(
+                        "`--arg {name}={}` has {} bytes, but the parameter has {}",
+                        planned.value,
+                        bytes.len(),
+                        parameter.bytes
+                    );
+                    return Err(Error::new(ErrorKind::Argument, message));
+                }
+            }
         }
         // The address that another parameter got.
         for (parameter, planned) in all {
             if let Value::Same(name) = &planned.value {
                 let other = self.parameters.0[self.parameters.find(name)?].offset as usize;
                 let offset = parameter.offset as usize;
-                block.copy_within(other..other + 8, offset);
+                let bytes = (parameter.bytes as usize).min(8);
+                if other + bytes <= block.len() {
+                    block.copy_within(other..other + bytes, offset);
+                }
             }
         }
         Ok(block)

@@ -209,3 +209,24 @@ fn addresses_can_be_passed_again() {
     assert!(refused("0=&1").contains("another parameter"));
     assert!(refused("1=&0").contains("another parameter"));
 }
+
+/// A name that says "pointer" where the PTX has four bytes, as a changed file may.
+#[test]
+fn what_is_passed_has_the_size_that_the_ptx_says() {
+    let text = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry _Z1kPiPFivEPS_(.param .u32 a, .param .u16 b, .param .u8 c)\n{ ret; }\n";
+    let mut request = crate::Request::new(crate::Source::Ptx {
+        name: "k.ptx".into(),
+        text: text.into(),
+    });
+    request.budgets.jobs = 1;
+    let checked = crate::check(&request, &crate::Unwatched).expect("checked");
+    assert_eq!(checked.check.diagnostics, []);
+    for given in ["0=i32[4]", "1=fn:f", "2=&0"] {
+        let mut request = request.clone();
+        request.arguments = vec![crate::argument::parse(given).expect("an argument")];
+        assert!(
+            crate::check(&request, &crate::Unwatched).is_err(),
+            "{given}"
+        );
+    }
+}
