@@ -10,7 +10,7 @@ mod writers;
 
 pub use difference::Difference;
 pub use memory::{Buffer, Memory};
-pub use outside::Outside;
+pub use outside::{Deed, Outside};
 
 use super::error::{Error, ErrorKind};
 use super::functions;

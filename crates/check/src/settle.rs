@@ -84,22 +84,33 @@ pub fn explore(
         warnings: Vec::new(),
         bounded: false,
     };
-    if !leaves(&first.explored) {
+    if !errors(&first.explored).any(|_| true) || first.explored.iter().any(|e| e.steps > STEPS) {
         return Ok(first);
     }
-    let Some((change, excuse)) = inside(prepared, exploration, &first.plan)? else {
+    let found = match leaves(&first.explored) {
+        true => inside(prepared, exploration, &first.plan)?,
+        false => {
+            one_less(prepared, exploration, &first.plan)?.map(|change| (change, Excuse::Index))
+        }
+    };
+    let Some((change, excuse)) = found else {
         return Ok(first);
     };
     let mut plan = change.of(&guess);
     let explored = builds(prepared, exploration, &mut plan, sources)?;
-    if leaves(&explored) || explored.iter().any(|e| e.stopped.is_some()) {
+    let wrong = match excuse {
+        Excuse::Index => errors(&explored).any(|_| true),
+        Excuse::Given | Excuse::Array => leaves(&explored),
+    };
+    if wrong || explored.iter().any(|e| e.stopped.is_some()) {
         return Ok(first);
     }
     Ok(Settled {
         warnings: match excuse {
             // The user has said how many elements there are.
             Excuse::Given => Vec::new(),
-            Excuse::Array => warnings(prepared, request, &first, &plan),
+            Excuse::Array => outside(warnings(prepared, request, &first, &plan)),
+            Excuse::Index => warnings(prepared, request, &first, &plan),
         },
         bounded: excuse == Excuse::Given,
         plan,
@@ -174,13 +185,53 @@ pub fn enlarged(
     Ok(merged)
 }
 
-/// Whether something was reached outside memory, in runs that are short enough to be repeated.
+/// The errors of all builds.
+fn errors(explored: &[Explored]) -> impl Iterator<Item = &Diagnostic> {
+    let all = explored.iter().flat_map(|e| &e.diagnostics);
+    all.filter(|d| d.level == Level::Error)
+}
+
+/// Whether something was reached outside memory.
 fn leaves(explored: &[Explored]) -> bool {
-    let outside = |d: &Diagnostic| {
-        d.level == Level::Error && matches!(d.rule, Rule::OutOfBounds | Rule::UseAfterFree)
+    errors(explored).any(|d| matches!(d.rule, Rule::OutOfBounds | Rule::UseAfterFree))
+}
+
+/// An integer of which one less makes the same accesses, and no error.
+fn one_less(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &Plan,
+) -> Result<Option<Change>, Error> {
+    let integers = plan.integer_values();
+    if integers.is_empty() {
+        return Ok(None);
+    }
+    let program = &prepared.programs[0];
+    let Some(guilty) = exploration.guilty(program, plan)?.filter(|g| !g.is_empty()) else {
+        return Ok(None);
     };
-    explored.iter().any(|e| e.diagnostics.iter().any(outside))
-        && explored.iter().all(|e| e.steps <= STEPS)
+    for (place, value) in integers
+        .iter()
+        .enumerate()
+        .filter(|(_, n)| **n > 1)
+        .take(TRIALS)
+    {
+        if exploration.out_of_time() {
+            break;
+        }
+        let change = Change::One(place, value - 1);
+        let other = change.of(plan);
+        if exploration
+            .guilty(program, &other)?
+            .is_some_and(|g| g.is_empty())
+        {
+            let seen = exploration.outside(program, &other, &guilty)?;
+            if seen.is_nothing() && seen.inside == guilty {
+                return Ok(Some(change));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Why a guess is given up.
@@ -190,6 +241,8 @@ enum Excuse {
     Given,
     /// It leads outside an array, and another one does not.
     Array,
+    /// It is an index, and was guessed as a size.
+    Index,
 }
 
 /// The change with which nothing is reached outside.
@@ -254,7 +307,7 @@ fn candidates(
     all
 }
 
-/// What a guess that was given up has shown of accesses outside: one finding, since it is one number that leads there.
+/// The errors that only a guess showed that was given up.
 fn warnings(
     prepared: &Prepared,
     request: &Request,
@@ -268,26 +321,29 @@ fn warnings(
         .filter(|(before, after)| before != after)
         .unzip();
     let mut found = Vec::new();
-    for one in explored {
-        let outside = one.diagnostics.iter();
-        let outside = outside.filter(|d| d.rule == Rule::OutOfBounds);
-        report::merge(&mut found, outside.cloned());
+    report::merge(&mut found, errors(explored).cloned());
+    for diagnostic in &mut found {
+        let schedule = diagnostic.replay.take().unwrap_or_default();
+        diagnostic.replay = verdict::replay(request, &how, &schedule);
+        diagnostic.level = Level::Warning;
+        diagnostic.notes.insert(
+            0,
+            format!(
+                "seen with {}, not with {}, with which the kernel is judged; say with `--arg` what callers pass",
+                with.join(", "),
+                without.join(", "),
+            ),
+        );
     }
-    let mut found = found.into_iter();
+    found
+}
+
+/// Of these, the accesses outside, as one finding: it is one number that leads there. What else was seen then follows from it.
+fn outside(all: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut found = all.into_iter().filter(|d| d.rule == Rule::OutOfBounds);
     let Some(mut diagnostic) = found.next() else {
         return Vec::new();
     };
-    let schedule = diagnostic.replay.take().unwrap_or_default();
-    diagnostic.replay = verdict::replay(request, &how, &schedule);
-    diagnostic.level = diagnostic.level.min(Level::Warning);
-    diagnostic.notes.insert(
-        0,
-        format!(
-            "seen with {}, not with {}, with which the kernel is judged; say with `--arg` what callers pass",
-            with.join(", "),
-            without.join(", "),
-        ),
-    );
     let mut lines: Vec<u32> = found
         .filter_map(|d| d.labels.iter().find(|l| l.is_guilty()).map(|l| l.line))
         .collect();
@@ -377,5 +433,33 @@ mod tests {
             (found[0].rule.name(), found[0].level),
             ("out-of-bounds", Level::Error)
         );
+    }
+
+    /// Each thread writes element `t * (n - k)`: one place where `k` equals `n`.
+    const ROW: &str = "sub.s32 %r3, %r0, %r1; mul.lo.s32 %r4, %r3, %r2; mul.wide.s32 %a3, %r4, 4; add.s64 %a4, %a0, %a3;
+         st.global.u32 [%a4], %r2;";
+
+    #[test]
+    fn an_index_is_below_its_size() {
+        let (found, integers) = judged("", ROW, None);
+        let said: Vec<_> = found.iter().map(|d| (d.rule.name(), d.level)).collect();
+        assert_eq!(said, [("data-race", Level::Warning)]);
+        let note = "seen with `2` = 32, not with `2` = 31";
+        assert!(found[0].notes[0].starts_with(note), "{found:#?}");
+        assert_eq!(integers, ["`1` = 32", "`2` = 31"]);
+        let (found, _) = judged("", ROW, Some("2=32"));
+        assert_eq!(found[0].level, Level::Error);
+    }
+
+    /// A race that the same accesses make whatever the integers are, and one whose accesses one less leaves out.
+    #[test]
+    fn other_races_stay_errors() {
+        let always = "st.global.u32 [%a0], %r2;";
+        let last = "add.s32 %r3, %r2, 1; setp.ne.s32 %p0, %r3, %r0; @!%p0 st.global.u32 [%a0], %r2; @%p0 st.global.u32 [%a2], %r2;";
+        for body in [always, last] {
+            let (found, _) = judged("", body, None);
+            let worst = found.iter().map(|d| (d.rule.name(), d.level)).next();
+            assert_eq!(worst, Some(("data-race", Level::Error)), "{body}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::terminal::counted;
 use super::view::View;
 use super::{About, Diagnostic, Label, Who};
 use detect::finding::{Action, Detail, End, Finding, Place};
-use detect::rules::Rule;
+use detect::rules::{Level, Rule};
 use ptx::source::SourceLine;
 use simt::ids::{Dim3, Site};
 use simt::observer::{BarrierFault, NoValue, Order, Scope};
@@ -79,12 +79,13 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     }
     Diagnostic {
         rule: finding.rule,
-        level: finding.rule.level(),
+        level: level(finding, kernel),
         title: title(finding, names),
         labels,
         notes: notes(finding, names, &guilty)
             .into_iter()
             .chain(kernel.and_then(|k| stale_loads(finding, k)))
+            .chain(seeds_swap(finding, kernel).then(|| SEEDED.to_owned()))
             .collect(),
         help: help::help(finding, &guilty, kernel, &scene.steps),
         replay: None,
@@ -568,6 +569,30 @@ fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> V
     }
     notes.dedup();
     notes
+}
+
+/// Said of a race of such a read.
+const SEEDED: &str = "the value read is only what a compare-and-swap begins with, and that finds out whether it is old; by the memory model the plain \
+     read is a race all the same";
+
+/// Whether the read of a race is one whose value is only what a compare-and-swap begins with.
+pub(crate) fn seeds_swap(finding: &Finding, view: Option<&KernelView<'_>>) -> bool {
+    let atomic = |end: &End| end.action == Action::Atomic;
+    let seeds = |end: &End| {
+        let site = view.and_then(|view| view.sites.get(end.site.0 as usize));
+        end.action == Action::Read && site.is_some_and(|site| site.seeds_swap)
+    };
+    finding.rule == Rule::DataRace
+        && finding.ends.iter().any(seeds)
+        && finding.ends.iter().all(|end| atomic(end) || seeds(end))
+}
+
+/// How bad a finding is.
+fn level(finding: &Finding, view: Option<&KernelView<'_>>) -> Level {
+    match seeds_swap(finding, view) {
+        true => finding.rule.level().min(Level::Warning),
+        false => finding.rule.level(),
+    }
 }
 
 /// Names the loads that returned an overwritten value. The finding may depend on them.

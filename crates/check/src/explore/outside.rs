@@ -1,21 +1,22 @@
 //! Accesses outside memory whose size nobody guessed: variables of the module, shared and local arrays, buffers that the user gave.
 
 use super::Exploration;
-use super::grow::owner;
+use super::grow::{owner, too_small};
 use crate::error::Error;
 use crate::plan::{Origin, Plan};
 use detect::finding::Place;
-use simt::Program;
+use detect::rules::{Level, Rule};
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::memory::{GAP_NAME, GLOBAL_BASE};
 use simt::observer::{Access, Events, FaultKind, MemoryFault, Space, WarpRef};
+use simt::{Program, ScheduleSpec};
 use std::collections::HashSet;
 
 /// Accesses that are remembered, at most.
 const MOST: usize = 4096;
 
 /// An instruction and a thread that executes it.
-type Deed = (Site, BlockId, ThreadId);
+pub type Deed = (Site, BlockId, ThreadId);
 
 /// What one run did outside such memory.
 #[derive(Debug, Default)]
@@ -97,6 +98,29 @@ fn place(full: u64, offset: Option<u64>, bytes: u32) -> Place {
 }
 
 impl Exploration<'_> {
+    /// The accesses of the races of a run of one warp after the other; `None` if it has errors of another kind, or no end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn guilty(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
+        let how = (self.left(), self.jobs, false);
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        let mut guilty = HashSet::new();
+        let findings = run.outcome.findings.iter();
+        for finding in findings.filter(|f| f.rule.level() == Level::Error) {
+            // An access that a guessed buffer is too small for is none of the kernel's errors.
+            if too_small(finding, &run.device, plan).is_some() {
+                continue;
+            }
+            if !matches!(finding.rule, Rule::DataRace | Rule::InsufficientScope) {
+                return Ok(None);
+            }
+            guilty.extend(finding.ends.iter().map(|e| (e.site, e.block, e.thread)));
+        }
+        Ok(run.outcome.stopped.is_none().then_some(guilty))
+    }
+
     /// What a run of one warp after the other reaches outside memory whose size nobody guessed, and which of the deeds in `asked`
     /// it does inside.
     ///

@@ -6,6 +6,9 @@ use crate::ast::*;
 use crate::error::ParseErrorKind;
 use crate::token::Token;
 
+/// Directives that a label gives a name to ("Control Flow Directives").
+const LABELLED: [&str; 3] = [".branchtargets", ".calltargets", ".callprototype"];
+
 impl Parser<'_> {
     /// `.entry` or `.func` to its semicolon or closing brace.
     pub(super) fn function(&mut self, linkage: Option<Linkage>) -> Parsed<Function> {
@@ -123,6 +126,8 @@ impl Parser<'_> {
                     statements.extend(variables.into_iter().map(Stmt::Variable));
                 } else if linkage.is_some() {
                     return Err(self.unexpected("a state space such as `.shared`"));
+                } else if matches!(self.token(), Token::Dotted(name) if LABELLED.contains(name)) {
+                    return Err(self.unexpected("a label in front of this directive"));
                 } else {
                     statements.push(Stmt::Directive(self.raw_directive()?));
                 }

@@ -177,3 +177,19 @@ fn long_texts_take_time_in_proportion() {
         );
     }
 }
+
+/// Statements may be empty, wherever one may stand.
+#[test]
+fn a_semicolon_anywhere_is_answered() {
+    for sample in crate::samples::small() {
+        for at in 0..sample.len() {
+            let mut text = sample.as_bytes().to_vec();
+            text.insert(at, b';');
+            if let Err(error) = exercise(&text) {
+                let before = &sample[at.saturating_sub(60)..at];
+                let after = &sample[at..(at + 60).min(sample.len())];
+                panic!("`{before}` ; `{after}`: {error}");
+            }
+        }
+    }
+}

@@ -21,6 +21,11 @@ pub(super) fn race(
     if let Some(plain) = half_atomic(earlier, later) {
         let end = if plain { b } else { a };
         let place = end.place();
+        if crate::diagnose::seeds_swap(finding, view) {
+            return Some(format!(
+                "read it with an atomic operation at {place}: `cuda::atomic_ref(x).load(cuda::memory_order_relaxed)`, or through a `volatile` pointer"
+            ));
+        }
         return Some(if earlier.block == later.block && !same_line {
             format!(
                 "{place} is a plain access, but the other one is atomic: make it atomic too, or put `__syncthreads()` {}",

@@ -21,6 +21,7 @@ pub mod operand;
 pub mod pointers;
 pub mod scope;
 pub mod speculated;
+mod swaps;
 pub mod symbols;
 pub mod sync;
 pub mod texture;
@@ -217,6 +218,7 @@ impl<'m> Lowering<'m> {
         self.constants.finish(program);
         pointers::find(program);
         updates::find(program);
+        swaps::find(program);
         facts::find(program);
         Ok(self.program)
     }
@@ -395,6 +397,7 @@ impl<'m> Lowering<'m> {
             caller: None,
             pointers: Vec::new(),
             update: None,
+            seeds_swap: false,
             no_body: None,
             missing: None,
         });
