@@ -14,7 +14,7 @@ use super::explore::{Exploration, Explored, Key};
 use super::plan::Plan;
 use super::settle::Settled;
 use super::verdict;
-use super::{Error, ErrorKind, Found, Prepared, Request, Watch, tail_merge};
+use super::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
 use detect::coverage::Coverage;
 use detect::rules::Level;
 use report::{Diagnostic, Sources, merge};
@@ -118,7 +118,7 @@ pub fn explore(
         let Some(mut explored) = each_build(prepared, &exploration, &mut changed, sources)? else {
             continue;
         };
-        tail_merge::downgrade(&mut explored, &prepared.input.builds);
+        two_builds::downgrade(&mut explored, &prepared.input.builds);
         let how = verdict::setting(
             request,
             &prepared.input,

@@ -4,7 +4,7 @@
 //! Request ─ input ──► PTX modules (compiled where they have to be)
 //!         ─ entry, geometry, parameters ─ plan ──► a launch: what was given, and guesses for the rest
 //!         ─ explore ──► what each build did under each schedule
-//!         ─ tail_merge, verdict ──► Checked: a worded report, findings, memory
+//!         ─ two_builds, verdict ──► Checked: a worded report, findings, memory
 //! ```
 //!
 //! Data goes in as a [`Request`] and comes out as [`Checked`]; a [`Watch`] hears what is being done and may end it. Nothing here
@@ -24,7 +24,7 @@ pub mod parameters;
 pub mod plan;
 mod request;
 mod settle;
-mod tail_merge;
+mod two_builds;
 mod unseen;
 pub mod usage;
 mod variables;
@@ -288,7 +288,7 @@ fn run(
     let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
     let mut settled = settle::explore(prepared, request, &exploration, sources)?;
-    tail_merge::downgrade(&mut settled.explored, &input.builds);
+    two_builds::downgrade(&mut settled.explored, &input.builds);
 
     let enlarged = settle::enlarged(prepared, request, &exploration, &settled, sources)?;
     settled.warnings.extend(enlarged);

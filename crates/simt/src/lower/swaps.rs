@@ -2,8 +2,8 @@
 //! (old != seen);`, as in the CUDA C++ Programming Guide ("Atomic Functions").
 //!
 //! Such a value may be old: the compare-and-swap finds out. It is one if it reaches, through arithmetic and memory of the thread's
-//! own, a compare-and-swap, and no address, no other atomic operation, no memory of others, no call and no output. Only how loud a
-//! race of it is told rests on this.
+//! own, a compare-and-swap, and no address, no other atomic operation, no memory of others and no output. Only how loud a
+//! race of it is told rests on this. Blind spot: unoptimised code, where all values pass through memory of the thread's own.
 
 use super::def_use::{Use, visit_operands};
 use crate::op::*;
@@ -78,7 +78,8 @@ fn seeds_swap(program: &Program, load: &Instr) -> bool {
                     swaps = true;
                 }
                 Op::Warp(_) if data || escapes => return false,
-                Op::System(_) | Op::Image(_) | Op::Call(_) if escapes || local => return false,
+                Op::System(_) | Op::Image(_) if escapes || local => return false,
+                Op::Call(_) => data |= escapes || local,
                 _ => {}
             }
             if data {

@@ -1,4 +1,6 @@
-//! Ends of a kernel that the compiler has merged.
+//! What two builds of one kernel say of each other.
+//!
+//! # Ends of a kernel that the compiler has merged
 //!
 //! `if (t >= n) { o[t] = 0; return; } … __syncthreads(); … o[t] = …;` has two ends that store and return. The optimiser makes one
 //! of them, behind the barrier, and threads that leave early come through it: in the optimised build they go past
@@ -22,6 +24,19 @@ pub fn downgrade(explored: &mut [Explored], builds: &[Build]) {
     };
     if let Ok([optimised, unoptimised]) = explored.get_disjoint_mut([optimised, unoptimised]) {
         compare(optimised, unoptimised);
+        soften(optimised, unoptimised);
+    }
+}
+
+/// What the optimised code shows to do less harm than its rule says is no worse in the unoptimised code, where values pass through
+/// memory and cannot be followed.
+fn soften(optimised: &Explored, unoptimised: &mut Explored) {
+    for known in &optimised.diagnostics {
+        if known.level < known.rule.level() {
+            let same = |d: &&mut Diagnostic| d.key() == known.key();
+            let others = unoptimised.diagnostics.iter_mut().filter(same);
+            others.for_each(|d| d.level = d.level.min(known.level));
+        }
     }
 }
 
@@ -67,6 +82,7 @@ fn explain(warning: &mut Diagnostic, error: Diagnostic) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use detect::rules::Level;
     use report::{Label, SourceFile};
     use std::sync::Arc;
 
@@ -136,6 +152,22 @@ mod tests {
         let (errors, warnings) = left(false, &[(Rule::BarrierAfterExit, [6, 4])]);
         assert_eq!((errors, warnings.len()), (1, 1));
         assert!(warnings[0].notes.is_empty());
+    }
+
+    #[test]
+    fn the_optimised_code_knows_more_of_values() {
+        let of = |level, lines| Explored {
+            diagnostics: vec![Diagnostic {
+                level,
+                ..diagnostic(Rule::DataRace, lines, "build")
+            }],
+            ..Explored::default()
+        };
+        for (lines, level) in [([3, 3], Level::Warning), ([3, 4], Level::Error)] {
+            let mut unoptimised = of(Level::Error, lines);
+            soften(&of(Level::Warning, [3, 3]), &mut unoptimised);
+            assert_eq!(unoptimised.diagnostics[0].level, level);
+        }
     }
 
     #[test]
