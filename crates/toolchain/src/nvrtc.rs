@@ -196,6 +196,10 @@ impl Job<'_> {
 
     /// Leaves out what the compiler's messages name, as far as it is no device code. Gives whether there is anything new to try.
     fn leave_out(&mut self, messages: &str) -> bool {
+        // Without these there is no device code to compile.
+        if missing(messages).into_iter().any(is_of_device_code) {
+            return false;
+        }
         let mut new = false;
         let source = match &mut self.source {
             Some(source) => source,
@@ -235,6 +239,12 @@ impl Job<'_> {
     }
 }
 
+/// Whether a header is one of the toolkit's own libraries for device code.
+fn is_of_device_code(name: &str) -> bool {
+    let first = name.split(['/', '.']).next().unwrap_or_default();
+    ["cuda", "cub", "cooperative_groups"].contains(&first) && name != "cuda.h"
+}
+
 /// The headers that messages say are not there: `cannot open source file "vector"`.
 fn missing(messages: &str) -> impl Iterator<Item = &str> {
     let mentions = messages.split("open source file \"").skip(1);
@@ -256,6 +266,22 @@ mod tests {
     use super::*;
 
     /// A program with host code and what NVRTC 12.4 said of it, step by step: each step's messages are of what the step before left.
+    #[test]
+    fn libraries_for_device_code_are_not_left_out() {
+        for name in ["cuda/atomic", "cub/cub.cuh", "cooperative_groups.h"] {
+            assert!(is_of_device_code(name), "{name}");
+        }
+        for name in [
+            "cuda.h",
+            "vector",
+            "cuda_runtime_api.h",
+            "helper_cuda.h",
+            "thrust/sort.h",
+        ] {
+            assert!(!is_of_device_code(name), "{name}");
+        }
+    }
+
     #[test]
     fn host_code_is_left_out_step_by_step() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvrtc");
