@@ -228,10 +228,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400))
-    })]
+    #![proptest_config(testing::random(400))]
 
     #[test]
     fn what_is_called_independent_is_the_same_in_every_schedule(kernel in kernel()) {
@@ -443,8 +440,7 @@ fn a_load_of_the_initial_value_is_an_access_like_any_other() {
             let ends = f.ends.iter().map(|end| (end.block.0, end.action));
             let mut ends: Vec<_> = ends.collect();
             ends.sort_by_key(|end| end.0);
-            f.rule == Rule::DataRace
-                && ends == [(0, Action::Write), (1, Action::Read)]
+            f.rule == Rule::DataRace && ends == [(0, Action::Write), (1, Action::Read)]
         };
         assert!(
             outcome.findings.iter().any(races),
