@@ -183,12 +183,12 @@ impl Context {
             grid: request.grid,
             block: request.block,
         };
-        let several = self.timeline.has_streams();
+        let concerns = self.concerns();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
         let ended = if watched {
-            if several {
-                self.detectors.record_footprint();
+            if let Some(only) = concerns {
+                self.detectors.record_footprint(only);
             }
             let jobs = self.options.jobs;
             let detectors = &mut self.detectors;
@@ -213,10 +213,6 @@ impl Context {
                 };
                 self.ordered(agent, footprint, work);
             }
-        } else if several {
-            let agent = self.agent(request.stream);
-            let work = Work::host(Call::default(), name.stream.clone());
-            self.ordered(agent, Footprint::default(), work);
         }
         match ended {
             Ok(Stats { steps, output, .. }) => {
@@ -293,6 +289,7 @@ impl Context {
 
     /// Puts an operation in order, and reports what conflicts with it.
     pub(crate) fn ordered(&mut self, agent: Agent, footprint: Footprint, work: Work) {
+        self.watch(&footprint);
         let found = self.timeline.operation(agent, footprint, work.clone());
         for (earlier, conflicts) in found {
             self.unordered(&work, &earlier, &conflicts);

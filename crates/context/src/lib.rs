@@ -24,6 +24,7 @@ pub mod record;
 pub mod report;
 pub mod stream;
 pub mod timeline;
+pub mod watch;
 
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};

@@ -35,6 +35,8 @@ pub struct Options {
     pub steps: u64,
     /// Whether performance is judged too.
     pub perf: bool,
+    /// Whether the host's own accesses to memory that it shares with the device are watched.
+    pub host: bool,
     /// Cores.
     pub jobs: usize,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             launch_seconds: 600.0,
             steps: 1 << 40,
             perf: false,
+            host: true,
             jobs: 1,
         }
     }

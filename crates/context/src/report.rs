@@ -304,9 +304,15 @@ impl Context {
                     }
                 }
             }
-            let copy = works.iter().find(|w| w.kernel.is_none());
-            if let (Some(help), Some(copy)) = (&mut diagnostic.help, copy) {
-                *help = help.replace("the step at line 1", &format!("`{}`", copy.call.function));
+            if let Some(help) = &mut diagnostic.help {
+                // The earlier one is named first.
+                for work in [earlier, now].into_iter().filter(|w| w.kernel.is_none()) {
+                    let name = match work.stream.as_str() {
+                        "the host" => "it touches the memory".to_owned(),
+                        _ => format!("`{}`", work.call.function),
+                    };
+                    *help = help.replacen("the step at line 1", &name, 1);
+                }
             }
             let calls = works.iter().enumerate().filter(|(_, w)| w.kernel.is_none());
             let calls = calls

@@ -237,7 +237,7 @@ impl Collected {
                 true => {
                     "the program never called the CUDA libraries, so nothing was checked".to_owned()
                 }
-                false => "the program launched no kernel, so nothing was checked".to_owned(),
+                false => "the program launched no kernel, so no kernel was checked".to_owned(),
             });
         } else {
             let mut text = format!(
