@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::explore::Spent;
 use crate::image::Arrays;
 use crate::memory::{Block, Kind};
 use crate::module::{Image, Kernel, Module};
@@ -50,6 +51,7 @@ pub struct Context {
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline<crate::launch::Work>,
     pub(crate) watch: Watch,
+    pub(crate) spent: Spent,
     /// Streams and events by handle.
     pub streams: Streams,
     pub(crate) arrays: Arrays,
@@ -180,6 +182,7 @@ impl Context {
             },
             timeline: Timeline::default(),
             watch: Watch::default(),
+            spent: Spent::default(),
             streams: Streams::default(),
             arrays: Arrays::default(),
             graph_peak: 0,

@@ -184,8 +184,10 @@ impl Context {
             block: request.block,
         };
         let concerns = self.concerns();
+        let start = watched.then(|| self.start(request)).flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
+        let began = Instant::now();
         let ended = if watched {
             if let Some(only) = concerns {
                 self.detectors.record_footprint(only);
@@ -196,6 +198,8 @@ impl Context {
         } else {
             simt::launch_unwatched(device, program, &how, &schedule, &limits, 1)
         };
+        let took = began.elapsed();
+        self.spent.running += took;
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();
@@ -217,6 +221,9 @@ impl Context {
         match ended {
             Ok(Stats { steps, output, .. }) => {
                 self.output.push_str(&output);
+                if let Some(start) = start {
+                    self.explore(start, request, &how, &name, (steps, took), call);
+                }
                 self.children(request, call);
                 steps
             }

@@ -12,6 +12,7 @@ pub mod arena;
 pub mod calls;
 pub mod context;
 pub mod error;
+mod explore;
 pub mod fatbin;
 pub mod image;
 pub mod launch;

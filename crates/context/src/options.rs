@@ -23,7 +23,7 @@ pub struct Options {
     pub every: Option<u64>,
     /// Schedules that are tried for a watched launch.
     pub schedules: u32,
-    /// Share of the time that schedules beyond the first may take, in percent.
+    /// Time that schedules beyond the first may take, in percent of the first ones'; some seconds in any case.
     pub budget: u32,
     /// Names or patterns of kernels to watch; all if there are none.
     pub kernels: Vec<String>,
@@ -48,7 +48,7 @@ impl Default for Options {
             memory: 16 << 30,
             first: 3,
             every: None,
-            schedules: 1,
+            schedules: 8,
             budget: 50,
             kernels: Vec::new(),
             skipped: Vec::new(),

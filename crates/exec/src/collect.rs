@@ -264,7 +264,7 @@ impl Collected {
                 .fold((0, 0), |(a, b), k| (a + k.explored.0, b + k.explored.1));
             if launches > 0 {
                 text += &format!(
-                    "; {} explored under {} schedules",
+                    "; {} tried in other orders of threads, {} runs in all",
                     counted(launches, "launch", "launches"),
                     thousands(schedules)
                 );
