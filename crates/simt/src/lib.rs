@@ -25,6 +25,7 @@ pub mod observer;
 pub mod op;
 pub mod program;
 pub mod schedule;
+pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;

@@ -173,7 +173,7 @@ pub(crate) trait Words {
 
 /// Cells that the arena owns and lets grow, or that somebody has lent it.
 #[derive(Debug)]
-enum Cells<T: 'static> {
+pub(crate) enum Cells<T: 'static> {
     Owned(Vec<T>),
     Lent(&'static [T]),
 }
@@ -207,8 +207,8 @@ impl<T: Default> Cells<T> {
 /// The arena. Blocks on several cores may use it at the same time.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    words: Cells<AtomicU32>,
-    valid: Cells<AtomicU8>,
+    pub(crate) words: Cells<AtomicU32>,
+    pub(crate) valid: Cells<AtomicU8>,
     /// Serialises atomics on more than one word.
     wide: Mutex<()>,
 }
@@ -419,14 +419,8 @@ struct Variable {
     address: u64,
 }
 
-/// A copy of a device's memory.
-pub(crate) struct Snapshot {
-    words: Vec<u32>,
-    valid: Vec<u8>,
-}
-
 /// The heap of device-side `malloc`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Heap {
     /// Offset and end in the arena, once reserved.
     range: Option<(u64, u64)>,
@@ -847,31 +841,6 @@ impl Device {
             }
         }
         Ok(())
-    }
-
-    /// A copy of all memory.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        let words = (self.arena_bytes().div_ceil(4) as usize).min(self.arena.words.len());
-        Snapshot {
-            words: self.arena.words[..words]
-                .iter()
-                .map(|w| w.load(Relaxed))
-                .collect(),
-            valid: self.arena.valid[..words]
-                .iter()
-                .map(|v| v.load(Relaxed))
-                .collect(),
-        }
-    }
-
-    /// Puts memory back as it was.
-    pub(crate) fn restore(&mut self, from: Snapshot) {
-        for (word, old) in self.arena.words.iter().zip(from.words) {
-            word.store(old, Relaxed);
-        }
-        for (valid, old) in self.arena.valid.iter().zip(from.valid) {
-            valid.store(old, Relaxed);
-        }
     }
 
     /// Makes room for device-side `malloc`.

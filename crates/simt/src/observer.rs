@@ -245,6 +245,16 @@ impl RowAccess<'_> {
         }
     }
 
+    /// The first byte of all.
+    pub fn start(&self) -> u64 {
+        self.first[0].min(self.first[1])
+    }
+
+    /// The byte behind the last one.
+    pub fn end(&self) -> u64 {
+        (self.first[0] + self.span(0)).max(self.first[1] + self.span(1)) + 4
+    }
+
     /// Whether all 32 words are adjacent.
     #[inline(always)]
     pub fn is_adjacent(&self) -> bool {
