@@ -82,7 +82,7 @@ pub struct ExecArgs {
     /// Try up to this many schedules of a watched launch whose outcome may depend on the order of threads
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Budgets")]
     schedules: u32,
-    /// Time that further schedules may take, in percent of the kernels' own; at least 10 seconds
+    /// Time that further schedules may take, in percent of the kernels' own; at least 3 seconds
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000), help_heading = "Budgets")]
     budget: u32,
     /// Stop the program after this many seconds

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Allocated bytes of the device up to which launches are explored; they are copied twice.
 const MOST: u64 = 1 << 30;
 /// Exploration that is allowed whatever its share of the time.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(3);
 /// How much longer than the first run another one may take.
 const LONGER: u32 = 20;
 
@@ -66,7 +66,10 @@ fn records(program: &Program) -> bool {
 
 impl Context {
     fn has_time(&self) -> bool {
-        let share = self.spent.running.mul_f64(f64::from(self.options.budget) / 100.0);
+        let share = self
+            .spent
+            .running
+            .mul_f64(f64::from(self.options.budget) / 100.0);
         self.spent.exploring < share.max(GRACE)
     }
 
@@ -153,7 +156,10 @@ impl Context {
                 took: began.elapsed(),
             }
         };
-        let share = self.spent.running.mul_f64(f64::from(self.options.budget) / 100.0);
+        let share = self
+            .spent
+            .running
+            .mul_f64(f64::from(self.options.budget) / 100.0);
         let allowed = share.max(GRACE);
         let mut exploring = self.spent.exploring;
         let mut found = Vec::new();
@@ -179,7 +185,11 @@ impl Context {
         totals.explored.1 += tried + 1;
         for (schedule, findings, coverage) in found {
             if let Some(coverage) = coverage {
-                self.coverage.entry(request.kernel.id).or_default().0.merge(&coverage);
+                self.coverage
+                    .entry(request.kernel.id)
+                    .or_default()
+                    .0
+                    .merge(&coverage);
             }
             self.report_under(&findings, request, name, call, Some(&schedule));
         }

@@ -1,7 +1,8 @@
 //! Copies of a device's memory: of all of it, to run a launch again in another way, and of what is allocated, for launches that are tried under
 //! several schedules.
 
-use super::memory::{Device, Heap};
+use super::device::Device;
+use super::memory::Heap;
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -100,7 +101,10 @@ mod tests {
         device.put_back(&image);
         assert_eq!(device.read(at + 4, 3).unwrap(), [1, 2, 3]);
         let written = device.written(at, 8).unwrap();
-        assert_eq!(written, [false, false, false, false, true, true, true, false]);
+        assert_eq!(
+            written,
+            [false, false, false, false, true, true, true, false]
+        );
         assert!(device.image(16).is_none());
     }
 }
