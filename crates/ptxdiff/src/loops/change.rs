@@ -13,7 +13,9 @@ impl Comparing<'_> {
         let (mut up, mut level, mut down) = (Vec::new(), Vec::new(), Vec::new());
         for (key, amount) in self.bags[0].within(Some(x)) {
             let there = self.bags[1].amount(Some(y), key);
-            if there == 0 {
+            let called =
+                self.bags[0].is_called(Some(x), key) || self.bags[1].is_called(Some(y), key);
+            if there == 0 || called {
                 continue;
             }
             let ratio = f64::from(there) / f64::from(amount.amount);
@@ -44,11 +46,11 @@ impl Comparing<'_> {
         }
         if grown > same + shrunk {
             let ratio = median(up).unwrap_or(1.0);
-            return Change::Unrolled(Side::B, ratio.round() as u32);
+            return Change::Unrolled(Side::B, Some(ratio.round() as u32));
         }
         if shrunk > same + grown {
             let ratio = median(down).unwrap_or(1.0);
-            return Change::Unrolled(Side::A, ratio.round() as u32);
+            return Change::Unrolled(Side::A, Some(ratio.round() as u32));
         }
         // Around the loops that are partners, and nothing else in common.
         let level = same >= grown + shrunk;
@@ -101,7 +103,7 @@ impl Comparing<'_> {
                     && !own.iter().any(|(r, _)| *r > 1.1 * times)
             }
         };
-        (repeated && times >= MANY).then(|| Change::Unrolled(side, times.round() as u32))
+        (repeated && times >= MANY).then(|| Change::Unrolled(side, Some(times.round() as u32)))
     }
 
     /// Whether two loops run as often, and most of what both do, one does more often in each iteration, and the other one not in a loop inside
@@ -189,8 +191,9 @@ impl Comparing<'_> {
             let there = self.bags[1 - side].amount(context, key);
             let left = there.saturating_sub(self.bags[side].amount(beside, key));
             all += weight;
-            if left > 0 {
-                found += weight;
+            found += if left > 0 { weight } else { 0.0 };
+            let called = amount.called || self.bags[1 - side].is_called(context, key);
+            if left > 0 && !called {
                 ratios.push((f64::from(left) / f64::from(amount.amount), weight));
             }
         }
@@ -198,8 +201,8 @@ impl Comparing<'_> {
             .iter()
             .fold(0.0f64, |most, (ratio, _)| most.max(*ratio));
         let ratio = median(ratios)?;
-        let trips = self.counts[side][own].trips.filter(|trips| *trips > 1);
-        match trips {
+        match self.counts[side][own].trips {
+            Some(0 | 1) => None,
             // Each iteration does something else.
             Some(trips) if self.is_conditional(side, own) => (found == all).then_some(trips),
             Some(trips) if ratio >= MANY && most >= 0.75 * f64::from(trips) => Some(trips),
