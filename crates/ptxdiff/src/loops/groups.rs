@@ -94,11 +94,18 @@ impl<'g, 'c> Grouping<'g, 'c> {
         let other = [Side::B, Side::A][side];
         let counted = self.comparing.counts[side][own].trips.is_some();
         let change = match copies {
-            Some(factor) if counted => Change::Unrolled(other, Some(factor)),
+            Some(factor) if counted => Change::Unrolled(other, factor),
             // What is called may have the loop.
             Some(copies) if !self.comparing.calls[1 - side] => {
-                let factor = outer.filter(|outer| copies.is_multiple_of(*outer));
-                Change::Unrolled(other, factor.map(|outer| copies / outer))
+                let divided = |copies: u32, outer: u32| {
+                    copies
+                        .is_multiple_of(outer)
+                        .then_some(copies / outer.max(1))
+                };
+                let factor = copies
+                    .zip(outer)
+                    .and_then(|(copies, outer)| divided(copies, outer));
+                Change::Unrolled(other, factor)
             }
             _ => Change::Unclear,
         };
