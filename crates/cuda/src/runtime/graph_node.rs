@@ -1,6 +1,7 @@
 //! Nodes: adding them, and what they are asked and told (CUDA Runtime API, "Graph Management").
 
-use super::copy::{Copy3D, Fill, Rows, copy_of};
+use super::copy::{Copy3D, Rows, copy_of};
+use super::fill::Fill;
 use super::graph::{Action, Condition, Graph, HostFunction, graphs};
 use super::launch::{Dim, parameters};
 use crate::entry::{Entry, enter, put, put_if};

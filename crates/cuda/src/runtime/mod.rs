@@ -4,6 +4,7 @@ mod array;
 mod copy;
 mod device;
 mod error;
+mod fill;
 mod graph;
 mod graph_api;
 mod graph_capture;
@@ -13,11 +14,13 @@ mod launch;
 mod memory;
 mod register;
 mod stream;
+mod symbol;
 mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
-    array::*, copy::*, device::*, error::*, graph::*, graph_api::*, graph_capture::*,
-    graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*, texture::*,
+    array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
+    graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*, symbol::*,
+    texture::*,
 };
