@@ -8,8 +8,10 @@ mod fill;
 mod graph;
 mod graph_api;
 mod graph_capture;
+mod graph_change;
 mod graph_launch;
 mod graph_node;
+mod graph_params;
 mod launch;
 mod memory;
 mod register;
@@ -21,6 +23,6 @@ mod texture;
 #[allow(unused_imports)]
 pub use {
     array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
-    graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*, symbol::*,
-    texture::*,
+    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*,
+    symbol::*, texture::*,
 };
