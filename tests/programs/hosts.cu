@@ -1,12 +1,12 @@
 // What the host itself does to memory that work of the device uses meanwhile.
-//~ run result-early: data-race@48,49
+//~ run result-early: data-race@51,52
 //~ run result-waited: clean
 //~ run result-polled: clean
-//~ run source-overwritten: data-race@58,59
+//~ run source-overwritten: data-race@61,62
 //~ run source-read: clean
-//~ run mapped-early: data-race@19,66
+//~ run mapped-early: data-race@22,69
 //~ run mapped-waited: clean
-//~ run managed-early: data-race@19,74
+//~ run managed-early: data-race@22,77
 //~ run managed-other-half: clean
 //~ run flag: clean
 //~ run callback: clean
