@@ -24,4 +24,5 @@ mod own_catalog;
 mod planted_bugs;
 mod sanitize;
 mod sanitizer;
+mod templates;
 mod which_tools;

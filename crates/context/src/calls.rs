@@ -12,8 +12,7 @@ const DEPTH: usize = 24;
 /// The stack of whoever called the library's function of this name, innermost first. The library's own frames are left out.
 pub fn call(function: &str) -> Call {
     let mut addresses = [std::ptr::null_mut::<c_void>(); 2 * DEPTH];
-    // SAFETY: the array is of this length.
-    let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), addresses.len() as i32) };
+    let count = walk(&mut addresses);
     let own = object(call as fn(&str) -> Call as *const c_void).map(|(base, _)| base);
     let mut frames = Vec::new();
     for address in &addresses[..count.max(0) as usize] {
@@ -34,6 +33,19 @@ pub fn call(function: &str) -> Call {
         kernel: None,
         frames,
     }
+}
+
+/// The stack's return addresses, innermost first, and how many there are.
+#[cfg(not(target_env = "musl"))]
+fn walk(addresses: &mut [*mut c_void]) -> i32 {
+    // SAFETY: the array is of this length.
+    unsafe { libc::backtrace(addresses.as_mut_ptr(), addresses.len() as i32) }
+}
+
+/// musl has no such function, and no program loads the library where it is linked statically.
+#[cfg(target_env = "musl")]
+fn walk(_: &mut [*mut c_void]) -> i32 {
+    0
 }
 
 /// Base address and path of the object that an address lies in.
