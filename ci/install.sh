@@ -3,13 +3,16 @@
 #
 #   ci/install.sh
 #
-# Packs all crates that are published, unpacks them into a clean folder, and installs racetrap from there: with no CUDA, no configuration
-# of this checkout, and no variables but those of the shell. It builds without optimisation, for speed; the real `cargo install` differs in
-# nothing else. Not done here: the upload, and the build of the static binaries (ci/release.sh).
+# Packs all crates that are published, unpacks them into target/outside/packed, and installs racetrap from there into
+# target/outside/installed: with no CUDA, no configuration of this checkout, and no variables but those of the shell. It builds without
+# optimisation, for speed, and therefore asks for the library of `racetrap exec` by RACETRAP_EMBED=1, which optimised builds carry by
+# themselves; the real `cargo install` differs in nothing else. Not done here: the upload, and the static binaries (ci/release.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 export CARGO_TERM_COLOR=never
+outside=$root/target/outside
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 
 fail() {
     printf 'install: FAILED: %s\n' "$*" >&2
@@ -17,54 +20,58 @@ fail() {
 }
 
 echo '==> cargo package'
-# Without the build of each crate: all are built below, from what was packed.
-rm -rf target/package
-cargo package --workspace --exclude racetrap-testing --allow-dirty --no-verify --quiet
-work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-install.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-for crate in target/package/*.crate; do
-    tar -xzf "$crate" -C "$work"
-done
-large=$(find target/package -maxdepth 1 -name '*.crate' -size +10M)
+rm -rf "$root/target/package" "$outside/packed" "$outside/installed"
+mkdir -p "$outside/packed"
+# Without a build of each crate: all are built below, from what was packed.
+cargo package --locked --workspace --exclude racetrap-testing --allow-dirty --no-verify --quiet
 # crates.io takes no larger ones.
+large=$(find target/package -maxdepth 1 -name '*.crate' -size +10M)
 [[ -z $large ]] || fail "too large to be published: $large"
+for crate in target/package/*.crate; do
+    # With their old times, cargo would not see that files have changed.
+    tar -xmzf "$crate" -C "$outside/packed"
+done
 
 echo '==> cargo install'
-cd "$work"
+cd "$outside/packed"
 mkdir .cargo
 {
     printf '[profile.dev]\nopt-level = 0\ndebug = false\n[profile.dev.package."*"]\nopt-level = 0\ndebug = false\n'
     echo '[patch.crates-io]'
     for folder in racetrap-*; do
-        [[ -f $folder/Cargo.toml ]] || continue
         name=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$folder/Cargo.toml" | head -n 1)
-        [[ $name == racetrap ]] || printf '%s = { path = "%s" }\n' "$name" "$work/$folder"
+        printf '%s = { path = "%s" }\n' "$name" "$PWD/$folder"
     done
-} >.cargo/config.toml
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
-env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" \
-    CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-$(nproc)}" CARGO_TARGET_DIR="$root/target/outside" RACETRAP_EMBED=1 \
-    cargo install --debug --path "racetrap-$version" --root "$work/installed" --quiet
-[[ -x installed/bin/racetrap ]] || fail 'no racetrap'
-[[ ! -e installed/bin/racetrap-device ]] || fail 'racetrap-device needs CUDA, and was not asked for'
+} >.cargo/patched.toml
+# What a project outside of racetrap would find in the registry (ci/new-project.sh); racetrap itself is what is installed.
+grep -v '^racetrap = ' .cargo/patched.toml >.cargo/config.toml
+# The versions that racetrap is tested with.
+cp "$root/Cargo.lock" "racetrap-$version/Cargo.lock"
+(cd "racetrap-$version" && cargo metadata --format-version 1 >/dev/null)
+clean=(env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
+    CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-$(nproc)}" CARGO_TARGET_DIR="$outside" RACETRAP_EMBED=1)
+"${clean[@]}" cargo install --locked --debug --path "racetrap-$version" --root "$outside/installed" --quiet
+[[ -x $outside/installed/bin/racetrap ]] || fail 'no racetrap'
+[[ ! -e $outside/installed/bin/racetrap-device ]] || fail 'racetrap-device needs CUDA, and was not asked for'
 
 echo '==> what is installed'
 # Alone, in another place, and without any compiler.
-mkdir elsewhere
-mv installed/bin/racetrap elsewhere/
-cd elsewhere
-alone=(env -i HOME="$work/elsewhere" XDG_CACHE_HOME="$work/elsewhere/cache" PATH=/usr/bin:/bin)
-"${alone[@]}" ./racetrap --version
-"${alone[@]}" ./racetrap run histogram >run.txt || { cat run.txt; fail 'racetrap run'; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cp "$outside/installed/bin/racetrap" "$work"
+cd "$work"
+alone=(env -i HOME="$work" PATH=/usr/bin:/bin ./racetrap)
+"${alone[@]}" --version
+"${alone[@]}" run histogram/shared >run.txt || { cat run.txt; fail 'racetrap run'; }
 grep -q 'false alarms 0/' run.txt || fail 'racetrap run says nothing'
-"${alone[@]}" ./racetrap doctor >doctor.txt
-grep -q 'racetrap setup' doctor.txt || fail 'doctor does not name `racetrap setup`'
+"${alone[@]}" doctor >doctor.txt
+grep -q 'racetrap setup' doctor.txt || fail 'doctor does not name racetrap setup'
 # The drop-in library is in the program.
-"${alone[@]}" ./racetrap exec -- /bin/true >exec.txt 2>&1 || true
-grep -q 'no kernel' exec.txt || { cat exec.txt; fail 'racetrap exec does not start'; }
-"${alone[@]}" ./racetrap new project >/dev/null
-"${alone[@]}" ./racetrap test --catalog project --locked >test.txt || { cat test.txt; fail 'racetrap test'; }
-"${alone[@]}" ./racetrap man man >/dev/null
+"${alone[@]}" exec -- /bin/true >exec.txt 2>&1 || true
+[[ -s $(echo .cache/racetrap/library-*/libracetrap_cuda.so) ]] || { cat exec.txt; fail 'racetrap exec has no library'; }
+"${alone[@]}" new project >/dev/null
+"${alone[@]}" test --catalog project --locked >test.txt || { cat test.txt; fail 'racetrap test'; }
+"${alone[@]}" man man >/dev/null
 [[ -s man/racetrap-check.1 ]] || fail 'no manual page'
 
 printf 'install: passed in %d s\n' "$SECONDS"

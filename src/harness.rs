@@ -234,11 +234,7 @@ pub fn probe() -> (Result<DeviceInfo, String>, Option<Client>) {
 
 /// The verdict of a run on a GPU, in a line.
 pub fn on_device(native: &Native, device: &DeviceInfo) -> String {
-    format!(
-        "{} on {device}: {}",
-        native.verdict.name(),
-        native.summary
-    )
+    format!("{} on {device}: {}", native.verdict.name(), native.summary)
 }
 
 /// What a verdict that is not expected is told with.
@@ -283,7 +279,10 @@ fn on_simulator(catalog: &Catalog, entry: &Entry) -> Result<(), Failed> {
         entry.id
     ));
     if let Some(smallest) = &result.counterexample {
-        text.push_str(&format!("\nrepeat it: racetrap replay '{}'", smallest.token));
+        text.push_str(&format!(
+            "\nrepeat it: racetrap replay '{}'",
+            smallest.token
+        ));
     }
     Err(text.into())
 }

@@ -84,7 +84,9 @@ fn tools() -> Vec<Tool> {
         },
         Tool {
             name: "racetrap-device",
-            found: device::client::program().ok().map(|path| path.display().to_string()),
+            found: device::client::program()
+                .ok()
+                .map(|path| path.display().to_string()),
             purpose: "running the cases of a catalogue on a GPU, from racetrap",
             remedy: "run `cargo install racetrap --features device` (in a checkout: `cargo install --path . --features device`)",
         },

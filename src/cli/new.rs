@@ -16,10 +16,7 @@ It is an ordinary cargo package: `cargo test` and `cargo nextest run` test each 
 const TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/new/template");
 /// racetrap's own, which work in a project, too.
 const SCRIPTS: [(&str, &str); 2] = [
-    (
-        "ci/gpu-archive.sh",
-        include_str!("../../ci/gpu-archive.sh"),
-    ),
+    ("ci/gpu-archive.sh", include_str!("../../ci/gpu-archive.sh")),
     ("ci/gpu-run.sh", include_str!("../../ci/gpu-run.sh")),
 ];
 /// Files whose names would mean something in racetrap's own folder.

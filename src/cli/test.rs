@@ -201,8 +201,7 @@ fn on_gpu(
 ) -> Result<Vec<Outcome>, Failure> {
     let (gpu, client) = harness::probe();
     let no_gpu = |reason: String| {
-        Failure::inconclusive(format!("no GPU: {reason}"))
-            .help("`--on simulator` needs none")
+        Failure::inconclusive(format!("no GPU: {reason}")).help("`--on simulator` needs none")
     };
     let device = gpu.map_err(no_gpu)?;
     let mut client = client.ok_or_else(|| no_gpu("it went away".to_owned()))?;

@@ -228,7 +228,8 @@ fn pages_of_the_catalogue_in_a_browser() {
         let all = browser.value(&format!("{cards}.length"));
         assert!(all.as_u64().unwrap() > 3, "{name}: {all}");
         browser.value(&format!("(() => {{ const s = document.querySelector('select[name={filter}]'); s.value = '{value}'; s.dispatchEvent(new Event('input', {{bubbles: true}})); }})()"));
-        let wrong = format!("{cards}.filter(c => c.hidden === (c.dataset.{filter} === '{value}')).length");
+        let wrong =
+            format!("{cards}.filter(c => c.hidden === (c.dataset.{filter} === '{value}')).length");
         assert_eq!(browser.value(&wrong), 0, "{name}");
         let left = browser.value(&format!("{cards}.filter(c => !c.hidden).length"));
         assert!(left.as_u64().unwrap() > 0 && left != all, "{name}: {left}");

@@ -127,7 +127,12 @@ pub fn program() -> Result<PathBuf, ClientError> {
     looked.extend(here.ancestors().skip(1).take(2).map(|f| f.join(PROGRAM)));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
-    match looked.iter().cloned().chain(installed).find(|path| path.is_file()) {
+    match looked
+        .iter()
+        .cloned()
+        .chain(installed)
+        .find(|path| path.is_file())
+    {
         Some(path) => Ok(path),
         None => Err(ClientError::NoProgram { looked }),
     }
