@@ -58,8 +58,6 @@ step 'formatting' cargo fmt --check
 step 'clippy' cargo clippy --locked --all-targets -- -D warnings
 step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
-step 'installation' ci/install.sh
-step 'a new project' ci/new-project.sh
 # Run the tests last, so that their summary is at the end of the output.
 step 'tests' cargo nextest run --locked "$@"
 

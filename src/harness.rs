@@ -92,7 +92,7 @@ pub fn tests(
             return ExitCode::FAILURE;
         }
     };
-    let setting = Arc::new(Setting::new(catalog, arguments.list));
+    let setting = Arc::new(Setting::new(folder, catalog, arguments.list));
     let trials = setting.catalog.cases.iter().enumerate();
     let trials = trials.map(|(index, entry)| {
         let shared = Arc::clone(&setting);
@@ -120,14 +120,17 @@ pub fn load(folder: &Path, renewing: bool) -> Result<Catalog, String> {
         Ok(catalog) => return Ok(catalog),
         Err(errors) => errors.to_string(),
     };
-    if !renewing || !stale.contains(catalog::error::RENEW) {
+    if !stale.contains(catalog::error::RENEW) {
+        return Err(stale);
+    }
+    let command = format!("racetrap dev renew {}", folder.display());
+    let stale = stale.replace(catalog::error::RENEW, &command);
+    if !renewing {
         return Err(stale);
     }
     match renew(folder, false, 1, &|file| eprintln!("compiling {file}")) {
         Ok(_) => Catalog::read(folder).map_err(|errors| errors.to_string()),
         Err(RenewError::Compile(error @ toolchain::CompileError::NoCompiler(_))) => {
-            let command = format!("racetrap dev renew {}", folder.display());
-            let stale = stale.replace(catalog::error::RENEW, &command);
             let failure: report::Failure = ::check::input::refused(error).into();
             Err(format!("{stale}\n{}", failure.render(false)))
         }
@@ -146,6 +149,7 @@ fn variable(name: &str) -> Option<String> {
 
 /// What all tests of this process share.
 struct Setting {
+    folder: PathBuf,
     catalog: Catalog,
     /// Whether to run on a GPU at all.
     on_gpu: bool,
@@ -158,7 +162,7 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(catalog: Catalog, listing: bool) -> Setting {
+    fn new(folder: &Path, catalog: Catalog, listing: bool) -> Setting {
         let required = variable("RACETRAP_REQUIRE_GPU").is_some_and(|value| value == "1");
         let tool = variable("RACETRAP_TOOL");
         let on_gpu =
@@ -171,6 +175,7 @@ impl Setting {
             println!("no GPU: judged by the simulator ({reason})");
         }
         Setting {
+            folder: folder.to_owned(),
             catalog,
             on_gpu,
             required,
@@ -182,7 +187,7 @@ impl Setting {
 
     fn test(&self, entry: &Entry) -> Result<(), Failed> {
         if !self.on_gpu || !entry.case.is_for_gpus() {
-            return on_simulator(&self.catalog, entry);
+            return on_simulator(&self.catalog, entry, &self.folder);
         }
         match &self.gpu {
             Ok(device) => self.on_gpu(entry, device),
@@ -195,7 +200,7 @@ impl Setting {
                 if self.required {
                     return Err(format!("no GPU, and RACETRAP_REQUIRE_GPU=1: {reason}").into());
                 }
-                on_simulator(&self.catalog, entry)
+                on_simulator(&self.catalog, entry, &self.folder)
             }
         }
     }
@@ -251,7 +256,7 @@ pub fn against(entry: &Entry, native: &Native, mut text: String) -> String {
     text
 }
 
-fn on_simulator(catalog: &Catalog, entry: &Entry) -> Result<(), Failed> {
+fn on_simulator(catalog: &Catalog, entry: &Entry, folder: &Path) -> Result<(), Failed> {
     let result = case_result::run(catalog, entry, &case_result::Settings::default());
     let mut text = format!(
         "{}: {} on the simulator: {}",

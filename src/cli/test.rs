@@ -112,13 +112,8 @@ struct Outcome {
 pub fn test(args: &TestArgs, color: bool) -> Result<(String, u8), Failure> {
     let folder = args.run.place.folder().map(Path::to_owned);
     if let (Some(folder), false) = (&folder, args.locked) {
-        // What is wrong with it is told by the load that follows, in its own words.
-        if let Err(error) = harness::load(folder, true)
-            && !error.contains(catalog::error::RENEW)
-            && Catalog::read(folder).is_err()
-        {
-            return Err(Failure::usage("the catalogue can't be tested").text(error));
-        }
+        harness::load(folder, true)
+            .map_err(|error| Failure::usage("the catalogue can't be tested").text(error))?;
     }
     if args.on == On::Simulator {
         return run::run(&args.run, color);
