@@ -279,13 +279,14 @@ fn on_simulator(catalog: &Catalog, entry: &Entry, folder: &Path) -> Result<(), F
         text.push_str("\n\n");
         text.push_str(said.trim_end());
     }
+    let folder = folder.display();
     text.push_str(&format!(
-        "\n\nshow it: racetrap run {} -v (with `--catalog FOLDER` unless it is racetrap's own)",
+        "\n\nshow it: racetrap run {} -v --catalog '{folder}'",
         entry.id
     ));
     if let Some(smallest) = &result.counterexample {
         text.push_str(&format!(
-            "\nrepeat it: racetrap replay '{}'",
+            "\nrepeat it: racetrap replay '{}' --catalog '{folder}'",
             smallest.token
         ));
     }
