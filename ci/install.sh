@@ -3,15 +3,15 @@
 #
 #   ci/install.sh
 #
-# Packs all crates that are published, unpacks them into target/outside/packed, and installs racetrap from there into
-# target/outside/installed: with no CUDA, no configuration of this checkout, and no variables but those of the shell. It builds without
+# Packs all crates that are published, unpacks them into a folder outside of this checkout (RACETRAP_OUTSIDE, or one below TMPDIR), and
+# installs racetrap from there: with no CUDA, no configuration of this checkout, and no variables but those of the shell. It builds without
 # optimisation, for speed, and therefore asks for the library of `racetrap exec` by RACETRAP_EMBED=1, which optimised builds carry by
 # themselves; the real `cargo install` differs in nothing else. Not done here: the upload, and the static binaries (ci/release.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 export CARGO_TERM_COLOR=never
-outside=$root/target/outside
+outside=${RACETRAP_OUTSIDE:-${TMPDIR:-/tmp}/racetrap-outside-$(id -u)}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 
 fail() {
@@ -20,8 +20,10 @@ fail() {
 }
 
 echo '==> cargo package'
+mkdir -p "$outside"
+[[ -O $outside ]] || fail "$outside belongs to somebody else"
 rm -rf "$root/target/package" "$outside/packed" "$outside/installed"
-mkdir -p "$outside/packed"
+mkdir "$outside/packed"
 # Without a build of each crate: all are built below, from what was packed.
 cargo package --locked --workspace --exclude racetrap-testing --allow-dirty --no-verify --quiet
 # crates.io takes no larger ones.
@@ -49,7 +51,7 @@ grep -v '^racetrap = ' .cargo/patched.toml >.cargo/config.toml
 cp "$root/Cargo.lock" "racetrap-$version/Cargo.lock"
 (cd "racetrap-$version" && cargo metadata --format-version 1 >/dev/null)
 clean=(env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
-    CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-$(nproc)}" CARGO_TARGET_DIR="$outside" RACETRAP_EMBED=1)
+    CARGO_BUILD_JOBS="${CARGO_BUILD_JOBS:-$(nproc)}" CARGO_TARGET_DIR="$root/target/outside" RACETRAP_EMBED=1)
 "${clean[@]}" cargo install --locked --debug --path "racetrap-$version" --root "$outside/installed" --quiet
 [[ -x $outside/installed/bin/racetrap ]] || fail 'no racetrap'
 [[ ! -e $outside/installed/bin/racetrap-device ]] || fail 'racetrap-device needs CUDA, and was not asked for'

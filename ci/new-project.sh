@@ -6,7 +6,7 @@
 #
 # FOLDER receives the archive, to be run on a machine with a GPU: FOLDER/ci/gpu-run.sh FOLDER gpu racecheck
 #
-# Needs cargo-nextest and the CUDA compiler. No GPU: the profile gpu runs on the simulated driver of `racetrap exec`, and a script stands
+# Needs cargo-nextest, the CUDA compiler, and what ci/install.sh leaves. No GPU: the profile gpu runs on the simulated driver of `racetrap exec`, and a script stands
 # in for compute-sanitizer. With RACETRAP_BUILT=1 it takes the programs in target/debug as they are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -32,7 +32,8 @@ has() { # FILE TEXT
 [[ ${RACETRAP_BUILT:-} == 1 ]] || cargo nextest run --locked --no-run
 export PATH="$root/target/debug:$PATH"
 
-[[ -f target/outside/packed/.cargo/patched.toml ]] || ci/install.sh
+outside=${RACETRAP_OUTSIDE:-${TMPDIR:-/tmp}/racetrap-outside-$(id -u)}
+[[ -f $outside/packed/.cargo/patched.toml ]] || ci/install.sh
 
 echo '==> new'
 cd "$work"
@@ -42,7 +43,7 @@ racetrap new mine >again.txt 2>&1 && fail 'wrote into a folder that is not empty
 cd mine
 # racetrap as it would be published, and the versions that it is tested with; built quickly, and together with ci/install.sh.
 mkdir .cargo
-cp "$root/target/outside/packed/.cargo/patched.toml" .cargo/config.toml
+cp "$outside/packed/.cargo/patched.toml" .cargo/config.toml
 cp "$root/Cargo.lock" .
 export CARGO_TARGET_DIR=$root/target/outside
 cargo nextest run --no-run 2>build.txt || { cat build.txt; fail 'a new project does not build'; }

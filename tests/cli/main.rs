@@ -20,6 +20,7 @@ mod html;
 mod judged;
 mod mutate;
 mod necessity;
+mod new;
 mod own_catalog;
 mod planted_bugs;
 mod sanitize;
