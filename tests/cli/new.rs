@@ -53,11 +53,7 @@ fn a_planted_bug_is_caught() {
     assert!(shown.contains("kernels/example/reverse.cu:6"), "{shown}");
     assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
     // A kernel that does not compile is shown as the compiler shows it.
-    fs::write(
-        &kernel,
-        "__global__ void reverse(int *data) { nonsense; }\n",
-    )
-    .unwrap();
+    fs::write(&kernel, text.replace("int t =", "nonsense t =")).unwrap();
     let shown = racetrap(at, &["test", "--catalog", "mine"]);
     assert!(shown.contains("nonsense"), "{shown}");
     assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
