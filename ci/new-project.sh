@@ -51,7 +51,7 @@ cargo nextest run --no-run 2>build.txt || { cat build.txt; fail 'a new project d
 echo '==> the simulator'
 cargo nextest run >run.txt 2>&1 || { cat run.txt; fail 'a new project does not pass'; }
 has run.txt '2 passed'
-has "$CARGO_TARGET_DIR/nextest/default/junit.xml" 'example/no-barrier'
+has target/nextest/default/junit.xml 'example/no-barrier'
 racetrap test --catalog . --locked >test.txt || { cat test.txt; fail 'racetrap test'; }
 has test.txt 'caught 1/1'
 
