@@ -189,7 +189,8 @@ fn one_past(
     first: &[Explored],
     sources: &mut Sources,
 ) -> Result<Vec<Diagnostic>, Error> {
-    let threads = prepared.geometry.grid.count() * prepared.geometry.block.count();
+    let geometry = plan.geometry(&prepared.geometry);
+    let threads = geometry.grid.count() * geometry.block.count();
     let Some(count) = plan.common_integer().filter(|n| *n >= 16 && *n == threads) else {
         return Ok(Vec::new());
     };

@@ -1,7 +1,7 @@
 //! Which guessed buffer an access outside was probably meant for, and how large it would have to be.
 
 use crate::plan::Plan;
-use detect::finding::{Finding, Place};
+use detect::finding::{Detail, Finding, Place};
 use detect::rules::Rule;
 use simt::Device;
 use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
@@ -54,15 +54,36 @@ fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
         return None;
     }
     let place = finding.place.filter(|p| p.space == Space::Global)?;
-    let (name, bytes) = owner(&place, device)?;
+    let (name, bytes) = match meant(finding, &place, device) {
+        Some(Err(())) => return None,
+        Some(Ok(meant)) => meant,
+        None => owner(&place, device).map(|(name, bytes)| (name.to_owned(), bytes))?,
+    };
     let parameter = plan
-        .named(name)
+        .named(&name)
         .filter(|i| plan.values[*i].origin.may_grow())?;
     Some(Need {
         parameter,
-        buffer: name.to_owned(),
+        buffer: name,
         bytes,
     })
+}
+
+/// The buffer that the pointer is of which the address was computed from, and how many bytes the furthest access needs; `Err` where
+/// the access lies before it, and `None` where it is not known.
+fn meant(finding: &Finding, place: &Place, device: &Device) -> Option<Result<(String, u64), ()>> {
+    let Detail::Pointer { to, reach } = finding.detail else {
+        return None;
+    };
+    let buffer = device.allocation_at(to).filter(|_| place.mapped)?;
+    let inside = to <= buffer.offset + buffer.bytes;
+    if !inside || buffer.name.is_empty() || buffer.name == GAP_NAME {
+        return None;
+    }
+    if place.address < buffer.offset || reach - buffer.offset > FAR {
+        return Some(Err(()));
+    }
+    Some(Ok((buffer.name, reach - buffer.offset)))
 }
 
 /// The name of the buffer behind whose end a place in global memory lies, and how many bytes it needs to reach there.
