@@ -625,7 +625,7 @@ impl Exploration<'_> {
         loop {
             let how = (self.left(), self.jobs, recorded);
             let run = self.once(program, plan, schedule, how)?;
-            if !enlarge(plan, &run.needs, grown) {
+            if self.out_of_time() || !enlarge(plan, &run.needs, grown) {
                 return Ok(run);
             }
         }

@@ -260,6 +260,20 @@ impl Search<'_> {
     /// Makes the launch as small as a simulator wants it, and as large as to have two blocks.
     fn fit(&mut self) -> Option<HostLaunch> {
         let (mut launch, _) = self.read()?;
+        let threads = self.followed.asked.block.count();
+        if let ([only], Some([x, 1, 1])) = (&self.of_block[..], launch.block)
+            && u64::from(x) < threads
+            && threads.is_multiple_of(u64::from(x))
+        {
+            // The guess was one side of a square.
+            let value = *self.followed.assumed.get(only)?;
+            let factor = i64::try_from(threads / u64::from(x)).ok()?;
+            let only = only.clone();
+            self.followed
+                .assumed
+                .insert(only, value.checked_mul(factor)?);
+            launch = self.read()?.0;
+        }
         while launch
             .block
             .is_some_and(|[x, y, z]| count([x, y, z]) > 1024)
@@ -276,6 +290,7 @@ impl Search<'_> {
         while excess(&launch) > 0.0 {
             let free: Vec<Unknown> = self.followed.free.clone();
             let mut best: Option<(f64, Unknown, i64)> = None;
+            // Of those that help as much, the largest: sizes stay alike.
             for unknown in &free {
                 let value = *self.followed.assumed.get(unknown)?;
                 if value < 2 {
@@ -285,7 +300,10 @@ impl Search<'_> {
                     continue;
                 };
                 let over = excess(&smaller);
-                if has_shape(&smaller) && best.as_ref().is_none_or(|(least, ..)| over < *least) {
+                let better = |(least, _, half): &(f64, Unknown, i64)| {
+                    over < *least || over == *least && value / 2 > *half
+                };
+                if has_shape(&smaller) && best.as_ref().is_none_or(better) {
                     best = Some((over, unknown.clone(), value / 2));
                 }
             }

@@ -316,6 +316,57 @@ impl Plan {
         }
     }
 
+    /// The same with another fill of the buffers of integers whose random contents nobody gave, where it fits; `None` where there are
+    /// none.
+    pub fn with_contents(&self, fill: &Fill) -> Option<Plan> {
+        let mut plan = self.clone();
+        let mut any = false;
+        for index in self.random_integers() {
+            if let Value::Buffer(spec) = &mut plan.values[index].value {
+                let (before, length) = (spec.fill.clone(), spec.length);
+                spec.fill = fill.clone();
+                spec.length = Some(1);
+                // Bytes do not hold every number.
+                match contents(spec, 0) {
+                    Ok(_) => any = true,
+                    Err(_) => spec.fill = before,
+                }
+                spec.length = length;
+            }
+        }
+        any.then_some(plan)
+    }
+
+    /// The parameters that are buffers of integers whose contents are random because nobody said what they hold.
+    pub fn random_integers(&self) -> Vec<usize> {
+        let random = |planned: &Planned| match &planned.value {
+            Value::Buffer(spec) => {
+                planned.origin.may_grow()
+                    && !spec.element.is_float()
+                    && spec.fill == Fill::Random(None)
+            }
+            _ => false,
+        };
+        (0..self.values.len())
+            .filter(|index| random(&self.values[*index]))
+            .collect()
+    }
+
+    /// The smallest integer beyond 1 that is passed: what an index into something stays below.
+    pub fn least_size(&self) -> Option<i64> {
+        let sizes = self.values.iter().zip(&self.parameters.0);
+        let sizes =
+            sizes.filter_map(
+                |(planned, parameter)| match (&planned.value, parameter.kind) {
+                    (Value::Scalar(text, _), Kind::Scalar(element)) if !element.is_float() => {
+                        text.parse::<i64>().ok().filter(|size| *size > 1)
+                    }
+                    _ => None,
+                },
+            );
+        sizes.min()
+    }
+
     /// The same with zeros in all buffers of integers whose contents nobody gave.
     pub fn with_zeros(&self) -> Plan {
         let mut plan = self.clone();

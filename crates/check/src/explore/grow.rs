@@ -8,7 +8,7 @@ use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
 use simt::observer::Space;
 
 /// A guessed buffer does not grow beyond this, bytes.
-const GROWN: u64 = 256 << 20;
+const GROWN: u64 = 64 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
