@@ -354,6 +354,7 @@ mod tests {
                 scope: *scope,
                 wrote: 1,
                 dropped: 0,
+                initial: 0,
                 stores: None,
             });
         }
@@ -442,6 +443,7 @@ mod tests {
                 scope: Sys,
                 wrote: 0b1100,
                 dropped: 0,
+                initial: 0,
                 stores: None,
             });
         };

@@ -245,6 +245,7 @@ impl<O: Events> Scene<O> {
                 _ => does.wrote & mask,
             },
             dropped: 0,
+            initial: 0,
             stores: None,
         });
         site

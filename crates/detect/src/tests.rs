@@ -396,16 +396,6 @@ fn a_barrier_that_only_arrivals_complete_teaches_nobody() {
     assert_eq!(found.len(), 1, "only the two writes race: {found:#?}");
 }
 
-fn config(cases: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    ProptestConfig {
-        cases: asked.and_then(|n| n.parse().ok()).unwrap_or(cases),
-        max_shrink_iters: 20_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 /// An access by lanes of a warp, with nothing else to say of it.
 fn does(
     kind: AccessKind,
@@ -611,7 +601,7 @@ fn a_narrow_release_leaves_a_wide_one_as_it_is() {
 }
 
 proptest! {
-    #![proptest_config(config(2000))]
+    #![proptest_config(testing::random(2000))]
     #[test]
     fn the_fast_detector_judges_like_the_plain_one((kinds, steps) in program()) {
         agree(kinds, &steps)?;
@@ -627,7 +617,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(1000))]
+    #![proptest_config(testing::random(1000))]
     #[test]
     fn the_fast_detector_judges_whole_rows_like_the_plain_one(
         steps in prop::collection::vec(row_step(), 1..60),

@@ -250,6 +250,8 @@ fn left(module: &Module, source: &str, memory: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
+    #![proptest_config(testing::random(256))]
+
     #[test]
     fn a_plain_operation_gives_what_the_atomic_one_gives(
         form in 0..ATOMICS.len(),

@@ -278,7 +278,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #![proptest_config(testing::random(2000))]
 
         #[test]
         fn dominators_match_the_definition(succs in graphs()) {

@@ -240,6 +240,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(256))]
+
         #[test]
         fn partners_ascend_and_are_alike(a in prop::collection::vec(0u8..12, 0..40), b in prop::collection::vec(0u8..12, 0..40)) {
             let pairs = pairs(&a, &b);

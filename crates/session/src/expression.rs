@@ -485,6 +485,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(256))]
+
         #[test]
         fn any_text_parses_or_is_refused(text in "\\PC{0,40}") {
             let _ = Expression::parse(&text);

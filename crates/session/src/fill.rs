@@ -526,6 +526,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(256))]
+
         #[test]
         fn what_is_written_is_read_again(fill in fills()) {
             let again = Fill::parse(&fill.to_string()).map(|again| again.to_string());

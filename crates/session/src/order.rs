@@ -389,6 +389,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(256))]
+
         #[test]
         fn clocks_say_what_the_graph_says(
             commands in prop::collection::vec(command(), 0..12),

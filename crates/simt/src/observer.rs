@@ -296,6 +296,7 @@ impl RowAccess<'_> {
             scope: self.scope,
             wrote: if self.write { Mask::MAX } else { 0 },
             dropped: 0,
+            initial: 0,
             stores: self.stores,
         }
     }
@@ -340,6 +341,9 @@ pub struct Access<'a> {
     /// For reads, lanes that load a value which nothing uses, because the compiler speculated the load: the hardware
     /// performs it, the source does not. None of them is in `mask`; their addresses are good, too.
     pub dropped: Mask,
+    /// For strong reads under a weak schedule, the lanes of `mask` that return what was there before all strong writes. They are accesses
+    /// like any other, but they come before those writes in communication order, and learn nothing from them (PTX ISA, "Communication Order").
+    pub initial: Mask,
     /// For writes: what they store. A write is reported before it is performed.
     pub stores: Option<&'a dyn StoredValues>,
 }

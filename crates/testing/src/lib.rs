@@ -12,10 +12,38 @@
 //! # }
 //! # use racetrap_testing as testing;
 //! ```
+//!
+//! Tests that draw their cases draw the same ones each time: whether a change passes is the change's doing. `RACETRAP_RANDOM=20` draws 20
+//! times as many, and others each time; each test prints its seed, and `PROPTEST_RNG_SEED` repeats it. `ci/random.sh` does so for as long as one
+//! likes.
 
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::io::Write as _;
 use std::path::PathBuf;
 use toolchain::{Nvcc, Program, Searched, find_program};
+
+/// How a random test draws: `cases` of them, always the same ones, unless `RACETRAP_RANDOM` or `PROPTEST_RNG_SEED` asks for others.
+pub fn random(cases: u32) -> ProptestConfig {
+    let times = std::env::var("RACETRAP_RANDOM").ok();
+    let times = times.and_then(|times| times.parse::<u32>().ok());
+    let mut config = ProptestConfig {
+        cases: cases.saturating_mul(times.unwrap_or(1)),
+        max_shrink_iters: 20_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    if matches!(config.rng_seed, RngSeed::Random) {
+        let seed = match times {
+            None => 1,
+            Some(_) => rand::random(),
+        };
+        config.rng_seed = RngSeed::Fixed(seed);
+    }
+    if let (Some(_), RngSeed::Fixed(seed)) = (times, config.rng_seed) {
+        println!("PROPTEST_RNG_SEED={seed}");
+    }
+    config
+}
 
 /// The project's folder, where `kernels`, `cases` and `docs` are.
 pub fn root() -> PathBuf {

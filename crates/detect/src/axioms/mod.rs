@@ -53,12 +53,7 @@ fn judge(program: &Program) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(
-            std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(600),
-        )
-    })]
+    #![proptest_config(testing::random(600))]
 
     #[test]
     fn what_the_axioms_call_racy_is_reported_and_nothing_else(program in program()) {

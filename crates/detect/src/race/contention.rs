@@ -26,6 +26,9 @@
 //! A strong store that is the first to write a location, and an access that looks at it which nothing orders with the store, are a
 //! communication too: in the other order the latter reads what nothing has written.
 //!
+//! So are a strong load whose value goes on untested and a strong write of another warp that nothing orders with it: where the
+//! reading thread's own update came last it hides the other one from the rule on unordered communication, and in another order it does not.
+//!
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
@@ -75,11 +78,17 @@ struct Role {
     update: Update,
     /// Whether it is a plain store, which does not look at what was there.
     stores: bool,
+    /// Whether it is a load whose value goes on untested ([`LaunchShape::hands_on`]).
+    hands_on: bool,
 }
 
 impl Role {
     fn commutes(self, other: Role) -> bool {
         self.update == other.update && self.update != Update::Ordered
+    }
+    /// Whether data passes from the other to this one, in the sense of the rule on unordered communication.
+    fn is_handed(self, other: Role) -> bool {
+        self.hands_on && other.writes
     }
 }
 
@@ -235,6 +244,8 @@ enum Place {
 
 /// What is left by two accesses that nothing orders.
 struct Trace {
+    /// Data passes from one to the other untested.
+    hands_on: bool,
     /// What memory holds depends on which came first.
     memory: bool,
     /// So does what these return.
@@ -250,6 +261,7 @@ fn is_fresh(access: &Access<'_>, at: u64) -> bool {
 #[derive(Debug, Default)]
 pub struct Contention {
     effects: Arc<[Effect]>,
+    hands_on: Arc<[bool]>,
     shifts: [u32; 2],
     roles: Vec<Role>,
     /// Indices of roles by site: of those that only read, and of those that write.
@@ -278,6 +290,7 @@ impl Contention {
     pub fn new(shape: &LaunchShape) -> Contention {
         Contention {
             effects: shape.effects.clone(),
+            hands_on: shape.hands_on.clone(),
             shifts: [shape.shared_granule, shape.global_granule]
                 .map(|granule| granule.max(1).trailing_zeros()),
             sets: vec![Roles::default()],
@@ -289,6 +302,7 @@ impl Contention {
     pub fn fork(&self) -> Contention {
         Contention {
             effects: self.effects.clone(),
+            hands_on: self.hands_on.clone(),
             shifts: self.shifts,
             sets: vec![Roles::default()],
             ..Contention::default()
@@ -428,6 +442,7 @@ impl Contention {
             writes: true,
             update: Update::Ordered,
             stores: false,
+            hands_on: false,
         });
         for lane in super::block::lanes(lanes) {
             let mut driver = std::mem::take(&mut self.driver);
@@ -530,6 +545,7 @@ impl Contention {
                 writes: false,
                 update: Update::Ordered,
                 stores: false,
+                hands_on: self.hands_on.get(access.site.0 as usize) == Some(&true),
             },
             AccessKind::Write => Role {
                 site: access.site,
@@ -537,6 +553,7 @@ impl Contention {
                 writes: true,
                 update: Update::Ordered,
                 stores: true,
+                hands_on: false,
             },
             // A compare-and-swap that failed might not have.
             AccessKind::Atomic | AccessKind::Reduction => Role {
@@ -545,6 +562,7 @@ impl Contention {
                 writes: true,
                 update: effect.update,
                 stores: false,
+                hands_on: false,
             },
         })
     }
@@ -627,13 +645,13 @@ impl Contention {
             record.block = MANY;
             record.entries = Vec::new();
             for a in self.sets[record.roles as usize].all.clone() {
-                self.meets(a, record.roles, place);
+                self.meets(a, record.roles, place, true);
             }
             return;
         }
         if record.block == MANY {
             if record.roles != before {
-                self.meets(role, record.roles, place);
+                self.meets(role, record.roles, place, true);
             }
             return;
         }
@@ -647,7 +665,7 @@ impl Contention {
             for i in 0..record.entries.len() {
                 let e = record.entries[i];
                 if v.unordered(lane, e.warp, e.mask, e.stamp) != 0 {
-                    self.meets(role, e.roles, place);
+                    self.meets(role, e.roles, place, e.warp != v.me);
                 }
             }
         }
@@ -725,6 +743,7 @@ impl Contention {
         let read =
             |reader: Role, writer: Role| (reader.reads && writer.writes).then_some(reader.site);
         Trace {
+            hands_on: a.is_handed(b) || b.is_handed(a),
             // The heap's order shows in the addresses alone.
             memory: a.writes && b.writes && !a.commutes(b) && place != Place::Heap,
             reads: [read(a, b), read(b, a)],
@@ -763,7 +782,7 @@ impl Contention {
             let read = |site: &Option<Site>| site.is_none_or(|s| reads.contains(&s));
             self.sets[set as usize].all.iter().all(|other| {
                 let trace = self.trace(role, *other, place);
-                (memory || !trace.memory) && trace.reads.iter().all(read)
+                !trace.hands_on && (memory || !trace.memory) && trace.reads.iter().all(read)
             })
         };
         if settled {
@@ -775,14 +794,15 @@ impl Contention {
         settled
     }
 
-    /// A role and each of a set: accesses of different threads that nothing orders.
-    fn meets(&mut self, role: u32, set: u32, place: Place) {
+    /// A role and each of a set: accesses of different threads that nothing orders; of different warps, where `across`.
+    fn meets(&mut self, role: u32, set: u32, place: Place, across: bool) {
         for at in 0..self.sets[set as usize].all.len() {
             let other = self.sets[set as usize].all[at];
             let trace = self.trace(role, other, place);
             if let Some(found) = self.found_in(place) {
                 *found |= trace.memory;
             }
+            self.found.communication |= across && trace.hands_on;
             self.found.reads.extend(trace.reads.into_iter().flatten());
         }
         self.last_open = None;

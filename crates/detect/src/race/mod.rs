@@ -728,7 +728,8 @@ impl Strong<'_> {
         for i in 0..n {
             page.open(at + i, true, &v);
         }
-        let link = reads && (0..n).all(|i| page.links(at + i, class(i), &v));
+        let initial = access.initial >> lane & 1 == 1;
+        let link = reads && !initial && (0..n).all(|i| page.links(at + i, class(i), &v));
         let op = Operation {
             warp,
             lane,
@@ -738,6 +739,7 @@ impl Strong<'_> {
             reads,
             can_acquire: matches!(access.kind, AccessKind::Read | AccessKind::Atomic),
             writes,
+            initial,
             acquires: access.order.acquires(),
             releases: access.order.releases(),
             wide,
@@ -753,7 +755,7 @@ impl Strong<'_> {
             }
             if let Some(location) = &mut location {
                 location.communicate(block, &op);
-                if reads {
+                if reads && !initial {
                     location.read(block, &op, link);
                 }
             }

@@ -339,6 +339,8 @@ pub struct Operation {
     pub can_acquire: bool,
     /// Whether it writes.
     pub writes: bool,
+    /// Whether it reads what was there before all strong writes, so that these come after it, although they happened to run earlier.
+    pub initial: bool,
     /// `.acquire` or `.acq_rel`
     pub acquires: bool,
     /// `.release` or `.acq_rel`
@@ -359,7 +361,7 @@ impl Location {
     }
 
     /// Communication order at this location, between the `fence.sc`s before and after it:
-    /// an operation comes after the writes before it, a write also after the reads.
+    /// an operation comes after the writes before it, a write also after the reads. A read of the initial value comes after nothing.
     /// To be called first.
     pub fn communicate(&mut self, block: &mut Block, op: &Operation) {
         let own = block.thread(op.warp, op.lane);
@@ -373,7 +375,7 @@ impl Location {
             let met = t.met.as_ref();
             met.is_some_and(|m| m.again(op.name, &self.epoch, &block.base, t))
         });
-        if again && !op.writes {
+        if again && !op.writes && !op.initial {
             return;
         }
         let mut published = LocationFences::default();
@@ -389,6 +391,10 @@ impl Location {
             }
         }
         let thread = block.thread_mut(op.warp, op.lane);
+        if op.initial {
+            self.sc_reads.join(&published);
+            return;
+        }
         self.sc_writes.fall_due(&mut thread.known);
         if op.writes {
             self.sc_reads.fall_due(&mut thread.known);

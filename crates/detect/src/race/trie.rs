@@ -236,6 +236,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(256))]
+
         #[test]
         fn joins_like_a_map(
             a in prop::collection::vec((key(), 0..9u32), 0..30),

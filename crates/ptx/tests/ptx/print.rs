@@ -7,7 +7,7 @@ use std::process::Command;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1000) })]
+    #![proptest_config(testing::random(1000))]
 
     #[test]
     fn what_is_printed_parses_to_the_same_tree(module in crate::tree::module()) {

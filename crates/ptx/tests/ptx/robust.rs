@@ -103,7 +103,7 @@ fn apply(text: &mut Vec<u8>, edit: &Edit) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4000) })]
+    #![proptest_config(testing::random(4000))]
 
     #[test]
     fn mutated_samples_never_panic(

@@ -1,7 +1,7 @@
 //! What a diff must not see: names of registers and labels, the order of declarations and of blocks.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use ptx::ast::*;
 use ptxdiff::report::{Cell, FunctionReport, RowKind};
 use ptxdiff::{FunctionDiff, Side, Unit};
@@ -253,11 +253,7 @@ fn plain(opcode: &str) -> Stmt {
 #[test]
 fn names_and_layout_change_nothing() {
     let files = pinned();
-    let mut runner = TestRunner::new(Config {
-        cases: 60,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new(testing::random(60));
     let strategy = (0..files.len(), any::<u64>());
     runner
         .run(&strategy, |(file, seed)| {

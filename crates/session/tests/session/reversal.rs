@@ -248,12 +248,7 @@ fn program() -> impl Strategy<Value = (usize, Vec<Vec<Op>>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(
-            std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300),
-        )
-    })]
+    #![proptest_config(testing::random(300))]
 
     #[test]
     fn exploration_to_its_end_leaves_what_all_interleavings_leave((place, threads) in program()) {

@@ -462,11 +462,7 @@ fn threads() -> impl Strategy<Value = Vec<Vec<Op>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(testing::random(400))]
 
     #[test]
     fn what_weak_schedules_read_is_allowed(threads in threads()) {

@@ -175,6 +175,7 @@ impl<O: Hooks> Core<'_, O> {
                 scope: op.scope,
                 wrote,
                 dropped: 0,
+                initial: 0,
                 stores: None,
             });
         }

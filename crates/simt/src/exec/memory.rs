@@ -269,6 +269,7 @@ impl<O: Hooks> Core<'_, O> {
                     scope: op.scope,
                     wrote: good,
                     dropped: 0,
+                    initial: 0,
                     stores: Some(stores),
                 });
             }
@@ -338,15 +339,15 @@ impl<O: Hooks> Core<'_, O> {
                 }
             }
         }
-        let settled = if self.history.is_some() && matches!(space, Space::Global | Space::Shared) {
+        let initial = if self.history.is_some() && matches!(space, Space::Global | Space::Shared) {
             if let Some(before) = before {
                 self.after_store(block, w, op, space, &before);
-                good
+                0
             } else {
                 self.stale_values(block, w, op, space, good, site)
             }
         } else {
-            good
+            0
         };
         if O::WATCHES && !op.private && !op.store {
             let used = if op.used_if == Slot::TRUE {
@@ -358,11 +359,11 @@ impl<O: Hooks> Core<'_, O> {
                 let padded = op.copies.then_some(u32::from(op.element));
                 self.uninitialized(block, w, space, good & used, bytes, padded, site);
             }
-            if between && settled != 0 {
+            if between && good != 0 {
                 self.observer.access(&Access {
                     site,
                     who,
-                    mask: settled & used,
+                    mask: good & used,
                     space,
                     address: &self.address,
                     neighbours: None,
@@ -373,7 +374,8 @@ impl<O: Hooks> Core<'_, O> {
                     order: op.order,
                     scope: op.scope,
                     wrote: 0,
-                    dropped: settled & !used,
+                    dropped: good & !used,
+                    initial: initial & used,
                     stores: None,
                 });
             }

@@ -235,6 +235,7 @@ impl<O: Hooks> Core<'_, O> {
                 scope: Scope::Sys,
                 wrote: 0,
                 dropped: 0,
+                initial: 0,
                 stores: None,
             });
         }
@@ -327,6 +328,7 @@ impl<O: Hooks> Core<'_, O> {
                 scope: Scope::Sys,
                 wrote: good,
                 dropped: 0,
+                initial: 0,
                 stores: Some(&Stored {
                     values: &values,
                     address: &self.address,

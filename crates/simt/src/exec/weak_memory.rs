@@ -98,12 +98,11 @@ impl<O: Hooks> Core<'_, O> {
         self.history = Some(history);
     }
 
-    /// After a load: what it returns instead of the last value. The lanes for which the observer should
-    /// take it for a read of the last value.
+    /// After a load: what it returns instead of the last value. The lanes of a strong one whose value is from before all strong
+    /// writes ([`Access::initial`]).
     ///
-    /// A weak load is always told: it orders nothing, and it races with what it did not see. A lane of a strong one that reads an older one learns nothing from the last write. That the observer is told so all the same orders
-    /// more than is, which hides races and makes none up; where the value is from before all strong writes nothing at all is learnt,
-    /// and it is not told.
+    /// A lane of a strong load that reads another older value learns nothing from the last write. That the observer takes it for a read
+    /// of the last value all the same orders more than is, which hides races and makes none up.
     #[cold]
     pub(super) fn stale_values(
         &mut self,
@@ -115,9 +114,9 @@ impl<O: Hooks> Core<'_, O> {
         site: Site,
     ) -> Mask {
         let Some(mut history) = self.history.take() else {
-            return lanes;
+            return 0;
         };
-        let mut settled = lanes;
+        let mut before_all = 0;
         let mut given = false;
         let strong = op.order.is_strong();
         if !op.private && !op.non_coherent {
@@ -144,7 +143,7 @@ impl<O: Hooks> Core<'_, O> {
                     }
                 }
                 if strong && initial == op.count {
-                    settled &= !(1 << l);
+                    before_all |= 1 << l;
                 }
             }
         }
@@ -152,7 +151,7 @@ impl<O: Hooks> Core<'_, O> {
         if given && O::WATCHES {
             self.observer.stale_value(site);
         }
-        settled
+        before_all
     }
 
     /// Before an atomic on global memory: puts the value there that it reads, if that is not the last one. Only another block's atomics

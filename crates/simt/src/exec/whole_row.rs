@@ -170,6 +170,7 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
             scope: op.scope,
             wrote: if op.store { Mask::MAX } else { 0 },
             dropped: 0,
+            initial: 0,
             stores: None,
         };
         if op.store {

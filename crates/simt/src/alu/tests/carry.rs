@@ -64,6 +64,8 @@ impl Chain {
 }
 
 proptest! {
+    #![proptest_config(testing::random(256))]
+
     #[test]
     fn four_words_subtract_as_128_bits(a: u128, b: u128) {
         let mut chain = Chain { carry: 0 };

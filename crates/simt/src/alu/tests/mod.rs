@@ -221,12 +221,7 @@ fn check_flags(
     ];
     let lane = proptest::collection::vec(word, inputs);
     let row = proptest::collection::vec(lane, 32);
-    let mut runner = TestRunner::new(Config {
-        cases: 48,
-        max_shrink_iters: 1000,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new(testing::random(48));
     runner
         .run(&(row, any::<Mask>()), |(lanes, mask)| {
             difference(spelling, op, &lanes, mask, reference).map_err(TestCaseError::fail)

@@ -350,7 +350,7 @@ fn ftz_decides_after_rounding() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(testing::random(2000))]
 
     #[test]
     fn any_f32(bits in any::<[u32; 3]>(), which in 0..4usize) {
