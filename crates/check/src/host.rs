@@ -11,8 +11,10 @@ use super::plan::{Origin, Plan};
 use session::buffer::{ElementType, Number};
 use toolchain::cuda_text::{Content, CudaText, HostArgument, HostBuffer, HostLaunch};
 
-/// Threads of a launch that is taken over as it is.
+/// Threads of a launch that is taken over as it is, if smaller sizes make none of fewer.
 pub(super) const THREADS: u64 = 1 << 18;
+/// Threads from which on smaller sizes are tried.
+const MANY: u64 = 1 << 16;
 /// Bytes of all its buffers.
 pub(super) const BYTES: u64 = 32 << 20;
 /// Integers up to this say nothing of the problem's size.
@@ -37,6 +39,7 @@ impl Host {
     /// What a source says of the launches of a kernel.
     pub fn read(source: &CudaText, asked: &Asked) -> Option<Host> {
         let mut block = None;
+        let mut large = None;
         for shrink in 0..=SHRINK {
             let all = source.launches(&asked.name, shrink);
             let whole = all
@@ -51,14 +54,16 @@ impl Host {
             };
             let launch = &all[number];
             if fits(launch) {
-                // The shape is known, but arguments may depend on more.
-                let (launch, followed) = match Followed::new(source, asked, number, shrink) {
-                    Some((launch, followed)) => (launch, Some(followed)),
-                    None => (launch.clone(), None),
-                };
-                return Some(Host::of(launch, shrink > 0, source, followed));
+                let it = (launch.clone(), number, shrink);
+                if threads_of(launch) <= MANY {
+                    return Some(Host::whole(it, source, asked));
+                }
+                large.get_or_insert(it);
             }
             block.get_or_insert_with(|| launch.clone());
+        }
+        if let Some(large) = large {
+            return Some(Host::whole(large, source, asked));
         }
         let mut launch = block?;
         // Its sizes are unknown, or too large. What is small is no size: radius, steps, threshold.
@@ -71,6 +76,19 @@ impl Host {
             }
         }
         Some(Host::of(launch, false, source, None))
+    }
+
+    /// A launch whose shape is known; arguments may depend on more.
+    fn whole(
+        (launch, number, shrink): (HostLaunch, usize, u32),
+        source: &CudaText,
+        asked: &Asked,
+    ) -> Host {
+        let (launch, followed) = match Followed::new(source, asked, number, shrink) {
+            Some((launch, followed)) => (launch, Some(followed)),
+            None => (launch, None),
+        };
+        Host::of(launch, shrink > 0, source, followed)
     }
 
     fn of(

@@ -66,3 +66,23 @@ fn guesses_are_made_small_enough() {
     assert!(x * y <= 8 && x * y >= 2, "{launch:?}");
     assert!(launch.shared.unwrap() <= 48 << 10);
 }
+
+/// A launch that a simulator can run, but slowly, is made smaller where smaller sizes do so.
+#[test]
+fn long_launches_are_made_smaller() {
+    use racetrap_check::host::Host;
+    let read = |size: &str, grid: &str| {
+        let text = format!(
+            "__global__ void k(const float *x, float *y, int n, int m);
+             int main() {{ const int n = {size}; float *x, *y; k<<<{grid}, 64>>>(x, y, n, 3); }}\n"
+        );
+        Host::read(&CudaText::new(&text, &[]), &asked(&[])).expect("a launch")
+    };
+    let small = read("1 << 15", "n / 64");
+    assert!(!small.smaller && small.launch.grid == Some([512, 1, 1]));
+    let large = read("1 << 18", "n / 64");
+    assert!(large.smaller && large.launch.grid.unwrap()[0] <= 1024);
+    // Numbers that are no sizes.
+    let fixed = read("7", "4095");
+    assert!(!fixed.smaller && fixed.launch.grid == Some([4095, 1, 1]));
+}
