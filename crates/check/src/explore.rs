@@ -606,7 +606,7 @@ impl Exploration<'_> {
         Launch {
             grid: geometry.grid,
             block: geometry.block,
-            dynamic_shared: geometry.shared,
+            dynamic_shared: plan.dynamic_shared(self.geometry),
             params,
             cooperative: geometry.cooperative,
             number: 0,

@@ -21,8 +21,6 @@ const LAUNCHES: usize = 4;
 const READINGS: usize = 300;
 /// What a guessed launch should not exceed: threads, bytes of dynamic shared memory (what every GPU has), bytes of its buffers.
 const FITTING: [u64; 3] = [4096, 48 << 10, 4 << 20];
-/// The most dynamic shared memory that a launch can ask for (CUDA C++ Programming Guide, "Technical Specifications").
-const SHARED: u64 = 227 << 10;
 
 /// What is asked of a host program.
 #[derive(Clone, Debug)]
@@ -163,7 +161,6 @@ fn possible(launch: &HostLaunch) -> bool {
     };
     let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
     geometry::check(three(grid), three(block)).is_ok()
-        && u64::from(launch.shared.unwrap_or(0)) <= SHARED
         && threads_of(launch) <= THREADS
         && bytes_of(launch) <= BYTES
 }
@@ -316,7 +313,10 @@ impl Search<'_> {
         if self.followed.asked.many_blocks && launch.grid.is_some_and(|g| count(g) <= 1) {
             launch = self.more_blocks().unwrap_or(launch);
         }
-        possible(&launch).then_some(launch)
+        // A guess is no reason to ask for more than every GPU has.
+        let modest =
+            self.followed.free.is_empty() || u64::from(launch.shared.unwrap_or(0)) <= FITTING[1];
+        (modest && possible(&launch)).then_some(launch)
     }
 
     /// Makes one variable larger until there are two blocks.

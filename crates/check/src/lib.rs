@@ -144,6 +144,18 @@ impl Prepared {
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
         functions::guess(&mut plan, &programs[0]);
+        let said = host.as_ref().and_then(|h| h.launch.shared);
+        let said = said.filter(|bytes| *bytes > 0 && request.launch.block.is_none());
+        if request.launch.shared.or(said).is_none() && geometry.shared > 0 {
+            let before = programs.iter().map(|p| p.shared_bytes).max().unwrap_or(0);
+            let limits = programs.iter().map(|p| simt::shared_limit(p.target));
+            let most = limits.min().unwrap_or(0).saturating_sub(before);
+            plan.shared = Some(plan::GuessedShared {
+                bytes: geometry.shared,
+                most,
+                before,
+            });
+        }
         if let Some(host) = host.as_ref().filter(|_| as_launched) {
             plan.follow(host);
             plan.launched = host.followed.clone().map(|followed| plan::Launched {
@@ -325,7 +337,10 @@ fn run(
             exploration.trace(program, &plan, &one.examples, &mut diagnostics)?;
         }
     }
-    let geometry = plan.geometry(&prepared.geometry).clone();
+    let geometry = Geometry {
+        shared: plan.dynamic_shared(&prepared.geometry),
+        ..plan.geometry(&prepared.geometry).clone()
+    };
     let setting = verdict::setting(request, input, &prepared.entry, &geometry, &plan, &explored);
     for diagnostic in &mut diagnostics {
         let schedule = diagnostic.replay.take().unwrap_or_default();

@@ -132,6 +132,17 @@ pub struct PlannedBuffer {
 /// Where the buffers of a plan go: makes one, and returns its address.
 pub type Place<'a> = dyn FnMut(PlannedBuffer) -> Result<u64, Error> + 'a;
 
+/// A guess of the dynamic shared memory of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuessedShared {
+    /// Bytes.
+    pub bytes: u32,
+    /// The most that the architecture leaves for it, bytes.
+    pub most: u32,
+    /// Bytes of the static shared memory that lies before it.
+    pub before: u32,
+}
+
 /// The arguments of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -145,6 +156,8 @@ pub struct Plan {
     pub host_file: Option<String>,
     /// The launch, where it changes with what is guessed.
     pub launched: Option<Launched>,
+    /// Bytes of dynamic shared memory, where they are guessed: they grow to what the kernel reaches.
+    pub shared: Option<GuessedShared>,
 }
 
 impl Plan {
@@ -152,6 +165,12 @@ impl Plan {
     pub fn geometry<'a>(&'a self, otherwise: &'a Geometry) -> &'a Geometry {
         let own = self.launched.as_ref().map(|launched| &launched.geometry);
         own.unwrap_or(otherwise)
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub fn dynamic_shared(&self, geometry: &Geometry) -> u32 {
+        self.shared
+            .map_or(self.geometry(geometry).shared, |shared| shared.bytes)
     }
 
     /// The same with other values for what a host program's text does not tell; the same where they make no launch.
@@ -215,6 +234,7 @@ impl Plan {
             seed,
             host_file: None,
             launched: None,
+            shared: None,
         })
     }
 

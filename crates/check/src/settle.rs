@@ -86,9 +86,11 @@ pub fn explore(
         if late || !explored.iter().any(|e| e.too_far) || smaller == guess {
             break;
         }
-        guess = smaller;
-        plan = guess.clone();
-        explored = builds(prepared, exploration, &mut plan, sources)?;
+        let mut other = smaller.clone();
+        let Some(less) = told(builds(prepared, exploration, &mut other, sources))? else {
+            break;
+        };
+        (guess, plan, explored) = (smaller, other, less);
     }
     let first = Settled {
         plan,
@@ -116,7 +118,9 @@ pub fn explore(
         return Ok(first);
     };
     let mut plan = change.of(&guess);
-    let explored = builds(prepared, exploration, &mut plan, sources)?;
+    let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
+        return Ok(first);
+    };
     let wrong = match excuse {
         Excuse::Index | Excuse::Scattered => errors(&explored).any(|_| true),
         Excuse::Given | Excuse::Array | Excuse::Contents => leaves(&explored),
@@ -216,6 +220,15 @@ fn leaves(explored: &[Explored]) -> bool {
     errors(explored).any(|d| matches!(d.rule, Rule::OutOfBounds | Rule::UseAfterFree))
 }
 
+/// What a run with another guess tells; nothing where it can't be launched.
+fn told<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
+    match run {
+        Ok(told) => Ok(Some(told)),
+        Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// An integer of which one less makes the same accesses, and no error.
 fn one_less(
     prepared: &Prepared,
@@ -227,7 +240,10 @@ fn one_less(
         return Ok(None);
     }
     let program = &prepared.programs[0];
-    let Some(guilty) = exploration.guilty(program, plan)?.filter(|g| !g.is_empty()) else {
+    let Some(guilty) = told(exploration.guilty(program, plan))?
+        .flatten()
+        .filter(|g| !g.is_empty())
+    else {
         return Ok(None);
     };
     for (place, value) in integers
@@ -241,14 +257,13 @@ fn one_less(
         }
         let change = Change::One(place, value - 1);
         let other = change.of(plan);
-        if exploration
-            .guilty(program, &other)?
-            .is_some_and(|g| g.is_empty())
+        let clean = told(exploration.guilty(program, &other))?.flatten();
+        if clean.is_some_and(|g| g.is_empty())
+            && let Some(seen) = told(exploration.outside(program, &other, &guilty))?
+            && seen.is_nothing()
+            && most_are_done(&guilty, &seen.inside)
         {
-            let seen = exploration.outside(program, &other, &guilty)?;
-            if seen.is_nothing() && most_are_done(&guilty, &seen.inside) {
-                return Ok(Some(change));
-            }
+            return Ok(Some(change));
         }
     }
     Ok(None)
@@ -281,17 +296,17 @@ fn scatter(
         return Ok(None);
     };
     let program = &prepared.programs[0];
-    let guilty = exploration.guilty(program, &first.plan)?;
+    let guilty = told(exploration.guilty(program, &first.plan))?.flatten();
     let Some(guilty) = guilty.filter(|g| !g.is_empty()) else {
         return Ok(None);
     };
-    let clean = exploration
-        .guilty(program, &other)?
-        .is_some_and(|g| g.is_empty());
-    if !clean || exploration.out_of_time() {
+    let clean = told(exploration.guilty(program, &other))?.flatten();
+    if !clean.is_some_and(|g| g.is_empty()) || exploration.out_of_time() {
         return Ok(None);
     }
-    let seen = exploration.outside(program, &other, &guilty)?;
+    let Some(seen) = told(exploration.outside(program, &other, &guilty))? else {
+        return Ok(None);
+    };
     let same = seen.is_nothing() && most_are_done(&guilty, &seen.inside);
     Ok(same.then_some(change))
 }
@@ -334,7 +349,10 @@ fn inside(
         if exploration.out_of_time() {
             break;
         }
-        let other = exploration.outside(program, &change.of(plan), &first.fixed)?;
+        let other = exploration.outside(program, &change.of(plan), &first.fixed);
+        let Some(other) = told(other)? else {
+            continue;
+        };
         let same = first.fixed.is_empty() || !other.inside.is_empty();
         if other.is_nothing() && same {
             return Ok(Some((change, excuse)));

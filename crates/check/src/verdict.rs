@@ -40,7 +40,7 @@ pub fn setting(
         entry: demangle(entry),
         grid: three(geometry.grid),
         block: three(geometry.block),
-        dynamic_shared: geometry.shared,
+        dynamic_shared: plan.dynamic_shared(geometry),
         cooperative: geometry.cooperative,
         arguments: plan
             .values
@@ -70,8 +70,9 @@ pub fn launch(geometry: &Geometry, plan: &Plan) -> Vec<String> {
         format!("--grid {}", geometry.grid),
         format!("--block {}", geometry.block),
     ];
-    if geometry.shared > 0 {
-        words.push(format!("--shared {}", geometry.shared));
+    let shared = plan.dynamic_shared(geometry);
+    if shared > 0 {
+        words.push(format!("--shared {shared}"));
     }
     if geometry.cooperative {
         words.push("--cooperative".into());

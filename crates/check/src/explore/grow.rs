@@ -16,6 +16,11 @@ const BEFORE: u64 = 64 << 10;
 /// Bytes behind a buffer that no index of it reaches: the address is wrong, not the size.
 const FAR: u64 = 1 << 48;
 
+/// Dynamic shared memory in place of a parameter.
+const SHARED: usize = usize::MAX;
+/// What lies further is no index that is too large but a wrong one.
+const FAR_SHARED: u64 = 64 << 20;
+
 /// A guessed buffer that is too small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
@@ -25,10 +30,31 @@ pub(super) struct Need {
     pub(super) bytes: u64,
 }
 
+impl Need {
+    /// Whether it is larger than any guess.
+    fn is_too_much(&self, plan: &Plan) -> bool {
+        match self.parameter {
+            SHARED => plan
+                .shared
+                .is_none_or(|shared| self.bytes > shared.most.into()),
+            _ => self.bytes * 2 > GROWN,
+        }
+    }
+}
+
 /// Lets guessed buffers be as large as a run needs them; false where there is nothing to do.
 pub(super) fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -> bool {
     let mut any = false;
     for need in needs {
+        if need.parameter == SHARED {
+            if let Some(shared) = &mut plan.shared {
+                let wanted = need.bytes.next_multiple_of(256).min(shared.most.into());
+                let wanted = u32::try_from(wanted).unwrap_or(0);
+                any |= wanted > shared.bytes;
+                shared.bytes = shared.bytes.max(wanted);
+            }
+            continue;
+        }
         if plan.grow(need.parameter, &need.buffer, need.bytes) {
             any = true;
             if !grown.contains(&need.parameter) {
@@ -41,19 +67,36 @@ pub(super) fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -
 
 /// The guessed buffer that an access outside was probably meant for, and the size it would need, unless that is larger than any guess.
 pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
-    reached(finding, device, plan).filter(|need| need.bytes * 2 <= GROWN)
+    reached(finding, device, plan).filter(|need| !need.is_too_much(plan))
 }
 
 /// Whether an access reaches further behind a guessed buffer than any guess grows: then what else was guessed leads it there.
 pub(super) fn too_far(finding: &Finding, device: &Device, plan: &Plan) -> bool {
-    reached(finding, device, plan).is_some_and(|need| need.bytes * 2 > GROWN)
+    reached(finding, device, plan).is_some_and(|need| need.is_too_much(plan))
 }
 
 fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
     if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
         return None;
     }
-    let place = finding.place.filter(|p| p.space == Space::Global)?;
+    let place = finding.place?;
+    if let (Space::Shared, Some(shared)) = (place.space, plan.shared) {
+        let end = place.address.saturating_add(u64::from(place.bytes));
+        let end = match finding.detail {
+            Detail::Pointer { reach, .. } => end.max(reach),
+            _ => end,
+        };
+        let end = end.saturating_sub(shared.before.into());
+        let grows = place.mapped && end > u64::from(shared.bytes) && end < FAR_SHARED;
+        return grows.then(|| Need {
+            parameter: SHARED,
+            buffer: String::new(),
+            bytes: end,
+        });
+    }
+    if place.space != Space::Global {
+        return None;
+    }
     let (name, bytes) = match meant(finding, &place, device) {
         Some(Err(())) => return None,
         Some(Ok(meant)) => meant,
