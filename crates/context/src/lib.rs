@@ -12,6 +12,7 @@ pub mod arena;
 pub mod calls;
 pub mod context;
 pub mod error;
+mod explore;
 pub mod fatbin;
 pub mod image;
 pub mod launch;
@@ -24,6 +25,7 @@ pub mod record;
 pub mod report;
 pub mod stream;
 pub mod timeline;
+pub mod watch;
 
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};

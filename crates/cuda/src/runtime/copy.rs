@@ -596,6 +596,8 @@ pub(crate) struct Fill {
     /// Bytes of a row, rows, slices.
     pub size: [usize; 3],
     pub stream: u64,
+    /// Whether the host goes on in any case.
+    pub asynchronous: bool,
 }
 
 /// Fills.
@@ -606,6 +608,7 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
         pattern,
         size,
         stream,
+        asynchronous,
     } = fill;
     context.stream(*stream, || entry.call())?;
     let node = |_: &mut Context| Ok(Action::Fill(fill.clone()));
@@ -623,26 +626,28 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
             context.fill(to.row(y, z), pattern, count as u64)?;
         }
     }
-    context.transfer(*stream, None, Some((to.address, span)), false, || {
-        entry.call()
-    });
+    // Fills of memory that the host shares keep it waiting, unless they are asked not to (CUDA Runtime API, "API synchronization behavior").
+    let open = context.block(to.address).is_some_and(|b| b.kind.is_open());
+    let write = Some((to.address, span));
+    context.transfer(*stream, None, write, open && !asynchronous, || entry.call());
     Ok(())
 }
 
-/// Fills rows with a byte.
+/// Fills rows with a byte; without a stream, on the default stream and as the synchronous functions do it.
 fn fill_bytes(
     context: &mut Context,
     entry: Entry,
     to: Rows,
     value: c_int,
     size: [usize; 3],
-    stream: u64,
+    stream: Option<u64>,
 ) -> Result<()> {
     let what = Fill {
         to,
         pattern: vec![value as u8],
         size,
-        stream,
+        stream: stream.unwrap_or(0),
+        asynchronous: stream.is_some(),
     };
     fill(context, entry, &what)
 }
@@ -656,7 +661,7 @@ pub extern "C" fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) -> u32
             Rows::flat(to.addr() as u64),
             value,
             [bytes, 1, 1],
-            0,
+            None,
         )
     })
 }
@@ -676,7 +681,7 @@ pub extern "C" fn cudaMemsetAsync(
             Rows::flat(to.addr() as u64),
             value,
             [bytes, 1, 1],
-            stream,
+            Some(stream),
         )
     })
 }
@@ -695,7 +700,7 @@ pub extern "C" fn cudaMemset2D(
             pitch,
             slice: 0,
         };
-        fill_bytes(context, entry, rows, value, [width, height, 1], 0)
+        fill_bytes(context, entry, rows, value, [width, height, 1], None)
     })
 }
 
@@ -720,7 +725,7 @@ pub extern "C" fn cudaMemset2DAsync(
             rows,
             value,
             [width, height, 1],
-            stream.addr() as u64,
+            Some(stream.addr() as u64),
         )
     })
 }
@@ -729,7 +734,7 @@ pub extern "C" fn cudaMemset2DAsync(
 pub extern "C" fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: Extent) -> u32 {
     enter("cudaMemset3D", |context, entry| {
         let size = [extent.width, extent.height, extent.depth];
-        fill_bytes(context, entry, pitched(&to), value, size, 0)
+        fill_bytes(context, entry, pitched(&to), value, size, None)
     })
 }
 
@@ -748,7 +753,7 @@ pub extern "C" fn cudaMemset3DAsync(
             pitched(&to),
             value,
             size,
-            stream.addr() as u64,
+            Some(stream.addr() as u64),
         )
     })
 }

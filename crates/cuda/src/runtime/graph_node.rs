@@ -167,6 +167,7 @@ unsafe fn fill(params: *const MemsetParams) -> Result<Action> {
             1,
         ],
         stream: 0,
+        asynchronous: true,
     }))
 }
 
