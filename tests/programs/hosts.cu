@@ -1,16 +1,19 @@
 // What the host itself does to memory that work of the device uses meanwhile.
-//~ run result-early: data-race@48,49
+//~ run result-early: data-race@51,52
 //~ run result-waited: clean
 //~ run result-polled: clean
-//~ run source-overwritten: data-race@58,59
+//~ run source-overwritten: data-race@61,62
 //~ run source-read: clean
-//~ run mapped-early: data-race@19,66
+//~ run mapped-early: data-race@22,69
 //~ run mapped-waited: clean
-//~ run managed-early: data-race@19,74
+//~ run managed-early: data-race@22,77
 //~ run managed-other-half: clean
 //~ run flag: clean
 //~ run callback: clean
 //~ run memset: clean
+//~ run chunks: clean
+//~ run written-early: data-race@22,113
+//~ run read-beside: clean
 #include <cstdio>
 #include <cstring>
 __global__ void produce(int *data, int n)
@@ -91,6 +94,25 @@ int main(int argc, char **argv)
         cudaMemset(managed, 1, bytes); // waits, for it is memory of the host, too
         wrong += managed[0] != 0x01010101;
     }
+    if (is("chunks")) // each chunk is filled while the one before, on the same page, is copied
+        for (int from = 0; from < n; from += 100) {
+            for (int i = from; i < from + 100; i++) host[i] = i;
+            cudaMemcpyAsync(data + from, host + from, 100 * sizeof(int), cudaMemcpyHostToDevice, stream);
+        }
+    FILE *file = tmpfile(); // the system reads and writes the program's memory
+    if (is("read-beside")) {
+        for (int i = 0; i < n; i++) fwrite(&i, sizeof i, 1, file);
+        rewind(file);
+        cudaMemcpyAsync(data, host, 100 * sizeof(int), cudaMemcpyHostToDevice, stream);
+        wrong += fread(host + 100, sizeof(int), n, file) != n;
+        wrong += host[100 + 700] != 700;
+    }
+    if (is("written-early")) {
+        produce<<<4, 256, 0, stream>>>(host, n);
+        setvbuf(file, nullptr, _IONBF, 0);
+        wrong += fwrite(host, sizeof(int), n, file) != n;
+    }
+    fclose(file);
     cudaDeviceSynchronize();
     cudaStreamDestroy(stream);
     cudaFree(data);

@@ -41,6 +41,15 @@ struct Operation<T> {
     watched: bool,
 }
 
+/// What came of an access of the host.
+#[derive(Debug)]
+pub struct Touched<T> {
+    /// Operations that conflict with it, and where.
+    pub found: Vec<(T, Vec<Conflict>)>,
+    /// Whether the host is taken to have waited for one.
+    pub waited: bool,
+}
+
 impl<T> Default for Timeline<T> {
     /// The host and the legacy stream.
     fn default() -> Timeline<T> {
@@ -144,14 +153,17 @@ impl<T> Timeline<T> {
     /// An access of the device that is strong and whose scope is the system's is taken to meet one of the host that is atomic, since
     /// nothing in a machine instruction tells the two apart: that is no conflict. Where the host reads what such an access wrote, it
     /// may have waited for it, so it is taken to have waited for the operation.
-    pub fn host_touches(&mut self, footprint: &Footprint) -> Vec<(T, Vec<Conflict>)>
+    pub fn host_touches(&mut self, footprint: &Footprint) -> Touched<T>
     where
         T: Clone,
     {
-        let mut found = Vec::new();
+        let (mut found, mut waited) = (Vec::new(), false);
         let host = self.clocks[HOST.0].clone();
         self.past.retain(|p| host[p.agent.0] < p.number);
         for p in &mut self.past {
+            if !footprint.may_meet(&p.footprint) {
+                continue;
+            }
             let (mut conflicts, _) = footprint.conflicts(&p.footprint);
             let heard = |c: &Conflict| !c.first.writes() && c.second.writes();
             if conflicts
@@ -160,6 +172,7 @@ impl<T> Timeline<T> {
             {
                 let known = &mut self.clocks[HOST.0][p.agent.0];
                 *known = (*known).max(p.number);
+                waited = true;
             }
             conflicts.retain(|c| !c.second.reaches_host());
             if !conflicts.is_empty() {
@@ -167,7 +180,7 @@ impl<T> Timeline<T> {
                 found.push((p.what.clone(), conflicts));
             }
         }
-        found
+        Touched { found, waited }
     }
 
     /// What the operations did to memory that the host has not waited for.

@@ -14,8 +14,8 @@
 //! # Blind spots
 //!
 //! * Of an access of several bytes, the first byte on the page counts.
-//! * A system call that is given a closed page fails with `EFAULT` instead of raising a signal: `read(2)` into a buffer of which
-//!   a copy that still runs uses another part of the same page.
+//! * A system call that is given a closed page fails with `EFAULT` instead of raising a signal. The usual functions that hand memory to the system
+//!   are told of beforehand ([`before_system_call`]), where the program finds the library's before the C library's.
 //! * On other processors than x86-64, a page that is only shared stays open until the next wait.
 #![allow(unsafe_code)] // Signals, and what they hand over.
 
@@ -23,10 +23,12 @@ use crate::arena::PAGE;
 use crate::calls;
 use crate::context::{self, Context};
 use crate::launch::Work;
+use crate::record::Call;
+use crate::timeline::Touched;
 use detect::footprint::{Footprint, Ranges};
 use simt::memory::GLOBAL_BASE;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::os::raw::{c_int, c_void};
 use std::sync::OnceLock;
@@ -35,11 +37,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Pages that are closed at most; each run of them is a mapping of its own, of which the system allows some 65,000.
 const RUNS: usize = 4096;
 
+/// How often a page is opened for one instruction, which takes some microseconds; then it stays open until the host waits.
+const STEPS: u32 = 4096;
+
 /// What is closed.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Numbers of pages, and whether work writes there; else it reads.
     pages: BTreeMap<u64, bool>,
+    /// How often a page was opened for one instruction since the host last waited.
+    steps: HashMap<u64, u32>,
     /// Memory that host and device share, as offsets into the arena.
     shared: Ranges,
 }
@@ -135,6 +142,7 @@ impl Context {
 
     /// Opens the pages of what the host has waited for; closes the others again, where a page that is to be closed may be open.
     pub(crate) fn rewatch(&mut self, again: bool) {
+        self.watch.steps.clear();
         if self.watch.pages.is_empty() {
             return;
         }
@@ -170,22 +178,69 @@ impl Context {
 
     /// The host has touched a byte on a closed page. Whether the page is to be closed again after this instruction.
     fn touched(&mut self, address: u64, writes: bool, instruction: u64) -> bool {
-        let offset = address - GLOBAL_BASE;
-        let byte = Some((offset, 1));
+        self.host_touches(address, 1, writes, || {
+            calls::interrupted("the host program", instruction)
+        });
+        let page = (address - GLOBAL_BASE) / PAGE;
+        let again = self.watch.pages.contains_key(&page);
+        let steps = self.watch.steps.entry(page).or_insert(0);
+        *steps += u32::from(again);
+        if *steps > STEPS {
+            self.watch.pages.remove(&page);
+        }
+        again && *steps <= STEPS
+    }
+
+    /// The host touches bytes of shared memory: tells what conflicts with that.
+    fn host_touches(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        writes: bool,
+        call: impl FnOnce() -> Call,
+    ) {
+        let range = Some((address - GLOBAL_BASE, bytes));
         let footprint = match writes {
-            true => Footprint::of_host(None, byte, 1),
-            false => Footprint::of_host(byte, None, 1),
+            true => Footprint::of_host(None, range, 1),
+            false => Footprint::of_host(range, None, 1),
         };
-        let found = self.timeline.host_touches(&footprint);
+        let Touched { found, waited } = self.timeline.host_touches(&footprint);
+        if found.is_empty() && !waited {
+            return;
+        }
         if !found.is_empty() {
-            let call = calls::interrupted("the host program", instruction);
-            let work = Work::host(call, "the host".to_owned());
+            let work = Work::host(call(), "the host".to_owned());
             for (earlier, conflicts) in found {
                 self.unordered(&work, &earlier, &conflicts);
             }
         }
         self.rewatch(false);
-        self.watch.pages.contains_key(&(offset / PAGE))
+    }
+}
+
+/// A function of the C library is about to hand bytes of the program to the system, which reads or `writes` them: what they conflict with is told,
+/// and their pages are opened.
+pub fn before_system_call(function: &str, address: u64, bytes: u64, writes: bool) {
+    let end = END.load(Ordering::Relaxed);
+    if address < GLOBAL_BASE || address >= end || bytes == 0 || context::is_held() {
+        return;
+    }
+    let Some(mut context) = context::existing() else {
+        return;
+    };
+    let bytes = bytes.min(end - address);
+    let first = (address - GLOBAL_BASE) / PAGE;
+    let pages = first..(address - GLOBAL_BASE + bytes).div_ceil(PAGE);
+    if context.watch.pages.range(pages.clone()).next().is_none() {
+        return;
+    }
+    if !ON_BEHALF.get() {
+        context.host_touches(address, bytes, writes, || calls::call(function));
+    }
+    let closed: Vec<u64> = context.watch.pages.range(pages).map(|(p, _)| *p).collect();
+    for page in closed {
+        context.watch.pages.remove(&page);
+        context.reopen(GLOBAL_BASE + page * PAGE, PAGE);
     }
 }
 

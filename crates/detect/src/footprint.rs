@@ -284,6 +284,15 @@ impl Footprint {
         &self.touched[from..self.pieces[index].until]
     }
 
+    /// Whether the two have addresses in common, as far as their first and last ones tell.
+    pub fn may_meet(&self, other: &Footprint) -> bool {
+        let ends = |f: &Footprint| Some((f.pieces.first()?.start, f.pieces.last()?.end));
+        match (ends(self), ends(other)) {
+            (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
+            _ => false,
+        }
+    }
+
     /// Whether nothing was touched.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -156,6 +156,7 @@ impl<'c> Definitions<'c> {
             [Token::Int(value)] => Some(Source::Constant(cut(*value as u64, bits))),
             [Token::Word(_)] => match values.node(value) {
                 Node::Literal(text) => literal(text).map(Source::Constant),
+                Node::Int(value) => Some(Source::Constant(cut(*value as u64, bits))),
                 _ => leaves.iter().position(|l| *l == leaf).map(Source::Leaf),
             },
             [Token::Register(web)] => {

@@ -1,6 +1,7 @@
 //! Launching a graph.
 
-use super::copy::{Copy, Fill, copy, fill};
+use super::copy::{Copy, copy};
+use super::fill::{Fill, fill};
 use super::graph::{Action, Condition, Graph, HostFunction, graphs};
 use crate::entry::{Entry, enter};
 use context::launch::Request;

@@ -25,6 +25,7 @@
 //! was peeled, or of several stages, may show as other changes.
 
 use super::{Occurrence, View};
+use crate::class::InstructionClass;
 use crate::code::Code;
 use crate::loops::work::{Bag, Key, Kind};
 use crate::loops::{Change, workers};
@@ -87,7 +88,9 @@ fn in_front_anywhere(code: &Code, bag: &Bag, own: usize, key: &Key) -> u32 {
 fn dominating(code: &Code, bag: &Bag, of: Option<usize>, key: &Key, header: usize) -> Vec<usize> {
     let all = bag.within(of).filter(|(k, _)| *k == key);
     let all = all.flat_map(|(_, amount)| amount.instructions.iter().copied());
-    all.filter(|&i| dominates(&code.flow.idom, code.instructions[i].block, header))
+    // How often what is called does it, is not known.
+    all.filter(|&i| code.instructions[i].class != InstructionClass::Call)
+        .filter(|&i| dominates(&code.flow.idom, code.instructions[i].block, header))
         .collect()
 }
 

@@ -45,7 +45,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
                 }
                 let mut occurrence =
                     view.occurrence(std::mem::take(&mut all[mine]), std::mem::take(&mut all[other]));
-                occurrence.factor = Some(factor);
+                occurrence.factor = factor;
                 Some(occurrence)
             }
             _ => None,

@@ -16,7 +16,13 @@ impl Comparing<'_> {
             if there == 0 {
                 continue;
             }
-            let ratio = f64::from(there) / f64::from(amount.amount);
+            let called =
+                self.bags[0].is_called(Some(x), key) || self.bags[1].is_called(Some(y), key);
+            let ratio = match called {
+                // How often what is called does it, is not known.
+                true => 1.0,
+                false => f64::from(there) / f64::from(amount.amount),
+            };
             // A key without a counterpart of the same name has those that it may be.
             let weight = self.weigh(0, Some(x), key).min(self.weigh(1, Some(y), key));
             match ratio {
@@ -44,11 +50,11 @@ impl Comparing<'_> {
         }
         if grown > same + shrunk {
             let ratio = median(up).unwrap_or(1.0);
-            return Change::Unrolled(Side::B, ratio.round() as u32);
+            return Change::Unrolled(Side::B, Some(ratio.round() as u32));
         }
         if shrunk > same + grown {
             let ratio = median(down).unwrap_or(1.0);
-            return Change::Unrolled(Side::A, ratio.round() as u32);
+            return Change::Unrolled(Side::A, Some(ratio.round() as u32));
         }
         // Around the loops that are partners, and nothing else in common.
         let level = same >= grown + shrunk;
@@ -101,7 +107,7 @@ impl Comparing<'_> {
                     && !own.iter().any(|(r, _)| *r > 1.1 * times)
             }
         };
-        (repeated && times >= MANY).then(|| Change::Unrolled(side, times.round() as u32))
+        (repeated && times >= MANY).then(|| Change::Unrolled(side, Some(times.round() as u32)))
     }
 
     /// Whether two loops run as often, and most of what both do, one does more often in each iteration, and the other one not in a loop inside
@@ -168,14 +174,14 @@ impl Comparing<'_> {
     }
 
     /// How often a dissolved loop's body stands in a stretch of the other side, besides what its partner has of the same work: as often as it
-    /// runs, where that is known.
+    /// runs, where that is known. Nothing where it does not; no number where that is not certain.
     pub fn copies(
         &self,
         side: usize,
         own: usize,
         context: Option<usize>,
         partners: &[(usize, usize)],
-    ) -> Option<u32> {
+    ) -> Option<Option<u32>> {
         let beside = context.and_then(|context| {
             let pair = partners
                 .iter()
@@ -183,14 +189,17 @@ impl Comparing<'_> {
             let around = || self.parent(side, own);
             pair.map_or_else(around, |pair| Some([pair.0, pair.1][side]))
         });
+        let trips = self.counts[side][own].trips;
         let (mut ratios, mut all, mut found) = (Vec::new(), 0.0, 0.0);
         for (key, amount) in self.bags[side].within(Some(own)) {
             let weight = self.weigh(side, Some(own), key);
             let there = self.bags[1 - side].amount(context, key);
             let left = there.saturating_sub(self.bags[side].amount(beside, key));
             all += weight;
-            if left > 0 {
-                found += weight;
+            found += if left > 0 { weight } else { 0.0 };
+            let called =
+                self.bags[1 - side].is_called(context, key) || amount.called && trips.is_none();
+            if left > 0 && !called {
                 ratios.push((f64::from(left) / f64::from(amount.amount), weight));
             }
         }
@@ -198,12 +207,14 @@ impl Comparing<'_> {
             .iter()
             .fold(0.0f64, |most, (ratio, _)| most.max(*ratio));
         let ratio = median(ratios)?;
-        let trips = self.counts[side][own].trips.filter(|trips| *trips > 1);
         match trips {
+            Some(0 | 1) => None,
             // Each iteration does something else.
-            Some(trips) if self.is_conditional(side, own) => (found == all).then_some(trips),
-            Some(trips) if ratio >= MANY && most >= 0.75 * f64::from(trips) => Some(trips),
-            _ => (found >= all / 2.0 && ratio >= MANY).then(|| ratio.round() as u32),
+            Some(trips) if self.is_conditional(side, own) => (found == all).then_some(Some(trips)),
+            Some(trips) if ratio >= MANY => {
+                Some((most >= 0.75 * f64::from(trips)).then_some(trips))
+            }
+            _ => (found >= all / 2.0 && ratio >= MANY).then(|| Some(ratio.round() as u32)),
         }
     }
 

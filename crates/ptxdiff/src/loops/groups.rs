@@ -89,28 +89,43 @@ impl<'g, 'c> Grouping<'g, 'c> {
     /// Adds a loop that the other side does not have.
     fn dissolve(&mut self, one: &Dissolved) {
         let Dissolved { side, own, context } = *one;
-        let around = self.comparing.parent(side, own);
-        let around = around.and_then(|outer| self.of[side][outer]);
-        // What stands there as often because the loop around it was dissolved as well.
-        let outer = match around.map(|group| &self.groups[group]) {
-            Some(group) if group.loops[1 - side].is_empty() => match group.change {
-                Change::Unrolled(_, factor) => factor,
-                _ => 1,
-            },
-            _ => 1,
-        };
+        let outer = self.repeated_around(side, own);
         let copies = self.comparing.copies(side, own, context, &self.partners);
         let other = [Side::B, Side::A][side];
         let counted = self.comparing.counts[side][own].trips.is_some();
         let change = match copies {
             Some(factor) if counted => Change::Unrolled(other, factor),
             // What is called may have the loop.
-            Some(factor) if !self.comparing.calls[1 - side] => {
-                Change::Unrolled(other, (factor / outer).max(1))
+            Some(copies) if !self.comparing.calls[1 - side] => {
+                let divided = |copies: u32, outer: u32| {
+                    copies
+                        .is_multiple_of(outer)
+                        .then_some(copies / outer.max(1))
+                };
+                let factor = copies
+                    .zip(outer)
+                    .and_then(|(copies, outer)| divided(copies, outer));
+                Change::Unrolled(other, factor)
             }
             _ => Change::Unclear,
         };
         self.add(of_one(side, own), change);
+    }
+
+    /// How often a loop stands in the text of the other side because the loop around it was dissolved as well, if that is known.
+    fn repeated_around(&self, side: usize, own: usize) -> Option<u32> {
+        let Some(outer) = self.comparing.parent(side, own) else {
+            return Some(1);
+        };
+        match self.of[side][outer].map(|group| &self.groups[group]) {
+            Some(group) if !group.loops[1 - side].is_empty() => Some(1),
+            Some(group) => match group.change {
+                Change::Unrolled(_, factor) => factor,
+                _ => None,
+            },
+            // A loop that does nothing but repeat this one.
+            None => self.comparing.counts[side][outer].trips,
+        }
     }
 }
 

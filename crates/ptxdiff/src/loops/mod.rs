@@ -31,8 +31,8 @@ pub(crate) use trips::is_in_each_iteration;
 pub enum Change {
     /// The same body as often.
     Same,
-    /// One side repeats the body as many times.
-    Unrolled(Side, u32),
+    /// One side repeats the body as many times, if that is known and always the same.
+    Unrolled(Side, Option<u32>),
     /// One side has several loops, one after the other.
     Split(Side),
     /// One side has several loops, of which one is executed.
