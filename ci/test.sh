@@ -58,6 +58,9 @@ step 'formatting' cargo fmt --check
 step 'clippy' cargo clippy --locked --all-targets -- -D warnings
 step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
+# Both build without optimisation, in folders of their own.
+step 'installation' ci/install.sh
+step 'a new project' ci/new-project.sh
 # Run the tests last, so that their summary is at the end of the output.
 step 'tests' cargo nextest run --locked "$@"
 
