@@ -5,9 +5,32 @@ use std::process::{Command, exit};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rustc-check-cfg=cfg(embedded_library)");
     let linux = variable("CARGO_CFG_TARGET_OS").as_deref() == Some("linux");
+    if linux && variable("CARGO_CFG_TARGET_ENV").as_deref() == Some("gnu") {
+        embed_the_library();
+    }
     if linux && variable("CARGO_FEATURE_DEVICE").is_some() {
         link_with_a_stub();
+    }
+}
+
+/// Lets the program `racetrap` carry the library that `racetrap exec` puts into programs: `cargo install` installs programs alone. Not in
+/// builds for development, where it lies beside the program, unless RACETRAP_EMBED=1.
+fn embed_the_library() {
+    println!("cargo:rerun-if-env-changed=RACETRAP_EMBED");
+    let wanted = variable("RACETRAP_EMBED").is_some_and(|v| v == "1")
+        || variable("PROFILE").as_deref() == Some("release");
+    // OUT_DIR is TARGET/PROFILE/build/PACKAGE/out, and dependencies are built in TARGET/PROFILE/deps. If a cargo of the future has another
+    // order, the program is built without the library, and `exec` says what it lacks.
+    let out = PathBuf::from(variable("OUT_DIR").unwrap_or_default());
+    let Some(deps) = out.ancestors().nth(3).map(|folder| folder.join("deps")) else {
+        return;
+    };
+    if wanted && deps.is_dir() {
+        let library = deps.join("libracetrap_cuda.so");
+        println!("cargo:rustc-env=RACETRAP_LIBRARY={}", library.display());
+        println!("cargo:rustc-cfg=embedded_library");
     }
 }
 
@@ -34,7 +57,7 @@ fn link_with_a_stub() {
     if !linkers.iter().any(|linker| stub(linker, &source, &library)) {
         eprintln!(
             "error: could not make the library that `racetrap-device` is linked with, by {}. \
-             A C compiler is needed (`cc`), or build without that binary: `--no-default-features`",
+             A C compiler is needed (`cc`), or build without that binary: without the feature `device`",
             linkers.join(" or ")
         );
         exit(1);

@@ -5,14 +5,17 @@
 #
 # FOLDER (default target/racetrap-gpu) is deleted and created again. It receives the test binaries with racetrap and
 # racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 40 MB. Further
-# arguments select test binaries; the default is `--test device`. The GPU machine must have the same architecture as this
+# arguments select test binaries; the default is the one that runs the catalogue. The GPU machine must have the same architecture as this
 # one, and a C library that is not older. On the GPU machine run FOLDER/ci/gpu-run.sh FOLDER
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 folder=${1:-target/racetrap-gpu}
 (($#)) && shift
-(($#)) || set -- --test device
+# racetrap's own tests, or those of a project that `racetrap new` made.
+default=kernels
+[[ -f tests/device.rs ]] && default=device
+(($#)) || set -- --test "$default"
 
 say() { printf '%s\n' "gpu-archive: $*" >&2; }
 
@@ -32,8 +35,22 @@ cargo nextest archive --locked --zstd-level 12 --archive-file "$folder/tests.tar
 cp "$nextest" "$folder/cargo-nextest"
 # Stripping makes it a third smaller. It also works unstripped.
 strip "$folder/cargo-nextest" 2>/dev/null || true
-cp -R --parents .config/nextest.toml Cargo.toml kernels cases ci/gpu-run.sh ci/which-gpu.sh "$folder"
-[[ -d sanitizer ]] && cp -R sanitizer "$folder"
+cp -R --parents .config/nextest.toml Cargo.toml kernels cases ci/gpu-run.sh "$folder"
+if [[ -d sanitizer ]]; then
+    cp -R sanitizer "$folder"
+    cp --parents ci/which-gpu.sh "$folder"
+else
+    # A project of somebody's own takes the installed programs along.
+    mkdir "$folder/bin"
+    for program in racetrap racetrap-device; do
+        found=$(command -v "$program") || {
+            say "$program was not found: cargo install racetrap --features device"
+            exit 1
+        }
+        cp "$found" "$folder/bin"
+        strip "$folder/bin/$program" 2>/dev/null || true
+    done
+fi
 { git rev-parse HEAD && git status --short; } >"$folder/revision.txt" 2>/dev/null || true
 
 say "$(du -sh "$folder" | cut -f 1) in $folder; on a machine with a GPU: $folder/ci/gpu-run.sh $folder"

@@ -54,6 +54,7 @@ mkdir -p "$results"
 results=$(cd "$results" && pwd)
 export RACETRAP_REQUIRE_GPU=${RACETRAP_REQUIRE_GPU:-1}
 export NO_COLOR=1 CARGO_TERM_COLOR=never
+[[ -d $folder/bin ]] && PATH=$folder/bin:$PATH
 # compute-sanitizer is often installed but not in PATH.
 for toolkit in "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
     [[ -n $toolkit && -d $toolkit/bin ]] && PATH=$PATH:$toolkit/bin

@@ -52,11 +52,15 @@ command -v cargo >/dev/null || {
 }
 
 step 'CUDA compiler' ci/cuda-toolkit.sh
+step 'browser' ci/chromium.sh
 step 'cargo-nextest' install_nextest
 step 'formatting' cargo fmt --check
 step 'clippy' cargo clippy --locked --all-targets -- -D warnings
 step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
+# Both build without optimisation, in folders of their own.
+step 'installation' ci/install.sh
+step 'a new project' ci/new-project.sh
 # Run the tests last, so that their summary is at the end of the output.
 step 'tests' cargo nextest run --locked "$@"
 

@@ -10,6 +10,8 @@
 #   RACETRAP_REQUIRE_GPU=1       without a GPU, fail instead of letting the simulator judge
 #   RACETRAP_TIME_LIMIT=SECONDS  time limit for one case (default 60)
 #   RACETRAP_RECORDINGS=FOLDER   keep the tool's output, for `racetrap dev evidence merge`
+#   RACETRAP_CATALOG=FOLDER      the catalogue that has the case, if it is not racetrap's own
+#   RACETRAP_PROGRAM=FILE        the racetrap that judges, if it is not beside the test binary or in PATH
 # The wrapper sets RACETRAP_TOOL (the tool's name) and RACETRAP_RECEIPT (the receipt's path) for the test binary.
 
 set -uo pipefail
@@ -72,7 +74,7 @@ find_sanitizer() {
 # The racetrap that was built with the test binary: TARGET/PROFILE/racetrap for TARGET/PROFILE/deps/TEST_BINARY.
 find_racetrap() { # TEST_BINARY
     local candidate
-    for candidate in "${NEXTEST_BIN_EXE_racetrap:-}" "$(dirname "$1")/../racetrap" "$(dirname "$1")/racetrap"; do
+    for candidate in "${RACETRAP_PROGRAM:-}" "${NEXTEST_BIN_EXE_racetrap:-}" "$(dirname "$1")/../racetrap" "$(dirname "$1")/racetrap"; do
         if [[ -n $candidate && -x $candidate ]]; then
             printf '%s\n' "$candidate"
             return
@@ -148,6 +150,7 @@ run_under() { # TOOL OPTIONS-OF-THE-TOOL… -- TEST_BINARY ARGUMENTS…
     [[ -n $sanitizer ]] && version=$(timeout --kill-after=1 20 "$sanitizer" --version 2>/dev/null </dev/null)
     judge=(--tool "$tool" --case "$case_id" --status "$status" --time-limit "$limit" --seconds "$seconds" --tool-version "$version"
         --records "$work/records.xml" --log "$work/log.txt" --receipt "$work/receipt.json")
+    [[ -n ${RACETRAP_CATALOG:-} ]] && judge+=(--catalog "$RACETRAP_CATALOG")
     [[ -n ${RACETRAP_RECORDINGS:-} ]] && judge+=(--recordings "$RACETRAP_RECORDINGS")
     "$racetrap" dev judge "${judge[@]}"
     verdict=$?

@@ -38,6 +38,9 @@
 //! What is documented here is the whole public interface. The crates that it is built on (`racetrap-ptx`, `racetrap-simt` …) may change
 //! at any time.
 //!
+//! A [`catalog_tests!`] program makes a test of each case of a catalogue, on the simulator and on a GPU; `racetrap new` makes a project
+//! with one.
+//!
 //! # The map, for those who change racetrap
 //!
 //! From a kernel to a verdict in six hops:
@@ -68,6 +71,8 @@
 mod api;
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod harness;
 
 pub use api::{
     Argument, Buffer, BufferError, Check, Element, Error, ErrorKind, Explored, Extent, Finding,

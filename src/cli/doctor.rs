@@ -83,6 +83,14 @@ fn tools() -> Vec<Tool> {
             remedy: "use a machine with an NVIDIA GPU and its driver",
         },
         Tool {
+            name: "racetrap-device",
+            found: device::client::program()
+                .ok()
+                .map(|path| path.display().to_string()),
+            purpose: "running the cases of a catalogue on a GPU, from racetrap",
+            remedy: "run `cargo install racetrap --features device` (in a checkout: `cargo install --path . --features device`)",
+        },
+        Tool {
             name: "GPU",
             found: gpu(),
             purpose: "`cargo nextest run --profile gpu`, and `--profile racecheck` under compute-sanitizer",

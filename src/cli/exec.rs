@@ -261,7 +261,7 @@ fn install(folder: &Path) -> Result<PathBuf, Failure> {
             .collect();
         Failure::usage(missing.to_string())
             .text(format!("looked for: {}", places.join(", ")))
-            .help("`cargo build --workspace` builds it; put it beside the program `racetrap`")
+            .help("`cargo install racetrap` puts it into the program, release archives have it in lib/racetrap, and in a checkout `cargo build --workspace` builds it")
     })?;
     let libraries = folder.join("lib");
     std::fs::create_dir_all(&libraries)

@@ -16,12 +16,14 @@ mod explain;
 mod grade;
 mod manual;
 mod mutate;
+mod new;
 mod progress;
 mod run;
 mod sanitize;
 mod setup;
 #[cfg(unix)]
 mod signals;
+mod test;
 
 use report::Failure;
 
@@ -99,6 +101,12 @@ enum Command {
     },
     /// Run a catalogue of correct and buggy kernels
     Run(run::RunArgs),
+    /// Test the cases of a catalogue on the simulator, on a GPU, or under a tool of compute-sanitizer
+    #[command(long_about = test::ABOUT)]
+    Test(test::TestArgs),
+    /// Make a project for kernels with tests: on the simulator, and on GPUs
+    #[command(long_about = new::ABOUT)]
+    New(new::NewArgs),
     /// List the cases of the catalogue
     List(run::ListArgs),
     /// Repeat one run of a case
@@ -182,6 +190,8 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             sanitize::sanitize(args, color)
         }
         Command::Run(args) => run::run(args, color),
+        Command::Test(args) => test::test(args, color),
+        Command::New(args) => new::new(args),
         Command::List(args) => run::list(args, color),
         Command::Replay(args) => run::replay(args, color),
         Command::Claims(args) => claims::claims(args, color),

@@ -1,5 +1,6 @@
 //! `racetrap run`, `list` and `replay`: commands on the catalogue.
 
+use super::also::AlsoArgs;
 use super::choice::choice;
 use super::progress::Progress as Live;
 use anstyle::Style;
@@ -15,7 +16,7 @@ use report::{Format, Report, render, terminal};
 use simt::ScheduleSpec;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -37,6 +38,19 @@ pub struct Where {
 }
 
 impl Where {
+    /// The folder, unless it is the catalogue inside racetrap.
+    pub fn folder(&self) -> Option<&Path> {
+        self.catalog.as_deref()
+    }
+
+    /// Where the evidence of GPUs is kept.
+    pub fn evidence(&self) -> PathBuf {
+        match &self.catalog {
+            Some(folder) => folder.join("evidence"),
+            None => PathBuf::from("sanitizer/evidence"),
+        }
+    }
+
     /// Loads the catalogue.
     pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match &self.catalog {
@@ -67,15 +81,17 @@ impl Where {
 pub struct RunArgs {
     /// Run cases whose names contain one of these, or match a shell pattern such as `scan/*` [default: all]
     #[arg(value_name = "PATTERN")]
-    patterns: Vec<String>,
+    pub(super) patterns: Vec<String>,
     #[command(flatten)]
-    place: Where,
+    pub(super) place: Where,
     /// Show the findings, each with the smallest run that reproduces it
     #[arg(short, long)]
     verbose: bool,
     /// Output format
     #[arg(long, value_parser = choice::<Format>(), default_value = "text")]
-    format: Format,
+    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) also: AlsoArgs,
     /// Cores to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     jobs: Option<u32>,
@@ -154,6 +170,7 @@ pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
         },
     );
     live.end();
+    args.also.write(&trials.report())?;
     let output = match args.format {
         Format::Text => sums(&trials, color),
         format => render(&trials.report(), format),

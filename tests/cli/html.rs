@@ -42,6 +42,18 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
+/// A browser; none where the test is to be skipped. With `RACETRAP_REQUIRE_TOOLS=1` it must be there.
+fn browser() -> Option<Browser> {
+    let browser = Browser::start();
+    if browser.is_none() {
+        let reason = "there is no Chromium (Debian's package `chromium`)";
+        let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
+        assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
+        testing::skip(reason);
+    }
+    browser
+}
+
 /// What the page has without any browser.
 #[test]
 fn a_page_has_the_accesses_with_their_values() {
@@ -111,8 +123,7 @@ fn the_trace_is_in_the_json() {
 
 #[test]
 fn a_page_in_a_browser() {
-    let Some(mut browser) = Browser::start() else {
-        eprintln!("skipped: there is no Chromium (Debian's package `chromium`)");
+    let Some(mut browser) = browser() else {
         return;
     };
     let folder = folder();
@@ -186,11 +197,53 @@ fn a_page_in_a_browser() {
     assert_eq!(browser.complaints, [""; 0]);
 }
 
+/// The pages of `racetrap run` and of the matrix: each loads nothing, and its filters work.
+#[test]
+fn pages_of_the_catalogue_in_a_browser() {
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let pages: [(&str, &[&str], &str, &str); 2] = [
+        ("run.html", &["run", "histogram"], "rule", "data-race"),
+        (
+            "matrix.html",
+            &["dev", "matrix", "histogram", "--all"],
+            "native",
+            "caught",
+        ),
+    ];
+    for (name, arguments, filter, value) in pages {
+        let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+            .args(arguments)
+            .args(["--format", "html"])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}");
+        let file = folder.path().join(name);
+        fs::write(&file, output.stdout).unwrap();
+        browser.open(&file);
+        let cards = "[...document.querySelectorAll('.card')]";
+        let all = browser.value(&format!("{cards}.length"));
+        assert!(all.as_u64().unwrap() > 3, "{name}: {all}");
+        browser.value(&format!("(() => {{ const s = document.querySelector('select[name={filter}]'); s.value = '{value}'; s.dispatchEvent(new Event('input', {{bubbles: true}})); }})()"));
+        let wrong =
+            format!("{cards}.filter(c => c.hidden === (c.dataset.{filter} === '{value}')).length");
+        assert_eq!(browser.value(&wrong), 0, "{name}");
+        let left = browser.value(&format!("{cards}.filter(c => !c.hidden).length"));
+        assert!(left.as_u64().unwrap() > 0 && left != all, "{name}: {left}");
+        if let Some(to) = std::env::var_os("RACETRAP_SCREENSHOTS") {
+            browser.picture(&Path::new(&to).join(format!("{name}.png")));
+        }
+        assert_eq!(browser.complaints, [""; 0], "{name}");
+    }
+}
+
 /// Without JavaScript all findings are there, and no filter that does nothing.
 #[test]
 fn a_page_without_javascript() {
-    let Some(mut browser) = Browser::start() else {
-        eprintln!("skipped: there is no Chromium (Debian's package `chromium`)");
+    let Some(mut browser) = browser() else {
         return;
     };
     let folder = folder();

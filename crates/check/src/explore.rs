@@ -183,6 +183,7 @@ impl Exploration<'_> {
         let mut state = Progressed::default();
         let mut failed = None;
         let first = plan.clone();
+        let shape = self.shape(&first);
         let mut explorer = Explorer::new(&self.schedules);
         let most = explorer.most();
         let records = explorer.recording(program);
@@ -223,7 +224,8 @@ impl Exploration<'_> {
                         explorer.found();
                     }
                     Ok(self.take(
-                        index, schedule, run, device, build, program, sources, &mut state, &mut out,
+                        index, schedule, run, device, shape, build, program, sources, &mut state,
+                        &mut out,
                     ))
                 });
                 taken.unwrap_or_else(|error| {
@@ -317,7 +319,7 @@ impl Exploration<'_> {
         (run, plan): (&Run, &Plan),
         sources: &mut Sources,
     ) -> Vec<(usize, Diagnostic)> {
-        let shape = (self.geometry.grid, self.geometry.block);
+        let shape = self.shape(plan);
         let device = &run.device;
         let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
         let mut scene = Scene {
@@ -340,6 +342,7 @@ impl Exploration<'_> {
         schedule: &ScheduleSpec,
         outcome: Outcome,
         (device, buffers): (Device, Vec<Buffer>),
+        shape: (simt::Dim3, simt::Dim3),
         build: &Build,
         program: &Program,
         sources: &mut Sources,
@@ -367,16 +370,9 @@ impl Exploration<'_> {
                 false => out.cut = true,
             }
         }
-        let mut view = KernelView::new(
-            program,
-            &device,
-            (self.geometry.grid, self.geometry.block),
-            &build.ptx,
-            sources,
-            self.defines,
-        );
+        let mut view = KernelView::new(program, &device, shape, &build.ptx, sources, self.defines);
         if !outcome.findings.is_empty() {
-            let warps = self.geometry.block.count().div_ceil(32) as u32;
+            let warps = shape.1.count().div_ceil(32) as u32;
             view.warps = coverage::reached(program, &outcome.coverage, warps);
         }
         let mut scene = Scene {
@@ -508,7 +504,7 @@ impl Exploration<'_> {
                 break;
             }
             let of: Vec<_> = examples.iter().filter(|e| e.2 == *schedule).collect();
-            let shape = (self.geometry.grid, self.geometry.block);
+            let shape = self.shape(plan);
             let mut tracer = Tracer::new(program, shape, of.iter().map(|e| &e.1));
             self.watched_under(program, plan, schedule, &mut tracer)?;
             for ((key, ..), trace) in of.into_iter().zip(tracer.traces()) {
@@ -536,7 +532,7 @@ impl Exploration<'_> {
             &mut |planned| place(&mut device, planned, &mut buffers),
             &|name| functions::address(program, name),
         )?;
-        let launch = self.launch(params);
+        let launch = self.launch(plan, params);
         if let Err(error) = device.load(program) {
             return Err(invalid(&error.to_string()));
         }
@@ -585,7 +581,7 @@ impl Exploration<'_> {
             count: 1,
             stale_loads: Vec::new(),
         };
-        let shape = (self.geometry.grid, self.geometry.block);
+        let shape = self.shape(plan);
         let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
         let mut scene = Scene {
             steps: vec![View::Kernel(view)],
@@ -599,13 +595,20 @@ impl Exploration<'_> {
         })
     }
 
-    fn launch(&self, params: Vec<u8>) -> Launch {
+    /// Grid and block of a plan's launch.
+    fn shape(&self, plan: &Plan) -> (simt::Dim3, simt::Dim3) {
+        let geometry = plan.geometry(self.geometry);
+        (geometry.grid, geometry.block)
+    }
+
+    fn launch(&self, plan: &Plan, params: Vec<u8>) -> Launch {
+        let geometry = plan.geometry(self.geometry);
         Launch {
-            grid: self.geometry.grid,
-            block: self.geometry.block,
-            dynamic_shared: self.geometry.shared,
+            grid: geometry.grid,
+            block: geometry.block,
+            dynamic_shared: plan.dynamic_shared(self.geometry),
             params,
-            cooperative: self.geometry.cooperative,
+            cooperative: geometry.cooperative,
             number: 0,
         }
     }
@@ -622,7 +625,7 @@ impl Exploration<'_> {
         loop {
             let how = (self.left(), self.jobs, recorded);
             let run = self.once(program, plan, schedule, how)?;
-            if !enlarge(plan, &run.needs, grown) {
+            if self.out_of_time() || !enlarge(plan, &run.needs, grown) {
                 return Ok(run);
             }
         }
@@ -656,7 +659,7 @@ impl Exploration<'_> {
             &mut |planned| place(session.device(), planned, &mut buffers),
             &|name| functions::address(program, name),
         )?;
-        let launch = self.launch(params);
+        let launch = self.launch(plan, params);
         match session.launch(program, &launch) {
             Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
             Err(Stop::OutOfMemory(what)) => {

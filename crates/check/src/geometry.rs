@@ -134,7 +134,7 @@ pub fn complete(
     })
 }
 
-fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
+pub(super) fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
     let threads = block.count();
     if threads > BLOCK_THREADS {
         let shown = report::terminal::thousands(threads);
@@ -159,6 +159,15 @@ fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The block that is guessed, and whether a guessed grid has several blocks.
+pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
+    let module = &input.builds[0].module;
+    let function = function(module, entry);
+    let named = input.source.as_ref().map(|text| text.compiled_integers());
+    let block = guess_block(module, function, &named.unwrap_or_default());
+    (block, guess_grid(module, function).count() > 1)
 }
 
 fn function<'a>(module: &'a Module, entry: &str) -> Option<&'a Function> {

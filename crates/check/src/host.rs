@@ -5,19 +5,22 @@
 //! error) only where nothing else is guessed that could make the kernel reach there: arguments, and integers in buffers.
 
 use super::argument::{BufferSpec, Fill, Value};
+use super::follow::{self, Asked, Followed};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::plan::{Origin, Plan};
 use session::buffer::{ElementType, Number};
 use toolchain::cuda_text::{Content, CudaText, HostArgument, HostBuffer, HostLaunch};
 
-/// Threads of a launch that is taken over as it is.
-const THREADS: u64 = 1 << 18;
+/// Threads of a launch that is taken over as it is, if smaller sizes make none of fewer.
+pub(super) const THREADS: u64 = 1 << 18;
+/// Threads from which on smaller sizes are tried.
+const MANY: u64 = 1 << 16;
 /// Bytes of all its buffers.
-const BYTES: u64 = 32 << 20;
+pub(super) const BYTES: u64 = 32 << 20;
 /// Integers up to this say nothing of the problem's size.
 const SMALL: u64 = 64;
 /// How often sizes are halved.
-const SHRINK: u32 = 20;
+pub(super) const SHRINK: u32 = 20;
 
 /// A launch as the host program makes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,23 +31,39 @@ pub struct Host {
     pub file: Option<String>,
     /// Whether its sizes are smaller than those of the program.
     pub smaller: bool,
+    /// What was guessed so that it makes a launch.
+    pub followed: Option<Followed>,
 }
 
 impl Host {
-    /// What a source says of the launches of a kernel (its plain name).
-    pub fn read(source: &CudaText, name: &str) -> Option<Host> {
+    /// What a source says of the launches of a kernel.
+    pub fn read(source: &CudaText, asked: &Asked) -> Option<Host> {
         let mut block = None;
+        let mut large = None;
         for shrink in 0..=SHRINK {
-            let all = source.launches(name, shrink);
-            let whole = all.iter().find(|l| l.grid.is_some() && l.block.is_some());
-            let Some(launch) = whole else {
+            let all = source.launches(&asked.name, shrink);
+            let whole = all
+                .iter()
+                .position(|l| l.grid.is_some() && l.block.is_some());
+            let Some(number) = whole else {
+                if let Some((launch, followed)) = follow::any(source, asked) {
+                    return Some(Host::of(launch, false, source, Some(followed)));
+                }
                 block = all.into_iter().find(|l| l.block.is_some());
                 break;
             };
+            let launch = &all[number];
             if fits(launch) {
-                return Some(Host::of(launch.clone(), shrink > 0, source));
+                let it = (launch.clone(), number, shrink);
+                if threads_of(launch) <= MANY {
+                    return Some(Host::whole(it, source, asked));
+                }
+                large.get_or_insert(it);
             }
             block.get_or_insert_with(|| launch.clone());
+        }
+        if let Some(large) = large {
+            return Some(Host::whole(large, source, asked));
         }
         let mut launch = block?;
         // Its sizes are unknown, or too large. What is small is no size: radius, steps, threshold.
@@ -56,16 +75,35 @@ impl Host {
                 other => *other = HostArgument::Unknown,
             }
         }
-        Some(Host::of(launch, false, source))
+        Some(Host::of(launch, false, source, None))
     }
 
-    fn of(mut launch: HostLaunch, smaller: bool, source: &CudaText) -> Host {
+    /// A launch whose shape is known; arguments may depend on more.
+    fn whole(
+        (launch, number, shrink): (HostLaunch, usize, u32),
+        source: &CudaText,
+        asked: &Asked,
+    ) -> Host {
+        let (launch, followed) = match Followed::new(source, asked, number, shrink) {
+            Some((launch, followed)) => (launch, Some(followed)),
+            None => (launch, None),
+        };
+        Host::of(launch, shrink > 0, source, followed)
+    }
+
+    fn of(
+        mut launch: HostLaunch,
+        smaller: bool,
+        source: &CudaText,
+        followed: Option<Followed>,
+    ) -> Host {
         let (file, line) = source.file_of(launch.line);
         launch.line = line;
         Host {
             file: file.map(str::to_owned),
             launch,
             smaller,
+            followed,
         }
     }
 
@@ -76,7 +114,10 @@ impl Host {
             false => "",
         };
         let line = line_of(self.launch.line, self.file.as_deref());
-        format!("as {line} launches it{smaller}")
+        let guesses = self.followed.as_ref().map(Followed::describe);
+        let guesses = guesses.filter(|g| !g.is_empty());
+        let guesses = guesses.map_or(String::new(), |g| format!(" if {g}"));
+        format!("as {line} launches it{guesses}{smaller}")
     }
 }
 
@@ -88,7 +129,8 @@ pub(crate) fn line_of(line: u32, file: Option<&str>) -> String {
     }
 }
 
-fn fits(launch: &HostLaunch) -> bool {
+/// Threads of a launch as far as it is known.
+pub(super) fn threads_of(launch: &HostLaunch) -> u64 {
     let count = |all: Option<[u32; 3]>| {
         all.map_or(1, |[x, y, z]| {
             u64::from(x)
@@ -96,12 +138,20 @@ fn fits(launch: &HostLaunch) -> bool {
                 .saturating_mul(z.into())
         })
     };
-    let threads = count(launch.grid).saturating_mul(count(launch.block));
+    count(launch.grid).saturating_mul(count(launch.block))
+}
+
+/// Bytes of the buffers that it is given.
+pub(super) fn bytes_of(launch: &HostLaunch) -> u64 {
     let bytes = launch.arguments.iter().map(|argument| match argument {
         HostArgument::Buffer(buffer) => buffer.bytes,
         _ => 0,
     });
-    threads <= THREADS && bytes.fold(0u64, u64::saturating_add) <= BYTES
+    bytes.fold(0u64, u64::saturating_add)
+}
+
+fn fits(launch: &HostLaunch) -> bool {
+    threads_of(launch) <= THREADS && bytes_of(launch) <= BYTES
 }
 
 impl Plan {
@@ -118,7 +168,8 @@ impl Plan {
         let known = arguments
             .iter()
             .zip(&self.parameters.0)
-            .all(|(argument, parameter)| is_known(argument, parameter));
+            .all(|(argument, parameter)| is_known(argument, parameter))
+            && host.followed.is_none();
         let origin = Origin::Host {
             line: host.launch.line,
             binding: known && !numbers_given,
@@ -139,10 +190,50 @@ impl Plan {
             };
             if let Some(value) = value.filter(|v| fits_parameter(v, &self.parameters, index)) {
                 followed[index] = true;
+                let number = matches!(value, Value::Scalar(..));
                 self.values[index].value = value;
-                self.values[index].origin = origin;
+                let guess = |f: &Followed| f.depends.get(index).copied().unwrap_or(false);
+                self.values[index].origin =
+                    match number && host.followed.as_ref().is_some_and(guess) {
+                        true => Origin::Followed,
+                        false => origin,
+                    };
             }
         }
+    }
+
+    /// What follows from other guesses: numbers change with them, and buffers grow; `None` where they make no launch.
+    pub(super) fn followed_by(&self, followed: Followed) -> Option<Plan> {
+        let mut plan = self.clone();
+        let launched = plan.launched.as_mut()?;
+        let launch = followed.launch()?;
+        let three = |[x, y, z]: [u32; 3]| simt::Dim3 { x, y, z };
+        launched.geometry.grid = three(launch.grid?);
+        launched.geometry.block = three(launch.block?);
+        if let (Some(shared), false) = (launch.shared, launched.shared_given) {
+            launched.geometry.shared = shared;
+        }
+        launched.followed = followed;
+        for (index, argument) in launch.arguments.iter().enumerate() {
+            let parameter = &self.parameters.0[index];
+            let planned = &self.values[index];
+            let new = value(argument, parameter, &planned.value);
+            match (planned.origin, new) {
+                (Origin::Followed, Some(new)) if fits_parameter(&new, &self.parameters, index) => {
+                    plan.values[index].value = new;
+                }
+                (Origin::Followed, _) => return None,
+                (Origin::Host { binding: false, .. }, Some(Value::Buffer(new))) => {
+                    if new.length > self.length_of(index)
+                        && let Some(length) = new.length
+                    {
+                        plan.set_length(index, length);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(plan)
     }
 }
 

@@ -162,7 +162,8 @@ fn part<'a>(path: &'a Path, sources: &mut Sources) -> Result<Part<'a>, Error> {
     if let Some(folder) = path.parent() {
         sources.look_in(folder);
     }
-    let cuda = is_cuda(path).then_some(path);
+    // A download without its extension is CUDA source all the same.
+    let cuda = (is_cuda(path) || has_kernels(&bytes)).then_some(path);
     let text = match cuda {
         None => text_of(&shown, bytes)?,
         Some(_) => String::from_utf8(bytes).map_err(|_| {
@@ -248,6 +249,17 @@ fn with_headers(mut text: String, sources: &mut Sources) -> String {
         }
     }
     text
+}
+
+/// Whether a file that is no PTX declares a kernel as CUDA source does.
+fn has_kernels(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return false;
+    };
+    let ptx = text
+        .lines()
+        .any(|line| line.trim_start().starts_with(".version"));
+    !ptx && text.contains("__global__")
 }
 
 fn is_cuda(path: &Path) -> bool {
@@ -367,4 +379,20 @@ fn not_valid(file: &Arc<SourceFile>, Invalid { kind, span }: Invalid) -> Error {
         kind.to_string(),
     )
     .help("`ptxas` of the CUDA toolkit refuses this file as well")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_kernels;
+
+    /// A download, or an answer that was pasted into a file, has no extension.
+    #[test]
+    fn kernels_tell_cuda_source() {
+        assert!(has_kernels(b"__global__ void k() {}"));
+        assert!(!has_kernels(
+            b"// __global__ void k()\n.version 8.0\n.target sm_75"
+        ));
+        assert!(!has_kernels(b"int main() {}"));
+        assert!(!has_kernels(b"__global__ \xff"));
+    }
 }

@@ -4,15 +4,19 @@
 //! barrier in a loop that some threads leave earlier. So a kernel that is clean with the first guess is run with others: one less, a
 //! prime, one more, one, none. All guessed integers change together.
 //!
+//! Where buffers of integers hold random numbers because nobody said what they hold, one more setting fills them with zeros and ones:
+//! flags, and what a branch compares with.
+//!
 //! What only these settings show is a warning, not an error: nobody said that the kernel is called so.
 //!
 //! Buffers keep the size that the first setting needed, and grow where a setting needs more. Whether a kernel reaches one element
 //! past the end is asked by itself ([`Exploration::one_past`]): a guessed buffer of `n` elements of which element `n` is touched,
 //! for several `n`, is a warning and no error, since it may well have one more (the row offsets of a sparse matrix do).
 
+use super::argument::Fill;
 use super::explore::{Exploration, Explored, Key};
 use super::plan::Plan;
-use super::settle::Settled;
+use super::settle::{Settled, other_contents};
 use super::verdict;
 use super::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
 use detect::coverage::Coverage;
@@ -78,7 +82,9 @@ pub fn explore(
             || e.steps > STEPS
             || e.diagnostics.iter().any(|d| d.level == Level::Error)
     });
-    if request.inputs <= 1 || over || plan.integers().is_empty() {
+    let nothing = plan.integers().is_empty() && plan.random_integers().is_empty();
+    if request.inputs <= 1 || over || nothing || prepared.exploration(request, watch).out_of_time()
+    {
         return Ok(further);
     }
     let mut known: HashSet<Key> = first
@@ -103,8 +109,9 @@ pub fn explore(
     further.diagnostics = one_past(prepared, request, &exploration, plan, first, sources)?;
     known.extend(further.diagnostics.iter().map(Diagnostic::key));
     let mut tried: Vec<Plan> = vec![plan.clone()];
-    for change in changes {
-        let mut changed = plan.with_integers(*change);
+    let few = plan.with_contents(&Fill::random_in(0, 1));
+    let others = changes.iter().map(|change| plan.with_integers(change));
+    for mut changed in few.into_iter().chain(others) {
         let values = changed
             .integer_values()
             .into_iter()
@@ -114,7 +121,7 @@ pub fn explore(
             continue;
         }
         tried.push(changed.clone());
-        let setting = changed.integers().join(", ");
+        let setting = said(&changed, plan);
         let Some(mut explored) = each_build(prepared, &exploration, &mut changed, sources)? else {
             continue;
         };
@@ -147,10 +154,7 @@ pub fn explore(
             diagnostic.replay = verdict::replay(request, &how, &schedule);
             diagnostic.notes.insert(
                 0,
-                format!(
-                    "seen with {setting}, not with {}",
-                    plan.integers().join(", ")
-                ),
+                format!("seen with {setting}, not with {}", said(plan, &changed)),
             );
             // Callers may well see to it that this never happens; nobody asked for these numbers.
             diagnostic.level = diagnostic.level.min(Level::Warning);
@@ -159,6 +163,18 @@ pub fn explore(
         further.inputs.push(setting);
     }
     Ok(further)
+}
+
+/// What differs from another setting, for messages.
+fn said(plan: &Plan, other: &Plan) -> String {
+    let contents = other_contents(plan, other);
+    match contents.is_empty() {
+        true => plan.integers().join(", "),
+        false => {
+            let all: Vec<String> = contents.into_iter().map(|(this, _)| this).collect();
+            all.join(", ")
+        }
+    }
 }
 
 /// Runs all builds with a setting; `None` where it says nothing: the kernel refuses it, or it takes too long.
@@ -189,7 +205,8 @@ fn one_past(
     first: &[Explored],
     sources: &mut Sources,
 ) -> Result<Vec<Diagnostic>, Error> {
-    let threads = prepared.geometry.grid.count() * prepared.geometry.block.count();
+    let geometry = plan.geometry(&prepared.geometry);
+    let threads = geometry.grid.count() * geometry.block.count();
     let Some(count) = plan.common_integer().filter(|n| *n >= 16 && *n == threads) else {
         return Ok(Vec::new());
     };

@@ -14,6 +14,7 @@ pub mod argument;
 pub mod entry;
 pub mod error;
 pub mod explore;
+pub mod follow;
 mod functions;
 pub mod geometry;
 pub mod host;
@@ -119,10 +120,20 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry))
             .collect::<Result<_, _>>()?;
+        let parameters =
+            parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
         let host = input.source.as_ref().and_then(|source| {
             let name = entry::plain(&entry);
             let name = name.rsplit("::").next()?.split('<').next()?;
-            host::Host::read(source, name)
+            let (block, many_blocks) = geometry::guesses(&input, &entry);
+            let asked = follow::Asked {
+                name: name.to_owned(),
+                takes: parameters.takes(),
+                given: parameters.integers_in(&request.arguments),
+                block,
+                many_blocks,
+            };
+            host::Host::read(source, &asked)
         });
         let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
         let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
@@ -131,12 +142,27 @@ impl Prepared {
             || as_launched && host.is_none() && explore::cooperates(&programs[0]);
         affordable(&geometry, request.budgets.steps)?;
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
-        let parameters =
-            parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
         let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
         functions::guess(&mut plan, &programs[0]);
+        let said = host.as_ref().and_then(|h| h.launch.shared);
+        let said = said.filter(|bytes| *bytes > 0 && request.launch.block.is_none());
+        if request.launch.shared.or(said).is_none() && geometry.shared > 0 {
+            let before = programs.iter().map(|p| p.shared_bytes).max().unwrap_or(0);
+            let limits = programs.iter().map(|p| simt::shared_limit(p.target));
+            let most = limits.min().unwrap_or(0).saturating_sub(before);
+            plan.shared = Some(plan::GuessedShared {
+                bytes: geometry.shared,
+                most,
+                before,
+            });
+        }
         if let Some(host) = host.as_ref().filter(|_| as_launched) {
             plan.follow(host);
+            plan.launched = host.followed.clone().map(|followed| plan::Launched {
+                followed,
+                geometry: geometry.clone(),
+                shared_given: request.launch.shared.is_some(),
+            });
         }
         Ok(Prepared {
             schedules: schedules(request, &programs),
@@ -311,7 +337,10 @@ fn run(
             exploration.trace(program, &plan, &one.examples, &mut diagnostics)?;
         }
     }
-    let geometry = prepared.geometry.clone();
+    let geometry = Geometry {
+        shared: plan.dynamic_shared(&prepared.geometry),
+        ..plan.geometry(&prepared.geometry).clone()
+    };
     let setting = verdict::setting(request, input, &prepared.entry, &geometry, &plan, &explored);
     for diagnostic in &mut diagnostics {
         let schedule = diagnostic.replay.take().unwrap_or_default();

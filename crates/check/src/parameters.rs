@@ -4,13 +4,15 @@
 //! source; where both fail, PTX says the size, and how the value is used
 //! says whether it is an address.
 
+use super::argument::Value;
 use super::error::{Error, ErrorKind};
+use super::request::Argument;
 use super::usage::{Usage, Use};
 use ptx::ast::{Item, Module, ScalarType};
 use ptx::demangle;
 use report::suggest;
 use session::buffer::ElementType;
-use toolchain::cuda_text::{CudaText, scalar_bytes};
+use toolchain::cuda_text::{CudaText, Takes, scalar_bytes};
 
 /// What a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +125,29 @@ impl Parameters {
             offset = offset.saturating_add(bytes);
         }
         Parameters(all)
+    }
+
+    /// What each takes, for reading what a host program passes.
+    pub(super) fn takes(&self) -> Vec<Takes> {
+        let takes = |parameter: &Parameter| match parameter.kind {
+            Kind::Pointer(_) | Kind::Rows(_) => Takes::Pointer,
+            Kind::Scalar(element) if !element.is_float() => Takes::Integer,
+            _ => Takes::Other,
+        };
+        self.0.iter().map(takes).collect()
+    }
+
+    /// The integers among what was given, by parameter.
+    pub(super) fn integers_in(&self, given: &[Argument]) -> Vec<Option<i64>> {
+        let mut all = vec![None; self.0.len()];
+        for argument in given {
+            if let (Ok(index), Value::Scalar(text, None)) =
+                (self.find(&argument.parameter), &argument.value)
+            {
+                all[index] = text.parse().ok();
+            }
+        }
+        all
     }
 
     /// A parameter's name, or its index.

@@ -14,6 +14,8 @@ pub use encode::GAP;
 
 use super::argument::{Fill, Value};
 use super::error::{Error, ErrorKind};
+use super::follow::Followed;
+use super::geometry::Geometry;
 use super::parameters::{Kind, Parameter, Parameters};
 use super::request::Argument;
 pub(crate) use fill::fill as contents;
@@ -43,6 +45,8 @@ pub enum Origin {
         /// Whether the sizes of buffers are what the program makes them: reaching outside is an error then.
         binding: bool,
     },
+    /// The host program, with values that racetrap chose for what its text does not tell ([`Followed`]).
+    Followed,
     /// Racetrap.
     Guessed,
 }
@@ -73,6 +77,17 @@ impl Planned {
             _ => Vec::new(),
         }
     }
+}
+
+/// A launch that changes with what was guessed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launched {
+    /// How the host program makes it.
+    pub followed: Followed,
+    /// Its shape.
+    pub geometry: Geometry,
+    /// Whether the user gave the bytes of dynamic shared memory.
+    pub shared_given: bool,
 }
 
 /// What guesses start from: how large the launch is.
@@ -117,6 +132,17 @@ pub struct PlannedBuffer {
 /// Where the buffers of a plan go: makes one, and returns its address.
 pub type Place<'a> = dyn FnMut(PlannedBuffer) -> Result<u64, Error> + 'a;
 
+/// A guess of the dynamic shared memory of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuessedShared {
+    /// Bytes.
+    pub bytes: u32,
+    /// The most that the architecture leaves for it, bytes.
+    pub most: u32,
+    /// Bytes of the static shared memory that lies before it.
+    pub before: u32,
+}
+
 /// The arguments of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -128,9 +154,41 @@ pub struct Plan {
     pub seed: u64,
     /// The file whose host code launches the kernel, where that is not the first one.
     pub host_file: Option<String>,
+    /// The launch, where it changes with what is guessed.
+    pub launched: Option<Launched>,
+    /// Bytes of dynamic shared memory, where they are guessed: they grow to what the kernel reaches.
+    pub shared: Option<GuessedShared>,
 }
 
 impl Plan {
+    /// The shape of the launch: its own where it changes with what is guessed, or that one.
+    pub fn geometry<'a>(&'a self, otherwise: &'a Geometry) -> &'a Geometry {
+        let own = self.launched.as_ref().map(|launched| &launched.geometry);
+        own.unwrap_or(otherwise)
+    }
+
+    /// Bytes of dynamic shared memory.
+    pub fn dynamic_shared(&self, geometry: &Geometry) -> u32 {
+        self.shared
+            .map_or(self.geometry(geometry).shared, |shared| shared.bytes)
+    }
+
+    /// The same with other values for what a host program's text does not tell; the same where they make no launch.
+    fn with_followed(self, change: impl Fn(&[i64]) -> Vec<i64>) -> Plan {
+        let Some(launched) = &self.launched else {
+            return self;
+        };
+        let before = launched.followed.values();
+        let after = change(&before);
+        match before == after {
+            true => self,
+            false => {
+                let followed = launched.followed.with(&after);
+                self.followed_by(followed).unwrap_or(self)
+            }
+        }
+    }
+
     /// Reads `--arg`s and infers the rest for a launch of that size.
     ///
     /// # Errors
@@ -175,6 +233,8 @@ impl Plan {
             values,
             seed,
             host_file: None,
+            launched: None,
+            shared: None,
         })
     }
 
@@ -188,7 +248,13 @@ impl Plan {
                 }
             }
         }
-        plan
+        plan.with_followed(|values| {
+            let all = values.iter().map(|value| match u64::try_from(*value) {
+                Ok(value) => i64::try_from(change(value)).unwrap_or(i64::MAX),
+                Err(_) => *value,
+            });
+            all.collect()
+        })
     }
 
     /// The same with the guessed integer at a place of [`Plan::integer_values`] changed.
@@ -196,10 +262,28 @@ impl Plan {
         let mut plan = self.clone();
         let all = plan.values.iter_mut().zip(&self.parameters.0);
         let mut integers = all.flat_map(|(planned, parameter)| planned.guessed_integers(parameter));
+        let count = self.guessed_count();
         if let Some(text) = integers.nth(place) {
             *text = value.to_string();
+            return plan;
         }
-        plan
+        plan.with_followed(|values| {
+            let mut values = values.to_vec();
+            if let (Some(at), Ok(value)) = (place.checked_sub(count), i64::try_from(value))
+                && let Some(to) = values.get_mut(at)
+            {
+                *to = value;
+            }
+            values
+        })
+    }
+
+    /// How many integers are guessed by themselves.
+    fn guessed_count(&self) -> usize {
+        let mut plan = self.clone();
+        let all = plan.values.iter_mut().zip(&self.parameters.0);
+        all.map(|(planned, parameter)| planned.guessed_integers(parameter).len())
+            .sum()
     }
 
     /// The values of the guessed integers; 0 for what is no plain number.
@@ -207,7 +291,10 @@ impl Plan {
         let mut plan = self.clone();
         let all = plan.values.iter_mut().zip(&self.parameters.0);
         let integers = all.flat_map(|(planned, parameter)| planned.guessed_integers(parameter));
-        integers.map(|text| text.parse().unwrap_or(0)).collect()
+        let own = integers.map(|text| text.parse().unwrap_or(0));
+        let followed = self.launched.iter().flat_map(|l| l.followed.values());
+        let followed = followed.map(|value| u64::try_from(value).unwrap_or(0));
+        own.chain(followed).collect()
     }
 
     /// The guessed integers, for messages: ``n` = 128`.
@@ -218,18 +305,16 @@ impl Plan {
             for text in planned.clone().guessed_integers(parameter) {
                 all.push(format!("`{}` = {text}", self.parameters.label(index)));
             }
+            if let (Origin::Followed, Value::Scalar(text, _)) = (planned.origin, &planned.value) {
+                all.push(format!("`{}` = {text}", self.parameters.label(index)));
+            }
         }
         all
     }
 
     /// The value that all guessed integers have, if it is one.
     pub fn common_integer(&self) -> Option<u64> {
-        let mut all = Vec::new();
-        for (planned, parameter) in self.values.iter().zip(&self.parameters.0) {
-            for text in planned.clone().guessed_integers(parameter) {
-                all.push(text.parse::<u64>().ok()?);
-            }
-        }
+        let all = self.integer_values();
         let first = *all.first()?;
         all.iter().all(|n| *n == first).then_some(first)
     }
@@ -249,6 +334,57 @@ impl Plan {
         if let Value::Buffer(spec) = &mut self.values[index].value {
             spec.length = Some(count.max(1));
         }
+    }
+
+    /// The same with another fill of the buffers of integers whose random contents nobody gave, where it fits; `None` where there are
+    /// none.
+    pub fn with_contents(&self, fill: &Fill) -> Option<Plan> {
+        let mut plan = self.clone();
+        let mut any = false;
+        for index in self.random_integers() {
+            if let Value::Buffer(spec) = &mut plan.values[index].value {
+                let (before, length) = (spec.fill.clone(), spec.length);
+                spec.fill = fill.clone();
+                spec.length = Some(1);
+                // Bytes do not hold every number.
+                match contents(spec, 0) {
+                    Ok(_) => any = true,
+                    Err(_) => spec.fill = before,
+                }
+                spec.length = length;
+            }
+        }
+        any.then_some(plan)
+    }
+
+    /// The parameters that are buffers of integers whose contents are random because nobody said what they hold.
+    pub fn random_integers(&self) -> Vec<usize> {
+        let random = |planned: &Planned| match &planned.value {
+            Value::Buffer(spec) => {
+                planned.origin.may_grow()
+                    && !spec.element.is_float()
+                    && spec.fill == Fill::Random(None)
+            }
+            _ => false,
+        };
+        (0..self.values.len())
+            .filter(|index| random(&self.values[*index]))
+            .collect()
+    }
+
+    /// The smallest integer beyond 1 that is passed: what an index into something stays below.
+    pub fn least_size(&self) -> Option<i64> {
+        let sizes = self.values.iter().zip(&self.parameters.0);
+        let sizes =
+            sizes.filter_map(
+                |(planned, parameter)| match (&planned.value, parameter.kind) {
+                    (Value::Scalar(text, _), Kind::Scalar(element)) if !element.is_float() => {
+                        text.parse::<i64>().ok().filter(|size| *size > 1)
+                    }
+                    _ => None,
+                },
+            );
+        sizes.min()
     }
 
     /// The same with zeros in all buffers of integers whose contents nobody gave.

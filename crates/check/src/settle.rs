@@ -4,22 +4,30 @@
 //! the source, a buffer that the user gave), smaller ones are tried, one integer at a time and then all:
 //!
 //! - The number of elements of a given buffer that is left is the likeliest value of whatever says how many there are.
+//! - Where indices are read from a buffer whose contents are guessed, smaller numbers are tried: what only those contents showed is a
+//!   warning. So is a race of stores alone to places that such a buffer says, if distinct numbers in it make none: a permutation is
+//!   likelier than one that names a place twice.
 //! - `filter[j + radius]` with 17 weights is right with a radius of 5. So if the very threads that reach outside an array do the same
 //!   access inside with another value, the first value was wrong, and what it showed is a warning: callers know. `s[t + 1]` below
 //!   `if (t < n)` stays an error: with a smaller `n` the last thread does not come there.
 
+use super::argument::{Fill, Value};
 use super::builds;
-use super::explore::{Exploration, Explored};
+use super::explore::{Deed, Exploration, Explored};
 use super::plan::{Origin, Plan};
 use super::{Error, ErrorKind, Prepared, Request, verdict};
+use detect::finding::Action;
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, Sources};
-use std::collections::HashSet;
+use simt::ids::Site;
+use std::collections::{HashMap, HashSet};
 
 /// How often all guessed integers are made smaller because they lead further than any buffer grows.
 const SMALLER: usize = 2;
 /// Warp-instructions of a schedule beyond which nothing else is tried.
 const STEPS: u64 = 4_000_000;
+/// The same for what takes few runs.
+const LONG: u64 = 4 * STEPS;
 /// Runs with other integers, at most.
 const TRIALS: usize = 40;
 
@@ -37,19 +45,22 @@ pub struct Settled {
 }
 
 /// One way to change guessed integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Change {
     /// One of them, by its place among all.
     One(usize, u64),
     /// All that are larger.
     All(u64),
+    /// What buffers of integers hold of which nothing is known.
+    Contents(Fill),
 }
 
 impl Change {
-    fn of(self, plan: &Plan) -> Plan {
+    fn of(&self, plan: &Plan) -> Plan {
         match self {
-            Change::One(place, value) => plan.with_integer(place, value),
-            Change::All(value) => plan.with_integers(|n| n.min(value)),
+            Change::One(place, value) => plan.with_integer(*place, *value),
+            Change::All(value) => plan.with_integers(|n| n.min(*value)),
+            Change::Contents(fill) => plan.with_contents(fill).unwrap_or_else(|| plan.clone()),
         }
     }
 }
@@ -71,12 +82,15 @@ pub fn explore(
     for _ in 0..SMALLER {
         // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
         let smaller = guess.with_integers(|n| if n < 4 { n } else { n.isqrt() });
-        if !explored.iter().any(|e| e.too_far) || smaller == guess {
+        let late = exploration.out_of_time();
+        if late || !explored.iter().any(|e| e.too_far) || smaller == guess {
             break;
         }
-        guess = smaller;
-        plan = guess.clone();
-        explored = builds(prepared, exploration, &mut plan, sources)?;
+        let mut other = smaller.clone();
+        let Some(less) = told(builds(prepared, exploration, &mut other, sources))? else {
+            break;
+        };
+        (guess, plan, explored) = (smaller, other, less);
     }
     let first = Settled {
         plan,
@@ -84,33 +98,42 @@ pub fn explore(
         warnings: Vec::new(),
         bounded: false,
     };
-    if !errors(&first.explored).any(|_| true) || first.explored.iter().any(|e| e.steps > STEPS) {
+    let late = exploration.out_of_time();
+    if late
+        || !errors(&first.explored).any(|_| true)
+        || first.explored.iter().any(|e| e.steps > LONG)
+    {
         return Ok(first);
     }
+    let long = first.explored.iter().any(|e| e.steps > STEPS);
     let found = match leaves(&first.explored) {
-        true => inside(prepared, exploration, &first.plan)?,
-        false => {
-            one_less(prepared, exploration, &first.plan)?.map(|change| (change, Excuse::Index))
-        }
+        true => inside(prepared, exploration, &first.plan, long)?,
+        false if long => None,
+        false => match one_less(prepared, exploration, &first.plan)? {
+            Some(change) => Some((change, Excuse::Index)),
+            None => scatter(prepared, exploration, &first)?.map(|c| (c, Excuse::Scattered)),
+        },
     };
     let Some((change, excuse)) = found else {
         return Ok(first);
     };
     let mut plan = change.of(&guess);
-    let explored = builds(prepared, exploration, &mut plan, sources)?;
-    let wrong = match excuse {
-        Excuse::Index => errors(&explored).any(|_| true),
-        Excuse::Given | Excuse::Array => leaves(&explored),
+    let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
+        return Ok(first);
     };
-    if wrong || explored.iter().any(|e| e.stopped.is_some()) {
+    let wrong = match excuse {
+        Excuse::Index | Excuse::Scattered => errors(&explored).any(|_| true),
+        Excuse::Given | Excuse::Array | Excuse::Contents => leaves(&explored),
+    };
+    if wrong || exploration.out_of_time() || explored.iter().any(|e| e.stopped.is_some()) {
         return Ok(first);
     }
     Ok(Settled {
         warnings: match excuse {
             // The user has said how many elements there are.
             Excuse::Given => Vec::new(),
-            Excuse::Array => outside(warnings(prepared, request, &first, &plan)),
-            Excuse::Index => warnings(prepared, request, &first, &plan),
+            Excuse::Array | Excuse::Contents => outside(warnings(prepared, request, &first, &plan)),
+            Excuse::Index | Excuse::Scattered => warnings(prepared, request, &first, &plan),
         },
         bounded: excuse == Excuse::Given,
         plan,
@@ -143,7 +166,8 @@ pub fn enlarged(
             stated.push((index, before, line));
         }
     }
-    if stated.is_empty() || settled.explored.iter().any(|e| e.steps > STEPS) {
+    let late = exploration.out_of_time();
+    if late || stated.is_empty() || settled.explored.iter().any(|e| e.steps > STEPS) {
         return Ok(Vec::new());
     }
     let zeros = plan.with_zeros();
@@ -196,6 +220,15 @@ fn leaves(explored: &[Explored]) -> bool {
     errors(explored).any(|d| matches!(d.rule, Rule::OutOfBounds | Rule::UseAfterFree))
 }
 
+/// What a run with another guess tells; nothing where it can't be launched.
+fn told<T>(run: Result<T, Error>) -> Result<Option<T>, Error> {
+    match run {
+        Ok(told) => Ok(Some(told)),
+        Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// An integer of which one less makes the same accesses, and no error.
 fn one_less(
     prepared: &Prepared,
@@ -207,7 +240,10 @@ fn one_less(
         return Ok(None);
     }
     let program = &prepared.programs[0];
-    let Some(guilty) = exploration.guilty(program, plan)?.filter(|g| !g.is_empty()) else {
+    let Some(guilty) = told(exploration.guilty(program, plan))?
+        .flatten()
+        .filter(|g| !g.is_empty())
+    else {
         return Ok(None);
     };
     for (place, value) in integers
@@ -221,17 +257,58 @@ fn one_less(
         }
         let change = Change::One(place, value - 1);
         let other = change.of(plan);
-        if exploration
-            .guilty(program, &other)?
-            .is_some_and(|g| g.is_empty())
+        let clean = told(exploration.guilty(program, &other))?.flatten();
+        if clean.is_some_and(|g| g.is_empty())
+            && let Some(seen) = told(exploration.outside(program, &other, &guilty))?
+            && seen.is_nothing()
+            && most_are_done(&guilty, &seen.inside)
         {
-            let seen = exploration.outside(program, &other, &guilty)?;
-            if seen.is_nothing() && seen.inside == guilty {
-                return Ok(Some(change));
-            }
+            return Ok(Some(change));
         }
     }
     Ok(None)
+}
+
+/// Whether each instruction does at least half of what was asked about: which threads write may depend on what they read.
+fn most_are_done(asked: &HashSet<Deed>, done: &HashSet<Deed>) -> bool {
+    let mut of_site: HashMap<Site, (usize, usize)> = HashMap::new();
+    for deed in asked {
+        let (all, kept) = of_site.entry(deed.0).or_default();
+        *all += 1;
+        *kept += usize::from(done.contains(deed));
+    }
+    of_site.values().all(|(all, kept)| 2 * kept >= *all)
+}
+
+/// Distinct contents with which stores that raced by themselves, to places that contents say, do not race.
+fn scatter(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    first: &Settled,
+) -> Result<Option<Change>, Error> {
+    let found = first.explored.iter().flat_map(|e| &e.findings);
+    let mut errors = found.filter(|f| f.rule.level() == Level::Error);
+    let stores = errors.all(|f| {
+        f.rule == Rule::DataRace && f.ends.iter().all(|(action, _)| *action == Action::Write)
+    });
+    let change = Change::Contents(Fill::Iota);
+    let Some(other) = first.plan.with_contents(&Fill::Iota).filter(|_| stores) else {
+        return Ok(None);
+    };
+    let program = &prepared.programs[0];
+    let guilty = told(exploration.guilty(program, &first.plan))?.flatten();
+    let Some(guilty) = guilty.filter(|g| !g.is_empty()) else {
+        return Ok(None);
+    };
+    let clean = told(exploration.guilty(program, &other))?.flatten();
+    if !clean.is_some_and(|g| g.is_empty()) || exploration.out_of_time() {
+        return Ok(None);
+    }
+    let Some(seen) = told(exploration.outside(program, &other, &guilty))? else {
+        return Ok(None);
+    };
+    let same = seen.is_nothing() && most_are_done(&guilty, &seen.inside);
+    Ok(same.then_some(change))
 }
 
 /// Why a guess is given up.
@@ -243,6 +320,10 @@ enum Excuse {
     Array,
     /// It is an index, and was guessed as a size.
     Index,
+    /// Contents of buffers lead outside an array, and others do not.
+    Contents,
+    /// Contents of buffers name a place twice, and distinct ones do not.
+    Scattered,
 }
 
 /// The change with which nothing is reached outside.
@@ -250,9 +331,10 @@ fn inside(
     prepared: &Prepared,
     exploration: &Exploration<'_>,
     plan: &Plan,
+    long: bool,
 ) -> Result<Option<(Change, Excuse)>, Error> {
     let integers = plan.integer_values();
-    if integers.is_empty() {
+    if integers.is_empty() && plan.random_integers().is_empty() {
         return Ok(None);
     }
     let program = &prepared.programs[0];
@@ -260,20 +342,35 @@ fn inside(
     if first.wild || first.is_nothing() {
         return Ok(None);
     }
-    for (change, excuse) in candidates(plan, &integers, &first.given, !first.fixed.is_empty())
-        .into_iter()
-        .take(TRIALS)
-    {
+    let smaller = contents(plan).into_iter();
+    let others = candidates(plan, &integers, &first.given, !first.fixed.is_empty());
+    let most = if long { 3 } else { TRIALS };
+    for (change, excuse) in smaller.chain(others).take(most) {
         if exploration.out_of_time() {
             break;
         }
-        let other = exploration.outside(program, &change.of(plan), &first.fixed)?;
+        let other = exploration.outside(program, &change.of(plan), &first.fixed);
+        let Some(other) = told(other)? else {
+            continue;
+        };
         let same = first.fixed.is_empty() || !other.inside.is_empty();
         if other.is_nothing() && same {
             return Ok(Some((change, excuse)));
         }
     }
     Ok(None)
+}
+
+/// Smaller numbers in buffers of integers whose contents are guessed.
+fn contents(plan: &Plan) -> Vec<(Change, Excuse)> {
+    if plan.random_integers().is_empty() {
+        return Vec::new();
+    }
+    let below = plan.least_size().map(|size| Fill::random_in(0, size - 1));
+    let few = [Fill::random_in(0, 3), Fill::Zeros];
+    let all = below.into_iter().chain(few);
+    all.map(|fill| (Change::Contents(fill), Excuse::Contents))
+        .collect()
 }
 
 /// What is tried, in order.
@@ -307,6 +404,26 @@ fn candidates(
     all
 }
 
+/// The buffers whose contents differ, for messages: `` `col` = i32[64]:random ``.
+pub(super) fn other_contents(plan: &Plan, other: &Plan) -> Vec<(String, String)> {
+    let said = |plan: &Plan, index: usize| match &plan.values[index].value {
+        Value::Buffer(spec) => {
+            let text = spec.to_string();
+            let fill = text.split_once(':').map_or(text.as_str(), |(_, fill)| fill);
+            format!("`{}` = {fill}", plan.parameters.label(index))
+        }
+        value => value.to_string(),
+    };
+    let fill = |plan: &Plan, index: usize| match &plan.values[index].value {
+        Value::Buffer(spec) => Some(spec.fill.clone()),
+        _ => None,
+    };
+    (0..plan.values.len())
+        .filter(|index| fill(plan, *index) != fill(other, *index))
+        .map(|index| (said(plan, index), said(other, index)))
+        .collect()
+}
+
 /// The errors that only a guess showed that was given up.
 fn warnings(
     prepared: &Prepared,
@@ -319,6 +436,7 @@ fn warnings(
     let how = verdict::setting(request, input, entry, geometry, plan, explored);
     let (with, without): (Vec<_>, Vec<_>) = (plan.integers().into_iter().zip(other.integers()))
         .filter(|(before, after)| before != after)
+        .chain(other_contents(plan, other))
         .unzip();
     let mut found = Vec::new();
     report::merge(&mut found, errors(explored).cloned());

@@ -6,6 +6,12 @@
 //! of them, behind the barrier, and threads that leave early come through it: in the optimised build they go past
 //! a barrier, in the source they have left before it. That is what the unoptimised build shows, which has a
 //! path for each `return`; where it does, its warning stands, and the error is dropped.
+//!
+//! # Reads that the compiler has merged
+//!
+//! `if (t == 0) s[0] = s[0] / n; float m = s[0];` reads twice. The optimiser makes one read of them, which has the line of the first: the
+//! race seems to be one line's with itself, and the advice is wrong. Where the unoptimised build, which has both reads, tells a race
+//! of that line with another one and none with itself, its finding stands for both.
 
 use super::explore::Explored;
 use super::input::Build;
@@ -25,6 +31,7 @@ pub fn downgrade(explored: &mut [Explored], builds: &[Build]) {
     if let Ok([optimised, unoptimised]) = explored.get_disjoint_mut([optimised, unoptimised]) {
         compare(optimised, unoptimised);
         soften(optimised, unoptimised);
+        unmerge(optimised, unoptimised);
     }
 }
 
@@ -38,6 +45,42 @@ fn soften(optimised: &Explored, unoptimised: &mut Explored) {
             others.for_each(|d| d.level = d.level.min(known.level));
         }
     }
+}
+
+/// The lines of a race.
+fn raced(diagnostic: &Diagnostic) -> Option<Vec<(&str, u32)>> {
+    let guilty = diagnostic.labels.iter().filter(|l| l.is_guilty());
+    let mut lines: Vec<_> = guilty.map(|l| (l.source.path.as_str(), l.line)).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    (diagnostic.rule == Rule::DataRace).then_some(lines)
+}
+
+/// Lets the unoptimised build's finding stand for a race that the optimised one has in one line only because reads were merged.
+fn unmerge(optimised: &mut Explored, unoptimised: &mut Explored) {
+    optimised.diagnostics.retain(|one| {
+        let Some(&[line]) = raced(one).as_deref() else {
+            return true;
+        };
+        let others: Vec<_> = unoptimised.diagnostics.iter().map(raced).collect();
+        let of = |lines: &Option<Vec<(&str, u32)>>| {
+            let lines = lines.as_deref().unwrap_or_default();
+            lines.contains(&line).then_some(lines.len())
+        };
+        if others.iter().any(|lines| of(lines) == Some(1)) {
+            return true;
+        }
+        let Some(index) = others.iter().position(|lines| of(lines) == Some(2)) else {
+            return true;
+        };
+        let whole = &mut unoptimised.diagnostics[index];
+        if whole.level < one.level {
+            return true;
+        }
+        whole.builds.splice(0..0, one.builds.iter().cloned());
+        whole.count += one.count;
+        false
+    });
 }
 
 fn compare(optimised: &mut Explored, unoptimised: &mut Explored) {
@@ -167,6 +210,31 @@ mod tests {
             let mut unoptimised = of(Level::Error, lines);
             soften(&of(Level::Warning, [3, 3]), &mut unoptimised);
             assert_eq!(unoptimised.diagnostics[0].level, level);
+        }
+    }
+
+    #[test]
+    fn a_merged_read_has_its_own_line() {
+        let race = |lines, build| diagnostic(Rule::DataRace, lines, build);
+        let of = |all: Vec<Diagnostic>| Explored {
+            diagnostics: all,
+            ..Explored::default()
+        };
+        for (others, kept) in [
+            (vec![race([3, 4], "unoptimised")], 0),
+            (
+                vec![race([3, 4], "unoptimised"), race([3, 3], "unoptimised")],
+                1,
+            ),
+            (vec![race([4, 5], "unoptimised")], 1),
+            (Vec::new(), 1),
+        ] {
+            let mut optimised = of(vec![race([3, 3], "optimised")]);
+            let mut unoptimised = of(others);
+            unmerge(&mut optimised, &mut unoptimised);
+            assert_eq!(optimised.diagnostics.len(), kept);
+            let told = unoptimised.diagnostics.first().map(|d| d.builds.len());
+            assert!(kept == 1 || told == Some(2));
         }
     }
 

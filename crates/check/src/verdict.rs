@@ -29,6 +29,7 @@ pub fn setting(
     explored: &[Explored],
 ) -> Setting {
     let three = |d: Dim3| [d.x, d.y, d.z];
+    let geometry = plan.geometry(geometry);
     let mut schedules: Vec<String> = Vec::new();
     for schedule in explored.iter().flat_map(|e| &e.schedules) {
         if !schedules.contains(schedule) {
@@ -39,7 +40,7 @@ pub fn setting(
         entry: demangle(entry),
         grid: three(geometry.grid),
         block: three(geometry.block),
-        dynamic_shared: geometry.shared,
+        dynamic_shared: plan.dynamic_shared(geometry),
         cooperative: geometry.cooperative,
         arguments: plan
             .values
@@ -64,12 +65,14 @@ pub fn setting(
 
 /// The options that launch the kernel so again.
 pub fn launch(geometry: &Geometry, plan: &Plan) -> Vec<String> {
+    let geometry = plan.geometry(geometry);
     let mut words = vec![
         format!("--grid {}", geometry.grid),
         format!("--block {}", geometry.block),
     ];
-    if geometry.shared > 0 {
-        words.push(format!("--shared {}", geometry.shared));
+    let shared = plan.dynamic_shared(geometry);
+    if shared > 0 {
+        words.push(format!("--shared {shared}"));
     }
     if geometry.cooperative {
         words.push("--cooperative".into());
@@ -423,7 +426,7 @@ pub fn preamble(checked: &Checked, color: bool) -> String {
                 Some(Origin::Guessed) if grown => {
                     Some("guessed, enlarged because the kernel accesses more".into())
                 }
-                Some(Origin::Guessed) => Some("guessed".into()),
+                Some(Origin::Guessed | Origin::Followed) => Some("guessed".into()),
                 Some(Origin::Host { line: at, .. }) if grown => Some(format!(
                     "as {} passes it, enlarged because the kernel accesses more",
                     line(at)

@@ -21,8 +21,7 @@ pub fn interrupted(what: &str, instruction: u64) -> Call {
 
 fn from(function: &str, instruction: Option<u64>) -> Call {
     let mut addresses = [std::ptr::null_mut::<c_void>(); 2 * DEPTH];
-    // SAFETY: the array is of this length.
-    let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), addresses.len() as i32) };
+    let count = walk(&mut addresses);
     let addresses = &addresses[..count.max(0) as usize];
     // What handles the signal comes first.
     let at = |address: &*mut c_void| Some(address.addr() as u64) == instruction;
@@ -48,6 +47,19 @@ fn from(function: &str, instruction: Option<u64>) -> Call {
         kernel: None,
         frames,
     }
+}
+
+/// The stack's return addresses, innermost first, and how many there are.
+#[cfg(not(target_env = "musl"))]
+fn walk(addresses: &mut [*mut c_void]) -> i32 {
+    // SAFETY: the array is of this length.
+    unsafe { libc::backtrace(addresses.as_mut_ptr(), addresses.len() as i32) }
+}
+
+/// musl has no such function, and no program loads the library where it is linked statically.
+#[cfg(target_env = "musl")]
+fn walk(_: &mut [*mut c_void]) -> i32 {
+    0
 }
 
 /// Base address and path of the object that an address lies in.

@@ -126,8 +126,13 @@ pub enum Detail {
         /// Function.
         function: String,
     },
-    /// Where the pointer points that the address was computed from, as [`Place::address`].
-    Pointer(u64),
+    /// The pointer that the address was computed from.
+    Pointer {
+        /// Where it points, as [`Place::address`].
+        to: u64,
+        /// Where the furthest of the accesses from there ends, in the same terms.
+        reach: u64,
+    },
     /// What is wrong with a call.
     Call(BadCall),
     /// A branch: times executed, times divergent.
@@ -210,6 +215,17 @@ impl Findings {
             Entry::Occupied(mut known) => {
                 let old = known.get_mut();
                 old.count += finding.count;
+                if let (
+                    Detail::Pointer { to, reach },
+                    Detail::Pointer {
+                        to: same,
+                        reach: further,
+                    },
+                ) = (&mut old.detail, &finding.detail)
+                    && *to == *same
+                {
+                    *reach = (*reach).max(*further);
+                }
                 if old.detail == Detail::Exited && finding.detail != Detail::Exited {
                     old.detail = Detail::None;
                 }

@@ -59,8 +59,17 @@ impl Detector {
                 mapped,
             }),
             detail: match fault.pointer {
-                Some(to) if global => Detail::Pointer(to.wrapping_sub(GLOBAL_BASE)),
-                Some(to) => Detail::Pointer(to),
+                Some(to) => {
+                    let base = if global { GLOBAL_BASE } else { 0 };
+                    let lanes = (0..LANES).filter(|lane| fault.mask >> lane & 1 == 1);
+                    let furthest = lanes.map(|lane| fault.address[lane]).max().unwrap_or(full);
+                    Detail::Pointer {
+                        to: to.wrapping_sub(base),
+                        reach: furthest
+                            .wrapping_sub(base)
+                            .saturating_add(u64::from(fault.bytes)),
+                    }
+                }
                 None => Detail::None,
             },
             count: u64::from(fault.mask.count_ones()),

@@ -29,7 +29,8 @@ const KEPT_LINES: usize = 20;
 pub enum ClientError {
     /// The program is missing: it was moved, or racetrap was built without the feature `device`.
     #[error(
-        "the program `{PROGRAM}` was not found; looked for {}. It is built with racetrap unless the feature `device` is switched off",
+        "the program `{PROGRAM}` was not found; looked for {}, and in PATH. It comes with racetrap's feature `device`: \
+         `cargo install racetrap --features device`",
         listed(looked)
     )]
     NoProgram {
@@ -109,8 +110,8 @@ fn after(said: &str) -> String {
     }
 }
 
-/// The path of the device process's program: as given by nextest or cargo, beside this program, or one folder up, where cargo
-/// puts programs for tests.
+/// The path of the device process's program: as given by nextest or cargo, beside this program, one folder up, where cargo
+/// puts programs for tests, or in `PATH`, where it is installed.
 pub fn program() -> Result<PathBuf, ClientError> {
     let named = [
         "NEXTEST_BIN_EXE_racetrap-device",
@@ -124,8 +125,15 @@ pub fn program() -> Result<PathBuf, ClientError> {
         .collect();
     let here = std::env::current_exe().unwrap_or_default();
     looked.extend(here.ancestors().skip(1).take(2).map(|f| f.join(PROGRAM)));
-    match looked.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(path.clone()),
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = std::env::split_paths(&path).map(|folder| folder.join(PROGRAM));
+    match looked
+        .iter()
+        .cloned()
+        .chain(installed)
+        .find(|path| path.is_file())
+    {
+        Some(path) => Ok(path),
         None => Err(ClientError::NoProgram { looked }),
     }
 }

@@ -102,13 +102,18 @@ impl Evidence {
             let text = file.contents_utf8().unwrap_or_default();
             all.push(Evidence::parse(&name, text)?);
         }
+        Ok(Evidence::newest_first(all))
+    }
+
+    /// Sorted, that of the newest tool first.
+    pub fn newest_first(mut all: Vec<Evidence>) -> Vec<Evidence> {
         all.sort_by_key(|e| {
             Reverse((
                 numbers(e.sanitizer.as_deref()),
                 numbers(Some(&e.device.driver)),
             ))
         });
-        Ok(all)
+        all
     }
 
     /// As a file.

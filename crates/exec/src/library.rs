@@ -1,5 +1,7 @@
 //! The drop-in libraries, under the names that programs look for.
 
+use object::{Object as _, ObjectSection as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +24,11 @@ pub struct Missing {
     pub searched: Vec<PathBuf>,
 }
 
-/// Finds the library: beside the running program, in `deps` there (where cargo puts it), or in `../lib/racetrap`.
+/// The section of an installed program that has the library.
+const SECTION: &str = ".racetrap_cuda";
+
+/// Finds the library: beside the running program, in `deps` there (where cargo puts it), or in `../lib/racetrap`. A program that
+/// `cargo install` installed has it inside; it is then written into the user's cache folder.
 ///
 /// # Errors
 ///
@@ -43,8 +49,40 @@ pub fn find() -> Result<PathBuf, Missing> {
     });
     match searched.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
-        None => Err(Missing { searched }),
+        None => unpacked(&exe).ok_or_else(|| {
+            searched.push(exe);
+            Missing { searched }
+        }),
     }
+}
+
+/// The library out of the program's own file, in the user's cache folder; `None` where the program has none, or there is no such folder.
+fn unpacked(exe: &Path) -> Option<PathBuf> {
+    let program = std::fs::read(exe).ok()?;
+    let file = object::File::parse(program.as_slice()).ok()?;
+    let library = file.section_by_name(SECTION)?.data().ok()?;
+    let mut hash = DefaultHasher::new();
+    library.hash(&mut hash);
+    let folder = cache_folder()?.join(format!("library-{:016x}", hash.finish()));
+    let path = folder.join(FILE);
+    // Nobody else's file is put into a program.
+    if std::fs::read(&path).is_ok_and(|there| there == library) {
+        return Some(path);
+    }
+    std::fs::create_dir_all(&folder).ok()?;
+    let mut new = tempfile::NamedTempFile::new_in(&folder).ok()?;
+    io::Write::write_all(&mut new, library).ok()?;
+    new.persist(&path).ok()?;
+    Some(path)
+}
+
+/// The user's cache folder for racetrap (XDG Base Directory Specification).
+fn cache_folder() -> Option<PathBuf> {
+    let absolute = |v: std::ffi::OsString| Some(PathBuf::from(v)).filter(|p| p.is_absolute());
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .and_then(absolute)
+        .or_else(|| Some(std::env::home_dir()?.join(".cache")))?;
+    Some(cache.join("racetrap"))
 }
 
 /// Puts the library into a folder under all its names, with a linker script for those who link the static runtime by name.

@@ -516,7 +516,7 @@ fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
 fn notes(finding: &Finding, names: Option<&MemoryNames>, guilty: &[Guilty]) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer(_) | Detail::NotAcquired(_) => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),

@@ -156,7 +156,7 @@ impl MemoryNames {
     /// The region that an access outside was meant for: that of the pointer which its address was computed from, or else the nearest.
     pub fn meant(&self, finding: &Finding) -> Option<&Region> {
         let place = finding.place?;
-        if let Detail::Pointer(to) = finding.detail {
+        if let Detail::Pointer { to, .. } = finding.detail {
             let of = self.of(place.space).iter();
             let holds = |r: &&Region| {
                 let inside = r.bytes.is_none_or(|b| to <= r.start + b);

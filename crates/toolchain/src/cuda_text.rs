@@ -5,12 +5,14 @@
 //! template that it cannot see through yields `None`. Comments, strings and
 //! preprocessor branches are not evaluated beyond blanking comments and strings out.
 
+mod assume;
 mod buffers;
 mod expression;
 mod function;
 mod host;
 mod scan;
 
+pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
 pub use expression::scalar_bytes;
 pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 

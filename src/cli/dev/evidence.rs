@@ -28,7 +28,7 @@ struct MergeArgs {
     #[arg(value_name = "FOLDER", required = true)]
     folders: Vec<PathBuf>,
     /// Output file; other results in an existing file of the same GPU and versions are kept
-    /// [default: sanitizer/evidence/GPU-cudaVERSION.json]
+    /// [default: sanitizer/evidence/GPU-cudaVERSION.json; evidence/GPU-cudaVERSION.json in the folder of `--catalog`]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub fn evidence(args: &EvidenceArgs) -> Result<(String, u8), Failure> {
     let path = args
         .output
         .clone()
-        .unwrap_or_else(|| PathBuf::from("sanitizer/evidence").join(evidence.file_name()));
+        .unwrap_or_else(|| args.place.evidence().join(evidence.file_name()));
     let kept = match path.exists() {
         true => {
             let older = Evidence::read(&path).map_err(|e| Failure::usage(e.to_string()))?;

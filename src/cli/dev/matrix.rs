@@ -7,7 +7,7 @@ use catalog::load::{Catalog, Entry};
 use catalog::runner::{self, CaseResults};
 use clap::{Args, ValueEnum};
 use evidence::Evidence;
-use evidence::matrix::{Matrix, markdown, terminal};
+use evidence::matrix::{Matrix, html, markdown, terminal};
 use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct MatrixArgs {
     patterns: Vec<String>,
     #[command(flatten)]
     place: Where,
-    /// Evidence of a GPU [default: the newest built into racetrap]
+    /// Evidence of a GPU [default: the newest built into racetrap; the newest in the folder `evidence` of `--catalog`]
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
     /// Also show correct cases that no detector reports
@@ -58,6 +58,8 @@ enum Format {
     Markdown,
     /// JSON for programs.
     Json,
+    /// One page for a browser, which loads nothing.
+    Html,
 }
 
 /// Runs the simulator, looks up the evidence of GPUs and prints both.
@@ -69,12 +71,16 @@ pub fn matrix(args: &MatrixArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let said = match &args.evidence {
         Some(path) => Some(evidence(path)?),
-        None => newest()?,
+        None => match args.place.folder() {
+            Some(_) => newest_in(&args.place.evidence())?,
+            None => newest()?,
+        },
     };
     let matrix = live(&catalog, &args.patterns, said.as_ref(), args.jobs)?;
     let text = match args.format {
         Format::Terminal => terminal(&matrix, args.all, color),
         Format::Markdown => markdown(&matrix, args.all),
+        Format::Html => html(&matrix, args.all),
         Format::Json => {
             let text = serde_json::to_string_pretty(&matrix)
                 .unwrap_or_else(|e| unreachable!("a matrix is plain JSON: {e}"));
@@ -98,6 +104,17 @@ pub fn evidence(path: &Path) -> Result<Evidence, Failure> {
 pub fn newest() -> Result<Option<Evidence>, Failure> {
     let all = Evidence::embedded().map_err(|e| Failure::usage(e.to_string()))?;
     Ok(all.into_iter().next())
+}
+
+/// The newest evidence in a folder; `None` where there is none.
+fn newest_in(folder: &Path) -> Result<Option<Evidence>, Failure> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = files.map(|file| file.path());
+    let all: Result<Vec<Evidence>, Failure> = files
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .map(|path| evidence(&path))
+        .collect();
+    Ok(Evidence::newest_first(all?).into_iter().next())
 }
 
 /// The matrix, with the simulator's verdicts computed now.

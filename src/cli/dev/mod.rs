@@ -6,6 +6,7 @@ pub mod evidence;
 pub mod judge;
 pub mod matrix;
 pub mod renew;
+pub mod under;
 
 use clap::{Args, Subcommand};
 use report::Failure;
@@ -32,6 +33,13 @@ enum DevCommand {
     Evidence(evidence::EvidenceArgs),
     /// Judge the output of a compute-sanitizer tool for a case (called by the wrappers in sanitizer/)
     Judge(judge::JudgeArgs),
+    /// Run one test of a catalogue under a tool of compute-sanitizer (the wrapper of the nextest profiles that `racetrap new` writes)
+    Under(under::UnderArgs),
+    /// Print what GPU tests will run on (the setup script of the same profiles)
+    WhichGpu,
+    /// Be a test program of a catalogue
+    #[command(hide = true)]
+    Cases(under::CasesArgs),
 }
 
 /// Runs the command.
@@ -47,5 +55,8 @@ pub fn dev(args: &DevArgs, color: bool) -> Result<(String, u8), Failure> {
         DevCommand::Counters(args) => counters::counters(args),
         DevCommand::Evidence(args) => evidence::evidence(args),
         DevCommand::Judge(args) => judge::judge(args, color),
+        DevCommand::Under(args) => under::under(args),
+        DevCommand::WhichGpu => under::which_gpu(),
+        DevCommand::Cases(args) => under::cases(args),
     }
 }

@@ -1,20 +1,25 @@
 //! Which guessed buffer an access outside was probably meant for, and how large it would have to be.
 
 use crate::plan::Plan;
-use detect::finding::{Finding, Place};
+use detect::finding::{Detail, Finding, Place};
 use detect::rules::Rule;
 use simt::Device;
 use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
 use simt::observer::Space;
 
 /// A guessed buffer does not grow beyond this, bytes.
-const GROWN: u64 = 256 << 20;
+const GROWN: u64 = 64 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
 
 /// Bytes behind a buffer that no index of it reaches: the address is wrong, not the size.
 const FAR: u64 = 1 << 48;
+
+/// Dynamic shared memory in place of a parameter.
+const SHARED: usize = usize::MAX;
+/// What lies further is no index that is too large but a wrong one.
+const FAR_SHARED: u64 = 64 << 20;
 
 /// A guessed buffer that is too small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +30,31 @@ pub(super) struct Need {
     pub(super) bytes: u64,
 }
 
+impl Need {
+    /// Whether it is larger than any guess.
+    fn is_too_much(&self, plan: &Plan) -> bool {
+        match self.parameter {
+            SHARED => plan
+                .shared
+                .is_none_or(|shared| self.bytes > shared.most.into()),
+            _ => self.bytes * 2 > GROWN,
+        }
+    }
+}
+
 /// Lets guessed buffers be as large as a run needs them; false where there is nothing to do.
 pub(super) fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -> bool {
     let mut any = false;
     for need in needs {
+        if need.parameter == SHARED {
+            if let Some(shared) = &mut plan.shared {
+                let wanted = need.bytes.next_multiple_of(256).min(shared.most.into());
+                let wanted = u32::try_from(wanted).unwrap_or(0);
+                any |= wanted > shared.bytes;
+                shared.bytes = shared.bytes.max(wanted);
+            }
+            continue;
+        }
         if plan.grow(need.parameter, &need.buffer, need.bytes) {
             any = true;
             if !grown.contains(&need.parameter) {
@@ -41,28 +67,66 @@ pub(super) fn enlarge(plan: &mut Plan, needs: &[Need], grown: &mut Vec<usize>) -
 
 /// The guessed buffer that an access outside was probably meant for, and the size it would need, unless that is larger than any guess.
 pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
-    reached(finding, device, plan).filter(|need| need.bytes * 2 <= GROWN)
+    reached(finding, device, plan).filter(|need| !need.is_too_much(plan))
 }
 
 /// Whether an access reaches further behind a guessed buffer than any guess grows: then what else was guessed leads it there.
 pub(super) fn too_far(finding: &Finding, device: &Device, plan: &Plan) -> bool {
-    reached(finding, device, plan).is_some_and(|need| need.bytes * 2 > GROWN)
+    reached(finding, device, plan).is_some_and(|need| need.is_too_much(plan))
 }
 
 fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {
     if !matches!(finding.rule, Rule::OutOfBounds | Rule::UseAfterFree) {
         return None;
     }
-    let place = finding.place.filter(|p| p.space == Space::Global)?;
-    let (name, bytes) = owner(&place, device)?;
+    let place = finding.place?;
+    if let (Space::Shared, Some(shared)) = (place.space, plan.shared) {
+        let end = place.address.saturating_add(u64::from(place.bytes));
+        let end = match finding.detail {
+            Detail::Pointer { reach, .. } => end.max(reach),
+            _ => end,
+        };
+        let end = end.saturating_sub(shared.before.into());
+        let grows = place.mapped && end > u64::from(shared.bytes) && end < FAR_SHARED;
+        return grows.then(|| Need {
+            parameter: SHARED,
+            buffer: String::new(),
+            bytes: end,
+        });
+    }
+    if place.space != Space::Global {
+        return None;
+    }
+    let (name, bytes) = match meant(finding, &place, device) {
+        Some(Err(())) => return None,
+        Some(Ok(meant)) => meant,
+        None => owner(&place, device).map(|(name, bytes)| (name.to_owned(), bytes))?,
+    };
     let parameter = plan
-        .named(name)
+        .named(&name)
         .filter(|i| plan.values[*i].origin.may_grow())?;
     Some(Need {
         parameter,
-        buffer: name.to_owned(),
+        buffer: name,
         bytes,
     })
+}
+
+/// The buffer that the pointer is of which the address was computed from, and how many bytes the furthest access needs; `Err` where
+/// the access lies before it, and `None` where it is not known.
+fn meant(finding: &Finding, place: &Place, device: &Device) -> Option<Result<(String, u64), ()>> {
+    let Detail::Pointer { to, reach } = finding.detail else {
+        return None;
+    };
+    let buffer = device.allocation_at(to).filter(|_| place.mapped)?;
+    let inside = to <= buffer.offset + buffer.bytes;
+    if !inside || buffer.name.is_empty() || buffer.name == GAP_NAME {
+        return None;
+    }
+    if place.address < buffer.offset || reach - buffer.offset > FAR {
+        return Some(Err(()));
+    }
+    Some(Ok((buffer.name, reach - buffer.offset)))
 }
 
 /// The name of the buffer behind whose end a place in global memory lies, and how many bytes it needs to reach there.

@@ -44,6 +44,12 @@ impl Plan {
         }
         let label = self.parameters.label(index);
         match &mut grown.value {
+            // A run with another schedule has seen to it already.
+            Value::Buffer(spec)
+                if length(spec).saturating_mul(spec.element.bytes() as u64) >= bytes =>
+            {
+                return false;
+            }
             Value::Buffer(spec) => {
                 spec.length = Some(wanted(length(spec), spec.element.bytes() as u64));
             }

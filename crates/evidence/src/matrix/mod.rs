@@ -6,9 +6,11 @@
 //! their annotations are performance notes); those that only rely on a barrier not waiting for exited threads
 //! (`barrier-after-exit`), which is defined since Volta; and those that run only on the simulator.
 
+mod html;
 mod markdown;
 mod terminal;
 
+pub use html::html;
 pub use markdown::{markdown, totals_markdown};
 pub use terminal::terminal;
 

@@ -129,6 +129,11 @@ pub(super) fn help(
         }
         Rule::DivergentBarrier => divergent(finding, guilty),
         Rule::BarrierAfterExit => match guilty.get(1) {
+            // Where a `return` stands early, the instruction that exits has the line of the kernel's end.
+            Some(exit) if line_of(guilty.first()?) < line_of(exit) => format!(
+                "let all threads of the block reach {}: where some return before it, put the work in a condition instead",
+                at(0)
+            ),
             Some(_) => format!(
                 "let all threads of the block reach {}: put the work in a condition instead of leaving at {}",
                 at(0),
@@ -293,6 +298,10 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
             "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"
         )
     })
+}
+
+fn line_of(end: &Guilty) -> u32 {
+    end.frames.first().map_or(0, |frame| frame.line)
 }
 
 fn same_line(a: &Guilty, b: &Guilty) -> bool {

@@ -1,6 +1,7 @@
 //! Buffers of device memory in host code: how large they are made and what is put into them.
 
 use super::CudaText;
+use super::assume::How;
 use super::expression::Number;
 use super::function::{Place, Variable};
 use super::host::{Content, HostBuffer, strip_casts};
@@ -37,7 +38,7 @@ struct Call<'a> {
 
 impl CudaText {
     /// The buffer that an expression points to, at the place where it is passed.
-    pub(super) fn buffer(&self, written: &str, place: Place, shrink: u32) -> Option<HostBuffer> {
+    pub(super) fn buffer(&self, written: &str, place: Place, how: How<'_>) -> Option<HostBuffer> {
         let written = pointer(written);
         let before = self.before(place);
         let allocated = ALLOCATE
@@ -59,7 +60,7 @@ impl CudaText {
             }
             let (value, there) = match self.variable_at(place, written) {
                 Variable::Is(value, there) => (value, there),
-                Variable::Absent => return self.global_buffer(written, place, shrink),
+                Variable::Absent => return self.global_buffer(written, place, how),
                 Variable::Changes => return None,
             };
             if same(&value, written) && there == place {
@@ -70,7 +71,7 @@ impl CudaText {
                 .chars()
                 .all(|c| c.is_alphanumeric() || "_.->[]&*() ".contains(c));
             return match simple && there != place {
-                true => self.buffer(&value, there, shrink),
+                true => self.buffer(&value, there, how),
                 false => None,
             };
         };
@@ -78,7 +79,7 @@ impl CudaText {
             at: place.at - before.len() + at,
             ..place
         };
-        let size = self.number(bytes, Some(here), shrink)?.integer();
+        let size = self.number(bytes, Some(here), how)?.integer();
         let size = u64::try_from(size).ok().filter(|b| *b > 0)?;
         Some(HostBuffer {
             bytes: size,
@@ -87,7 +88,7 @@ impl CudaText {
                 &before[end..],
                 (size, Content::Untouched),
                 place,
-                shrink,
+                how.quiet(),
             ),
             line: self.line_of(here.at),
         })
@@ -95,7 +96,7 @@ impl CudaText {
 
     /// A buffer at file scope that another function allocates. Which function runs first is not known, so only what is done to it
     /// here counts.
-    fn global_buffer(&self, name: &str, place: Place, shrink: u32) -> Option<HostBuffer> {
+    fn global_buffer(&self, name: &str, place: Place, how: How<'_>) -> Option<HostBuffer> {
         let before = self.before(place);
         let declared_here = words(before, name).any(|at| {
             let head = before[..at].trim_end();
@@ -124,11 +125,11 @@ impl CudaText {
             callers: place.deeper()?.callers,
             ..self.place(at)?
         };
-        let size = self.number(bytes, Some(there), shrink)?.integer();
+        let size = self.number(bytes, Some(there), how)?.integer();
         let size = u64::try_from(size).ok().filter(|b| *b > 0)?;
         Some(HostBuffer {
             bytes: size,
-            content: self.content(name, before, (size, Content::Unknown), place, shrink),
+            content: self.content(name, before, (size, Content::Unknown), place, how.quiet()),
             line: self.line_of(at),
         })
     }
@@ -140,7 +141,7 @@ impl CudaText {
         between: &str,
         (bytes, mut content): (u64, Content),
         place: Place,
-        shrink: u32,
+        how: How<'_>,
     ) -> Content {
         let word = identifier(name);
 
@@ -158,8 +159,8 @@ impl CudaText {
                 Some(call) if FILL.contains(&call.name) => {
                     match (call.arguments.as_slice(), content) {
                         ([to, value, size, ..], before) if same(strip_casts(to), name) => {
-                            let value = self.number(value, Some(place), shrink);
-                            match (value, self.covers(size, bytes, place, shrink)) {
+                            let value = self.number(value, Some(place), how);
+                            match (value, self.covers(size, bytes, place, how)) {
                                 (Some(value), true) => Content::Bytes(value.integer() as u8),
                                 _ if before == Content::Bytes(0) => before,
                                 _ => Content::Unknown,
@@ -170,8 +171,8 @@ impl CudaText {
                 }
                 Some(call) if COPY.contains(&call.name) => match call.arguments.as_slice() {
                     [to, from, size, ..] if same(pointer(to), name) => {
-                        match self.covers(size, bytes, place, shrink) {
-                            true => self.host_array(pointer(from), place, shrink, 0),
+                        match self.covers(size, bytes, place, how) {
+                            true => self.host_array(pointer(from), place, how, 0),
                             false => Content::Unknown,
                         }
                     }
@@ -180,7 +181,7 @@ impl CudaText {
                     _ => Content::Unknown,
                 },
                 _ => {
-                    let fills = self.fills(between, name, place, shrink);
+                    let fills = self.fills(between, name, place, how);
                     return fills.unwrap_or(Content::Unknown);
                 }
             };
@@ -188,14 +189,14 @@ impl CudaText {
         content
     }
 
-    fn covers(&self, size: &str, bytes: u64, place: Place, shrink: u32) -> bool {
-        let size = self.number(size, Some(place), shrink).map(Number::integer);
+    fn covers(&self, size: &str, bytes: u64, place: Place, how: How<'_>) -> bool {
+        let size = self.number(size, Some(place), how).map(Number::integer);
         size.and_then(|s| u64::try_from(s).ok())
             .is_some_and(|s| s >= bytes)
     }
 
     /// What a host array holds before a place.
-    fn host_array(&self, name: &str, place: Place, shrink: u32, depth: u32) -> Content {
+    fn host_array(&self, name: &str, place: Place, how: How<'_>, depth: u32) -> Content {
         let before = self.before(place);
         let word = identifier(name);
         if word != name || word.is_empty() || depth > 3 {
@@ -207,18 +208,18 @@ impl CudaText {
         if function_parameter {
             return match self.variable_at(place, word) {
                 Variable::Is(value, there) if there != place => {
-                    self.host_array(pointer(&value), there, shrink, depth + 1)
+                    self.host_array(pointer(&value), there, how, depth + 1)
                 }
                 _ => Content::Unknown,
             };
         }
-        if let Some(content) = self.fills(before, name, place, shrink) {
+        if let Some(content) = self.fills(before, name, place, how) {
             return content;
         }
-        let declared = self.declared_with(before, name, place, shrink);
+        let declared = self.declared_with(before, name, place, how);
         // An array at file scope that another function fills.
         let elsewhere = || match self.variable_at(place, name) {
-            Variable::Absent => self.fills(&self.text, name, place, shrink),
+            Variable::Absent => self.fills(&self.text, name, place, how),
             _ => None,
         };
         declared.or_else(elsewhere).unwrap_or(Content::Unknown)
@@ -230,7 +231,7 @@ impl CudaText {
         before: &str,
         name: &str,
         place: Place,
-        shrink: u32,
+        how: How<'_>,
     ) -> Option<Content> {
         let list = |inside: &str| {
             let all: Vec<String> = split(inside)
@@ -252,7 +253,7 @@ impl CudaText {
                 if let Some(inside) = rest.strip_prefix('(') {
                     let parts = split(&inside[..matching(inside, '(', ')')?]);
                     return match parts.get(1) {
-                        Some(value) => self.constant(value, place, shrink),
+                        Some(value) => self.constant(value, place, how),
                         None => Some(Content::Bytes(0)),
                     };
                 }
@@ -274,7 +275,7 @@ impl CudaText {
     }
 
     /// What assignments, `memset`, `std::fill` and functions of the text put into an array; `None` where there are none.
-    fn fills(&self, text: &str, name: &str, place: Place, shrink: u32) -> Option<Content> {
+    fn fills(&self, text: &str, name: &str, place: Place, how: How<'_>) -> Option<Content> {
         let mut found: Vec<Content> = Vec::new();
         for (number, at) in words(text, identifier(name)).enumerate() {
             if number >= MENTIONS {
@@ -306,7 +307,7 @@ impl CudaText {
                     continue;
                 }
                 let Some(end) = value.find(';') else { continue };
-                found.push(self.assigned(&inside[..close], &value[..end], place, shrink));
+                found.push(self.assigned(&inside[..close], &value[..end], place, how));
                 continue;
             }
             let Some(call) = enclosing_call(text, at) else {
@@ -318,13 +319,12 @@ impl CudaText {
                 .is_some_and(|a| same(pointer(a), name));
             found.extend(match (call.name, call.arguments.as_slice()) {
                 ("memset", [_, value, ..]) if first => {
-                    let value = self.number(value, Some(place), shrink);
+                    let value = self.number(value, Some(place), how);
                     Some(value.map_or(Content::Unknown, |v| Content::Bytes(v.integer() as u8)))
                 }
-                ("fill", [_, _, value]) | ("fill_n", [_, _, value]) => Some(
-                    self.constant(value, place, shrink)
-                        .unwrap_or(Content::Unknown),
-                ),
+                ("fill", [_, _, value]) | ("fill_n", [_, _, value]) => {
+                    Some(self.constant(value, place, how).unwrap_or(Content::Unknown))
+                }
                 ("iota", [_, _, start]) => match self.evaluate(start) {
                     Some(0) => Some(Content::Iota),
                     _ => Some(Content::Unknown),
@@ -332,7 +332,7 @@ impl CudaText {
                 ("generate" | "shuffle" | "random_shuffle" | "memcpy" | "fread" | "copy", _) => {
                     Some(Content::Unknown)
                 }
-                (function, arguments) => self.filled_by(function, arguments, name, shrink),
+                (function, arguments) => self.filled_by(function, arguments, name, how),
             });
         }
         let first = found.first()?.clone();
@@ -356,7 +356,7 @@ impl CudaText {
         function: &str,
         arguments: &[&str],
         name: &str,
-        shrink: u32,
+        how: How<'_>,
     ) -> Option<Content> {
         let index = arguments.iter().position(|a| same(pointer(a), name))?;
         let at = self.functions.iter().position(|f| f.name == function)?;
@@ -376,19 +376,19 @@ impl CudaText {
         });
         match calls_others {
             true => Some(Content::Unknown),
-            false => self.fills(text, parameter, place, shrink),
+            false => self.fills(text, parameter, place, how),
         }
     }
 
-    fn constant(&self, value: &str, place: Place, shrink: u32) -> Option<Content> {
-        Some(match self.number(value, Some(place), shrink)? {
+    fn constant(&self, value: &str, place: Place, how: How<'_>) -> Option<Content> {
+        Some(match self.number(value, Some(place), how)? {
             Number::Integer(value) => Content::Integer(value),
             Number::Float(value) => Content::Float(value),
         })
     }
 
     /// What `array[index] = value` puts into an array, in a loop over the index.
-    fn assigned(&self, index: &str, value: &str, place: Place, shrink: u32) -> Content {
+    fn assigned(&self, index: &str, value: &str, place: Place, how: How<'_>) -> Content {
         let (index, value) = (index.trim(), strip_casts(value.trim()));
         // `(float)i` and `static_cast<float>(i)`, too.
         let plain = match value.strip_prefix('(').and_then(|v| v.split_once(')')) {
@@ -406,13 +406,13 @@ impl CudaText {
             };
         }
         let most = |modulus: &str| {
-            let modulus = self.number(modulus, Some(place), shrink)?.integer();
+            let modulus = self.number(modulus, Some(place), how)?.integer();
             (modulus > 0).then(|| modulus - 1)
         };
         if let Some((left, right)) = plain.split_once('%') {
             let left = left.trim().trim_start_matches('(');
             let (modulus, more) = match right.split_once('+') {
-                Some((modulus, more)) => (modulus, self.number(more, Some(place), shrink)),
+                Some((modulus, more)) => (modulus, self.number(more, Some(place), how)),
                 None => (right, Some(Number::Integer(0))),
             };
             let modulus = modulus.trim().trim_end_matches(')');
@@ -423,8 +423,7 @@ impl CudaText {
             }
             return Content::Unknown;
         }
-        self.constant(value, place, shrink)
-            .unwrap_or(Content::Unknown)
+        self.constant(value, place, how).unwrap_or(Content::Unknown)
     }
 }
 

@@ -5,7 +5,8 @@
 //! come from strangers, so a budget bounds the work: macros that use each other twice would take exponential time.
 
 use super::CudaText;
-use super::function::{Place, Variable};
+use super::assume::{How, Unknown};
+use super::function::{CountingLoop, Place, Variable};
 use super::scan::{identifier, matching, split};
 use std::cell::Cell;
 
@@ -50,8 +51,8 @@ pub(super) struct Scope<'a> {
     pub(super) text: &'a CudaText,
     /// The place in a host function whose variables are known.
     pub(super) place: Option<Place>,
-    /// What each definition beyond 4,095 is divided by, as a power of two: makes a large problem a small one.
-    pub(super) shrink: u32,
+    /// How the text is read.
+    pub(super) how: How<'a>,
     /// What a function-like macro was given.
     locals: &'a [(String, Number)],
     budget: &'a Cell<u32>,
@@ -61,7 +62,7 @@ pub(super) struct Scope<'a> {
 impl CudaText {
     /// Value of a constant integer expression of literals, constants and macros of this text. `None` for anything else.
     pub fn evaluate(&self, expression: &str) -> Option<i64> {
-        match self.number(expression, None, 0)? {
+        match self.number(expression, None, How::default())? {
             Number::Integer(value) => Some(value),
             Number::Float(_) => None,
         }
@@ -81,13 +82,13 @@ impl CudaText {
         &self,
         expression: &str,
         place: Option<Place>,
-        shrink: u32,
+        how: How<'_>,
     ) -> Option<Number> {
         let budget = Cell::new(BUDGET);
         let scope = Scope {
             text: self,
             place,
-            shrink,
+            how,
             locals: &[],
             budget: &budget,
             depth: 0,
@@ -135,6 +136,10 @@ impl Scope<'_> {
             locals: &[],
             ..self
         };
+        let local = self.place.map(|place| Unknown::local(place.function, word));
+        if let Some(taken) = local.as_ref().and_then(|local| self.how.taken(local)) {
+            return Some(taken);
+        }
         match self.place.map(|place| self.text.variable_at(place, word)) {
             Some(Variable::Is(value, place)) => {
                 let scope = Scope {
@@ -143,16 +148,59 @@ impl Scope<'_> {
                 };
                 scope.defined(&value)
             }
-            Some(Variable::Changes) => None,
+            Some(Variable::Changes) => {
+                match self.place.and_then(|p| self.text.counting_loop(p, word)) {
+                    Some(counting) => self.counted(word, &counting),
+                    None => self.how.take(local?, self.place),
+                }
+            }
             Some(Variable::Absent) | None => {
                 let fixed = self.text.compiled.contains(word);
+                let shrink = if fixed { 0 } else { self.how.shrink };
                 let scope = Scope {
-                    shrink: if fixed { 0 } else { self.shrink },
+                    how: How { shrink, ..self.how },
                     ..plain
                 };
-                scope.defined(self.text.constants.get(word)?)
+                match self.text.constants.get(word) {
+                    Some(value) => scope.defined(value),
+                    None => self.how.take(Unknown::global(word), self.place),
+                }
             }
         }
+    }
+
+    /// The value that a loop which does nothing else leaves in a variable: `int bits = 0; while ((1 << bits) < n) bits++;`
+    fn counted(self, word: &str, counting: &CountingLoop) -> Option<Number> {
+        const ROUNDS: usize = 64;
+        let at = |place| Scope {
+            place: Some(place),
+            locals: &[],
+            ..self
+        };
+        let mut value = at(counting.first.1).evaluate(&counting.first.0)?;
+        let step = at(counting.place).evaluate(&counting.step.1)?;
+        for _ in 0..ROUNDS {
+            let locals = [(word.to_owned(), value)];
+            let scope = Scope {
+                locals: &locals,
+                ..at(counting.place)
+            };
+            if !scope.evaluate(&counting.condition)?.truth() {
+                return Some(value);
+            }
+            value = apply(counting.step.0, value, step)?;
+        }
+        None
+    }
+
+    /// A value of host code that only running it tells: a member, an element, a call.
+    fn told_by_host(self, written: &str) -> Option<Number> {
+        let name: String = written.chars().filter(|c| !c.is_whitespace()).collect();
+        if name.len() > 80 {
+            return None;
+        }
+        let function = self.place?.function;
+        self.how.take(Unknown::local(function, &name), self.place)
     }
 
     /// The value of a definition. Sizes are what programs define by literals, so those shrink.
@@ -164,7 +212,7 @@ impl Scope<'_> {
             .any(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'));
         Some(match value {
             Number::Integer(n) if literal && n >= LEAST && !expression.trim().starts_with("0x") => {
-                Number::Integer((n >> self.shrink.min(40)).max(LEAST >> 4))
+                Number::Integer((n >> self.how.shrink.min(40)).max(LEAST >> 4))
             }
             other => other,
         })
@@ -184,15 +232,30 @@ impl Scope<'_> {
             [Number::Float(x)] => Some(Number::Float(f(*x))),
             _ => None,
         };
+        let float = |f: fn(f64) -> f64| match values.as_slice() {
+            [x] => Some(Number::Float(f(x.float()))),
+            _ => None,
+        };
         match name {
             "min" => return both(|a, b| a < b),
             "max" => return both(|a, b| a > b),
             "ceil" | "ceilf" => return one(f64::ceil),
             "floor" | "floorf" => return one(f64::floor),
+            "sqrt" | "sqrtf" => return float(f64::sqrt),
+            "rsqrt" | "rsqrtf" => return float(|x| 1.0 / x.sqrt()),
+            "log2" | "log2f" => return float(f64::log2),
+            "pow" | "powf" => {
+                return match values.as_slice() {
+                    [a, b] => Some(Number::Float(a.float().powf(b.float()))),
+                    _ => None,
+                };
+            }
             "dim3" if values.len() == 1 => return values.first().copied(),
             _ => {}
         }
-        let (parameters, body) = self.text.callable(name)?;
+        let Some((parameters, body)) = self.text.callable(name) else {
+            return self.told_by_host(&format!("{name}({})", arguments.join(",")));
+        };
         if parameters.len() != values.len() {
             return None;
         }
@@ -320,6 +383,7 @@ impl Parser<'_, '_> {
         if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             return self.literal(rest);
         }
+        let start = rest;
         let mut word = identifier(rest);
         let mut rest = &rest[word.len()..];
         while let Some(inner) = rest.strip_prefix("::") {
@@ -330,14 +394,8 @@ impl Parser<'_, '_> {
             return None;
         }
         self.rest = rest.trim_start();
-        if let Some(axis) = self.rest.strip_prefix('.') {
-            let member = identifier(axis);
-            let index = ["x", "y", "z"].iter().position(|a| *a == member)?;
-            self.rest = &axis[member.len()..];
-            let scope = self.scope.deeper()?;
-            let place = scope.place?.deeper()?;
-            let size = scope.text.dim3(word, Some(place), scope.shrink)?;
-            return Some(Number::Integer(i64::from(size[index])));
+        if self.rest.starts_with(['.', '[']) || self.rest.starts_with("->") {
+            return self.member(word, start);
         }
         if ["static_cast", "reinterpret_cast"].contains(&word) {
             let (ty, rest) = self.rest.strip_prefix('<')?.split_once('>')?;
@@ -352,12 +410,52 @@ impl Parser<'_, '_> {
         let inside = &inner[..matching(inner, '(', ')')?];
         self.rest = &inner[inside.len() + 1..];
         if word == "sizeof" {
-            return self.scope.text.bytes_of(inside).map(Number::Integer);
+            let bytes = self.scope.text.bytes_of(inside);
+            // A template's type.
+            let most = self.scope.how.assumed.map(|_| 4);
+            return bytes.or(most).map(Number::Integer);
         }
         if let Some(float) = conversion(word) {
             return Some(converted(self.scope.evaluate(inside)?, float));
         }
         self.scope.call(word, &split(inside))
+    }
+
+    /// `grid.x`; `shape.width`, `sizes[1]`, `x.size(0)`, which only running the program tells.
+    fn member(&mut self, word: &str, start: &str) -> Option<Number> {
+        if let Some(axis) = self.rest.strip_prefix('.') {
+            let member = identifier(axis);
+            let index = ["x", "y", "z"].iter().position(|a| *a == member);
+            let size = index.and_then(|index| {
+                let scope = self.scope.deeper()?;
+                let place = scope.place?.deeper()?;
+                let size = scope.text.dim3(word, Some(place), scope.how.quiet())?;
+                Some(Number::Integer(i64::from(size[index])))
+            });
+            if size.is_some() {
+                self.rest = &axis[member.len()..];
+                return size;
+            }
+        }
+        loop {
+            let rest = self.rest.trim_start();
+            let behind = rest.strip_prefix('.').or_else(|| rest.strip_prefix("->"));
+            self.rest = match (behind, rest.chars().next()) {
+                (Some(behind), _) => {
+                    let behind = behind.trim_start();
+                    let member = identifier(behind);
+                    if member.is_empty() {
+                        return None;
+                    }
+                    &behind[member.len()..]
+                }
+                (None, Some('[')) => &rest[2 + matching(&rest[1..], '[', ']')?..],
+                (None, Some('(')) => &rest[2 + matching(&rest[1..], '(', ')')?..],
+                _ => break,
+            };
+        }
+        let written = &start[..start.len() - self.rest.len()];
+        self.scope.told_by_host(written)
     }
 
     fn literal(&mut self, rest: &str) -> Option<Number> {

@@ -50,6 +50,19 @@ pub(super) enum Variable {
     Absent,
 }
 
+/// `int bits = 0; while ((1 << bits) < n) bits++;`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CountingLoop {
+    /// The first value, and where it is set.
+    pub(super) first: (String, Place),
+    /// For how long it goes on.
+    pub(super) condition: String,
+    /// A binary operator and what it takes, at each round.
+    pub(super) step: (&'static str, String),
+    /// Where the loop stands.
+    pub(super) place: Place,
+}
+
 /// Mentions of a variable that are looked at.
 const MENTIONS: usize = 200;
 /// Callers that are followed, one of another.
@@ -165,7 +178,81 @@ impl CudaText {
         }
     }
 
-    /// What the one caller passes.
+    /// The first value of a variable that is changed later, where it is set, and whether the head of a `for` does so.
+    pub(super) fn first_value(&self, place: Place, name: &str) -> Option<(String, Place, bool)> {
+        let start = self.functions.get(place.function)?.body.start;
+        words(self.before(place), name)
+            .take(MENTIONS)
+            .find_map(|at| {
+                let at = start + at;
+                let Write::Sets(value) = self.write(at, name) else {
+                    return None;
+                };
+                let from = self.text[..at].rfind([';', '{', '}']).map_or(0, |p| p + 1);
+                let head = self.text[from..at].trim_start();
+                let looped = identifier(head) == "for" && head[3..].trim_start().starts_with('(');
+                (!value.contains("argv")).then_some((value, Place { at, ..place }, looped))
+            })
+    }
+
+    /// The loop before a place that does nothing but change a variable from its only value on.
+    pub(super) fn counting_loop(&self, place: Place, name: &str) -> Option<CountingLoop> {
+        let start = self.functions.get(place.function)?.body.start;
+        let mut first = None;
+        let mut change = None;
+        for at in words(self.before(place), name).take(MENTIONS) {
+            let at = start + at;
+            match (self.write(at, name), &first, change) {
+                (Write::Sets(value), None, None) => first = Some((value, Place { at, ..place })),
+                (Write::Changes, Some(_), None) => change = Some(at),
+                (Write::Reads, ..) => {}
+                _ => return None,
+            }
+        }
+        let (first, at) = (first?, change?);
+        let rest = self.text[at + name.len()..].trim_start();
+        let end = rest.find(';')?;
+        let update = rest[..end].trim();
+        let mut head = self.text[start..at].trim_end();
+        let step = match update {
+            "++" => ("+", "1"),
+            "--" => ("-", "1"),
+            "" if head.ends_with("++") => ("+", "1"),
+            "" if head.ends_with("--") => ("-", "1"),
+            _ => {
+                let operators = ["<<", ">>", "+", "-", "*", "/"];
+                let of = |op: &&'static str| update.strip_prefix(*op)?.strip_prefix('=');
+                let op = operators.iter().find(|op| of(op).is_some())?;
+                (*op, of(op)?.trim())
+            }
+        };
+        if update.is_empty() {
+            head = head[..head.len() - 2].trim_end();
+        }
+        if let Some(outside) = head.strip_suffix('{') {
+            // The braces hold nothing else.
+            rest[end + 1..]
+                .trim_start()
+                .starts_with('}')
+                .then_some(())?;
+            head = outside.trim_end();
+        }
+        let inside = head.strip_suffix(')')?;
+        let mut depth = 1;
+        let (open, _) = inside.char_indices().rev().find(|(_, c)| {
+            depth += i32::from(*c == ')') - i32::from(*c == '(');
+            depth == 0
+        })?;
+        let before = inside[..open].trim_end();
+        (last_identifier(before) == Some("while")).then(|| CountingLoop {
+            first,
+            condition: inside[open + 1..].to_owned(),
+            step: (step.0, step.1.to_owned()),
+            place: Place { at, ..place },
+        })
+    }
+
+    /// What the first caller passes.
     fn passed(&self, place: Place, index: usize) -> Variable {
         let function = &self.functions[place.function];
         if place.callers >= CALLERS {
@@ -178,20 +265,14 @@ impl CudaText {
                     .trim_start()
                     .strip_prefix('(')?;
                 let inside = &inner[..matching(inner, '(', ')')?];
-                let caller = self.place(at)?;
+                let caller = self.place(at).filter(|p| p.function != place.function)?;
                 Some((split(inside).get(index)?.trim().to_owned(), caller))
             });
-        let calls: Vec<(String, Place)> = calls.take(2).collect();
-        match calls.as_slice() {
-            [(value, caller)] => Variable::Is(
-                value.clone(),
-                Place {
-                    callers: place.callers + 1,
-                    ..*caller
-                },
-            ),
-            _ => Variable::Changes,
-        }
+        let first = calls.map(|(value, caller)| {
+            let callers = place.callers + 1;
+            Variable::Is(value, Place { callers, ..caller })
+        });
+        first.take(1).next().unwrap_or(Variable::Changes)
     }
 
     /// A variable at file scope that is set once, where it is declared.

@@ -7,6 +7,7 @@
 //! [`function`]: super::function
 
 use super::CudaText;
+use super::assume::{How, Takes};
 use super::expression::Number;
 use super::function::Place;
 use super::scan::{identifier, matching, split, window, words};
@@ -89,6 +90,14 @@ impl CudaText {
     /// The launches of the kernel `name`, in the order of the text. `shrink` makes large problems smaller: what a definition
     /// beyond 4,095 is divided by, as a power of two.
     pub fn launches(&self, name: &str, shrink: u32) -> Vec<HostLaunch> {
+        let all = self.written(name);
+        let all = all.iter();
+        all.map(|launch| self.read(launch, How::shrunk(shrink), None).0)
+            .collect()
+    }
+
+    /// The launches of the kernel `name` as they are written, in the order of the text.
+    pub(super) fn written(&self, name: &str) -> Vec<Written> {
         if self.text.len() > LONGEST {
             return Vec::new();
         }
@@ -111,31 +120,84 @@ impl CudaText {
             };
             Some(self.launch(at, &split(&rest[..close]), &passed, false))
         });
-        let through = words(&self.text, "cudaLaunchKernel")
-            .map(|at| (at, false))
-            .chain(words(&self.text, "cudaLaunchCooperativeKernel").map(|at| (at, true)));
-        let through = through.take(MENTIONS).filter_map(|(at, cooperative)| {
-            let rest = window(&self.text[at..], LAUNCH);
-            let rest = &rest[rest.find('(')? + 1..];
-            let parts = split(&rest[..matching(rest, '(', ')')?]);
-            words(parts.first()?, name).next()?;
-            let array = strip_casts(parts.get(3)?);
-            let passed = self.pointers(at, array)?;
-            let passed: Vec<&str> = passed.iter().map(String::as_str).collect();
-            let geometry: Vec<&str> = [parts.get(1), parts.get(2), parts.get(4)]
-                .into_iter()
-                .flatten()
-                .copied()
-                .collect();
-            Some(self.launch(at, &geometry, &passed, cooperative))
-        });
-        let mut all: Vec<HostLaunch> = direct
-            .chain(through)
-            .take(LAUNCHES)
-            .map(|launch| self.read(&launch, shrink))
-            .collect();
-        all.sort_by_key(|launch| launch.line);
+        let through = ["cudaLaunchKernel", "cudaLaunchCooperativeKernel"];
+        let through = through
+            .iter()
+            .flat_map(|function| words(&self.text, function).take(MENTIONS))
+            .filter_map(|at| self.through_runtime(at, name));
+        let extended = words(&self.text, "cudaLaunchKernelEx")
+            .take(MENTIONS)
+            .filter_map(|at| self.extended(at, name));
+        let all = direct.chain(through).chain(extended);
+        let mut all: Vec<Written> = all.take(LAUNCHES).collect();
+        all.sort_by_key(|launch| launch.at);
         all
+    }
+
+    /// `cudaLaunchKernel(kernel, grid, block, arguments, shared, stream)`, or the cooperative one.
+    fn through_runtime(&self, at: usize, name: &str) -> Option<Written> {
+        let function = identifier(&self.text[at..]);
+        let rest = window(&self.text[at + function.len()..], LAUNCH).trim_start();
+        let rest = match rest.strip_prefix('<') {
+            Some(types) => types[types.find('>')? + 1..].trim_start(),
+            None => rest,
+        };
+        let rest = rest.strip_prefix('(')?;
+        let parts = split(&rest[..matching(rest, '(', ')')?]);
+        self.names(at, parts.first()?, name).then_some(())?;
+        let passed = self.pointers(at, strip_casts(parts.get(3)?))?;
+        let passed: Vec<&str> = passed.iter().map(String::as_str).collect();
+        let geometry = [parts.get(1), parts.get(2), parts.get(4)];
+        let geometry: Vec<&str> = geometry.into_iter().flatten().copied().collect();
+        let cooperative = function == "cudaLaunchCooperativeKernel";
+        Some(self.launch(at, &geometry, &passed, cooperative))
+    }
+
+    /// `cudaLaunchKernelEx(&config, kernel, arguments…)`, with the members of `config` set one by one.
+    fn extended(&self, at: usize, name: &str) -> Option<Written> {
+        let rest = window(&self.text[at..], LAUNCH);
+        let rest = &rest[rest.find('(')? + 1..];
+        let parts = split(&rest[..matching(rest, '(', ')')?]);
+        self.names(at, parts.get(1)?, name).then_some(())?;
+        let config = strip_casts(parts.first()?).strip_prefix('&')?.trim();
+        let before = self.place(at).map(|place| self.before(place))?;
+        let member = |wanted: &str| {
+            let set = words(before, config).filter_map(|at| {
+                let rest = window(&before[at + config.len()..], LAUNCH).trim_start();
+                let rest = rest.strip_prefix('.')?.trim_start();
+                let value = rest.strip_prefix(wanted)?.trim_start().strip_prefix('=')?;
+                Some(value[..value.find(';')?].trim())
+            });
+            set.last()
+        };
+        // `cudaLaunchConfig_t config = {grid, block, shared, stream};`
+        let listed = words(before, config).find_map(|at| {
+            let rest = before[at + config.len()..].trim_start();
+            let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
+            let inside = rest.strip_prefix('{')?;
+            Some(split(&inside[..matching(inside, '{', '}')?]))
+        });
+        let listed = listed.unwrap_or_default();
+        let listed = |index: usize| {
+            let one = listed.get(index).map(|part| part.trim());
+            one.filter(|part| !part.is_empty() && !part.starts_with('.'))
+        };
+        let grid = member("gridDim").or(listed(0)).unwrap_or_default();
+        let block = member("blockDim").or(listed(1)).unwrap_or_default();
+        let shared = member("dynamicSmemBytes").or(listed(2)).unwrap_or("0");
+        let cooperative = before.contains("cudaLaunchAttributeCooperative");
+        Some(self.launch(at, &[grid, block, shared], &parts[2..], cooperative))
+    }
+
+    /// Whether an expression is the kernel `name`, or a variable that is set to it.
+    fn names(&self, at: usize, expression: &str, name: &str) -> bool {
+        if words(expression, name).next().is_some() {
+            return true;
+        }
+        let variable = strip_casts(expression);
+        let place = self.place(at).filter(|_| identifier(variable) == variable);
+        let value = place.map(|place| self.variable_at(place, variable));
+        matches!(value, Some(super::function::Variable::Is(value, _)) if words(&value, name).next().is_some())
     }
 
     fn launch<'a>(
@@ -154,50 +216,99 @@ impl CudaText {
         }
     }
 
-    /// `void *args[] = {&a, &n};`
+    /// `void *args[] = {&a, &n};`, or the elements set one by one.
     fn pointers(&self, at: usize, array: &str) -> Option<Vec<String>> {
         let start = self.place(at).map(|p| self.before(p))?;
+        let one = |part: &str| Some(strip_casts(part).strip_prefix('&')?.trim().to_owned());
+        if let Some(inside) = array.strip_prefix('{').and_then(|a| a.strip_suffix('}')) {
+            return split(inside).into_iter().map(one).collect();
+        }
         let declared = words(start, array).find_map(|at| {
             let rest = start[at + array.len()..].trim_start().strip_prefix('[')?;
             let rest = rest[rest.find(']')? + 1..].trim_start().strip_prefix('=')?;
             let rest = rest.trim_start().strip_prefix('{')?;
             Some(&rest[..matching(rest, '{', '}')?])
-        })?;
-        let one = |part: &str| Some(strip_casts(part).strip_prefix('&')?.trim().to_owned());
-        split(declared).into_iter().map(one).collect()
+        });
+        if let Some(declared) = declared {
+            let parts = split(declared).into_iter();
+            return parts.filter(|p| !p.trim().is_empty()).map(one).collect();
+        }
+        let mut elements: Vec<(usize, String)> = Vec::new();
+        for at in words(start, array).take(MENTIONS) {
+            let element = || {
+                let rest = window(&start[at + array.len()..], LAUNCH).trim_start();
+                let rest = rest.strip_prefix('[')?;
+                let close = rest.find(']')?;
+                let value = rest[close + 1..].trim_start().strip_prefix('=')?;
+                let value = one(&value[..value.find(';')?])?;
+                Some((usize::try_from(self.evaluate(&rest[..close])?).ok()?, value))
+            };
+            elements.extend(element());
+        }
+        elements.sort();
+        let whole = elements
+            .iter()
+            .enumerate()
+            .all(|(at, (index, _))| at == *index);
+        (whole && !elements.is_empty()).then(|| elements.into_iter().map(|(_, e)| e).collect())
     }
 
-    fn read(&self, launch: &Written, shrink: u32) -> HostLaunch {
+    /// Reads a launch; and how many variables are missing for the block.
+    pub(super) fn read(
+        &self,
+        launch: &Written,
+        how: How<'_>,
+        takes: Option<&[Takes]>,
+    ) -> (HostLaunch, usize) {
         let place = self.place(launch.at);
         let part = |index: usize| launch.geometry.get(index).map(String::as_str);
+        let block = part(1).and_then(|e| self.dim3(e, place, how));
+        let of_block = how.missing.map_or(0, |missing| missing.borrow().len());
+        let grid = part(0).and_then(|e| self.dim3(e, place, how));
+        let shared = match part(2) {
+            Some(bytes) => self
+                .number(bytes, place, how)
+                .and_then(|n| n.integer().try_into().ok()),
+            None => Some(0),
+        };
         let mut arguments: Vec<HostArgument> = Vec::new();
         for (index, passed) in launch.passed.iter().enumerate() {
             let earlier = launch.passed[..index].iter().position(|p| p == passed);
-            arguments.push(match (earlier, self.argument(passed, place, shrink)) {
+            let takes = takes.and_then(|t| t.get(index)).copied();
+            arguments.push(match (earlier, self.argument(passed, place, how, takes)) {
                 (Some(first), HostArgument::Buffer(_)) => HostArgument::Same(first),
                 (_, argument) => argument,
             });
         }
-        HostLaunch {
+        let launch = HostLaunch {
             line: self.line_of(launch.at),
-            grid: part(0).and_then(|e| self.dim3(e, place, shrink)),
-            block: part(1).and_then(|e| self.dim3(e, place, shrink)),
-            shared: match part(2) {
-                Some(bytes) => self
-                    .number(bytes, place, shrink)
-                    .and_then(|n| n.integer().try_into().ok()),
-                None => Some(0),
-            },
+            grid,
+            block,
+            shared,
             cooperative: launch.cooperative,
             arguments,
-        }
+        };
+        (launch, of_block)
     }
 
-    fn argument(&self, written: &str, place: Option<Place>, shrink: u32) -> HostArgument {
-        if let Some(buffer) = place.and_then(|place| self.buffer(written, place, shrink)) {
+    fn argument(
+        &self,
+        written: &str,
+        place: Option<Place>,
+        how: How<'_>,
+        takes: Option<Takes>,
+    ) -> HostArgument {
+        if !matches!(takes, Some(Takes::Integer | Takes::Other))
+            && let Some(buffer) = place.and_then(|place| self.buffer(written, place, how))
+        {
             return HostArgument::Buffer(buffer);
         }
-        match self.number(written, place, shrink) {
+        let how = match takes {
+            None | Some(Takes::Integer) => how,
+            // What is missing for a pointer is no number.
+            Some(Takes::Pointer | Takes::Other) => how.quiet(),
+        };
+        match self.number(written, place, how) {
             Some(Number::Integer(value)) => HostArgument::Integer(value),
             Some(Number::Float(value)) => HostArgument::Float(value),
             None => HostArgument::Unknown,
@@ -209,7 +320,7 @@ impl CudaText {
         &self,
         expression: &str,
         place: Option<Place>,
-        shrink: u32,
+        how: How<'_>,
     ) -> Option<[u32; 3]> {
         let expression = expression.trim();
         let list = expression
@@ -225,7 +336,7 @@ impl CudaText {
             let parts = split(inside);
             if parts.len() <= 3
                 && out.iter_mut().zip(&parts).all(|(to, part)| {
-                    match self.positive(part, place, shrink) {
+                    match self.positive(part, place, how) {
                         Some(value) => {
                             *to = value;
                             true
@@ -236,17 +347,24 @@ impl CudaText {
             {
                 return Some(out);
             }
+            if expression.starts_with("dim3") {
+                return None;
+            }
         }
-        if let Some(x) = self.positive(expression, place, shrink) {
+        let alone = identifier(expression) == expression;
+        // The name of a `dim3` is no number that is missing.
+        let number = if alone { how.quiet() } else { how };
+        if let Some(x) = self.positive(expression, place, number) {
             return Some([x, 1, 1]);
         }
-        if identifier(expression) != expression {
+        if !alone {
             return None;
         }
         let before = match place {
             Some(place) => self.before(place),
             None => &self.text,
         };
+        let mut found = false;
         let declared = words(before, expression).find_map(|at| {
             let head = before[..at].trim_end();
             if !head.ends_with("dim3") && !head.ends_with(',') {
@@ -260,23 +378,26 @@ impl CudaText {
                 '(' => 2 + matching(&rest[1..], '(', ')')?,
                 _ => 2 + matching(&rest[1..], '{', '}')?,
             };
-            self.dim3(&rest[..upto], place, shrink)
+            found = true;
+            self.dim3(&rest[..upto], place, how)
         });
-        let declared = declared.or_else(|| self.members(expression, place?, shrink));
+        if found && (declared.is_some() || how.assumed.is_some()) {
+            return declared;
+        }
+        if let Some(members) = self.members(expression, place?, how) {
+            return members;
+        }
         // A parameter: what the caller passes.
-        declared.or_else(|| {
-            let super::function::Variable::Is(value, caller) = self.variable_at(place?, expression)
-            else {
-                return None;
-            };
-            (value != expression)
-                .then(|| self.dim3(&value, Some(caller), shrink))
-                .flatten()
-        })
+        if let super::function::Variable::Is(value, caller) = self.variable_at(place?, expression) {
+            let other = value != expression;
+            return other.then(|| self.dim3(&value, Some(caller), how))?;
+        }
+        Some([self.positive(expression, place, how)?, 1, 1])
     }
 
     /// `block.x = 256; block.y = 1;`, here, or, where that is nowhere here, in another function.
-    fn members(&self, name: &str, place: Place, shrink: u32) -> Option<[u32; 3]> {
+    /// `None` where there are no such assignments.
+    fn members(&self, name: &str, place: Place, how: How<'_>) -> Option<Option<[u32; 3]>> {
         let deeper = place.deeper()?;
         let assigned = |at: usize| {
             let rest = window(&self.text[at + name.len()..], LAUNCH).trim_start();
@@ -290,6 +411,9 @@ impl CudaText {
         };
         let all = words(&self.text, name).take(MENTIONS).filter_map(assigned);
         let all: Vec<(usize, usize, &str)> = all.collect();
+        if all.is_empty() {
+            return None;
+        }
         let here = |at: usize| self.place(at).is_some_and(|p| p.function == place.function);
         let local = all.iter().any(|(_, at, _)| here(*at));
         let mut out = [None, Some(1), Some(1)];
@@ -299,31 +423,34 @@ impl CudaText {
                 continue;
             }
             if std::mem::replace(&mut seen[axis], true) {
-                return None;
+                return Some(None);
             }
+            let Some(there) = self.place(at) else {
+                return Some(None);
+            };
             let there = Place {
                 callers: deeper.callers,
-                ..self.place(at)?
+                ..there
             };
-            out[axis] = self.positive(value, Some(there), shrink);
+            out[axis] = self.positive(value, Some(there), how);
         }
         let [Some(x), Some(y), Some(z)] = out else {
-            return None;
+            return Some(None);
         };
-        Some([x, y, z])
+        Some(Some([x, y, z]))
     }
 
-    fn positive(&self, expression: &str, place: Option<Place>, shrink: u32) -> Option<u32> {
-        let value = self.number(expression, place, shrink)?.integer();
+    fn positive(&self, expression: &str, place: Option<Place>, how: How<'_>) -> Option<u32> {
+        let value = self.number(expression, place, how)?.integer();
         u32::try_from(value).ok().filter(|v| *v > 0)
     }
 }
 
 /// A launch as it is written.
-struct Written {
-    at: usize,
+pub(super) struct Written {
+    pub(super) at: usize,
     geometry: Vec<String>,
-    passed: Vec<String>,
+    pub(super) passed: Vec<String>,
     cooperative: bool,
 }
 

@@ -242,3 +242,134 @@ fn hostile_texts_end() {
     }
     assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
 }
+
+#[test]
+fn the_runtime_s_own_functions_launch() {
+    let text = "
+__global__ void k(float *out, float *in, int n);
+void a(float *o, float *i, int threads) {
+    int n = 1000, blocks = 8;
+    void *list[3];
+    list[0] = (void*)&o; list[1] = &i;
+    list[2] = (void *)&n;
+    cudaLaunchCooperativeKernel((void *)k, blocks, 128, list, 128 * sizeof(float), NULL);
+}
+void b(float *o, float *i) {
+    int n = 500;
+    cudaLaunchConfig_t config = {0};
+    config.gridDim = (n + 63) / 64;
+    config.blockDim = dim3(64);
+    config.dynamicSmemBytes = 256;
+    cudaLaunchKernelEx(&config, k, o, i, n);
+}
+void c(float *o, float *i) {
+    int n = 7;
+    auto kernel = &k;
+    void *list[] = {&o, &i, &n};
+    cudaLaunchKernel(kernel, dim3(2), dim3(32), list, 0, 0);
+}
+";
+    let all = launches(text);
+    let seen: Vec<_> = all
+        .iter()
+        .map(|l| {
+            (
+                l.line,
+                l.grid.unwrap()[0],
+                l.block.unwrap()[0],
+                l.shared,
+                l.cooperative,
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (8, 8, 128, Some(512), true),
+            (16, 8, 64, Some(256), false),
+            (22, 2, 32, Some(0), false)
+        ]
+    );
+    let numbers: Vec<_> = all.iter().map(|l| l.arguments[2].clone()).collect();
+    use HostArgument::Integer;
+    assert_eq!(numbers, [Integer(1000), Integer(500), Integer(7)]);
+}
+
+/// The launch with values for what is missing, and the names of what was missing.
+fn with(text: &str, values: &[i64]) -> (HostLaunch, Vec<String>) {
+    use super::super::assume::{Assumed, Takes};
+    let text = CudaText::new(text, &[]);
+    let takes = [Takes::Pointer, Takes::Integer, Takes::Integer];
+    let mut assumed = Assumed::new();
+    let mut names = Vec::new();
+    loop {
+        let (launch, missing) = text.launch_with("k", 0, 0, &takes, &assumed).unwrap();
+        if missing.is_empty() {
+            return (launch, names);
+        }
+        for one in missing {
+            let value = one.first.unwrap_or_else(|| values[names.len()]);
+            names.push(one.unknown.name.clone());
+            assumed.insert(one.unknown, value);
+        }
+    }
+}
+
+#[test]
+fn launches_follow_from_what_is_assumed() {
+    let text = "
+__global__ void k(float *x, int n, int m);
+void run(Shape s, torch::Tensor t, int n) {
+    const int m = t.size(0);
+    dim3 block(16, 16), grid((s.width + 15) / 16, (n + 15) / 16);
+    float *d;
+    cudaMalloc(&d, n * m * sizeof(float));
+    k<<<grid, block, 2 * m * sizeof(float)>>>(d, n, m);
+}
+";
+    let (launch, names) = with(text, &[40, 6, 20]);
+    assert_eq!(names, ["s.width", "t.size(0)", "n"]);
+    assert_eq!(launch.grid, Some([3, 2, 1]));
+    assert_eq!(launch.shared, Some(48));
+    assert_eq!(
+        launch.arguments[1..],
+        [HostArgument::Integer(20), HostArgument::Integer(6)]
+    );
+    match &launch.arguments[0] {
+        HostArgument::Buffer(buffer) => assert_eq!(buffer.bytes, 480),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn loops_tell_values() {
+    let text = "
+__global__ void k(float *x, int bits, int step);
+void run(float *x, int n) {
+    int bits = 0;
+    while ((1 << bits) < n) bits++;
+    for (int step = 1; step < n; step *= 2)
+        k<<<(n + 255) / 256, 256>>>(x, bits, step);
+}
+";
+    let (launch, names) = with(text, &[1000, 0, 0]);
+    assert_eq!(names, ["n", "step"]);
+    assert_eq!(launch.grid, Some([4, 1, 1]));
+    assert_eq!(
+        launch.arguments[1..],
+        [HostArgument::Integer(10), HostArgument::Integer(1)]
+    );
+}
+
+/// A function that several call is read as the first one calls it.
+#[test]
+fn the_first_caller_counts() {
+    let text = "
+__global__ void k(float *x, int n, int m);
+void run(float *x, int n) { k<<<(n + 63) / 64, 64>>>(x, n, n / 2); }
+int main() { float *x; run(x, 200); run(x, 8); }
+";
+    let all = launches(text);
+    assert_eq!(all[0].grid, Some([4, 1, 1]));
+    assert_eq!(all[0].arguments[2], HostArgument::Integer(100));
+}

@@ -1,0 +1,305 @@
+//! The cases of a catalogue as tests, one each: what [`catalog_tests!`](crate::catalog_tests) expands to.
+//!
+//! On the simulator a case is judged by the race detector and by its results. On a GPU the tests are property tests: a case runs with 64
+//! drawn inputs and geometries, and its results are compared with the oracle's. Under a tool (`racetrap dev under`) it runs with a few,
+//! and is not judged here: that command does it by what the tool says, and by the receipt.
+//!
+//! With no GPU where one was asked for, the simulator judges instead, and the first line of the output says so.
+//!
+//! | variable | means |
+//! |---|---|
+//! | `RACETRAP_ON=gpu` | run the cases on a GPU; the nextest profiles set it by their script `which-gpu` |
+//! | `RACETRAP_REQUIRE_GPU=1` | the same, and fail where there is no GPU |
+//! | `RACETRAP_RECEIPT_DIR=FOLDER` | write a receipt for each case: `FOLDER/scan/warp/plain.json` |
+//! | `RACETRAP_TOOL=NAME` | the tool that this process runs under |
+//! | `RACETRAP_RECEIPT=FILE` | where to write the receipt then |
+
+use catalog::case_result;
+use catalog::load::{Catalog, Entry};
+use catalog::native::{self, Native, Settings};
+use catalog::renew::{RenewError, renew};
+use device::client::Client;
+use device::job::DeviceInfo;
+use device::receipt::Receipt;
+use libtest_mimic::{Arguments, Failed, Trial};
+use report::terminal;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long the driver may take to say what GPU there is; a tool makes it slow.
+const PROBING: Duration = Duration::from_secs(60);
+
+/// What follows the name of a case that only the simulator and the compiler can judge.
+const NO_GPU: &str = "@no-gpu";
+
+/// Makes the `main` of a test program with one test for each case of a catalogue.
+///
+/// The folder has `kernels` and `cases`, and is named relative to the package. The test needs `harness = false` in `Cargo.toml`:
+///
+/// ```toml
+/// [[test]]
+/// name = "kernels"
+/// harness = false
+/// ```
+///
+/// ```no_run
+/// racetrap::catalog_tests!(".", renew);
+/// # #[cfg(any())]
+/// # fn main() {}
+/// ```
+///
+/// With `renew`, PTX that is older than its kernel is compiled again, and written, before the tests are listed. Without it, such PTX is an
+/// error. By itself the program judges on the simulator, with `RACETRAP_ON=gpu` on a GPU. `racetrap new DIR` makes a project with all
+/// that belongs to it: the profiles `gpu`, `racecheck`, `synccheck`, `memcheck` and `initcheck` of nextest, and archives for machines with
+/// a GPU and without Rust.
+///
+/// A test has the name of its case. Cases that no GPU can judge (what the compiler must refuse, unified memory) end in `@no-gpu`.
+#[macro_export]
+macro_rules! catalog_tests {
+    ($folder:expr) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::harness::main(env!("CARGO_MANIFEST_DIR"), $folder, false)
+        }
+    };
+    ($folder:expr, renew) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::harness::main(env!("CARGO_MANIFEST_DIR"), $folder, true)
+        }
+    };
+}
+
+/// The `main` of a test program. `package` is the package's folder when it was built; an archive that runs elsewhere is told by
+/// cargo's variable, which nextest maps.
+pub fn main(package: &str, folder: &str, renew: bool) -> ExitCode {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map_or(package.into(), PathBuf::from);
+    tests(&package.join(folder), renew, std::env::args_os())
+}
+
+/// Runs the tests of a catalogue, as the arguments of a test program say.
+pub fn tests(
+    folder: &Path,
+    renew: bool,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let arguments = Arguments::from_iter(arguments);
+    let catalog = match load(folder, renew) {
+        Ok(catalog) => catalog,
+        Err(error) => {
+            eprintln!("error: {}: {error}", folder.display());
+            return ExitCode::FAILURE;
+        }
+    };
+    let setting = Arc::new(Setting::new(folder, catalog, arguments.list));
+    let trials = setting.catalog.cases.iter().enumerate();
+    let trials = trials.map(|(index, entry)| {
+        let shared = Arc::clone(&setting);
+        Trial::test(test_name(entry), move || {
+            shared.test(&shared.catalog.cases[index])
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn test_name(entry: &Entry) -> String {
+    match entry.case.is_for_gpus() {
+        true => entry.id.clone(),
+        false => format!("{}{NO_GPU}", entry.id),
+    }
+}
+
+/// Loads a catalogue. With `renewing`, PTX that is missing or older than its kernel is made first, and said.
+///
+/// # Errors
+///
+/// What is wrong with the catalogue, in lines; a kernel that does not compile; no compiler, where one is needed.
+pub fn load(folder: &Path, renewing: bool) -> Result<Catalog, String> {
+    let stale = match Catalog::read(folder) {
+        Ok(catalog) => return Ok(catalog),
+        Err(errors) => errors.to_string(),
+    };
+    if !stale.contains(catalog::error::RENEW) {
+        return Err(stale);
+    }
+    let command = format!("racetrap dev renew {}", folder.display());
+    let stale = stale.replace(catalog::error::RENEW, &command);
+    if !renewing {
+        return Err(stale);
+    }
+    match renew(folder, false, 1, &|file| eprintln!("compiling {file}")) {
+        Ok(_) => Catalog::read(folder).map_err(|errors| errors.to_string()),
+        Err(RenewError::Compile(error @ toolchain::CompileError::NoCompiler(_))) => {
+            let failure: report::Failure = ::check::input::refused(error).into();
+            Err(format!("{stale}\n{}", failure.render(false)))
+        }
+        Err(RenewError::Compile(error)) => {
+            let failure: report::Failure = ::check::input::refused(error).into();
+            Err(failure.render(false))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// What all tests of this process share.
+struct Setting {
+    folder: PathBuf,
+    catalog: Catalog,
+    /// Whether to run on a GPU at all.
+    on_gpu: bool,
+    required: bool,
+    tool: Option<String>,
+    /// The GPU, or why there is none; found out before the first test.
+    gpu: Result<DeviceInfo, String>,
+    /// The process that said so, for the first test: under a tool, starting one takes its time.
+    client: Mutex<Option<Client>>,
+}
+
+impl Setting {
+    fn new(folder: &Path, catalog: Catalog, listing: bool) -> Setting {
+        let required = variable("RACETRAP_REQUIRE_GPU").is_some_and(|value| value == "1");
+        let tool = variable("RACETRAP_TOOL");
+        let on_gpu =
+            required || tool.is_some() || variable("RACETRAP_ON").is_some_and(|on| on == "gpu");
+        let (gpu, client) = match on_gpu && !listing {
+            true => probe(),
+            false => (Err("not looked for".to_owned()), None),
+        };
+        if let (true, false, false, Err(reason)) = (on_gpu, listing, required, &gpu) {
+            println!("no GPU: judged by the simulator ({reason})");
+        }
+        Setting {
+            folder: folder.to_owned(),
+            catalog,
+            on_gpu,
+            required,
+            tool,
+            gpu,
+            client: Mutex::new(client),
+        }
+    }
+
+    fn test(&self, entry: &Entry) -> Result<(), Failed> {
+        if !self.on_gpu || !entry.case.is_for_gpus() {
+            return on_simulator(&self.catalog, entry, &self.folder);
+        }
+        match &self.gpu {
+            Ok(device) => self.on_gpu(entry, device),
+            Err(reason) => {
+                leave(&Receipt {
+                    tool: self.tool.clone(),
+                    error: Some(reason.clone()),
+                    ..Receipt::blank(&entry.id)
+                })?;
+                if self.required {
+                    return Err(format!("no GPU, and RACETRAP_REQUIRE_GPU=1: {reason}").into());
+                }
+                on_simulator(&self.catalog, entry, &self.folder)
+            }
+        }
+    }
+
+    fn on_gpu(&self, entry: &Entry, device: &DeviceInfo) -> Result<(), Failed> {
+        let settings = match &self.tool {
+            Some(tool) => Settings::under(tool),
+            None => Settings::native(),
+        };
+        let kept = self.client.lock().map(|mut kept| kept.take());
+        let mut client = match kept {
+            Ok(Some(client)) => client,
+            _ => Client::new()?,
+        };
+        let native = native::run(&self.catalog, entry, &mut client, device, &settings);
+        // The process must have ended, and its tool have written what it saw, before the receipt says that all is done.
+        drop(client);
+        leave(&native.receipt)?;
+        let verdict = format!("{}: {}", entry.id, on_device(&native, device));
+        // Under a tool, what the tool says is judged.
+        if self.tool.is_some() || native.ok() {
+            println!("{verdict}");
+            return Ok(());
+        }
+        Err(against(entry, &native, verdict).into())
+    }
+}
+
+/// The GPU of this machine, and the process that found it; or why there is none.
+pub fn probe() -> (Result<DeviceInfo, String>, Option<Client>) {
+    match Client::new() {
+        Ok(mut client) => (native::probe(&mut client, PROBING), Some(client)),
+        Err(error) => (Err(error.to_string()), None),
+    }
+}
+
+/// The verdict of a run on a GPU, in a line.
+pub fn on_device(native: &Native, device: &DeviceInfo) -> String {
+    format!("{} on {device}: {}", native.verdict.name(), native.summary)
+}
+
+/// What a verdict that is not expected is told with.
+pub fn against(entry: &Entry, native: &Native, mut text: String) -> String {
+    if let Some(expected) = &entry.case.expect.native {
+        text.push_str(&format!("\nexpected: {:?}", expected.verdict));
+    }
+    if let Some(counterexample) = &native.counterexample {
+        text.push_str(&format!(
+            "\nthe same on the simulator: racetrap replay {}",
+            counterexample.token
+        ));
+    }
+    text
+}
+
+fn on_simulator(catalog: &Catalog, entry: &Entry, folder: &Path) -> Result<(), Failed> {
+    let result = case_result::run(catalog, entry, &case_result::Settings::default());
+    let mut text = format!(
+        "{}: {} on the simulator: {}",
+        entry.id,
+        result.verdict.name(),
+        result.summary
+    );
+    if result.ok() {
+        return Ok(());
+    }
+    for diagnostic in &result.diagnostics {
+        text.push_str("\n\n");
+        text.push_str(terminal::diagnostic(diagnostic, false).trim_end());
+    }
+    for failed in &result.ptx {
+        text.push_str("\n\n");
+        text.push_str(failed);
+    }
+    if let Some(said) = &result.refusal {
+        text.push_str("\n\n");
+        text.push_str(said.trim_end());
+    }
+    let folder = folder.display();
+    text.push_str(&format!(
+        "\n\nshow it: racetrap run {} -v --catalog '{folder}'",
+        entry.id
+    ));
+    if let Some(smallest) = &result.counterexample {
+        text.push_str(&format!(
+            "\nrepeat it: racetrap replay '{}' --catalog '{folder}'",
+            smallest.token
+        ));
+    }
+    Err(text.into())
+}
+
+/// Writes the receipt where it was asked for.
+fn leave(receipt: &Receipt) -> Result<(), Failed> {
+    if let Some(path) = std::env::var_os("RACETRAP_RECEIPT") {
+        receipt.write(&PathBuf::from(path))?;
+    }
+    if let Some(folder) = std::env::var_os("RACETRAP_RECEIPT_DIR") {
+        receipt.write(&PathBuf::from(folder).join(format!("{}.json", receipt.case)))?;
+    }
+    Ok(())
+}

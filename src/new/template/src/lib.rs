@@ -1,0 +1,1 @@
+//! CUDA kernels, in `kernels`, and what must come out of them, in `cases`.

@@ -1,0 +1,20 @@
+// right
+// Nobody says what `d` is, but the shared memory of the launch belongs to it.
+__global__ void mirror(const float *x, float *y, int d)
+{
+    extern __shared__ float s[];
+    float *a = s, *b = s + 16 * d;
+    for (int i = threadIdx.x; i < 16 * d; i += blockDim.x) {
+        a[i] = x[i];
+        b[i] = 2 * x[i];
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < 16 * d; i += blockDim.x)
+        y[i] = a[i] + b[16 * d - 1 - i];
+}
+
+void run(const float *x, float *y, int d)
+{
+    size_t bytes = (2 * 16 * d) * sizeof(float);
+    mirror<<<1, 256, bytes>>>(x, y, d);
+}
