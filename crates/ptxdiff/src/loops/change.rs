@@ -3,7 +3,7 @@
 use super::pairs::Comparing;
 use super::trips::is_in_each_iteration;
 use super::work::{Amount, Key};
-use super::{Change, Group};
+use super::{Change, Group, Proof};
 use crate::Side;
 
 impl Comparing<'_> {
@@ -63,6 +63,21 @@ impl Comparing<'_> {
             (1, 1) if level && self.depth(0, x) == self.depth(1, y) => Change::Same,
             (1, several) | (several, 1) if several > 1 => self.several(group),
             _ => Change::Unclear,
+        }
+    }
+
+    /// What the work of partners says.
+    pub fn proof(&self, group: &Group) -> Proof {
+        let (Some(x), Some(y)) = (self.heaviest(group, 0), self.heaviest(group, 1)) else {
+            return Proof::None;
+        };
+        let (up, level, down) = self.ratios((x, y));
+        let weight = |ratios: &Ratios| ratios.iter().map(|r| r.1).sum::<f64>();
+        let [grown, same, shrunk] = [&up, &level, &down].map(weight);
+        match (same, grown + shrunk) {
+            (same, differs) if same + differs <= 0.0 => Proof::None,
+            (same, differs) if same >= differs => Proof::Level,
+            _ => Proof::Shared,
         }
     }
 

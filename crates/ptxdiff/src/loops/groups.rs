@@ -1,7 +1,7 @@
 //! Puts the loops of both sides into groups that do the same work.
 
 use super::pairs::{Comparing, Home};
-use super::{Change, Group};
+use super::{Change, Group, Proof};
 use crate::Side;
 
 /// Groups as they come about.
@@ -40,7 +40,10 @@ impl<'g, 'c> Grouping<'g, 'c> {
             grouping.place(side, &mut dissolved, &mut alone);
         }
         for number in 0..grouping.groups.len() {
-            grouping.groups[number].change = comparing.change(&grouping.groups[number]);
+            let group = &grouping.groups[number];
+            let (change, proof) = (comparing.change(group), comparing.proof(group));
+            grouping.groups[number].change = change;
+            grouping.groups[number].proof = proof;
         }
         for (side, own) in alone {
             grouping.add(of_one(side, own), Change::Unclear);
@@ -59,7 +62,12 @@ impl<'g, 'c> Grouping<'g, 'c> {
                 self.of[side][*own] = Some(self.groups.len());
             }
         }
-        self.groups.push(Group { loops, change });
+        let proof = Proof::None;
+        self.groups.push(Group {
+            loops,
+            change,
+            proof,
+        });
     }
 
     /// Adds a side's loops that have no partner to the groups that do their work.

@@ -5,7 +5,7 @@
 //! all is missing.
 
 use super::work::{self, Key, work};
-use super::{Change, Loops};
+use super::{Group, Loops};
 use crate::class::InstructionClass;
 use crate::code::{Code, Instr, Place};
 
@@ -41,7 +41,7 @@ impl Loops {
         let own = code[side].loop_of(index);
         let same = |one: usize| {
             let group = self.of[other][one].map(|group| &self.groups[group]);
-            group.is_some_and(|g| g.change == Change::Same) && self.partner(other, one) == own
+            group.is_some_and(Group::is_level) && self.partner(other, one) == own
         };
         let twins = code[other].instructions.iter().enumerate();
         let mut twins = twins.filter(|(_, i)| may_be_twin(i)).peekable();
@@ -118,7 +118,7 @@ impl Loops {
         };
         let instr = &code[side].instructions[index];
         // Barriers of loops that differ don't tell which stretch of one side is which of the other.
-        let differ = self.groups.iter().any(|g| g.change != Change::Same);
+        let differ = self.groups.iter().any(|g| !g.is_level());
         if differ && self.is_touched(code, side, instr) {
             return false;
         }
@@ -182,7 +182,7 @@ impl Loops {
         self.bags[side].by_loop.keys().all(|own| {
             let partner = match own {
                 None => Some(None),
-                Some(own) => self.partner(side, *own).map(Some),
+                Some(own) => self.working_partner(side, *own).map(Some),
             };
             let theirs = partner.map_or(0, |p| self.bags[1 - side].amount(p, key));
             self.bags[side].amount(*own, key) <= theirs

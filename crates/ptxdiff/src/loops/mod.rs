@@ -48,6 +48,27 @@ pub struct Group {
     pub loops: [Vec<usize>; 2],
     /// What became of them.
     pub change: Change,
+    /// What both do, if anything: whether they run equally often, or surround partners, may be all that says that they belong together.
+    pub proof: Proof,
+}
+
+/// What the work of a group's loops says, whatever else does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// They have no work in common.
+    #[default]
+    None,
+    /// They have some.
+    Shared,
+    /// Most of what both do stands as often in both.
+    Level,
+}
+
+impl Group {
+    /// Whether the text of both sides can be counted in them.
+    pub fn is_level(&self) -> bool {
+        self.change == Change::Same && self.proof == Proof::Level
+    }
 }
 
 /// The loops of two functions.
@@ -74,7 +95,7 @@ impl Loops {
         let comparing = Comparing::of((a, of_a), (b, of_b));
         let Grouping { groups, of, .. } = Grouping::of(&comparing);
         let mut unclear = HashSet::new();
-        for group in groups.iter().filter(|g| g.change != Change::Same) {
+        for group in groups.iter().filter(|g| !g.is_level()) {
             for side in [0, 1] {
                 for own in &group.loops[side] {
                     unclear.extend(comparing.bags[side].within(Some(*own)).map(|(key, _)| *key));
@@ -94,6 +115,13 @@ impl Loops {
             touching: RefCell::default(),
             comparable: RefCell::default(),
         }
+    }
+
+    /// The loop of the other side that does the work of a loop, where it is one.
+    pub fn working_partner(&self, side: usize, own: usize) -> Option<usize> {
+        let group = &self.groups[self.of[side][own]?];
+        self.partner(side, own)
+            .filter(|_| group.proof != Proof::None)
     }
 
     /// The loop of the other side that a loop is, where it is one and the same.
