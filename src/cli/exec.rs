@@ -163,6 +163,7 @@ impl ExecArgs {
             steps: self.max_steps,
             perf: self.perf,
             jobs: 1,
+            ..Options::default()
         }
     }
 

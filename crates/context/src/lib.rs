@@ -22,6 +22,7 @@ mod output;
 pub mod property;
 pub mod record;
 pub mod report;
+pub mod seal;
 pub mod stream;
 pub mod timeline;
 
