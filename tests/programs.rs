@@ -92,6 +92,8 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("nested.cu")]
 #[case("registered.cu")]
 #[case("causes.cu")]
+#[case("hosts.cu")]
+#[case("orders.cu")]
 #[case("rdc/main.cu")]
 fn a_program_is_judged_as_it_says(#[case] name: &str) {
     if Nvcc::find().is_err() {

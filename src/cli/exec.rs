@@ -72,10 +72,17 @@ pub struct ExecArgs {
     #[arg(long, help_heading = "What is watched")]
     perf: bool,
 
-    /// Try up to this many schedules of each watched launch
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Budgets")]
+    /// Do not watch what the host itself does to memory that work of the device uses (see `--help`)
+    ///
+    /// Pages of pinned, mapped and managed memory are closed to the program until it has waited for the work that uses them. A system call
+    /// that is given such a page fails (`EFAULT`), where the program could have been lucky on a GPU.
+    #[arg(long, help_heading = "What is watched")]
+    no_host_accesses: bool,
+
+    /// Try up to this many schedules of a watched launch whose outcome may depend on the order of threads
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Budgets")]
     schedules: u32,
-    /// Share of the kernels' time that further schedules may take, in percent
+    /// Time that further schedules may take, in percent of the kernels' own; at least 3 seconds
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=1_000_000), help_heading = "Budgets")]
     budget: u32,
     /// Stop the program after this many seconds
@@ -162,6 +169,7 @@ impl ExecArgs {
             launch_seconds: self.launch_timeout,
             steps: self.max_steps,
             perf: self.perf,
+            host: !self.no_host_accesses,
             jobs: 1,
             ..Options::default()
         }

@@ -131,15 +131,24 @@ impl Arena {
     ///
     /// The system refuses.
     pub fn open(&self, address: u64, bytes: u64, open: bool) -> io::Result<()> {
+        let protection = match open {
+            true => libc::PROT_READ | libc::PROT_WRITE,
+            false => libc::PROT_NONE,
+        };
+        self.protect(address, bytes, protection)
+    }
+
+    /// Says what the host may do to pages: `PROT_READ` and so on (`mprotect(2)`).
+    ///
+    /// # Errors
+    ///
+    /// The system refuses.
+    pub fn protect(&self, address: u64, bytes: u64, protection: i32) -> io::Result<()> {
         let start = address / PAGE * PAGE;
         let end = (address + bytes).next_multiple_of(PAGE);
         if !self.contains(start) || end > GLOBAL_BASE + self.bytes as u64 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let protection = match open {
-            true => libc::PROT_READ | libc::PROT_WRITE,
-            false => libc::PROT_NONE,
-        };
         let length = (end - start) as usize;
         // SAFETY: the pages are of the program's view of the arena, which nothing of ours refers to.
         match unsafe { libc::mprotect(start as *mut libc::c_void, length, protection) } {

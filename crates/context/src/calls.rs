@@ -11,14 +11,28 @@ const DEPTH: usize = 24;
 
 /// The stack of whoever called the library's function of this name, innermost first. The library's own frames are left out.
 pub fn call(function: &str) -> Call {
+    from(function, None)
+}
+
+/// The stack of the program at an instruction that a signal has interrupted.
+pub fn interrupted(what: &str, instruction: u64) -> Call {
+    from(what, Some(instruction))
+}
+
+fn from(function: &str, instruction: Option<u64>) -> Call {
     let mut addresses = [std::ptr::null_mut::<c_void>(); 2 * DEPTH];
     // SAFETY: the array is of this length.
     let count = unsafe { libc::backtrace(addresses.as_mut_ptr(), addresses.len() as i32) };
+    let addresses = &addresses[..count.max(0) as usize];
+    // What handles the signal comes first.
+    let at = |address: &*mut c_void| Some(address.addr() as u64) == instruction;
+    let skipped = addresses.iter().position(at).unwrap_or(0);
     let own = object(call as fn(&str) -> Call as *const c_void).map(|(base, _)| base);
     let mut frames = Vec::new();
-    for address in &addresses[..count.max(0) as usize] {
+    for address in &addresses[skipped..] {
         // The return address is behind the call; the line is that of the call.
-        let inside = address.cast::<u8>().wrapping_sub(1);
+        let behind = usize::from(!at(address));
+        let inside = address.cast::<u8>().wrapping_sub(behind);
         let Some((base, path)) = object(inside.cast()) else {
             continue;
         };

@@ -2,6 +2,7 @@
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::explore::Spent;
 use crate::image::Arrays;
 use crate::memory::{Block, Kind};
 use crate::module::{Image, Kernel, Module};
@@ -11,11 +12,13 @@ use crate::record::{Call, KernelTotals, Record, Recorder, Totals};
 use crate::report::Known;
 use crate::stream::Streams;
 use crate::timeline::Timeline;
+use crate::watch::Watch;
 use detect::Detectors;
 use detect::coverage::Coverage;
 use ptx::ast::Item;
 use report::{SourcePlace, Sources};
 use simt::Device;
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,6 +50,8 @@ pub struct Context {
     pub(crate) known: Known,
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline<crate::launch::Work>,
+    pub(crate) watch: Watch,
+    pub(crate) spent: Spent,
     /// Streams and events by handle.
     pub streams: Streams,
     pub(crate) arrays: Arrays,
@@ -85,17 +90,42 @@ pub fn context() -> Option<Guard> {
     if guard.is_none() {
         *guard = Context::new().ok().map(Box::new);
     }
-    guard.is_some().then_some(Guard(guard))
+    Guard::of(guard)
 }
 
 /// The context if there is one already.
 pub fn existing() -> Option<Guard> {
     let guard = CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
-    guard.is_some().then_some(Guard(guard))
+    Guard::of(guard)
+}
+
+thread_local! {
+    /// How often the thread holds the context.
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether this thread holds the context.
+pub(crate) fn is_held() -> bool {
+    HELD.get() > 0
 }
 
 /// The context, while nobody else has it.
 pub struct Guard(MutexGuard<'static, Option<Box<Context>>>);
+
+impl Guard {
+    fn of(guard: MutexGuard<'static, Option<Box<Context>>>) -> Option<Guard> {
+        guard.is_some().then(|| {
+            HELD.set(HELD.get() + 1);
+            Guard(guard)
+        })
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+    }
+}
 
 impl std::ops::Deref for Guard {
     type Target = Context;
@@ -153,6 +183,8 @@ impl Context {
                 sources
             },
             timeline: Timeline::default(),
+            watch: Watch::default(),
+            spent: Spent::default(),
             streams: Streams::default(),
             arrays: Arrays::default(),
             graph_peak: 0,

@@ -191,12 +191,14 @@ impl Context {
             grid: request.grid,
             block: request.block,
         };
-        let several = self.timeline.has_streams();
+        let concerns = self.concerns();
+        let start = watched.then(|| self.start(request)).flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
+        let began = Instant::now();
         let ended = if watched {
-            if several {
-                self.detectors.record_footprint();
+            if let Some(only) = concerns {
+                self.detectors.record_footprint(only);
             }
             if self.options.counts {
                 self.detectors.count();
@@ -207,6 +209,8 @@ impl Context {
         } else {
             simt::launch_unwatched(device, program, &how, &schedule, &limits, 1)
         };
+        let took = began.elapsed();
+        self.spent.running += took;
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();
@@ -227,14 +231,13 @@ impl Context {
                 };
                 self.ordered(agent, footprint, work);
             }
-        } else if several {
-            let agent = self.agent(request.stream);
-            let work = Work::host(Call::default(), name.stream.clone());
-            self.ordered(agent, Footprint::default(), work);
         }
         match ended {
             Ok(Stats { steps, output, .. }) => {
                 self.output.push_str(&output);
+                if let Some(start) = start {
+                    self.explore(start, request, &how, &name, (steps, took), call);
+                }
                 self.children(request, call);
                 steps
             }
@@ -307,6 +310,7 @@ impl Context {
 
     /// Puts an operation in order, and reports what conflicts with it.
     pub(crate) fn ordered(&mut self, agent: Agent, footprint: Footprint, work: Work) {
+        self.watch(&footprint);
         let found = self.timeline.operation(agent, footprint, work.clone());
         for (earlier, conflicts) in found {
             self.unordered(&work, &earlier, &conflicts);

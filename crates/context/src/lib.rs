@@ -12,6 +12,7 @@ pub mod arena;
 pub mod calls;
 pub mod context;
 pub mod error;
+mod explore;
 pub mod fatbin;
 pub mod image;
 pub mod launch;
@@ -25,6 +26,7 @@ pub mod report;
 pub mod seal;
 pub mod stream;
 pub mod timeline;
+pub mod watch;
 
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};

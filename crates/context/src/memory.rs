@@ -111,6 +111,9 @@ impl Context {
             registered: false,
         };
         self.blocks.insert(address, block);
+        if kind.is_open() {
+            self.shares();
+        }
         self.totals.peak = self.totals.peak.max(self.device.in_use());
         Ok(address)
     }
@@ -304,6 +307,7 @@ impl Context {
         let (bytes, kind, of_graph) = (block.bytes, block.kind, block.of_graph);
         let _ = self.device.free(address);
         if kind.is_open() {
+            self.shares();
             let _ = self.arena.open(address, bytes.max(1), false);
         }
         self.arena.discard(address, bytes);

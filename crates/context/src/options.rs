@@ -25,7 +25,7 @@ pub struct Options {
     pub every: Option<u64>,
     /// Schedules that are tried for a watched launch.
     pub schedules: u32,
-    /// Share of the time that schedules beyond the first may take, in percent.
+    /// Time that schedules beyond the first may take, in percent of the first ones'; some seconds in any case.
     pub budget: u32,
     /// Names or patterns of kernels to watch; all if there are none.
     pub kernels: Vec<String>,
@@ -37,6 +37,8 @@ pub struct Options {
     pub steps: u64,
     /// Whether performance is judged too.
     pub perf: bool,
+    /// Whether the host's own accesses to memory that it shares with the device are watched.
+    pub host: bool,
     /// Cores.
     pub jobs: usize,
     /// Whether what threads do is counted.
@@ -54,13 +56,14 @@ impl Default for Options {
             memory: 16 << 30,
             first: 3,
             every: None,
-            schedules: 1,
+            schedules: 8,
             budget: 50,
             kernels: Vec::new(),
             skipped: Vec::new(),
             launch_seconds: 600.0,
             steps: 1 << 40,
             perf: false,
+            host: true,
             jobs: 1,
             counts: false,
             seal: None,

@@ -176,7 +176,7 @@ pub struct KernelTotals {
     pub threads: u64,
     /// Seconds.
     pub seconds: f64,
-    /// Launches for which further schedules were tried, and how many schedules in all.
+    /// Launches that were tried under several schedules, and how many runs of them there were in all.
     pub explored: (u64, u64),
     /// What threads did in the launches that were watched, where that is counted.
     #[serde(default)]

@@ -8,9 +8,9 @@ use detect::finding::{Detail, End, Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
-use simt::Dim3;
 use simt::ids::Site;
 use simt::observer::Space;
+use simt::{Dim3, ScheduleSpec};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
@@ -96,9 +96,24 @@ impl Context {
         name: &LaunchName,
         call: &impl Fn() -> Call,
     ) {
+        self.report_under(findings, request, name, call, None);
+    }
+
+    /// The same of a run that the program knows nothing of, under another schedule: what the others have shown is not told again.
+    pub(crate) fn report_under(
+        &mut self,
+        findings: &[Finding],
+        request: &Request,
+        name: &LaunchName,
+        call: &impl Fn() -> Call,
+        schedule: Option<&ScheduleSpec>,
+    ) {
         for finding in findings {
             let (first, second) = finding.sites();
             let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
+            if schedule.is_some() && self.known.findings.contains_key(&key) {
+                continue;
+            }
             let Some(id) = self.known.count(key, finding.count) else {
                 continue;
             };
@@ -109,6 +124,11 @@ impl Context {
             };
             let mut diagnostic = diagnose(finding, &mut scene);
             self.complete(&mut diagnostic, finding);
+            if let Some(schedule) = schedule {
+                diagnostic.notes.push(format!(
+                    "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"
+                ));
+            }
             self.recorder.finding(
                 id,
                 &diagnostic,
@@ -304,9 +324,15 @@ impl Context {
                     }
                 }
             }
-            let copy = works.iter().find(|w| w.kernel.is_none());
-            if let (Some(help), Some(copy)) = (&mut diagnostic.help, copy) {
-                *help = help.replace("the step at line 1", &format!("`{}`", copy.call.function));
+            if let Some(help) = &mut diagnostic.help {
+                // The earlier one is named first.
+                for work in [earlier, now].into_iter().filter(|w| w.kernel.is_none()) {
+                    let name = match work.stream.as_str() {
+                        "the host" => "it touches the memory".to_owned(),
+                        _ => format!("`{}`", work.call.function),
+                    };
+                    *help = help.replacen("the step at line 1", &name, 1);
+                }
             }
             let calls = works.iter().enumerate().filter(|(_, w)| w.kernel.is_none());
             let calls = calls

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::launch::Work;
 use crate::record::Call;
-use crate::timeline::{Agent, HOST, LEGACY};
+use crate::timeline::{Agent, LEGACY};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
 use std::collections::HashMap;
@@ -231,6 +231,7 @@ impl Context {
     /// A kernel has failed.
     pub fn await_event(&mut self, event: u64) -> Result<()> {
         self.timeline.await_event(event);
+        self.rewatch(false);
         self.print();
         self.healthy()
     }
@@ -243,6 +244,7 @@ impl Context {
     pub fn synchronize(&mut self, stream: u64) -> Result<()> {
         let agent = self.agent(stream);
         self.timeline.synchronize(agent);
+        self.rewatch(false);
         self.print();
         self.healthy()
     }
@@ -254,6 +256,7 @@ impl Context {
     /// A kernel has failed.
     pub fn synchronize_all(&mut self) -> Result<()> {
         self.timeline.synchronize_all();
+        self.rewatch(false);
         self.print();
         self.healthy()
     }
@@ -268,7 +271,8 @@ impl Context {
         call: impl FnOnce() -> Call,
     ) {
         let agent = self.agent(stream);
-        if self.timeline.has_streams() {
+        let concerns = self.is_shared(read) || self.is_shared(write);
+        if self.timeline.has_streams() || concerns && !synchronous {
             let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
             let footprint = Footprint::of_host(place(read), place(write), 4);
             let work = Work::host(call(), self.stream_name(stream));
@@ -277,18 +281,5 @@ impl Context {
         if synchronous {
             let _ = self.synchronize(stream);
         }
-    }
-
-    /// The host itself touches memory of the device, while other work may run.
-    pub fn host_touches(
-        &mut self,
-        read: Option<(u64, u64)>,
-        write: Option<(u64, u64)>,
-        call: impl FnOnce() -> Call,
-    ) {
-        let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
-        let footprint = Footprint::of_host(place(read), place(write), 4);
-        let work = Work::host(call(), "the host".to_owned());
-        self.ordered(HOST, footprint, work);
     }
 }

@@ -17,6 +17,9 @@ pub const LEGACY: Agent = Agent(1);
 
 type Clock = Vec<u32>;
 
+/// Operations that the host has not waited for, of which this many are remembered; then the oldest are forgotten.
+const REMEMBERED: usize = 4096;
+
 /// The order so far. `T` is what is known of an operation besides.
 #[derive(Debug)]
 pub struct Timeline<T> {
@@ -34,6 +37,17 @@ struct Operation<T> {
     number: u32,
     footprint: Footprint,
     what: T,
+    /// Whether an access of the host itself would still tell something new.
+    watched: bool,
+}
+
+/// What came of an access of the host.
+#[derive(Debug)]
+pub struct Touched<T> {
+    /// Operations that conflict with it, and where.
+    pub found: Vec<(T, Vec<Conflict>)>,
+    /// Whether the host is taken to have waited for one.
+    pub waited: bool,
 }
 
 impl<T> Default for Timeline<T> {
@@ -118,15 +132,62 @@ impl<T> Timeline<T> {
         let unordered = self.past.iter().filter(|p| now[p.agent.0] < p.number);
         let conflicts = unordered.map(|p| (p.what.clone(), footprint.conflicts(&p.footprint).0));
         let found = conflicts.filter(|(_, c)| !c.is_empty()).collect();
-        if agent != HOST {
+        if agent != HOST && !footprint.is_empty() {
+            if self.past.len() == REMEMBERED {
+                self.past.drain(..REMEMBERED / 4);
+            }
             self.past.push(Operation {
                 agent,
                 number,
                 footprint,
                 what,
+                watched: true,
             });
         }
         found
+    }
+
+    /// The host itself touches memory: what is known of the operations that it has not waited for and that conflict with it. They are
+    /// [watched](Timeline::unfinished) no more.
+    ///
+    /// An access of the device that is strong and whose scope is the system's is taken to meet one of the host that is atomic, since
+    /// nothing in a machine instruction tells the two apart: that is no conflict. Where the host reads what such an access wrote, it
+    /// may have waited for it, so it is taken to have waited for the operation.
+    pub fn host_touches(&mut self, footprint: &Footprint) -> Touched<T>
+    where
+        T: Clone,
+    {
+        let (mut found, mut waited) = (Vec::new(), false);
+        let host = self.clocks[HOST.0].clone();
+        self.past.retain(|p| host[p.agent.0] < p.number);
+        for p in &mut self.past {
+            if !footprint.may_meet(&p.footprint) {
+                continue;
+            }
+            let (mut conflicts, _) = footprint.conflicts(&p.footprint);
+            let heard = |c: &Conflict| !c.first.writes() && c.second.writes();
+            if conflicts
+                .iter()
+                .any(|c| c.second.reaches_host() && heard(c))
+            {
+                let known = &mut self.clocks[HOST.0][p.agent.0];
+                *known = (*known).max(p.number);
+                waited = true;
+            }
+            conflicts.retain(|c| !c.second.reaches_host());
+            if !conflicts.is_empty() {
+                p.watched = false;
+                found.push((p.what.clone(), conflicts));
+            }
+        }
+        Touched { found, waited }
+    }
+
+    /// What the operations did to memory that the host has not waited for.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Footprint> {
+        let host = &self.clocks[HOST.0];
+        let unfinished = |p: &&Operation<T>| p.watched && host[p.agent.0] < p.number;
+        self.past.iter().filter(unfinished).map(|p| &p.footprint)
     }
 
     /// `cudaEventRecord`: the event stands for what the stream was given so far.

@@ -8,3 +8,4 @@ mod driver;
 mod entry;
 mod exports;
 mod runtime;
+mod system;

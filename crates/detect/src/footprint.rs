@@ -20,6 +20,8 @@ use simt::ids::{BlockId, LaneId, Site, ThreadId};
 use simt::observer::{Access, AccessKind, LaunchShape, Order, Scope, Space};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Who touched a granule, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +53,21 @@ impl AccessRecord {
             .is_some_and(|(order, scope)| order.is_strong() && scope >= Scope::Gpu)
     }
 
-    fn writes(&self) -> bool {
+    /// Whether it writes.
+    pub fn writes(&self) -> bool {
         matches!(self.action, Action::Write | Action::Atomic)
     }
 
     /// The kind under which it is kept.
-    fn kind(&self) -> usize {
-        let strength = usize::from(self.is_strong()) + usize::from(self.is_wide());
-        2 * strength + usize::from(self.writes())
+    fn kind(&self) -> u64 {
+        let strength = u64::from(self.is_strong()) + u64::from(self.is_wide());
+        2 * strength + u64::from(self.writes())
+    }
+
+    /// Whether the host is in its scope: morally strong with an access of the host that is strong, too.
+    pub fn reaches_host(&self) -> bool {
+        self.order
+            .is_some_and(|(order, scope)| order.is_strong() && scope == Scope::Sys)
     }
 
     fn rank(&self) -> (u32, u32, Site) {
@@ -67,30 +76,36 @@ impl AccessRecord {
 }
 
 /// Weak, strong but narrow, strong and wide; reads and writes.
-const KINDS: usize = 6;
+const KINDS: u64 = 6;
 
-type Touched = [Option<AccessRecord>; KINDS];
-
-fn add(touched: &mut Touched, toucher: AccessRecord) {
-    let kept = &mut touched[toucher.kind()];
-    if kept.is_none_or(|kept| toucher.rank() < kept.rank()) {
-        *kept = Some(toucher);
-    }
-}
+/// Offsets into the arena, in order and apart.
+pub type Ranges = Arc<[Range<u64>]>;
 
 /// Watches one launch.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    granules: HashMap<u64, Touched>,
+    /// By granule and kind.
+    touched: HashMap<u64, AccessRecord>,
+    /// What is of interest; everything, if `None`.
+    only: Option<Ranges>,
     shift: u32,
     may_synchronise: bool,
 }
 
 impl Recorder {
-    /// For a launch of this shape.
-    pub fn new(shape: &LaunchShape) -> Recorder {
+    /// For launches of which no more than what they do to these ranges is of interest, if there are any.
+    pub fn only(only: Option<Ranges>) -> Recorder {
         Recorder {
-            granules: HashMap::new(),
+            only,
+            ..Recorder::default()
+        }
+    }
+
+    /// The same for a launch of this shape.
+    pub fn begin(&self, shape: &LaunchShape) -> Recorder {
+        Recorder {
+            touched: HashMap::new(),
+            only: self.only.clone(),
             shift: shape.global_granule.max(1).trailing_zeros(),
             may_synchronise: shape.strong_global && shape.fine_sync,
         }
@@ -99,21 +114,39 @@ impl Recorder {
     /// For another core's share of the same launch.
     pub fn fork(&self) -> Recorder {
         Recorder {
-            granules: HashMap::new(),
+            touched: HashMap::new(),
+            only: self.only.clone(),
             ..*self
+        }
+    }
+
+    /// Whether bytes from `start` to `end` may be of interest.
+    #[inline]
+    pub fn concerns(&self, start: u64, end: u64) -> bool {
+        self.only.as_ref().is_none_or(|only| {
+            let after = only.partition_point(|range| range.end <= start);
+            only.get(after).is_some_and(|range| range.start < end)
+        })
+    }
+
+    fn add(&mut self, granule: u64, toucher: AccessRecord) {
+        self.put(granule * KINDS + toucher.kind(), toucher);
+    }
+
+    fn put(&mut self, key: u64, toucher: AccessRecord) {
+        match self.touched.entry(key) {
+            Entry::Vacant(none) => drop(none.insert(toucher)),
+            Entry::Occupied(mut kept) if toucher.rank() < kept.get().rank() => {
+                kept.insert(toucher);
+            }
+            Entry::Occupied(_) => {}
         }
     }
 
     /// Takes a fork back.
     pub fn merge(&mut self, fork: Recorder) {
-        for (granule, touched) in fork.granules {
-            match self.granules.entry(granule) {
-                Entry::Vacant(none) => drop(none.insert(touched)),
-                Entry::Occupied(mut known) => touched
-                    .into_iter()
-                    .flatten()
-                    .for_each(|t| add(known.get_mut(), t)),
-            }
+        for (key, toucher) in fork.touched {
+            self.put(key, toucher);
         }
     }
 
@@ -135,6 +168,10 @@ impl Recorder {
             for element in 0..access.elements {
                 let address =
                     access.address[usize::from(lane)] + u64::from(element * access.element);
+                let end = address + u64::from(access.element);
+                if !self.concerns(address, end) {
+                    continue;
+                }
                 let toucher = AccessRecord {
                     site: access.site,
                     block: access.who.block,
@@ -144,9 +181,8 @@ impl Recorder {
                     address,
                     bytes: access.element,
                 };
-                let end = address + u64::from(access.element);
                 for at in (address..end).step_by(step as usize) {
-                    add(self.granules.entry(at >> self.shift).or_default(), toucher);
+                    self.add(at >> self.shift, toucher);
                 }
             }
         }
@@ -154,17 +190,18 @@ impl Recorder {
 
     /// What the launch did.
     pub fn finish(self) -> Footprint {
-        let mut granules: Vec<_> = self.granules.into_iter().collect();
-        granules.sort_unstable_by_key(|(granule, _)| *granule);
-        let piece = |(granule, touched): (u64, Touched)| Piece {
-            start: granule << self.shift,
-            end: (granule + 1) << self.shift,
-            touched,
-        };
-        Footprint {
-            pieces: granules.into_iter().map(piece).collect(),
+        let mut touched: Vec<_> = self.touched.into_iter().collect();
+        touched.sort_unstable_by_key(|(key, _)| *key);
+        let mut footprint = Footprint {
             may_synchronise: self.may_synchronise,
+            ..Footprint::default()
+        };
+        for same in touched.chunk_by(|(a, _), (b, _)| a / KINDS == b / KINDS) {
+            let granule = same[0].0 / KINDS;
+            let bytes = granule << self.shift..(granule + 1) << self.shift;
+            footprint.push(bytes, same.iter().map(|(_, toucher)| *toucher));
         }
+        footprint
     }
 }
 
@@ -173,6 +210,8 @@ impl Recorder {
 pub struct Footprint {
     /// In the order of their addresses, none overlapping another one.
     pieces: Vec<Piece>,
+    /// Who touched them, piece by piece.
+    touched: Vec<AccessRecord>,
     may_synchronise: bool,
 }
 
@@ -181,7 +220,8 @@ pub struct Footprint {
 struct Piece {
     start: u64,
     end: u64,
-    touched: Touched,
+    /// Where its part of [`Footprint::touched`] ends.
+    until: usize,
 }
 
 /// A place where two operations conflict.
@@ -204,8 +244,13 @@ impl Footprint {
         writes: Option<(u64, u64)>,
         element: u32,
     ) -> Footprint {
-        let piece = |(start, bytes): (u64, u64), action| {
-            let mut touched = Touched::default();
+        let reads = reads.map(|range| (range, Action::Read));
+        let writes = writes.map(|range| (range, Action::Write));
+        let mut both: Vec<_> = reads.into_iter().chain(writes).collect();
+        both.retain(|((_, bytes), _)| *bytes > 0);
+        both.sort_unstable_by_key(|((start, _), _)| *start);
+        let mut footprint = Footprint::default();
+        for ((start, bytes), action) in both {
             let toucher = AccessRecord {
                 site: Site(0),
                 block: BlockId(0),
@@ -215,23 +260,50 @@ impl Footprint {
                 address: start,
                 bytes: element,
             };
-            add(&mut touched, toucher);
-            let end = start + bytes;
-            Piece {
-                start,
-                end,
-                touched,
-            }
-        };
-        let reads = reads.map(|range| piece(range, Action::Read));
-        let writes = writes.map(|range| piece(range, Action::Write));
-        let mut pieces: Vec<_> = reads.into_iter().chain(writes).collect();
-        pieces.retain(|p| p.end > p.start);
-        pieces.sort_unstable_by_key(|p| p.start);
-        Footprint {
-            pieces,
-            may_synchronise: false,
+            footprint.push(start..start + bytes, [toucher]);
         }
+        footprint
+    }
+
+    /// Adds bytes behind the others.
+    fn push(&mut self, bytes: Range<u64>, touched: impl IntoIterator<Item = AccessRecord>) {
+        self.touched.extend(touched);
+        self.pieces.push(Piece {
+            start: bytes.start,
+            end: bytes.end,
+            until: self.touched.len(),
+        });
+    }
+
+    /// Who touched a piece.
+    fn of_piece(&self, index: usize) -> &[AccessRecord] {
+        let from = match index {
+            0 => 0,
+            _ => self.pieces[index - 1].until,
+        };
+        &self.touched[from..self.pieces[index].until]
+    }
+
+    /// Whether the two have addresses in common, as far as their first and last ones tell.
+    pub fn may_meet(&self, other: &Footprint) -> bool {
+        let ends = |f: &Footprint| Some((f.pieces.first()?.start, f.pieces.last()?.end));
+        match (ends(self), ends(other)) {
+            (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing was touched.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The bytes that were touched, in order, and whether something wrote there.
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, bool)> + '_ {
+        self.pieces.iter().enumerate().map(|(index, piece)| {
+            let writes = self.of_piece(index).iter().any(AccessRecord::writes);
+            (piece.start..piece.end, writes)
+        })
     }
 
     /// Whether the launch has operations that order it with another one that runs at the same time.
@@ -247,8 +319,8 @@ impl Footprint {
         while let (Some(a), Some(b)) = (self.pieces.get(i), other.pieces.get(j)) {
             let (start, end) = (a.start.max(b.start), a.end.min(b.end));
             if start < end {
-                for first in a.touched.iter().flatten() {
-                    for second in b.touched.iter().flatten() {
+                for first in self.of_piece(i) {
+                    for second in other.of_piece(j) {
                         let (first, second) = (at(first, start), at(second, start));
                         match judge(&first, &second) {
                             Judged::Apart => {}
@@ -334,7 +406,7 @@ mod tests {
     }
 
     fn kernel(granule: u32, accesses: &[(AccessKind, Order, Scope, u64, u32)]) -> Footprint {
-        let mut recorder = Recorder::new(&shape(granule));
+        let mut recorder = Recorder::default().begin(&shape(granule));
         for (site, (kind, order, scope, address, element)) in accesses.iter().enumerate() {
             recorder.access(&Access {
                 site: Site(site as u32),
@@ -392,6 +464,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_of_no_interest_is_left_out() {
+        let mut recorder = Recorder::only(Some([256..260, 512..1024].into())).begin(&shape(4));
+        for at in [0, 256, 260, 508, 512, 1020, 1024] {
+            recorder.add_for_test(at);
+        }
+        let touched: Vec<u64> = recorder.finish().ranges().map(|(r, _)| r.start).collect();
+        assert_eq!(touched, [256, 512, 1020]);
+    }
+
+    impl Recorder {
+        fn add_for_test(&mut self, at: u64) {
+            self.access(&Access {
+                site: Site(0),
+                who: WarpRef {
+                    block: BlockId(0),
+                    warp: WarpId(0),
+                },
+                mask: 1,
+                space: Space::Global,
+                address: &[at; 32],
+                neighbours: None,
+                element: 4,
+                elements: 1,
+                kind: Write,
+                non_coherent: false,
+                order: Weak,
+                scope: Sys,
+                wrote: 1,
+                dropped: 0,
+                initial: 0,
+                stores: None,
+            });
+        }
+    }
+
+    #[test]
     fn granules_may_differ() {
         let fine = kernel(1, &[(Write, Weak, Sys, 259, 1)]);
         let coarse = kernel(8, &[(Read, Weak, Sys, 256, 8)]);
@@ -422,8 +530,8 @@ mod tests {
 
     #[test]
     fn who_stands_for_many_does_not_depend_on_their_order() {
-        let mut forward = Recorder::new(&shape(4));
-        let mut backward = Recorder::new(&shape(4));
+        let mut forward = Recorder::default().begin(&shape(4));
+        let mut backward = Recorder::default().begin(&shape(4));
         let access = |recorder: &mut Recorder, block: u32| {
             recorder.access(&Access {
                 site: Site(block),
@@ -456,8 +564,10 @@ mod tests {
         access(&mut fork, 0);
         backward.merge(fork);
         let (a, b) = (forward.finish(), backward.finish());
-        assert_eq!(a.pieces[0].touched, b.pieces[0].touched);
-        let kept = a.pieces[0].touched[1].unwrap();
+        assert_eq!(a.of_piece(0), b.of_piece(0));
+        let [kept] = a.of_piece(0) else {
+            panic!("{a:?}");
+        };
         assert_eq!((kept.block, kept.thread), (BlockId(0), ThreadId(2)));
     }
 }

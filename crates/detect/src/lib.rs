@@ -73,9 +73,9 @@ impl Detectors {
         }
     }
 
-    /// Keeps what the next launch does to memory, for [`Detectors::take_footprint`].
-    pub fn record_footprint(&mut self) {
-        self.footprint = Some(Box::default());
+    /// Keeps what the next launch does to memory, for [`Detectors::take_footprint`]; to these ranges alone, if there are any.
+    pub fn record_footprint(&mut self, only: Option<footprint::Ranges>) {
+        self.footprint = Some(Box::new(footprint::Recorder::only(only)));
     }
 
     /// What the last launch did to memory, if that was asked for.
@@ -230,7 +230,7 @@ impl Events for Detectors {
             perf.launch_begins(shape);
         }
         if let Some(footprint) = &mut self.footprint {
-            **footprint = footprint::Recorder::new(shape);
+            **footprint = footprint.begin(shape);
         }
         if let Some(communication) = &mut self.communication {
             **communication = communication::Recorder::new(shape);
@@ -269,9 +269,12 @@ impl Events for Detectors {
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
+        let concerns = |f: &footprint::Recorder| {
+            access.space != Space::Shared && f.concerns(access.start(), access.end())
+        };
         let alone = self.non_coherent.is_none()
             && self.perf.is_none()
-            && self.footprint.is_none()
+            && self.footprint.as_ref().is_none_or(|f| !concerns(f))
             && self.counter.is_none()
             && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {

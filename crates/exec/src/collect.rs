@@ -279,7 +279,7 @@ impl Collected {
                 true => {
                     "the program never called the CUDA libraries, so nothing was checked".to_owned()
                 }
-                false => "the program launched no kernel, so nothing was checked".to_owned(),
+                false => "the program launched no kernel, so no kernel was checked".to_owned(),
             });
         } else {
             let mut text = format!(
@@ -306,7 +306,7 @@ impl Collected {
                 .fold((0, 0), |(a, b), k| (a + k.explored.0, b + k.explored.1));
             if launches > 0 {
                 text += &format!(
-                    "; {} explored under {} schedules",
+                    "; {} tried in other orders of threads, {} runs in all",
                     counted(launches, "launch", "launches"),
                     thousands(schedules)
                 );

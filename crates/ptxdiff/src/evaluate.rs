@@ -111,6 +111,34 @@ impl<'c> Definitions<'c> {
         result(instr, &operands)
     }
 
+    /// What an instruction computes where some registers hold these values and all others what their one definition gives them; nothing where
+    /// something else comes in.
+    pub(super) fn with_registers(&self, index: usize, known: &HashMap<u32, u64>) -> Option<u64> {
+        let mut steps = 0;
+        self.follow(index, known, &mut steps)
+    }
+
+    fn follow(&self, index: usize, known: &HashMap<u32, u64>, steps: &mut usize) -> Option<u64> {
+        *steps += 1;
+        let instr = &self.code.instructions[index];
+        if *steps > STEPS || instr.instr.guard.is_some() {
+            return None;
+        }
+        let mut operands = Vec::new();
+        for position in instr.destinations()..instr.instr.operands.len() {
+            operands.push(match operand(instr, position) {
+                [Token::Int(value)] => *value as u64,
+                [Token::Register(web)] => match (known.get(web), self.of_register(*web)) {
+                    (Some(value), _) => *value,
+                    (None, [one]) => self.follow(*one, known, steps)?,
+                    _ => return None,
+                },
+                _ => return None,
+            });
+        }
+        result(instr, &operands)
+    }
+
     fn source(
         &self,
         values: &Values,
@@ -128,6 +156,7 @@ impl<'c> Definitions<'c> {
             [Token::Int(value)] => Some(Source::Constant(cut(*value as u64, bits))),
             [Token::Word(_)] => match values.node(value) {
                 Node::Literal(text) => literal(text).map(Source::Constant),
+                Node::Int(value) => Some(Source::Constant(cut(*value as u64, bits))),
                 _ => leaves.iter().position(|l| *l == leaf).map(Source::Leaf),
             },
             [Token::Register(web)] => {
@@ -189,7 +218,7 @@ pub fn cut(value: u64, bits: u32) -> u64 {
 }
 
 /// A number of some bits as a signed one.
-fn signed(value: u64, bits: u32) -> i64 {
+pub(super) fn signed(value: u64, bits: u32) -> i64 {
     let rest = 64 - bits.clamp(1, 64);
     ((value << rest) as i64) >> rest
 }

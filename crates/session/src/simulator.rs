@@ -177,7 +177,7 @@ impl Session {
         let kernel = self.kernel(&program.entry);
         self.detectors.enter(kernel);
         if self.concurrent.is_some() {
-            self.detectors.record_footprint();
+            self.detectors.record_footprint(None);
         }
         if self.options.communication
             && (program.facts.strong_global || program.facts.strong_shared)

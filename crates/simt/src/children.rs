@@ -4,7 +4,8 @@
 //! A kernel can't wait for what it launches, so all of it may run when the kernel has ended. The functions that device code calls are
 //! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names.
 
-use crate::memory::{Device, GLOBAL_BASE, Words};
+use crate::device::Device;
+use crate::memory::{GLOBAL_BASE, Words};
 use std::collections::HashMap;
 
 /// Addresses of kernels: this plus the index in [`crate::Program::kernels`].

@@ -14,6 +14,7 @@
 pub mod alu;
 mod call_stack;
 pub mod children;
+mod device;
 mod exec;
 pub mod ids;
 mod inline;
@@ -25,6 +26,7 @@ pub mod observer;
 pub mod op;
 pub mod program;
 pub mod schedule;
+pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;
@@ -32,10 +34,10 @@ mod undefined;
 mod weak_memory;
 mod wide;
 
+pub use device::Device;
 pub use ids::Dim3;
 pub use launch::{Launch, launch, launch_unwatched, shared_limit, watch};
 pub use lower::{LowerError, entries};
-pub use memory::Device;
 pub use program::Program;
 pub use schedule::ScheduleSpec;
 pub use stop::{BadCall, Limits, Stats, Stop};

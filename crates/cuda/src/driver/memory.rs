@@ -263,12 +263,16 @@ copies! {
 fn fill(name: &'static str, to: u64, pattern: &[u8], count: usize, stream: Option<Handle>) -> u32 {
     plain(name, |context, entry| {
         context.healthy()?;
+        let asynchronous = stream.is_some();
         let stream = stream.map_or(0, |s| s.addr() as u64);
         context.stream(stream, || entry.call())?;
         let bytes = (count * pattern.len()) as u64;
         context.check(to, bytes, &entry.call())?;
         context.fill(to, pattern, count as u64)?;
-        context.transfer(stream, None, Some((to, bytes)), false, || entry.call());
+        // Fills of memory that the host shares keep it waiting (CUDA Driver API, "API synchronization behavior").
+        let open = context.block(to).is_some_and(|b| b.kind.is_open());
+        let write = Some((to, bytes));
+        context.transfer(stream, None, write, open && !asynchronous, || entry.call());
         Ok(())
     })
 }

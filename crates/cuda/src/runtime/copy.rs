@@ -1,11 +1,11 @@
-//! Copies and fills (CUDA Runtime API, "Memory Management").
+//! Copies (CUDA Runtime API, "Memory Management").
 //!
 //! Memory of the device, pinned and managed memory among it, is known by its address; everything else is the host's own. What a copy
 //! waits for is said in "API synchronization behavior".
 
 use super::graph::{Action, capture};
 use super::memory::{Extent, PitchedPtr};
-use crate::entry::{Entry, enter, put};
+use crate::entry::{Entry, enter};
 use context::memory::Kind;
 use context::{Context, Error, Result};
 use detect::rules::Rule;
@@ -28,7 +28,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    fn flat(address: u64) -> Rows {
+    pub(super) fn flat(address: u64) -> Rows {
         Rows {
             address,
             pitch: 0,
@@ -36,12 +36,12 @@ impl Rows {
         }
     }
 
-    fn row(&self, y: usize, z: usize) -> u64 {
+    pub(super) fn row(&self, y: usize, z: usize) -> u64 {
         self.address + (z * self.slice + y * self.pitch) as u64
     }
 
     /// Bytes from the first to the last.
-    fn span(&self, [width, height, depth]: [usize; 3]) -> u64 {
+    pub(super) fn span(&self, [width, height, depth]: [usize; 3]) -> u64 {
         match width.min(height).min(depth) {
             0 => 0,
             _ => ((depth - 1) * self.slice + (height - 1) * self.pitch + width) as u64,
@@ -466,294 +466,7 @@ pub unsafe extern "C" fn cudaMemcpy3DAsync(what: *const Copy3D, stream: *mut c_v
     })
 }
 
-/// A part of a variable, as an address.
-fn symbol(
-    context: &mut Context,
-    entry: Entry,
-    symbol: *const c_void,
-    offset: usize,
-    bytes: usize,
-) -> Result<u64> {
-    let (address, size) = context.symbol(symbol.addr() as u64)?;
-    if (offset as u64)
-        .checked_add(bytes as u64)
-        .is_none_or(|end| end > size)
-    {
-        let title = format!(
-            "`{}` takes {bytes} bytes from byte {offset} on of a variable of {size} bytes",
-            entry.0
-        );
-        context.misuse(Rule::InvalidApiUse, title, entry.call(), None, None);
-        return Err(Error::INVALID_VALUE);
-    }
-    Ok(address + offset as u64)
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMemcpyToSymbol(
-    to: *const c_void,
-    from: *const c_void,
-    bytes: usize,
-    offset: usize,
-    kind: c_int,
-) -> u32 {
-    enter("cudaMemcpyToSymbol", |context, entry| {
-        let to = symbol(context, entry, to, offset, bytes)?;
-        let what = flat(to, from.addr() as u64, bytes, kind, 0, false);
-        // SAFETY: the caller's buffer has this size.
-        unsafe { copy(context, entry, &what) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMemcpyToSymbolAsync(
-    to: *const c_void,
-    from: *const c_void,
-    bytes: usize,
-    offset: usize,
-    kind: c_int,
-    stream: *mut c_void,
-) -> u32 {
-    enter("cudaMemcpyToSymbolAsync", |context, entry| {
-        let to = symbol(context, entry, to, offset, bytes)?;
-        let what = flat(
-            to,
-            from.addr() as u64,
-            bytes,
-            kind,
-            stream.addr() as u64,
-            true,
-        );
-        // SAFETY: the caller's buffer has this size.
-        unsafe { copy(context, entry, &what) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMemcpyFromSymbol(
-    to: *mut c_void,
-    from: *const c_void,
-    bytes: usize,
-    offset: usize,
-    kind: c_int,
-) -> u32 {
-    enter("cudaMemcpyFromSymbol", |context, entry| {
-        let from = symbol(context, entry, from, offset, bytes)?;
-        let what = flat(to.addr() as u64, from, bytes, kind, 0, false);
-        // SAFETY: the caller's buffer has this size.
-        unsafe { copy(context, entry, &what) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaMemcpyFromSymbolAsync(
-    to: *mut c_void,
-    from: *const c_void,
-    bytes: usize,
-    offset: usize,
-    kind: c_int,
-    stream: *mut c_void,
-) -> u32 {
-    enter("cudaMemcpyFromSymbolAsync", |context, entry| {
-        let from = symbol(context, entry, from, offset, bytes)?;
-        let what = flat(
-            to.addr() as u64,
-            from,
-            bytes,
-            kind,
-            stream.addr() as u64,
-            true,
-        );
-        // SAFETY: the caller's buffer has this size.
-        unsafe { copy(context, entry, &what) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGetSymbolAddress(to: *mut *mut c_void, symbol: *const c_void) -> u32 {
-    enter("cudaGetSymbolAddress", |context, _| {
-        let (address, _) = context.symbol(symbol.addr() as u64)?;
-        // SAFETY: the caller passes a place for a pointer.
-        unsafe { put(to, address as *mut c_void) }
-    })
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGetSymbolSize(to: *mut usize, symbol: *const c_void) -> u32 {
-    enter("cudaGetSymbolSize", |context, _| {
-        let (_, bytes) = context.symbol(symbol.addr() as u64)?;
-        // SAFETY: the caller passes a place for it.
-        unsafe { put(to, bytes as usize) }
-    })
-}
-
-/// What a fill is.
-#[derive(Clone, Debug)]
-pub(crate) struct Fill {
-    pub to: Rows,
-    /// What is repeated.
-    pub pattern: Vec<u8>,
-    /// Bytes of a row, rows, slices.
-    pub size: [usize; 3],
-    pub stream: u64,
-}
-
-/// Fills.
-pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<()> {
-    context.healthy()?;
-    let Fill {
-        to,
-        pattern,
-        size,
-        stream,
-    } = fill;
-    context.stream(*stream, || entry.call())?;
-    let node = |_: &mut Context| Ok(Action::Fill(fill.clone()));
-    if capture(context, entry, *stream, node)? {
-        return Ok(());
-    }
-    let span = to.span(*size);
-    if span == 0 {
-        return Ok(());
-    }
-    context.check(to.address, span, &entry.call())?;
-    for z in 0..size[2] {
-        for y in 0..size[1] {
-            let count = size[0] / pattern.len();
-            context.fill(to.row(y, z), pattern, count as u64)?;
-        }
-    }
-    context.transfer(*stream, None, Some((to.address, span)), false, || {
-        entry.call()
-    });
-    Ok(())
-}
-
-/// Fills rows with a byte.
-fn fill_bytes(
-    context: &mut Context,
-    entry: Entry,
-    to: Rows,
-    value: c_int,
-    size: [usize; 3],
-    stream: u64,
-) -> Result<()> {
-    let what = Fill {
-        to,
-        pattern: vec![value as u8],
-        size,
-        stream,
-    };
-    fill(context, entry, &what)
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset(to: *mut c_void, value: c_int, bytes: usize) -> u32 {
-    enter("cudaMemset", |context, entry| {
-        fill_bytes(
-            context,
-            entry,
-            Rows::flat(to.addr() as u64),
-            value,
-            [bytes, 1, 1],
-            0,
-        )
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemsetAsync(
-    to: *mut c_void,
-    value: c_int,
-    bytes: usize,
-    stream: *mut c_void,
-) -> u32 {
-    enter("cudaMemsetAsync", |context, entry| {
-        let stream = stream.addr() as u64;
-        fill_bytes(
-            context,
-            entry,
-            Rows::flat(to.addr() as u64),
-            value,
-            [bytes, 1, 1],
-            stream,
-        )
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset2D(
-    to: *mut c_void,
-    pitch: usize,
-    value: c_int,
-    width: usize,
-    height: usize,
-) -> u32 {
-    enter("cudaMemset2D", |context, entry| {
-        let rows = Rows {
-            address: to.addr() as u64,
-            pitch,
-            slice: 0,
-        };
-        fill_bytes(context, entry, rows, value, [width, height, 1], 0)
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset2DAsync(
-    to: *mut c_void,
-    pitch: usize,
-    value: c_int,
-    width: usize,
-    height: usize,
-    stream: *mut c_void,
-) -> u32 {
-    enter("cudaMemset2DAsync", |context, entry| {
-        let rows = Rows {
-            address: to.addr() as u64,
-            pitch,
-            slice: 0,
-        };
-        fill_bytes(
-            context,
-            entry,
-            rows,
-            value,
-            [width, height, 1],
-            stream.addr() as u64,
-        )
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset3D(to: PitchedPtr, value: c_int, extent: Extent) -> u32 {
-    enter("cudaMemset3D", |context, entry| {
-        let size = [extent.width, extent.height, extent.depth];
-        fill_bytes(context, entry, pitched(&to), value, size, 0)
-    })
-}
-
-#[unsafe(no_mangle)]
-pub extern "C" fn cudaMemset3DAsync(
-    to: PitchedPtr,
-    value: c_int,
-    extent: Extent,
-    stream: *mut c_void,
-) -> u32 {
-    enter("cudaMemset3DAsync", |context, entry| {
-        let size = [extent.width, extent.height, extent.depth];
-        fill_bytes(
-            context,
-            entry,
-            pitched(&to),
-            value,
-            size,
-            stream.addr() as u64,
-        )
-    })
-}
-
-fn pitched(p: &PitchedPtr) -> Rows {
+pub(super) fn pitched(p: &PitchedPtr) -> Rows {
     Rows {
         address: p.pointer.addr() as u64,
         pitch: p.pitch,

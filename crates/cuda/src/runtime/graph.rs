@@ -6,7 +6,8 @@
 #[allow(unused_imports)]
 pub(crate) use super::graph_capture::*;
 
-use super::copy::{Copy, Fill};
+use super::copy::Copy;
+use super::fill::Fill;
 use context::launch::Request;
 use context::record::Call;
 use context::{Context, Error, Result};

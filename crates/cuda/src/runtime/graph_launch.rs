@@ -1,6 +1,7 @@
 //! Launching a graph.
 
-use super::copy::{Copy, Fill, copy, fill};
+use super::copy::{Copy, copy};
+use super::fill::{Fill, fill};
 use super::graph::{Action, Condition, Graph, HostFunction, graphs};
 use crate::entry::{Entry, enter};
 use context::launch::Request;
@@ -98,6 +99,7 @@ fn perform(
         Action::Fill(what) => {
             let what = Fill {
                 stream,
+                asynchronous: true,
                 ..what.clone()
             };
             fill(context, entry, &what)?;
@@ -173,7 +175,8 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
             error = match outside {
                 Outside::Host(function, data) => {
                     // SAFETY: the program gave this function with this data; the context is not held.
-                    unsafe { function(data as *mut c_void) };
+                    let call = || unsafe { function(data as *mut c_void) };
+                    context::watch::on_behalf(streams[step.branch], call);
                     0
                 }
                 Outside::Graph(graph) => run(graph, streams[step.branch], executable),

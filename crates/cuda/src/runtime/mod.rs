@@ -4,20 +4,25 @@ mod array;
 mod copy;
 mod device;
 mod error;
+mod fill;
 mod graph;
 mod graph_api;
 mod graph_capture;
+mod graph_change;
 mod graph_launch;
 mod graph_node;
+mod graph_params;
 mod launch;
 mod memory;
 mod register;
 mod stream;
+mod symbol;
 mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
-    array::*, copy::*, device::*, error::*, graph::*, graph_api::*, graph_capture::*,
-    graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*, texture::*,
+    array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
+    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*,
+    symbol::*, texture::*,
 };

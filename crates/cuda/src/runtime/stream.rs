@@ -153,7 +153,7 @@ pub unsafe extern "C" fn cudaLaunchHostFunc(
     });
     if let (0, Some(function), false) = (error, function, captured) {
         // SAFETY: by the function's own condition; the context is not held, so the function may do what it likes.
-        unsafe { function(data) };
+        context::watch::on_behalf(stream.addr() as u64, || unsafe { function(data) });
     }
     error
 }
@@ -179,7 +179,8 @@ pub unsafe extern "C" fn cudaStreamAddCallback(
     });
     if let (0, Some(function)) = (error, function) {
         // SAFETY: by the function's own condition; the context is not held.
-        unsafe { function(stream, status, data) };
+        let call = || unsafe { function(stream, status, data) };
+        context::watch::on_behalf(stream.addr() as u64, call);
     }
     error
 }

@@ -204,6 +204,7 @@ impl<'a, 'v> Builder<'a, 'v> {
         }
     }
 
+    /// What an instruction is, now that it is known what reaches it.
     fn instruction(
         &mut self,
         index: usize,
@@ -212,13 +213,34 @@ impl<'a, 'v> Builder<'a, 'v> {
         results: &[Option<Value>],
         shapes: &[u32],
     ) {
-        let scope = self.scopes[index];
+        let read = self.operands(index, own, reaching, results, shapes);
+        own.registers = read.registers;
+        own.operands = read.tokens;
+        if own.class.is_access() {
+            [own.place, own.source_place] = self.places(own, &read.addresses);
+        }
+        let address = read.addresses.first().copied();
+        let writes = own.destinations() > 0;
+        own.result = writes.then(|| result(self.values, own, &read.sources, address));
+        own.strong = self.strong(own, &read.sources);
+        own.weak = self.values.word(&format!("{} {}", own.name, read.kinds));
+        own.sources = read.sources;
+    }
+
+    /// Reads an instruction's guard and operands; a branch's label is none.
+    fn operands(
+        &mut self,
+        index: usize,
+        own: &Instr<'a>,
+        reaching: &mut Reaching,
+        results: &[Option<Value>],
+        shapes: &[u32],
+    ) -> Operands<'a> {
         let instr = own.instr;
-        let written = own.destinations();
-        let conditional = own.is_conditional();
+        let mut read = Operands::default();
         let mut reader = Reader {
+            scope: self.scopes[index],
             builder: self,
-            scope,
             reaching,
             results,
             shapes,
@@ -226,74 +248,81 @@ impl<'a, 'v> Builder<'a, 'v> {
             tokens: Vec::new(),
             next: HashMap::new(),
         };
-        let mut tokens = Vec::with_capacity(instr.operands.len() + 1);
-        let mut sources = Vec::new();
-        let mut kinds = String::new();
         if let Some(guard) = &instr.guard {
-            let value = reader.register(&guard.register);
-            sources.push(value);
-            if !guard.negated || conditional {
+            read.sources.push(reader.register(&guard.register));
+            if !guard.negated || own.is_conditional() {
                 reader.tokens.push(Token::Mark(1));
             }
-            tokens.push(std::mem::take(&mut reader.tokens));
-            kinds.push('@');
+            read.tokens.push(std::mem::take(&mut reader.tokens));
+            read.kinds.push('@');
         }
         let label = own.typed.control == Control::Branch;
-        let mut addresses = Vec::new();
-        for (position, operand) in instr.operands.iter().enumerate() {
-            if label {
-                continue;
-            }
-            kinds.push(kind(operand));
+        let operands = instr.operands.iter().enumerate().filter(|_| !label);
+        for (position, operand) in operands {
+            read.kinds.push(kind(operand));
             if own.typed.operands[position].access == Access::Both {
                 // An accumulator.
-                sources.push(reader.operand(operand));
+                read.sources.push(reader.operand(operand));
             }
-            if position < written {
+            if position < own.destinations() {
                 reader.destination(operand, index);
             } else {
                 let value = reader.operand(operand);
                 if let Operand::Address(_) = operand {
-                    addresses.push(value);
+                    read.addresses.push(value);
                 }
-                sources.push(value);
+                read.sources.push(value);
             }
-            tokens.push(std::mem::take(&mut reader.tokens));
+            read.tokens.push(std::mem::take(&mut reader.tokens));
         }
-        own.registers = reader.registers;
-        own.operands = tokens;
-        let values = &mut *self.values;
-        if own.class.is_access() {
-            let width = width(&own.typed, &instr.operands).unwrap_or(0);
-            let mut places = addresses
-                .iter()
-                .zip(spaces(&own.typed))
-                .map(|(&address, space)| {
-                    let (base, offset) = values.split(address);
-                    Place {
-                        space,
-                        root: values.root(base),
-                        base,
-                        offset,
-                        width,
-                    }
-                });
-            own.place = places.next();
-            own.source_place = places.next();
-        }
-        let address = addresses.first().copied();
-        own.result = (written > 0).then(|| result(values, own, &sources, address));
-        let mut strong = vec![values.int(own.name as i64)];
-        strong.extend(&sources);
-        if let Some(guard) = &instr.guard
-            && guard.negated
-            && !label
-        {
-            strong.push(values.int(-1));
-        }
-        let strong = values.intern(Node::Operation("strong".into(), strong));
-        own.strong = values.word(&format!("{strong:?}"));
-        own.weak = values.word(&format!("{} {kinds}", own.name));
-        own.sources = sources;
+        read.registers = reader.registers;
+        read
     }
+
+    /// The memory that an instruction accesses: what it names first, and what it names second.
+    fn places(&mut self, own: &Instr, addresses: &[Value]) -> [Option<Place>; 2] {
+        let width = width(&own.typed, &own.instr.operands).unwrap_or(0);
+        let mut places = addresses
+            .iter()
+            .zip(spaces(&own.typed))
+            .map(|(&address, space)| {
+                let (base, offset) = self.values.split(address);
+                Place {
+                    space,
+                    root: self.values.root(base),
+                    base,
+                    offset,
+                    width,
+                }
+            });
+        [places.next(), places.next()]
+    }
+
+    /// As [`Instr::strong`].
+    fn strong(&mut self, own: &Instr, sources: &[Value]) -> u32 {
+        let values = &mut *self.values;
+        let mut parts = vec![values.int(own.name as i64)];
+        parts.extend(sources);
+        let label = own.typed.control == Control::Branch;
+        if own.instr.guard.as_ref().is_some_and(|guard| guard.negated) && !label {
+            parts.push(values.int(-1));
+        }
+        let whole = values.intern(Node::Operation("strong".into(), parts));
+        values.word(&format!("{whole:?}"))
+    }
+}
+
+/// The operands of an instruction, its guard first.
+#[derive(Default)]
+struct Operands<'a> {
+    /// The parts of each.
+    tokens: Vec<Vec<Token>>,
+    /// The values of those that are read.
+    sources: Vec<Value>,
+    /// The values of those that are addresses.
+    addresses: Vec<Value>,
+    /// A letter for each.
+    kinds: String,
+    /// The definitions that registers stand for.
+    registers: Vec<(&'a str, u32)>,
 }

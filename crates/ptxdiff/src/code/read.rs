@@ -134,6 +134,12 @@ impl<'a> Reader<'_, 'a, '_> {
 
     pub(super) fn operand(&mut self, operand: &'a Operand) -> Value {
         match operand {
+            // A constant (PTX ISA, "Constant Expressions": the predefined `WARP_SZ`).
+            Operand::Name(name, None) if name == "WARP_SZ" => {
+                let word = self.builder.values.word(name);
+                self.tokens.push(Token::Word(word));
+                self.builder.values.int(32)
+            }
             Operand::Name(name, None) => self.register(name),
             Operand::Name(name, Some(component)) => {
                 if let Named::Special(value) = self.builder.name(self.scope, name, Some(component))

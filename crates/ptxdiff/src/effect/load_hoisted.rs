@@ -29,6 +29,7 @@ use crate::code::{Code, Instr};
 use crate::evaluate::Definitions;
 use crate::flow::Flow;
 use crate::invariant::has_one_address;
+use crate::loops::is_in_each_iteration;
 use crate::loops::work::work;
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -61,6 +62,9 @@ fn is_outside(view: &View, index: usize, partner: usize, theirs: usize) -> bool 
     let block = view.mine.instructions[index].block;
     let own = &view.mine.flow;
     let other = view.side.other() as usize;
+    if view.loops.is_dissolved(other, theirs) {
+        return false;
+    }
     let became = view.loops.partner(other, theirs).or_else(|| by_branches(view, theirs));
     let Some(became) = became else {
         return endless(view.mine).any(|header| dominates(&own.idom, block, header));
@@ -98,18 +102,6 @@ fn lines_differ(view: &View, index: usize, partner: usize, theirs: usize) -> boo
         || twins.any(|(at, _)| {
             let inside = view.mine.loop_of(at);
             inside.is_some_and(|l| depth(&view.mine.flow, l) >= least)
-        })
-}
-
-/// Whether an instruction is executed in each iteration of a loop.
-fn is_in_each_iteration(code: &Code, index: usize, within: usize) -> bool {
-    let flow = &code.flow;
-    let (own, header) = (&code.instructions[index], flow.loops[within].header);
-    let mut ends = flow.loops[within].nodes.iter();
-    own.instr.guard.is_none()
-        && ends.all(|&node| {
-            let last = flow.blocks[node].successors.contains(&header);
-            !last || dominates(&flow.idom, own.block, node)
         })
 }
 

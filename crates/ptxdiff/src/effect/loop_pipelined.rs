@@ -25,6 +25,7 @@
 //! was peeled, or of several stages, may show as other changes.
 
 use super::{Occurrence, View};
+use crate::class::InstructionClass;
 use crate::code::Code;
 use crate::loops::work::{Bag, Key, Kind};
 use crate::loops::{Change, workers};
@@ -46,7 +47,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
             for (key, amount) in bags[mine].within(Some(*own)) {
                 let there = bags[other].amount(Some(*partner), key);
                 let (first, extra) = in_front(view.mine, &bags[mine], *own, key);
-                let (_, theirs) = in_front(view.other, &bags[other], *partner, key);
+                let theirs = in_front_anywhere(view.other, &bags[other], *partner, key);
                 let alike = there == amount.amount && extra >= amount.amount + theirs;
                 if key.kind.is_access() && alike {
                     prologue.extend(first);
@@ -70,12 +71,30 @@ fn in_front(code: &Code, bag: &Bag, own: usize, key: &Key) -> (Vec<usize>, u32) 
     let loops = code.flow.loops.iter().enumerate();
     let around = loops.filter(|(_, l)| l.header != header && l.nodes.contains(&header));
     let outer = around.min_by_key(|(_, l)| l.nodes.len()).map(|(index, _)| index);
-    let all = bag.within(outer).filter(|(k, _)| *k == key);
-    let all = all.flat_map(|(_, amount)| amount.instructions.iter().copied());
-    let found: Vec<usize> = all
-        .filter(|&i| dominates(&code.flow.idom, code.instructions[i].block, header))
-        .collect();
-    let width = |i: &usize| code.instructions[*i].place.map_or(1, |place| place.width);
-    let amount = found.iter().map(width).sum();
+    let found = dominating(code, bag, outer, key, header);
+    let amount = bytes(code, &found);
     (found, amount)
+}
+
+/// The amount of some work in front of a loop, in any loop around it.
+fn in_front_anywhere(code: &Code, bag: &Bag, own: usize, key: &Key) -> u32 {
+    let header = code.flow.loops[own].header;
+    let stretches = bag.by_loop.keys().filter(|of| **of != Some(own));
+    let all = stretches.map(|of| bytes(code, &dominating(code, bag, *of, key, header)));
+    all.sum()
+}
+
+/// The instructions of some work in a stretch that are executed before a block whenever it is.
+fn dominating(code: &Code, bag: &Bag, of: Option<usize>, key: &Key, header: usize) -> Vec<usize> {
+    let all = bag.within(of).filter(|(k, _)| *k == key);
+    let all = all.flat_map(|(_, amount)| amount.instructions.iter().copied());
+    // How often what is called does it, is not known.
+    all.filter(|&i| code.instructions[i].class != InstructionClass::Call)
+        .filter(|&i| dominates(&code.flow.idom, code.instructions[i].block, header))
+        .collect()
+}
+
+fn bytes(code: &Code, instructions: &[usize]) -> u32 {
+    let width = |i: &usize| code.instructions[*i].place.map_or(1, |place| place.width);
+    instructions.iter().map(width).sum()
 }

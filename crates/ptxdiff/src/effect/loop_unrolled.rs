@@ -15,9 +15,11 @@
 //!
 //! Two loops are one if they do the same work: accesses by direction and by the parameter or variable that they start
 //! from, barriers, fences, exchanges between lanes, floating-point operations and logic. Moves, addresses, counters and
-//! branches do not count, and source lines only decide between equals. If one side's body does that work at least twice
-//! as often, by the median over the kinds of work, it is unrolled. A loop beside it with the same work is its remainder.
-//! If the work is outside of all loops, the loop is unrolled completely.
+//! branches do not count, and source lines only decide between equals. Loops around two such loops are one as well. If
+//! one side's body does that work at least twice as often, by the median over the kinds of work, it is unrolled. Where the
+//! PTX tells how often both loops run, or what their counters are increased by, this decides the factor. A loop beside it
+//! with the same work is its remainder. If the work is outside of all loops, or in the loop around it, the loop is
+//! unrolled completely.
 //!
 //! Accesses and barriers of a loop that was unrolled are neither elided nor lost, unless the other side does not do this
 //! work at all.
@@ -43,7 +45,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
                 }
                 let mut occurrence =
                     view.occurrence(std::mem::take(&mut all[mine]), std::mem::take(&mut all[other]));
-                occurrence.factor = Some(factor);
+                occurrence.factor = factor;
                 Some(occurrence)
             }
             _ => None,

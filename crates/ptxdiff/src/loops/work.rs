@@ -111,12 +111,12 @@ pub fn work(instr: &Instr) -> Vec<(Key, u32)> {
     }
 }
 
-/// The work of an instruction; of a call, that of the function that it names, where the module has its body.
+/// The work of an instruction; of a call, also that of the function that it names, where the module has its body, as if it did each thing once.
 pub fn whole_work(instr: &Instr, module: &Module) -> Vec<(Key, u32)> {
     if instr.class != InstructionClass::Call {
         return work(instr);
     }
-    let mut found = Vec::new();
+    let mut found = work(instr);
     let called: Vec<&str> = callee(instr.instr).into_iter().collect();
     each_called(module, called, &mut |class, typed| {
         let space = typed.memory.as_ref().map(|m| Space::from(m.space));
@@ -136,10 +136,7 @@ pub fn whole_work(instr: &Instr, module: &Module) -> Vec<(Key, u32)> {
             bytes.filter(|_| kind.is_access()).unwrap_or(1),
         ));
     });
-    match found.is_empty() {
-        true => work(instr),
-        false => found,
-    }
+    found
 }
 
 /// The function that a direct call names.
@@ -240,6 +237,8 @@ pub struct Amount {
     pub amount: u32,
     /// The instructions.
     pub instructions: Vec<usize>,
+    /// Whether functions that are called do it, which may be more often than their text says.
+    pub called: bool,
 }
 
 /// The work of a function by the smallest loop around it.
@@ -259,6 +258,7 @@ impl Bag {
                 let known = own.entry(key).or_default();
                 known.amount += amount;
                 known.instructions.push(index);
+                known.called |= instr.class == InstructionClass::Call && key.kind != Kind::Call;
             }
         }
         bag
@@ -282,6 +282,12 @@ impl Bag {
             }
             _ => exact,
         }
+    }
+
+    /// Whether functions that are called there may do a kind of work.
+    pub fn is_called(&self, of: Option<usize>, key: &Key) -> bool {
+        self.within(of)
+            .any(|(other, amount)| amount.called && may_be(key, other))
     }
 
     /// Whether a kind of work may stand anywhere.

@@ -395,3 +395,31 @@ fn the_remainder_of_an_unrolled_loop_is_no_partner_of_another_loop() {
     let found = between(&module(&a), &module(&b));
     assert_eq!(found, ["loop-unrolled B 2"]);
 }
+
+#[test]
+fn the_size_of_a_warp_is_a_number() {
+    let a = "mov.u32 %r6, WARP_SZ; rem.u32 %r7, %r2, %r6; st.shared.u32 [%r5], %r7;";
+    let [b, wrong] = [31, 15].map(|mask| {
+        module(&format!(
+            "and.b32 %r7, %r2, {mask}; st.shared.u32 [%r5], %r7;"
+        ))
+    });
+    assert_eq!(between(&module(a), &b), ["strength-reduced B 1"]);
+    assert_eq!(between(&module(a), &wrong), ["operation-changed B 1"]);
+}
+
+#[test]
+fn a_loop_is_unrolled_as_often_as_it_runs() {
+    let body = "ld.global.u32 %r6, [%rd2]; st.shared.u32 [%r9], %r6; add.s64 %rd2, %rd2, 4; add.s32 %r9, %r9, 8; ";
+    let start = "mov.u64 %rd2, %rd1; mov.u32 %r9, %r5; mov.u32 %r8, 0; ";
+    let looped = |until: u32| {
+        module(&format!(
+            "{start}L: {body} add.s32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, {until}; @%p1 bra L;"
+        ))
+    };
+    let repeated = |times: usize| module(&format!("{start}{}", body.repeat(times)));
+    let told = |a: &str, b: &str| between(a, b).join(", ");
+    assert_eq!(told(&looped(4), &repeated(4)), "loop-unrolled B 1");
+    // A loop that runs once is no loop.
+    assert!(!told(&looped(1), &repeated(4)).contains("loop-unrolled"));
+}

@@ -214,3 +214,13 @@ KERNEL spilled_b(const int *in, int *out, int k)
     values[1] = in[threadIdx.x + 32];
     out[threadIdx.x] = values[1 - (k & 1)];
 }
+
+// The size of a warp: a constant that PTX has a name for.
+KERNEL warp_size_a(unsigned *out)
+{
+    out[threadIdx.x] = threadIdx.x % warpSize;
+}
+KERNEL warp_size_b(unsigned *out)
+{
+    out[threadIdx.x] = threadIdx.x % 32u;
+}

@@ -8,21 +8,23 @@
 mod alu;
 mod atomic;
 mod barrier;
+mod bounds;
 mod call;
 mod memory;
 mod poison;
 mod special;
 mod system;
 mod texture;
+mod transfer;
 mod warp;
 mod weak_memory;
 mod whole_row;
 
 use super::alu::{Row32, Row64};
+use super::device::Device;
 use super::ids::*;
 use super::inline::{self, Inline};
 use super::lent::Hooks;
-use super::memory::Device;
 use super::observer::Divergence;
 use super::op::*;
 use super::program::Program;

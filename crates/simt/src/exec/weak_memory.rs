@@ -1,7 +1,7 @@
 //! Tells [`StoreHistory`] what happens, and takes from it what loads return.
 
 use super::Core;
-use super::memory::store_register;
+use super::transfer::store_register;
 use crate::alu::Mask;
 use crate::ids::*;
 use crate::lent::Hooks;

@@ -27,6 +27,7 @@ use super::schedule::ScheduleSpec;
 use super::state::*;
 use super::stop::*;
 use super::weak_memory::StoreHistory;
+use crate::device::Device;
 use prepare::Prepared;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

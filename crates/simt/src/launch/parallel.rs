@@ -2,8 +2,8 @@
 
 use super::Grid;
 use super::sweep::{BLOCK_PASSES, WARP_QUANTUM};
+use crate::device::Device;
 use crate::lent::Hooks;
-use crate::memory::Device;
 use crate::observer::{Joined, Observer};
 use crate::stop::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};

@@ -2,6 +2,7 @@
 
 use super::Launch;
 use crate::alu::{Row32, Row64};
+use crate::device::Device;
 use crate::exec::Range;
 use crate::ids::*;
 use crate::memory::*;

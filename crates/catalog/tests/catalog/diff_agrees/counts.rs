@@ -10,13 +10,28 @@ use std::collections::{HashMap, HashSet};
 /// A byte, and whether it is written.
 pub type Byte = (Space, u64, bool);
 
+/// What one access touched: its first byte, how many bytes, and whether it wrote them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Touched {
+    pub space: Space,
+    pub address: u64,
+    pub width: u32,
+    pub write: bool,
+}
+
+impl Touched {
+    pub fn bytes(self) -> impl Iterator<Item = Byte> {
+        (0..u64::from(self.width)).map(move |at| (self.space, self.address + at, self.write))
+    }
+}
+
 /// What ran.
 #[derive(Default)]
 pub struct Counts {
     /// How often each byte was read and written.
     pub bytes: HashMap<Byte, u64>,
     /// What each line of the PTX accessed.
-    pub touched: HashMap<u32, HashSet<Byte>>,
+    pub touched: HashMap<u32, HashSet<Touched>>,
     /// Barriers of the block that were completed.
     pub barriers: u64,
     /// Fences that threads came to.
@@ -27,9 +42,16 @@ pub struct Counts {
 #[derive(Default)]
 struct Watcher {
     bytes: HashMap<Byte, u64>,
-    touched: HashMap<u32, HashSet<Byte>>,
+    touched: HashMap<u32, HashSet<Touched>>,
     barriers: u64,
     fences: u64,
+}
+
+impl Counts {
+    /// How often a byte was accessed.
+    pub fn of(&self, byte: &Byte) -> u64 {
+        self.bytes.get(byte).copied().unwrap_or(0)
+    }
 }
 
 impl Events for Watcher {
@@ -41,12 +63,16 @@ impl Events for Watcher {
         };
         let touched = self.touched.entry(access.site.0).or_default();
         for lane in (0..32).filter(|lane| access.performed() >> lane & 1 == 1) {
-            for byte in 0..u64::from(access.bytes()) {
-                for write in directions {
-                    let key = (access.space, access.address[lane as usize] + byte, *write);
-                    *self.bytes.entry(key).or_default() += 1;
-                    touched.insert(key);
-                }
+            for &write in directions {
+                let own = Touched {
+                    space: access.space,
+                    address: access.address[lane as usize],
+                    width: access.bytes(),
+                    write,
+                };
+                own.bytes()
+                    .for_each(|byte| *self.bytes.entry(byte).or_default() += 1);
+                touched.insert(own);
             }
         }
     }

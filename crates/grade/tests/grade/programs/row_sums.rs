@@ -97,6 +97,6 @@ pub fn row_sums(secrets: &[String]) -> Vec<Labelled> {
         ("replaces-write", Refused, racy.replace("static void check", "extern \"C\" long write(int, const void *, unsigned long n)\n{\n    return n;\n}\n\nstatic void check")),
         ("runs-first", Refused, racy.replace("static void check", "static void early() {}\n__attribute__((section(\".preinit_array\"), used)) static void (*begin)() = early;\n\nstatic void check")),
         ("chosen-at-start", Refused, racy.replace("static void check", "extern \"C\" {\nstatic void one() {}\nstatic void (*choose())() { return one; }\nvoid chosen() __attribute__((ifunc(\"choose\")));\n}\n\nstatic void check").replace("    return 0;\n", "    chosen();\n    return 0;\n")),
-        ("replaces-the-runtime", Nothing, on_host.replace("static void check", "extern \"C\" cudaError_t cudaMalloc(void **, size_t)\n{\n    return cudaSuccess;\n}\n\nstatic void check")),
+        ("replaces-the-runtime", Refused, on_host.replace("static void check", "extern \"C\" cudaError_t cudaMalloc(void **, size_t)\n{\n    return cudaSuccess;\n}\n\nstatic void check")),
     ]
 }

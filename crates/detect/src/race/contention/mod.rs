@@ -32,103 +32,22 @@
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
+mod locations;
+mod roles;
+
+pub(super) use locations::Map;
+use locations::{Entry, Locations, MANY, PAGE, Record};
+use roles::{Role, RoleBook};
+
 use super::block::View;
 use super::clock::Stamp;
 use simt::ids::{BlockId, LANES, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
 /// Locations that are remembered at most.
 const LOCATIONS: usize = 1 << 22;
-/// Granules of a page, as a power of two: weak accesses to pages without strong ones are of no interest.
-const PAGE: u32 = 8;
-
-/// Multiplies; the keys are addresses.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.write_u64(u64::from(*b));
-        }
-    }
-    fn write_u64(&mut self, n: u64) {
-        let mixed = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
-
-/// By address, or another number that is not chosen by an adversary.
-pub(super) type Map<V> = HashMap<u64, V, BuildHasherDefault<AddressHasher>>;
-
-/// What an instruction does to a location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Role {
-    site: Site,
-    /// Whether what it reads is used.
-    reads: bool,
-    writes: bool,
-    update: Update,
-    /// Whether it is a plain store, which does not look at what was there.
-    stores: bool,
-    /// Whether it is a load whose value goes on untested ([`LaunchShape::hands_on`]).
-    hands_on: bool,
-}
-
-impl Role {
-    fn commutes(self, other: Role) -> bool {
-        self.update == other.update && self.update != Update::Ordered
-    }
-    /// Whether data passes from the other to this one, in the sense of the rule on unordered communication.
-    fn is_handed(self, other: Role) -> bool {
-        self.hands_on && other.writes
-    }
-}
-
-/// Some lanes of a warp that did the same things at one stamp.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    warp: u32,
-    stamp: Stamp,
-    mask: Mask,
-    /// Index of their [`Roles`].
-    roles: u32,
-    /// Whether the warp has no other entry.
-    only: bool,
-}
-
-/// What happened to a granule.
-#[derive(Clone, Debug, Default)]
-struct Record {
-    /// The block that uses it, or [`MANY`].
-    block: u32,
-    /// Index of its [`Roles`].
-    roles: u32,
-    /// Who, the latest warp last; as long as it is one block, and no barrier of it came since.
-    entries: Vec<Entry>,
-    /// Whether a strong store was the first thing to write it.
-    fresh: bool,
-}
-
-const MANY: u32 = u32::MAX;
-
-/// The instructions that use a location.
-#[derive(Clone, Debug, Default)]
-struct Roles {
-    /// Indices of roles.
-    all: Vec<u32>,
-    /// They are updates of this kind, and nothing uses what they return.
-    calm: Option<Update>,
-    /// The set with one role more, as far as it has been needed, by the role.
-    grown: Vec<u32>,
-}
 
 /// An update by lanes of a warp that was set aside.
 #[derive(Clone, Copy, Debug)]
@@ -161,78 +80,6 @@ impl Who {
     }
 }
 
-/// In [`Roles::grown`] and pages: none yet.
-const NONE: u32 = u32::MAX;
-
-/// Where locations are: their records, found by pages.
-#[derive(Debug, Default)]
-struct Locations {
-    records: Vec<Record>,
-    /// Where a page's part of `index` begins, by its number.
-    pages: Map<u32>,
-    /// For each granule of the pages, the index of its record, or [`NONE`].
-    index: Vec<[u32; 1 << PAGE]>,
-    /// The page that was looked up last.
-    last: Option<(u64, u32)>,
-}
-
-impl Locations {
-    /// Forgets all, and keeps the memory for more.
-    fn clear(&mut self) {
-        self.records.clear();
-        self.pages.clear();
-        self.index.clear();
-        self.last = None;
-    }
-
-    fn page(&self, cell: u64) -> Option<&[u32; 1 << PAGE]> {
-        let at = self.pages.get(&(cell >> PAGE))?;
-        Some(&self.index[*at as usize])
-    }
-
-    fn get(&self, cell: u64) -> Option<&Record> {
-        let at = self.page(cell)?[(cell % (1 << PAGE)) as usize];
-        self.records.get(at as usize)
-    }
-
-    /// The index of a granule's record, made for `block` if there is none.
-    #[inline]
-    fn record(&mut self, cell: u64, block: u32) -> usize {
-        let number = cell >> PAGE;
-        let page = match self.last {
-            Some((last, page)) if last == number => page,
-            _ => {
-                let page = *self.pages.entry(number).or_insert_with(|| {
-                    self.index.push([NONE; 1 << PAGE]);
-                    self.index.len() as u32 - 1
-                });
-                self.last = Some((number, page));
-                page
-            }
-        };
-        let at = &mut self.index[page as usize][(cell % (1 << PAGE)) as usize];
-        if *at == NONE {
-            *at = self.records.len() as u32;
-            self.records.push(Record {
-                block,
-                ..Record::default()
-            });
-        }
-        *at as usize
-    }
-
-    /// All granules that have a record.
-    fn cells(&self) -> impl Iterator<Item = (u64, &Record)> {
-        self.pages.iter().flat_map(move |(number, page)| {
-            let all = self.index[*page as usize].iter().enumerate();
-            all.filter_map(move |(i, at)| {
-                let record = self.records.get(*at as usize)?;
-                Some((number << PAGE | i as u64, record))
-            })
-        })
-    }
-}
-
 /// What a location's trace shows in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
@@ -260,15 +107,8 @@ fn is_fresh(access: &Access<'_>, at: u64) -> bool {
 /// Judges locations.
 #[derive(Debug, Default)]
 pub struct Contention {
-    effects: Arc<[Effect]>,
-    hands_on: Arc<[bool]>,
+    book: RoleBook,
     shifts: [u32; 2],
-    roles: Vec<Role>,
-    /// Indices of roles by site: of those that only read, and of those that write.
-    by_site: Vec<[u32; 2]>,
-    sets: Vec<Roles>,
-    /// Sets by their roles in order.
-    set_of: HashMap<Vec<u32>, u32>,
     /// A role that can add nothing by meeting a set somewhere: (role, set, place).
     settled: HashSet<(u32, u32, Place)>,
     /// The one of them that was needed last, and the last one that is none yet.
@@ -289,11 +129,9 @@ impl Contention {
     /// For a launch.
     pub fn new(shape: &LaunchShape) -> Contention {
         Contention {
-            effects: shape.effects.clone(),
-            hands_on: shape.hands_on.clone(),
+            book: RoleBook::new(shape.effects.clone(), shape.hands_on.clone()),
             shifts: [shape.shared_granule, shape.global_granule]
                 .map(|granule| granule.max(1).trailing_zeros()),
-            sets: vec![Roles::default()],
             ..Contention::default()
         }
     }
@@ -301,10 +139,8 @@ impl Contention {
     /// For one core's share of the same launch.
     pub fn fork(&self) -> Contention {
         Contention {
-            effects: self.effects.clone(),
-            hands_on: self.hands_on.clone(),
+            book: self.book.fork(),
             shifts: self.shifts,
-            sets: vec![Roles::default()],
             ..Contention::default()
         }
     }
@@ -345,9 +181,9 @@ impl Contention {
 
     /// Sets an update of shared memory aside. False if that can't be.
     fn set_aside(&mut self, access: &Access<'_>, role: u32, shift: u32, v: &View<'_>) -> bool {
-        let r = self.roles[role as usize];
+        let r = self.book.roles[role as usize];
         let calm = !r.reads && r.update != Update::Ordered;
-        let alike = |other: &Aside| self.roles[other.role as usize].update == r.update;
+        let alike = |other: &Aside| self.book.roles[other.role as usize].update == r.update;
         let fits = calm
             && access.bytes() >> shift == 1
             && self.here.records.is_empty()
@@ -389,7 +225,7 @@ impl Contention {
             for lane in super::block::lanes(a.mask) {
                 let at = here.record(u64::from(a.cells[lane as usize]), block.0);
                 let record = &mut here.records[at];
-                record.roles = self.with(record.roles, a.role);
+                record.roles = self.book.with(record.roles, a.role);
                 self.add(record, a.role, lane, &who);
             }
         }
@@ -415,7 +251,7 @@ impl Contention {
         let mut seen: Map<Option<Update>> = Map::default();
         for fork in &forks {
             for (cell, record) in fork.global.cells() {
-                let calm = fork.sets[record.roles as usize].calm;
+                let calm = fork.book.sets[record.roles as usize].calm;
                 match seen.get(&cell) {
                     None => drop(seen.insert(cell, calm)),
                     Some(other) if calm.is_some() && *other == calm => {}
@@ -436,7 +272,7 @@ impl Contention {
             DriverCall::Allocate => (1, Place::Heap, true),
             DriverCall::Free => (1, Place::Heap, false),
         };
-        let role = self.role(Role {
+        let role = self.book.role(Role {
             site,
             reads,
             writes: true,
@@ -465,7 +301,7 @@ impl Contention {
         if place == Place::Shared {
             self.enter(access.who.block);
             if !weak {
-                let role = self.role_of(access);
+                let role = self.book.role_of(access);
                 if self.set_aside(access, role, shift, v) {
                     return;
                 }
@@ -479,7 +315,7 @@ impl Contention {
         if weak {
             self.weak(&locations, access, shift, v);
         } else {
-            let role = self.role_of(access);
+            let role = self.book.role_of(access);
             let cells = u64::from(access.bytes() >> shift).max(1);
             for lane in super::block::lanes(access.mask) {
                 let first = access.address[lane as usize] >> shift;
@@ -511,15 +347,16 @@ impl Contention {
         lane: u32,
         v: &View<'_>,
     ) {
-        if self.roles[role as usize].stores {
+        if self.book.roles[role as usize].stores {
             return;
         }
         let Some(record) = locations.get(cell).filter(|record| record.fresh) else {
             return;
         };
         let stores = |set: u32| {
-            let all = &self.sets[set as usize].all;
-            all.iter().any(|role| self.roles[*role as usize].stores)
+            let all = &self.book.sets[set as usize].all;
+            all.iter()
+                .any(|role| self.book.roles[*role as usize].stores)
         };
         let unordered = if record.block == v.block.id {
             record
@@ -530,95 +367,6 @@ impl Contention {
             stores(record.roles)
         };
         self.found.communication |= unordered;
-    }
-
-    fn role_of(&mut self, access: &Access<'_>) -> u32 {
-        let effect = self
-            .effects
-            .get(access.site.0 as usize)
-            .copied()
-            .unwrap_or_default();
-        self.role(match access.kind {
-            AccessKind::Read => Role {
-                site: access.site,
-                reads: true,
-                writes: false,
-                update: Update::Ordered,
-                stores: false,
-                hands_on: self.hands_on.get(access.site.0 as usize) == Some(&true),
-            },
-            AccessKind::Write => Role {
-                site: access.site,
-                reads: false,
-                writes: true,
-                update: Update::Ordered,
-                stores: true,
-                hands_on: false,
-            },
-            // A compare-and-swap that failed might not have.
-            AccessKind::Atomic | AccessKind::Reduction => Role {
-                site: access.site,
-                reads: effect.used,
-                writes: true,
-                update: effect.update,
-                stores: false,
-                hands_on: false,
-            },
-        })
-    }
-
-    fn role(&mut self, role: Role) -> u32 {
-        let site = role.site.0 as usize;
-        if site >= self.by_site.len() {
-            self.by_site.resize(site + 1, [NONE; 2]);
-        }
-        let known = &mut self.by_site[site][usize::from(role.writes)];
-        if *known == NONE {
-            self.roles.push(role);
-            *known = self.roles.len() as u32 - 1;
-        }
-        *known
-    }
-
-    /// The set of roles with one more.
-    #[inline]
-    fn with(&mut self, set: u32, role: u32) -> u32 {
-        match self.sets[set as usize].grown.get(role as usize) {
-            Some(known) if *known != NONE => *known,
-            _ => self.grow(set, role),
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, set: u32, role: u32) -> u32 {
-        let r = self.roles[role as usize];
-        let old = &self.sets[set as usize];
-        let new = match old.all.binary_search(&role) {
-            Ok(_) => set,
-            Err(at) => {
-                let calm = match (old.all.is_empty(), old.calm) {
-                    _ if r.reads || r.update == Update::Ordered => None,
-                    (true, _) => Some(r.update),
-                    (false, calm) => calm.filter(|u| *u == r.update),
-                };
-                let mut all = old.all.clone();
-                all.insert(at, role);
-                *self.set_of.entry(all).or_insert_with_key(|all| {
-                    self.sets.push(Roles {
-                        all: all.clone(),
-                        calm,
-                        grown: Vec::new(),
-                    });
-                    self.sets.len() as u32 - 1
-                })
-            }
-        };
-        let grown = &mut self.sets[set as usize].grown;
-        if role as usize >= grown.len() {
-            grown.resize(role as usize + 1, NONE);
-        }
-        grown[role as usize] = new;
-        new
     }
 
     /// A strong access of one lane to one granule.
@@ -639,12 +387,12 @@ impl Contention {
         let at = locations.record(cell, me);
         let record = &mut locations.records[at];
         let before = record.roles;
-        record.roles = self.with(before, role);
+        record.roles = self.book.with(before, role);
         if record.block != MANY && record.block != me {
             // From here on nothing orders any two of them.
             record.block = MANY;
             record.entries = Vec::new();
-            for a in self.sets[record.roles as usize].all.clone() {
+            for a in self.book.sets[record.roles as usize].all.clone() {
                 self.meets(a, record.roles, place, true);
             }
             return;
@@ -660,7 +408,7 @@ impl Contention {
             [e] => (e.warp, e.mask) == (v.me, 1 << lane),
             _ => false,
         };
-        let calm = self.sets[record.roles as usize].calm.is_some();
+        let calm = self.book.sets[record.roles as usize].calm.is_some();
         if !alone && !calm && !self.is_settled(role, record.roles, place) {
             for i in 0..record.entries.len() {
                 let e = record.entries[i];
@@ -679,7 +427,7 @@ impl Contention {
         let entries = &mut record.entries;
         let is_current = |e: &Entry| (e.warp, e.stamp) == (who.warp, who.now);
         let known = |e: &Entry| is_current(e) && e.mask & bit != 0;
-        let mut roles = self.with(0, role);
+        let mut roles = self.book.with(0, role);
         if let Some(last) = entries.last_mut()
             && is_current(last)
             && last.only
@@ -689,7 +437,7 @@ impl Contention {
             return;
         }
         if let Some(at) = entries.iter().rposition(known) {
-            roles = self.with(entries[at].roles, role);
+            roles = self.book.with(entries[at].roles, role);
             if roles == entries[at].roles {
                 let last = entries.len() - 1;
                 return entries.swap(at, last);
@@ -700,7 +448,7 @@ impl Contention {
             if e.warp == who.warp
                 && e.mask & bit != 0
                 && !is_current(e)
-                && self.is_part(e.roles, roles)
+                && self.book.is_part(e.roles, roles)
             {
                 e.mask &= !bit;
             }
@@ -731,15 +479,9 @@ impl Contention {
         }
     }
 
-    /// Whether one set of roles is a part of another.
-    fn is_part(&self, one: u32, other: u32) -> bool {
-        let [one, other] = [one, other].map(|set| &self.sets[set as usize].all);
-        one.iter().all(|role| other.binary_search(role).is_ok())
-    }
-
     /// What is left by two accesses of different threads that nothing orders.
     fn trace(&self, a: u32, b: u32, place: Place) -> Trace {
-        let (a, b) = (self.roles[a as usize], self.roles[b as usize]);
+        let (a, b) = (self.book.roles[a as usize], self.book.roles[b as usize]);
         let read =
             |reader: Role, writer: Role| (reader.reads && writer.writes).then_some(reader.site);
         Trace {
@@ -780,7 +522,7 @@ impl Contention {
             let memory = self.found_in(place).is_some_and(|found| *found);
             let reads = &self.found.reads;
             let read = |site: &Option<Site>| site.is_none_or(|s| reads.contains(&s));
-            self.sets[set as usize].all.iter().all(|other| {
+            self.book.sets[set as usize].all.iter().all(|other| {
                 let trace = self.trace(role, *other, place);
                 !trace.hands_on && (memory || !trace.memory) && trace.reads.iter().all(read)
             })
@@ -796,8 +538,8 @@ impl Contention {
 
     /// A role and each of a set: accesses of different threads that nothing orders; of different warps, where `across`.
     fn meets(&mut self, role: u32, set: u32, place: Place, across: bool) {
-        for at in 0..self.sets[set as usize].all.len() {
-            let other = self.sets[set as usize].all[at];
+        for at in 0..self.book.sets[set as usize].all.len() {
+            let other = self.book.sets[set as usize].all[at];
             let trace = self.trace(role, other, place);
             if let Some(found) = self.found_in(place) {
                 *found |= trace.memory;
@@ -829,8 +571,11 @@ impl Contention {
                     continue;
                 };
                 let conflicts = |set: u32| {
-                    let all = &self.sets[set as usize].all;
-                    writes || all.iter().any(|role| self.roles[*role as usize].writes)
+                    let all = &self.book.sets[set as usize].all;
+                    writes
+                        || all
+                            .iter()
+                            .any(|role| self.book.roles[*role as usize].writes)
                 };
                 let infirm = if record.block == v.block.id {
                     record.entries.iter().any(|e| {

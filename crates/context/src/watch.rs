@@ -1,0 +1,441 @@
+//! The host's own accesses to memory that work of the device uses meanwhile: a result that is read before anything has waited for it, a source that
+//! is overwritten while it is copied.
+//!
+//! Work is done when it is issued, but the host may rely on it only once it has waited ([`crate::timeline`]). Until then the pages of shared memory
+//! (pinned, mapped, managed) that it touched are closed in the program's view: to writes where it only reads, to everything where it
+//! writes. The simulator has a view of its own ([`crate::arena`]). An access of the host then raises SIGSEGV (`sigaction(2)`), and the handler asks the timeline
+//! whether work that nothing has waited for did something to this very byte that conflicts. If so, it is a finding, and that work is watched no
+//! more. If the two only share a page, the page is opened for one instruction (the trap flag: Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, volume 3, "Single-Stepping"; SIGTRAP) and closed again.
+//!
+//! The signal is raised by an instruction of the program that accesses this memory, so it interrupts neither the C library's allocator nor this
+//! crate: the handler may do what other code may. Where this crate itself follows the program's pointer, the page is opened.
+//!
+//! # Blind spots
+//!
+//! * Of an access of several bytes, the first byte on the page counts.
+//! * A system call that is given a closed page fails with `EFAULT` instead of raising a signal. The usual functions that hand memory to the system
+//!   are told of beforehand ([`before_system_call`]), where the program finds the library's before the C library's.
+//! * On other processors than x86-64, a page that is only shared stays open until the next wait.
+#![allow(unsafe_code)] // Signals, and what they hand over.
+
+use crate::arena::PAGE;
+use crate::calls;
+use crate::context::{self, Context};
+use crate::launch::Work;
+use crate::record::Call;
+use crate::timeline::Touched;
+use detect::footprint::{Footprint, Ranges};
+use simt::memory::GLOBAL_BASE;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::os::raw::{c_int, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Pages that are closed at most; each run of them is a mapping of its own, of which the system allows some 65,000.
+const RUNS: usize = 4096;
+
+/// How often a page is opened for one instruction, which takes some microseconds; then it stays open until the host waits.
+const STEPS: u32 = 4096;
+
+/// What is closed.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Numbers of pages, and whether work writes there; else it reads.
+    pages: BTreeMap<u64, bool>,
+    /// How often a page was opened for one instruction since the host last waited.
+    steps: HashMap<u64, u32>,
+    /// Memory that host and device share, as offsets into the arena.
+    shared: Ranges,
+}
+
+/// Where the program's view of the arena ends; 0 as long as no page was ever closed.
+static END: AtomicU64 = AtomicU64::new(0);
+
+/// Signal handlers that the program had before.
+static SEGV: OnceLock<libc::sigaction> = OnceLock::new();
+static TRAP: OnceLock<libc::sigaction> = OnceLock::new();
+
+thread_local! {
+    /// Whether the thread runs a function of the host on behalf of a stream: it is the stream then.
+    static ON_BEHALF: Cell<bool> = const { Cell::new(false) };
+    /// Pages that are open for one instruction.
+    static STEPPING: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs a function of the host that a stream has come to. What it does to memory is the stream's doing, and whoever it tells of it
+/// may rely on all that the stream did before: so the host has waited for the stream.
+pub fn on_behalf(stream: u64, function: impl FnOnce()) {
+    if let Some(mut context) = context::existing() {
+        let _ = context.synchronize(stream);
+    }
+    let before = ON_BEHALF.replace(true);
+    function();
+    ON_BEHALF.set(before);
+    if let Some(mut context) = context::existing() {
+        context.rewatch(true);
+    }
+}
+
+fn protection(writes: bool) -> c_int {
+    match writes {
+        true => libc::PROT_NONE,
+        false => libc::PROT_READ,
+    }
+}
+
+impl Context {
+    /// Memory that host and device share has come or gone.
+    pub(crate) fn shares(&mut self) {
+        let blocks = self.blocks.values();
+        let open = blocks.filter(|b| b.kind.is_open() && b.freed.is_none());
+        let ranges = open.filter_map(|b| {
+            let start = b.address.checked_sub(GLOBAL_BASE)?;
+            (b.bytes > 0).then_some(start..start + b.bytes)
+        });
+        self.watch.shared = ranges.collect();
+    }
+
+    /// What work may do that concerns others than its own stream: everything, where there are several (`Some(None)`); what it does to memory
+    /// that it shares with the host; nothing (`None`).
+    pub(crate) fn concerns(&self) -> Option<Option<Ranges>> {
+        if self.timeline.has_streams() {
+            return Some(None);
+        }
+        let watches = self.options.host && self.recorder.is_heard();
+        (watches && !self.watch.shared.is_empty()).then(|| Some(self.watch.shared.clone()))
+    }
+
+    /// Whether a range is memory that host and device share.
+    pub(crate) fn is_shared(&self, range: Option<(u64, u64)>) -> bool {
+        range.is_some_and(|(address, _)| self.block(address).is_some_and(|b| b.kind.is_open()))
+    }
+
+    /// Closes the pages that an operation touched, which has just been issued.
+    pub(crate) fn watch(&mut self, footprint: &Footprint) {
+        if !self.options.host || !self.recorder.is_heard() || self.watch.shared.is_empty() {
+            return;
+        }
+        let mut new = BTreeMap::new();
+        touched(&self.watch.shared, footprint, &mut new);
+        new.retain(|page, writes| {
+            let known = self.watch.pages.get(page);
+            known.is_none_or(|known| *writes && !known)
+        });
+        if new.is_empty() {
+            return;
+        }
+        install(self.arena.bytes());
+        self.close(&new);
+        self.watch.pages.extend(new);
+    }
+
+    fn close(&mut self, pages: &BTreeMap<u64, bool>) {
+        for (run, writes) in runs(pages).take(RUNS) {
+            let bytes = (run.end - run.start) * PAGE;
+            let address = GLOBAL_BASE + run.start * PAGE;
+            let _ = self.arena.protect(address, bytes, protection(writes));
+        }
+    }
+
+    /// Opens the pages of what the host has waited for; closes the others again, where a page that is to be closed may be open.
+    pub(crate) fn rewatch(&mut self, again: bool) {
+        self.watch.steps.clear();
+        if self.watch.pages.is_empty() {
+            return;
+        }
+        let mut wanted = BTreeMap::new();
+        for footprint in self.timeline.unfinished() {
+            touched(&self.watch.shared, footprint, &mut wanted);
+        }
+        let old = std::mem::take(&mut self.watch.pages);
+        let opened = old.iter().filter(|(page, _)| !wanted.contains_key(page));
+        let opened: BTreeMap<u64, bool> = opened.map(|(page, _)| (*page, false)).collect();
+        for (run, _) in runs(&opened) {
+            self.reopen(GLOBAL_BASE + run.start * PAGE, (run.end - run.start) * PAGE);
+        }
+        let changed = wanted
+            .iter()
+            .filter(|(p, w)| again || old.get(p) != Some(w));
+        let changed: BTreeMap<u64, bool> = changed.map(|(page, writes)| (*page, *writes)).collect();
+        self.close(&changed);
+        self.watch.pages = wanted;
+    }
+
+    /// Opens pages, but those of memory that was freed meanwhile.
+    fn reopen(&self, address: u64, bytes: u64) {
+        let (start, end) = (address - GLOBAL_BASE, address - GLOBAL_BASE + bytes);
+        for shared in self.watch.shared.iter() {
+            let from = start.max(shared.start / PAGE * PAGE);
+            let to = end.min(shared.end.next_multiple_of(PAGE));
+            if from < to {
+                let _ = self.arena.open(GLOBAL_BASE + from, to - from, true);
+            }
+        }
+    }
+
+    /// The host has touched a byte on a closed page. Whether the page is to be closed again after this instruction.
+    fn touched(&mut self, address: u64, writes: bool, instruction: u64) -> bool {
+        self.host_touches(address, 1, writes, || {
+            calls::interrupted("the host program", instruction)
+        });
+        let page = (address - GLOBAL_BASE) / PAGE;
+        let again = self.watch.pages.contains_key(&page);
+        let steps = self.watch.steps.entry(page).or_insert(0);
+        *steps += u32::from(again);
+        if *steps > STEPS {
+            self.watch.pages.remove(&page);
+        }
+        again && *steps <= STEPS
+    }
+
+    /// The host touches bytes of shared memory: tells what conflicts with that.
+    fn host_touches(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        writes: bool,
+        call: impl FnOnce() -> Call,
+    ) {
+        let range = Some((address - GLOBAL_BASE, bytes));
+        let footprint = match writes {
+            true => Footprint::of_host(None, range, 1),
+            false => Footprint::of_host(range, None, 1),
+        };
+        let Touched { found, waited } = self.timeline.host_touches(&footprint);
+        if found.is_empty() && !waited {
+            return;
+        }
+        if !found.is_empty() {
+            let work = Work::host(call(), "the host".to_owned());
+            for (earlier, conflicts) in found {
+                self.unordered(&work, &earlier, &conflicts);
+            }
+        }
+        self.rewatch(false);
+    }
+}
+
+/// A function of the C library is about to hand bytes of the program to the system, which reads or `writes` them: what they conflict with is told,
+/// and their pages are opened.
+pub fn before_system_call(function: &str, address: u64, bytes: u64, writes: bool) {
+    let end = END.load(Ordering::Relaxed);
+    if address < GLOBAL_BASE || address >= end || bytes == 0 || context::is_held() {
+        return;
+    }
+    let Some(mut context) = context::existing() else {
+        return;
+    };
+    let bytes = bytes.min(end - address);
+    let first = (address - GLOBAL_BASE) / PAGE;
+    let pages = first..(address - GLOBAL_BASE + bytes).div_ceil(PAGE);
+    if context.watch.pages.range(pages.clone()).next().is_none() {
+        return;
+    }
+    if !ON_BEHALF.get() {
+        context.host_touches(address, bytes, writes, || calls::call(function));
+    }
+    let closed: Vec<u64> = context.watch.pages.range(pages).map(|(p, _)| *p).collect();
+    for page in closed {
+        context.watch.pages.remove(&page);
+        context.reopen(GLOBAL_BASE + page * PAGE, PAGE);
+    }
+}
+
+/// Adds the pages of shared memory that an operation touched, and whether it writes there.
+fn touched(shared: &Ranges, footprint: &Footprint, pages: &mut BTreeMap<u64, bool>) {
+    for (bytes, writes) in footprint.ranges() {
+        let after = shared.partition_point(|range| range.end <= bytes.start);
+        let meets = |range: &&Range<u64>| range.start < bytes.end;
+        for range in shared[after..].iter().take_while(meets) {
+            let (from, to) = (bytes.start.max(range.start), bytes.end.min(range.end));
+            for page in from / PAGE..to.div_ceil(PAGE) {
+                *pages.entry(page).or_insert(false) |= writes;
+            }
+        }
+    }
+}
+
+/// Adjacent pages that are alike.
+fn runs(pages: &BTreeMap<u64, bool>) -> impl Iterator<Item = (Range<u64>, bool)> + '_ {
+    let mut left = pages.iter().peekable();
+    std::iter::from_fn(move || {
+        let (first, writes) = left.next()?;
+        let mut end = first + 1;
+        while left
+            .next_if(|(page, w)| **page == end && *w == writes)
+            .is_some()
+        {
+            end += 1;
+        }
+        Some((*first..end, *writes))
+    })
+}
+
+type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+/// Makes sure that the signals come here. A program that installs handlers of its own later gets back what is not ours.
+fn install(arena: u64) {
+    END.store(GLOBAL_BASE + arena, Ordering::Relaxed);
+    take(libc::SIGSEGV, on_fault, &SEGV);
+    if cfg!(target_arch = "x86_64") {
+        take(libc::SIGTRAP, on_step, &TRAP);
+    }
+}
+
+fn take(signal: c_int, handler: Handler, before: &OnceLock<libc::sigaction>) {
+    // SAFETY: structures of the right type, of which zero is a value; the handler is of the type that SA_SIGINFO demands.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(signal, std::ptr::null(), &mut old) != 0
+            || old.sa_sigaction == handler as usize
+        {
+            return;
+        }
+        let mut new: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler as usize;
+        // Not on the alternate stack (SA_ONSTACK), which is too small for what is done here; a stack overflow of the program ends it as before.
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_RESTART;
+        libc::sigemptyset(&mut new.sa_mask);
+        if libc::sigaction(signal, &new, std::ptr::null_mut()) == 0 {
+            let _ = before.set(old);
+        }
+    }
+}
+
+/// Hands a signal that is not ours to whoever would have got it.
+fn hand_on(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+    before: &OnceLock<libc::sigaction>,
+) {
+    let old = before.get();
+    let action = old.map_or(libc::SIG_DFL, |old| old.sa_sigaction);
+    match action {
+        libc::SIG_IGN => {}
+        libc::SIG_DFL => {
+            // The instruction is executed again, and ends the process as it would have done.
+            // SAFETY: a signal and an action as documented.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        _ if old.is_some_and(|old| old.sa_flags & libc::SA_SIGINFO != 0) => {
+            // SAFETY: the program installed a function of this type.
+            let handler: Handler = unsafe { std::mem::transmute(action) };
+            handler(signal, info, context);
+        }
+        _ => {
+            // SAFETY: as before.
+            let handler: extern "C" fn(c_int) = unsafe { std::mem::transmute(action) };
+            handler(signal);
+        }
+    }
+}
+
+/// A fault: where, whether it is known to be a write, and the instruction.
+#[cfg(target_arch = "x86_64")]
+fn fault(context: *mut c_void) -> (Option<bool>, u64) {
+    // SAFETY: the system hands over a context of this type (`sigaction(2)`, SA_SIGINFO).
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    // Bit 1 of a page fault's error code tells a write (Intel's manual, volume 3, "Page-Fault Exception").
+    let error = registers[libc::REG_ERR as usize];
+    (
+        Some(error & 2 != 0),
+        registers[libc::REG_RIP as usize] as u64,
+    )
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fault(_: *mut c_void) -> (Option<bool>, u64) {
+    (None, 0)
+}
+
+/// Lets the interrupted program execute one instruction, or go on.
+#[cfg(target_arch = "x86_64")]
+fn step(context: *mut c_void, one: bool) {
+    const TRAP_FLAG: i64 = 1 << 8;
+    // SAFETY: as in `fault`; nothing else refers to the context while the handler runs.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let flags = &mut registers[libc::REG_EFL as usize];
+    match one {
+        true => *flags |= TRAP_FLAG,
+        false => *flags &= !TRAP_FLAG,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn step(_: *mut c_void, _: bool) {}
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
+    // SAFETY: the system hands over a fault's information.
+    let address = unsafe { (*info).si_addr() }.addr() as u64;
+    if !(GLOBAL_BASE..END.load(Ordering::Relaxed)).contains(&address) {
+        return hand_on(signal, info, raw, &SEGV);
+    }
+    // SAFETY: the calling thread's own `errno`.
+    let errno = unsafe { *libc::__errno_location() };
+    let page = address / PAGE * PAGE;
+    let ours = if context::is_held() {
+        // This crate follows a pointer of the program, on behalf of a call that does what it must.
+        open_page(page)
+    } else {
+        on_access(address, page, raw)
+    };
+    // SAFETY: as before.
+    unsafe { *libc::__errno_location() = errno };
+    if !ours {
+        hand_on(signal, info, raw, &SEGV);
+    }
+}
+
+/// Opens a page without the context, which the thread holds.
+fn open_page(page: u64) -> bool {
+    let open = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a page of the program's view of the arena, which nothing of ours refers to.
+    unsafe { libc::mprotect(page as *mut c_void, PAGE as usize, open) == 0 }
+}
+
+/// Whether the access was one to memory that the host may touch.
+fn on_access(address: u64, page: u64, raw: *mut c_void) -> bool {
+    let Some(mut context) = context::existing() else {
+        return false;
+    };
+    if !context.is_shared(Some((address, 1))) {
+        return false;
+    }
+    let number = (address - GLOBAL_BASE) / PAGE;
+    let closed = context.watch.pages.get(&number).copied();
+    let (writes, instruction) = fault(raw);
+    // A page that is closed to writes alone has met one.
+    let writes = writes.unwrap_or(closed == Some(false));
+    let again = match closed {
+        Some(_) if !ON_BEHALF.get() => context.touched(address, writes, instruction),
+        // Somebody has opened it meanwhile; or the stream itself is at work.
+        _ => false,
+    };
+    let opened = context.arena.open(page, PAGE, true).is_ok();
+    if again && opened && cfg!(target_arch = "x86_64") {
+        STEPPING.with_borrow_mut(|pages| pages.push(number));
+        step(raw, true);
+    }
+    opened
+}
+
+extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
+    let pages = STEPPING.take();
+    if pages.is_empty() {
+        return hand_on(signal, info, raw, &TRAP);
+    }
+    step(raw, false);
+    let Some(context) = context::existing() else {
+        return;
+    };
+    for number in pages {
+        if let Some(writes) = context.watch.pages.get(&number) {
+            let address = GLOBAL_BASE + number * PAGE;
+            let _ = context.arena.protect(address, PAGE, protection(*writes));
+        }
+    }
+}

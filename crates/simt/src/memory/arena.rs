@@ -1,0 +1,121 @@
+//! The words of global memory: their own, or lent by the process that simulates a whole program.
+
+use super::words::Words;
+use crate::ids::LANES;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+/// Cells that the arena owns and lets grow, or that somebody has lent it.
+#[derive(Debug)]
+pub(crate) enum Cells<T: 'static> {
+    Owned(Vec<T>),
+    Lent(&'static [T]),
+}
+
+impl<T> Default for Cells<T> {
+    fn default() -> Cells<T> {
+        Cells::Owned(Vec::new())
+    }
+}
+
+impl<T> std::ops::Deref for Cells<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        match self {
+            Cells::Owned(cells) => cells,
+            Cells::Lent(cells) => cells,
+        }
+    }
+}
+
+impl<T: Default> Cells<T> {
+    /// Makes room for so many, where they are owned.
+    fn reserve(&mut self, count: usize) {
+        if let Cells::Owned(cells) = self {
+            cells.resize_with(count, T::default);
+        }
+    }
+}
+
+/// The arena. Blocks on several cores may use it at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Arena {
+    pub(crate) words: Cells<AtomicU32>,
+    pub(crate) valid: Cells<AtomicU8>,
+    /// Serialises atomics on more than one word.
+    wide: Mutex<()>,
+}
+
+impl Words for Arena {
+    const GLOBAL: bool = true;
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word].load(Relaxed)
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, _: usize, value: u32) {
+        self.words[word].store(value, Relaxed);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, _: usize) -> u8 {
+        self.valid[word].load(Relaxed)
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, _: usize, bytes: u8) {
+        if bytes == 0xf {
+            self.valid[word].store(0xf, Relaxed);
+        } else {
+            self.valid[word].fetch_or(bytes, Relaxed);
+        }
+    }
+    #[inline(always)]
+    fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        let mut all = 0xf;
+        for i in 0..N {
+            to[i] = words[i].load(Relaxed);
+            all &= valid[i].load(Relaxed);
+        }
+        all
+    }
+    #[inline(always)]
+    fn store_run(&self, word: usize, from: &[u32; LANES]) {
+        let words = &self.words[word..word + LANES];
+        let valid = &self.valid[word..word + LANES];
+        for i in 0..LANES {
+            words[i].store(from[i], Relaxed);
+            valid[i].store(0xf, Relaxed);
+        }
+    }
+    fn replace(&self, word: usize, _: usize, mask: u32, bits: u32) {
+        let _ = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));
+    }
+}
+
+impl Arena {
+    /// One atomic update of a word, against other cores too; the old value.
+    pub fn update(&self, word: usize, mut f: impl FnMut(u32) -> u32) -> u32 {
+        let old = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(f(old)));
+        self.valid[word].store(0xf, Relaxed);
+        old.unwrap_or_default()
+    }
+
+    /// Keeps other cores' wide atomics away.
+    pub fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.wide
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Forgets that a byte was written.
+    pub(crate) fn forget(&mut self, at: u64) {
+        self.valid[(at >> 2) as usize].fetch_and(!(1 << (at & 3)), Relaxed);
+    }
+
+    pub(crate) fn resize(&mut self, bytes: u64) {
+        let words = bytes.div_ceil(4) as usize;
+        self.words.reserve(words);
+        self.valid.reserve(words);
+    }
+}

@@ -1,0 +1,151 @@
+//! Memory that ends with a launch: a block's shared memory, a lane's local memory, the kernel's parameters.
+
+use super::words::Words;
+use crate::ids::LANES;
+use std::cell::Cell;
+
+/// A block's shared memory.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    words: Vec<Cell<u32>>,
+    valid: Vec<Cell<u8>>,
+    pub bytes: u64,
+}
+
+impl Shared {
+    pub fn new(bytes: u32) -> Shared {
+        let words = bytes.div_ceil(4) as usize;
+        // What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
+        Shared {
+            words: vec![Cell::new(0xcdcd_cdcd); words],
+            valid: vec![Cell::new(0); words],
+            bytes: u64::from(bytes),
+        }
+    }
+}
+
+impl Words for Shared {
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word].get()
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, _: usize, value: u32) {
+        self.words[word].set(value);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, _: usize) -> u8 {
+        self.valid[word].get()
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, _: usize, bytes: u8) {
+        self.valid[word].set(self.valid[word].get() | bytes);
+    }
+    #[inline(always)]
+    fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        let mut all = 0xf;
+        for i in 0..N {
+            to[i] = words[i].get();
+        }
+        for byte in valid {
+            all &= byte.get();
+        }
+        all
+    }
+    #[inline(always)]
+    fn store_run(&self, word: usize, from: &[u32; LANES]) {
+        let words = &self.words[word..word + LANES];
+        for i in 0..LANES {
+            words[i].set(from[i]);
+        }
+        self.valid[word..word + LANES]
+            .iter()
+            .for_each(|v| v.set(0xf));
+    }
+}
+
+/// Local memory of a warp's lanes, a row of 32 words for each four bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Local {
+    words: Vec<Cell<u32>>,
+    valid: Vec<Cell<u8>>,
+}
+
+impl Local {
+    /// Makes room for so many bytes a lane.
+    pub fn reserve(&mut self, bytes: u32) {
+        let words = (bytes.div_ceil(4) as usize) * LANES;
+        if words > self.words.len() {
+            self.words.resize_with(words, Cell::default);
+            self.valid.resize_with(words, Cell::default);
+        }
+    }
+    pub fn bytes(&self) -> u64 {
+        (self.words.len() / LANES * 4) as u64
+    }
+    /// Forgets that bytes were written: a new frame starts there.
+    pub fn forget(&self, from: u32, to: u32, lane: usize) {
+        for word in (from / 4) as usize..(to.div_ceil(4) as usize).min(self.words.len() / LANES) {
+            self.valid[word * LANES + lane].set(0);
+        }
+    }
+}
+
+impl Words for Local {
+    #[inline(always)]
+    fn get(&self, word: usize, lane: usize) -> u32 {
+        self.words[word * LANES + lane].get()
+    }
+    #[inline(always)]
+    fn set(&self, word: usize, lane: usize, value: u32) {
+        self.words[word * LANES + lane].set(value);
+    }
+    #[inline(always)]
+    fn valid(&self, word: usize, lane: usize) -> u8 {
+        self.valid[word * LANES + lane].get()
+    }
+    #[inline(always)]
+    fn mark(&self, word: usize, lane: usize, bytes: u8) {
+        let valid = &self.valid[word * LANES + lane];
+        valid.set(valid.get() | bytes);
+    }
+}
+
+/// The kernel's parameters: the same for all lanes, never written.
+#[derive(Debug, Default)]
+pub(crate) struct Params {
+    words: Vec<u32>,
+    bytes: u64,
+}
+
+impl Params {
+    pub fn new(bytes: &[u8]) -> Params {
+        let mut padded = bytes.to_vec();
+        padded.resize(bytes.len().next_multiple_of(4), 0);
+        let words = padded
+            .chunks_exact(4)
+            .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+            .collect();
+        Params {
+            words,
+            bytes: bytes.len() as u64,
+        }
+    }
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Words for Params {
+    #[inline(always)]
+    fn get(&self, word: usize, _: usize) -> u32 {
+        self.words[word]
+    }
+    fn set(&self, _: usize, _: usize, _: u32) {}
+    #[inline(always)]
+    fn valid(&self, _: usize, _: usize) -> u8 {
+        0xf
+    }
+    fn mark(&self, _: usize, _: usize, _: u8) {}
+}

@@ -1,0 +1,305 @@
+//! What a running kernel shows to whoever watches: the small vocabulary between
+//! the simulator and the detectors.
+//!
+//! The simulator reports what happened, a warp-instruction at a time, and knows
+//! no rule. Detectors judge it, and know neither the instruction set nor the
+//! schedule. Every method has an empty default.
+//!
+//! # Order
+//!
+//! Events arrive in the order of the simulated interleaving, which is
+//! sequentially consistent: when an [`Access`] arrives, everything reported
+//! before has been performed. Within one warp-instruction the lanes' accesses
+//! are *not* ordered with each other; they are performed in lane order, lowest
+//! lane first.
+//!
+//! # Blocks in parallel
+//!
+//! When blocks run on several cores, each core drives its own observer, made by
+//! [`Observer::fork`] and taken back by [`Observer::join`]. The simulator does
+//! so only for launches in which no block can wait for another one (no global
+//! memory operation whose result depends on the order of blocks), so two blocks
+//! of different forks are never ordered by synchronisation. If `join` says that
+//! the forks conflict, the launch is run again on one core from the same state,
+//! and that run's events are the ones that count.
+
+mod access;
+mod fault;
+
+pub use access::*;
+pub use fault::*;
+
+use super::ids::*;
+use std::sync::Arc;
+
+/// A warp of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WarpRef {
+    /// Its block.
+    pub block: BlockId,
+    /// Its index in the block.
+    pub warp: WarpId,
+}
+
+impl WarpRef {
+    /// A thread of this warp.
+    pub fn thread(self, lane: LaneId) -> ThreadId {
+        ThreadId::of(self.warp, lane)
+    }
+}
+
+/// Semantics of a `fence` (PTX ISA, "membar/fence").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FenceOrder {
+    /// `fence.acquire`
+    Acquire,
+    /// `fence.release`
+    Release,
+    /// `fence`, `fence.acq_rel`
+    AcqRel,
+    /// `fence.sc`, `membar`
+    Sc,
+}
+
+/// Some lanes of one warp that take part in something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// The warp in its block.
+    pub warp: WarpId,
+    /// The lanes.
+    pub mask: Mask,
+    /// Where they stand (for exited lanes: the exit).
+    pub site: Site,
+}
+
+/// A block barrier that has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockBarrier<'a> {
+    /// The block.
+    pub block: BlockId,
+    /// The barrier's resource, 0 to 15.
+    pub id: u32,
+    /// Everybody who arrived, those who only arrived (`bar.arrive`) included.
+    /// One entry for each warp and site.
+    pub arrived: &'a [Party],
+    /// Those who waited (`bar.sync`, `bar.red`): a subset of `arrived`.
+    pub waited: &'a [Party],
+    /// The barrier was for all threads of the block (no thread count given, or
+    /// the count is the block's size).
+    pub whole_block: bool,
+    /// Every thread of the block that had not exited waited: what these threads did
+    /// before is ordered before everything that comes after in the block.
+    pub full: bool,
+    /// `.aligned` forms, `__syncthreads` among them.
+    pub aligned: bool,
+    /// Threads that had exited when it completed.
+    pub exited: &'a [Party],
+}
+
+/// A warp-level `.sync` operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpSyncKind {
+    /// `bar.warp.sync`: orders memory among its participants.
+    Barrier,
+    /// `shfl`, `vote`, `match`, `redux`, `elect`: orders nothing.
+    Exchange,
+}
+
+/// A warp-level `.sync` operation that has completed for some lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpSync {
+    /// The instruction.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// The lanes that executed it together.
+    pub lanes: Mask,
+    /// The member mask that they named.
+    pub members: Mask,
+    /// What it is.
+    pub kind: WarpSyncKind,
+}
+
+/// Something of the driver's that the order of calls shows in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriverCall {
+    /// `printf`: the order of lines.
+    Print,
+    /// `malloc`: which address, or none at all.
+    Allocate,
+    /// `free`: what later calls of `malloc` return.
+    Free,
+}
+
+/// A branch that split a warp's active lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Divergence {
+    /// The branch.
+    pub site: Site,
+    /// The warp.
+    pub who: WarpRef,
+    /// Lanes that jumped.
+    pub taken: Mask,
+    /// Lanes that fell through.
+    pub fallen: Mask,
+}
+
+/// The shape of a launch, for whoever sizes its shadow by it.
+#[derive(Clone, Debug)]
+pub struct LaunchShape {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub shared_bytes: u32,
+    /// Bytes of the global arena.
+    pub global_bytes: u64,
+    /// The largest power of two (1, 2, 4, 8, 16) such that every access to shared memory
+    /// that the program can make is a multiple of it, in size and alignment of its elements.
+    pub shared_granule: u32,
+    /// The same for global memory, over the whole session.
+    pub global_granule: u32,
+    /// Whether the program can make strong accesses to shared memory.
+    pub strong_shared: bool,
+    /// Whether the program can make strong accesses to global memory.
+    pub strong_global: bool,
+    /// Whether the program has non-coherent reads.
+    pub non_coherent: bool,
+    /// Whether threads can be ordered by anything but whole-block barriers and
+    /// warp-level synchronisation: the program has a fence, an acquire or release
+    /// operation, a `bar.arrive`, or a barrier with a thread count. Where in doubt, `true`.
+    pub fine_sync: bool,
+    /// For each [`Site`]: what the instruction reads only decides branches (a
+    /// spin loop's flag). Sites beyond its end are `false`.
+    pub control_only: Arc<[bool]>,
+    /// For each [`Site`]: a strong load whose value goes on to memory, an address or the output without being tested
+    /// ([`super::lower::facts`]). Sites beyond its end are `false`.
+    pub hands_on: Arc<[bool]>,
+    /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
+    pub effects: Arc<[Effect]>,
+    /// Number of the launch in its session, from 0.
+    pub launch: u32,
+}
+
+/// What [`Observer::join`] found when forks met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Joined {
+    /// Nothing that two forks did conflicts, and no fork has a finding.
+    Clean,
+    /// The launch must be judged again on one core.
+    Conflict,
+}
+
+/// What happens in a launch, as told to whoever watches it. All of it may be ignored.
+pub trait Events {
+    /// A launch starts. Everything before it on the same stream happens before.
+    fn launch_begins(&mut self, shape: &LaunchShape) {
+        let _ = shape;
+    }
+    /// The launch has ended.
+    fn launch_ends(&mut self) {}
+    /// A block becomes resident; its shared memory is fresh.
+    fn block_begins(&mut self, block: BlockId) {
+        let _ = block;
+    }
+    /// All its threads have exited.
+    fn block_ends(&mut self, block: BlockId) {
+        let _ = block;
+    }
+    /// Memory was accessed.
+    fn access(&mut self, access: &Access<'_>) {
+        let _ = access;
+    }
+    /// Memory was accessed in the commonest way.
+    #[inline]
+    fn row_access(&mut self, access: &RowAccess<'_>) {
+        let address = access.addresses();
+        self.access(&access.expanded(&address));
+    }
+    /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
+    /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
+    /// [`Events::access`] follows for the lane: the load orders nothing.
+    fn stale_value(&mut self, site: Site) {
+        let _ = site;
+    }
+    /// A fence was executed by the lanes of `mask`.
+    fn fence(&mut self, site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
+        let _ = (site, who, mask, order, scope);
+    }
+    /// Lanes executed a `bar.arrive` (not a `bar.sync` or `bar.red`) on barrier `id`
+    /// and go on; [`Events::block_barrier`] will name them among
+    /// [`BlockBarrier::arrived`] when the barrier completes.
+    fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
+        let _ = (block, id, who);
+    }
+    /// A block barrier completed.
+    fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        let _ = barrier;
+    }
+    /// A `.sync` warp operation completed.
+    fn warp_sync(&mut self, sync: &WarpSync) {
+        let _ = sync;
+    }
+    /// Threads met wrongly, or not at all.
+    fn misuse(&mut self, block: BlockId, misuse: Misuse) {
+        let _ = (block, misuse);
+    }
+    /// An access could not be performed, or read bytes that nothing wrote.
+    fn fault(&mut self, fault: &MemoryFault<'_>) {
+        let _ = fault;
+    }
+    /// A value that a shuffle got from no lane matters.
+    fn undefined(&mut self, used: &UndefinedUse<'_>) {
+        let _ = used;
+    }
+    /// A conditional branch was executed and kept its lanes together: all of them jumped, or none did.
+    fn uniform_branch(&mut self, site: Site, who: WarpRef, taken: bool) {
+        let _ = (site, who, taken);
+    }
+    /// A branch split a warp.
+    fn diverges(&mut self, divergence: &Divergence) {
+        let _ = divergence;
+    }
+    /// Lanes called what the driver provides to all threads of the device, lowest lane first.
+    fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
+        let _ = (site, who, mask, what);
+    }
+    /// Lanes exited.
+    fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
+        let _ = (who, mask, site);
+    }
+}
+
+/// Who watches a launch whose blocks may be dealt out to several cores.
+pub trait Observer: Events + Sized + Send {
+    /// Whether to tell it of memory accesses at all: `false` removes the hooks
+    /// from the execution loop when it is compiled.
+    const WATCHES: bool = true;
+
+    /// An observer for one core's share of the blocks.
+    fn fork(&self) -> Self;
+    /// Whether [`Observer::join`] will say [`Joined::Conflict`] for what this fork has seen, whatever comes: the cores may stop.
+    fn in_vain(&self) -> bool {
+        false
+    }
+    /// Takes the forks back at the end of a launch.
+    fn join(&mut self, forks: Vec<Self>) -> Joined;
+}
+
+/// Watches nothing: a run at full speed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullObserver;
+
+impl Events for NullObserver {}
+
+impl Observer for NullObserver {
+    const WATCHES: bool = false;
+    fn fork(&self) -> NullObserver {
+        NullObserver
+    }
+    fn join(&mut self, _: Vec<NullObserver>) -> Joined {
+        Joined::Clean
+    }
+}

@@ -1,0 +1,110 @@
+//! Copies of a device's memory: of all of it, to run a launch again in another way, and of what is allocated, for launches that are tried under
+//! several schedules.
+
+use super::device::Device;
+use super::memory::Heap;
+use std::ops::Range;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A copy of a device's memory.
+pub(crate) struct Snapshot {
+    words: Vec<u32>,
+    valid: Vec<u8>,
+}
+
+/// A copy of what is allocated on a device, device-side `malloc` included.
+#[derive(Debug)]
+pub struct Image {
+    /// By the arena's words: where they lie, and the copies.
+    parts: Vec<(Range<usize>, Snapshot)>,
+    heap: Heap,
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} words", self.words.len())
+    }
+}
+
+impl Device {
+    /// A copy of all memory.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        self.part(0..self.arena_bytes().div_ceil(4) as usize)
+    }
+
+    /// Puts memory back as it was.
+    pub(crate) fn restore(&mut self, from: Snapshot) {
+        self.put_part(0, &from);
+    }
+
+    fn part(&self, words: Range<usize>) -> Snapshot {
+        let words = words.start..words.end.min(self.arena.words.len());
+        Snapshot {
+            words: self.arena.words[words.clone()]
+                .iter()
+                .map(|w| w.load(Relaxed))
+                .collect(),
+            valid: self.arena.valid[words]
+                .iter()
+                .map(|v| v.load(Relaxed))
+                .collect(),
+        }
+    }
+
+    fn put_part(&self, first: usize, from: &Snapshot) {
+        for (word, old) in self.arena.words[first..].iter().zip(&from.words) {
+            word.store(*old, Relaxed);
+        }
+        for (valid, old) in self.arena.valid[first..].iter().zip(&from.valid) {
+            valid.store(*old, Relaxed);
+        }
+    }
+
+    /// A copy of what is allocated; `None` if that is more than so many bytes.
+    pub fn image(&self, most: u64) -> Option<Image> {
+        if self.in_use() > most {
+            return None;
+        }
+        let parts = self.allocations().iter().filter(|a| !a.freed).map(|a| {
+            let words = (a.offset / 4) as usize..(a.offset + a.bytes).div_ceil(4) as usize;
+            (words.clone(), self.part(words))
+        });
+        let heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Image {
+            parts: parts.collect(),
+            heap: heap.clone(),
+        })
+    }
+
+    /// Puts back what was allocated when the copy was made.
+    pub fn put_back(&mut self, image: &Image) {
+        for (words, part) in &image.parts {
+            self.put_part(words.start, part);
+        }
+        let heap = self.heap.get_mut().unwrap_or_else(PoisonError::into_inner);
+        *heap = image.heap.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_brings_back_what_was_there_and_what_was_not() {
+        let mut device = Device::new(1 << 20);
+        let at = device.alloc(64, "a").unwrap();
+        device.write(at + 4, &[1, 2, 3]).unwrap();
+        let image = device.image(1 << 10).unwrap();
+        device.write(at, &[9; 64]).unwrap();
+        device.put_back(&image);
+        assert_eq!(device.read(at + 4, 3).unwrap(), [1, 2, 3]);
+        let written = device.written(at, 8).unwrap();
+        assert_eq!(
+            written,
+            [false, false, false, false, true, true, true, false]
+        );
+        assert!(device.image(16).is_none());
+    }
+}
