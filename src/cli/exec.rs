@@ -171,6 +171,7 @@ impl ExecArgs {
             perf: self.perf,
             host: !self.no_host_accesses,
             jobs: 1,
+            ..Options::default()
         }
     }
 

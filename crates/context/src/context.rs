@@ -146,7 +146,8 @@ impl Context {
             Some((folder, options)) => (Some(folder), options),
             None => (None, Options::default()),
         };
-        let mut recorder = Recorder::new(folder.map(|f| options::records(&f)).as_deref());
+        let records = folder.map(|f| options::records(&f));
+        let mut recorder = Recorder::new(records.as_deref(), options.seal.as_deref());
         let program = std::env::current_exe().map(|p| p.display().to_string());
         recorder.write(Record::Started {
             program: program.unwrap_or_default(),
@@ -156,6 +157,7 @@ impl Context {
                 text: format!(
                     "no room for the device's memory in the program's address space: {error}"
                 ),
+                budget: false,
             });
         })?;
         let memory = options.memory.min(arena.bytes() / 2);
@@ -245,9 +247,15 @@ impl Context {
 
     /// Something keeps the result from being told.
     pub fn doubt(&mut self, text: &str) {
+        self.doubt_for(text, false);
+    }
+
+    /// The same, with whether a launch took more warp-instructions than it may.
+    pub(crate) fn doubt_for(&mut self, text: &str, budget: bool) {
         if self.known.is_new(text) {
             self.recorder.write(Record::Doubt {
                 text: text.to_owned(),
+                budget,
             });
         }
     }
@@ -470,5 +478,6 @@ impl Context {
         self.totals.idle.dedup();
         self.totals.lines = self.lines();
         self.tell(true);
+        self.recorder.write(Record::Ended);
     }
 }

@@ -149,6 +149,14 @@ impl Context {
         totals.launches += 1;
         totals.watched += u64::from(watched);
         totals.threads += threads;
+        let blocks = request.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        let shared = u64::from(kernel.program.shared_bytes) + request.shared;
+        let (most_blocks, most_threads, most_shared) = totals.largest;
+        totals.largest = (
+            most_blocks.max(blocks),
+            most_threads.max(threads / blocks.max(1)),
+            most_shared.max(shared),
+        );
         // Told before, too: the program may be stopped while the kernel runs.
         self.tell(number == 1);
         let started = Instant::now();
@@ -192,6 +200,9 @@ impl Context {
             if let Some(only) = concerns {
                 self.detectors.record_footprint(only);
             }
+            if self.options.counts {
+                self.detectors.count();
+            }
             let jobs = self.options.jobs;
             let detectors = &mut self.detectors;
             detectors.launch(device, program, &how, &schedule, &limits, jobs)
@@ -205,6 +216,9 @@ impl Context {
             let seen = self.coverage.entry(kernel.id).or_default();
             seen.0.merge(&coverage);
             seen.1 = seen.1.max(how.block.count().div_ceil(32) as u32);
+            if let Some(counts) = self.detectors.take_counts() {
+                self.totals_of(kernel).counts.add(&counts);
+            }
             let findings = self.detectors.take_findings();
             self.report(&findings, request, &name, call);
             let footprint = self.detectors.take_footprint();
@@ -347,7 +361,8 @@ impl Context {
                 Error::NOT_SUPPORTED
             }
             stop => {
-                self.doubt(&format!("`{}`: {stop}", kernel.name));
+                let budget = matches!(stop, Stop::Budget { .. });
+                self.doubt_for(&format!("`{}`: {stop}", kernel.name), budget);
                 Error::LAUNCH_FAILURE
             }
         };

@@ -23,6 +23,7 @@ mod output;
 pub mod property;
 pub mod record;
 pub mod report;
+pub mod seal;
 pub mod stream;
 pub mod timeline;
 pub mod watch;

@@ -1,7 +1,9 @@
 //! What `racetrap exec` tells the library in the program's process, and where.
 
 use serde::{Deserialize, Serialize};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The variable that names the folder in which [`Options`] lie and records are written. It is set by `racetrap exec` alone.
 pub const VARIABLE: &str = "RACETRAP_EXEC";
@@ -39,6 +41,12 @@ pub struct Options {
     pub host: bool,
     /// Cores.
     pub jobs: usize,
+    /// Whether what threads do is counted.
+    #[serde(default)]
+    pub counts: bool,
+    /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
+    #[serde(default)]
+    pub seal: Option<String>,
 }
 
 impl Default for Options {
@@ -57,6 +65,8 @@ impl Default for Options {
             perf: false,
             host: true,
             jobs: 1,
+            counts: false,
+            seal: None,
         }
     }
 }
@@ -68,14 +78,33 @@ impl Options {
     ///
     /// The file can't be written.
     pub fn write(&self, folder: &Path) -> std::io::Result<()> {
-        std::fs::write(folder.join(OPTIONS), serde_json::to_vec(self)?)
+        std::fs::write(options(folder), self.line()?)
     }
 
     /// The folder that [`VARIABLE`] names, and the options in it; `None` outside of `racetrap exec`.
+    ///
+    /// They are read once, when the library is loaded: where their file is a pipe, nobody reads them after that.
     pub fn of_process() -> Option<(PathBuf, Options)> {
-        let folder = PathBuf::from(std::env::var_os(VARIABLE)?);
-        let options = std::fs::read(folder.join(OPTIONS)).ok()?;
-        Some((folder, serde_json::from_slice(&options).ok()?))
+        static READ: OnceLock<Option<(PathBuf, Options)>> = OnceLock::new();
+        let read = || {
+            let folder = PathBuf::from(std::env::var_os(VARIABLE)?);
+            let mut line = Vec::new();
+            let file = std::fs::File::open(folder.join(OPTIONS)).ok()?;
+            BufReader::new(file).read_until(b'\n', &mut line).ok()?;
+            Some((folder, serde_json::from_slice(&line).ok()?))
+        };
+        READ.get_or_init(read).clone()
+    }
+
+    /// As they are written, on one line.
+    ///
+    /// # Errors
+    ///
+    /// None that is known.
+    pub fn line(&self) -> std::io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
     }
 
     /// Whether launches of a kernel are watched, by its mangled name.
@@ -92,6 +121,11 @@ impl Options {
                 None => number.is_power_of_two(),
             }
     }
+}
+
+/// The options' file in a folder.
+pub fn options(folder: &Path) -> PathBuf {
+    folder.join(OPTIONS)
 }
 
 /// The records' file in a folder.

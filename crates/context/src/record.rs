@@ -1,6 +1,8 @@
 //! What the library tells `racetrap exec`: a line of JSON for each thing, written as soon as it is known, so that nothing is lost
 //! however the program ends.
 
+use crate::seal::Seal;
+use detect::counts::Counts;
 use detect::rules::{Level, Rule};
 use report::{About, Diagnostic, Label, SourceFile, SourcePlace, Who};
 use serde::{Deserialize, Serialize};
@@ -53,9 +55,14 @@ pub enum Record {
     Doubt {
         /// What, in a sentence.
         text: String,
+        /// Whether it is that a launch took more warp-instructions than it may.
+        #[serde(default)]
+        budget: bool,
     },
     /// What was done so far.
     Totals(Totals),
+    /// The program has come to its end.
+    Ended,
 }
 
 /// A finding on its way.
@@ -171,20 +178,27 @@ pub struct KernelTotals {
     pub seconds: f64,
     /// Launches that were tried under several schedules, and how many runs of them there were in all.
     pub explored: (u64, u64),
+    /// What threads did in the launches that were watched, where that is counted.
+    #[serde(default)]
+    pub counts: Counts,
+    /// The most blocks of a launch, threads of a block, and bytes of a block's shared memory.
+    #[serde(default)]
+    pub largest: (u64, u64, u64),
 }
 
 /// The way to the parent.
 #[derive(Debug)]
 pub struct Recorder {
     file: Option<std::fs::File>,
+    seal: Option<Seal>,
     /// By the text's address, which stays its own for as long as it is kept.
     sources: HashMap<usize, usize>,
     kept: Vec<Arc<SourceFile>>,
 }
 
 impl Recorder {
-    /// Writes to a file, or nowhere.
-    pub fn new(path: Option<&std::path::Path>) -> Recorder {
+    /// Writes to a file, or nowhere; lines are sealed where there is a key.
+    pub fn new(path: Option<&std::path::Path>, key: Option<&str>) -> Recorder {
         let open = |p| {
             std::fs::OpenOptions::new()
                 .append(true)
@@ -193,6 +207,7 @@ impl Recorder {
         };
         Recorder {
             file: path.and_then(|p| open(p).ok()),
+            seal: key.map(Seal::new),
             sources: HashMap::new(),
             kept: Vec::new(),
         }
@@ -211,6 +226,9 @@ impl Recorder {
             record,
         };
         if let Ok(mut text) = serde_json::to_vec(&line) {
+            if let Some(seal) = &mut self.seal {
+                seal.seal(&mut text);
+            }
             text.push(b'\n');
             let _ = file.write_all(&text);
         }
@@ -304,7 +322,7 @@ mod tests {
     #[test]
     fn a_finding_survives_its_way() {
         let folder = std::env::temp_dir().join(format!("racetrap-record-{}", std::process::id()));
-        let mut recorder = Recorder::new(Some(&folder));
+        let mut recorder = Recorder::new(Some(&folder), None);
         let source = Arc::new(SourceFile::new("k.cu".into(), "a\nb\n".into()));
         let label = Label {
             source,

@@ -123,3 +123,14 @@ extern "C" fn end() {
 #[unsafe(link_section = ".fini_array")]
 // SAFETY: the section holds pointers to functions of this type (System V ABI, "Initialization and Termination Functions").
 static END: extern "C" fn() = end;
+
+/// The library is loaded: its options are read, before any code of the program runs that could read them too.
+extern "C" fn begin() {
+    let _ = catch_unwind(|| drop(context::options::Options::of_process()));
+}
+
+/// Called by the loader when the library is initialised, which is before the program that needs it is.
+#[used]
+#[unsafe(link_section = ".init_array")]
+// SAFETY: as for `END`.
+static BEGIN: extern "C" fn() = begin;

@@ -10,6 +10,7 @@ pub mod barrier;
 pub mod branches;
 pub mod coalescing;
 pub mod communication;
+pub mod counts;
 pub mod coverage;
 pub mod finding;
 pub mod footprint;
@@ -48,6 +49,8 @@ pub struct Detectors {
     stale: Findings,
     launch: u32,
     perf: Option<Box<perf::Perf>>,
+    /// Where what threads do is counted.
+    counter: Option<Box<counts::Counts>>,
     /// The kernel that runs, by its number in the session, and what was counted in the others.
     kernel: usize,
     others: BTreeMap<usize, Box<perf::Perf>>,
@@ -93,6 +96,16 @@ impl Detectors {
     /// Where the branches of the last launch went.
     pub fn take_coverage(&mut self) -> coverage::Coverage {
         std::mem::take(&mut self.coverage)
+    }
+
+    /// Counts what the next launch's threads do, for [`Detectors::take_counts`].
+    pub fn count(&mut self) {
+        self.counter = Some(Box::default());
+    }
+
+    /// What the last launch's threads did, if that was asked for.
+    pub fn take_counts(&mut self) -> Option<counts::Counts> {
+        Some(*self.counter.take()?)
     }
 
     /// What depended on the order of threads in the last launch.
@@ -145,6 +158,7 @@ impl Observer for Detectors {
             launch: self.launch,
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
+            counter: self.counter.as_ref().map(|_| Box::default()),
             ..Detectors::default()
         }
     }
@@ -163,11 +177,13 @@ impl Observer for Detectors {
             return Joined::Conflict;
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
+        let mut counted = Vec::new();
         for fork in forks {
             self.coverage.merge(&fork.coverage);
             races.push(fork.races);
             counts.extend(fork.perf);
             footprints.extend(fork.footprint);
+            counted.extend(fork.counter);
         }
         let joined = self.races.join(races);
         if let (Joined::Clean, Some(perf)) = (joined, &mut self.perf) {
@@ -175,6 +191,9 @@ impl Observer for Detectors {
         }
         if let (Joined::Clean, Some(footprint)) = (joined, &mut self.footprint) {
             footprints.into_iter().for_each(|f| footprint.merge(*f));
+        }
+        if let (Joined::Clean, Some(counter)) = (joined, &mut self.counter) {
+            counted.into_iter().for_each(|c| counter.add(&c));
         }
         joined
     }
@@ -244,6 +263,9 @@ impl Events for Detectors {
         if let Some(communication) = &mut self.communication {
             communication.access(access);
         }
+        if let Some(counter) = &mut self.counter {
+            counter.access(access);
+        }
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
@@ -253,6 +275,7 @@ impl Events for Detectors {
         let alone = self.non_coherent.is_none()
             && self.perf.is_none()
             && self.footprint.as_ref().is_none_or(|f| !concerns(f))
+            && self.counter.is_none()
             && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {
             let address = access.addresses();
@@ -274,6 +297,9 @@ impl Events for Detectors {
     }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         self.races.block_barrier(barrier);
+        if let Some(counter) = &mut self.counter {
+            counter.block_barrier(barrier);
+        }
         if let Some(communication) = &mut self.communication {
             communication.block_barrier(barrier);
         }
@@ -303,6 +329,9 @@ impl Events for Detectors {
     }
     fn diverges(&mut self, divergence: &Divergence) {
         self.coverage.diverges(divergence);
+        if let Some(counter) = &mut self.counter {
+            counter.diverges(divergence);
+        }
         if let Some(perf) = &mut self.perf {
             perf.diverges(divergence);
         }

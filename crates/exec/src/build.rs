@@ -13,7 +13,7 @@ pub const APPENDED: &str = "NVCC_APPEND_FLAGS";
 ///
 /// Line numbers for kernels and host code, the shared runtime, and PTX beside whatever else is asked for. Where several options name the
 /// runtime, the last one counts.
-fn flags(library: &Path, capability: u32) -> Vec<String> {
+pub fn flags(library: &Path, capability: u32) -> Vec<String> {
     let ptx = format!("arch=compute_{capability},code=compute_{capability}");
     let mut flags: Vec<String> = [
         "-cudart",

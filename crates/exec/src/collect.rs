@@ -3,6 +3,7 @@
 use crate::lines::{Line, Lines};
 use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
+use context::seal::{Broken, Seal};
 use detect::rules::Level;
 use report::terminal::thousands;
 use report::{
@@ -28,6 +29,10 @@ pub struct Collected {
     totals: BTreeMap<u32, Totals>,
     /// Processes that called the library.
     pub processes: BTreeSet<u32>,
+    /// Whether a launch took more warp-instructions than it may.
+    pub over_budget: bool,
+    /// Whether the last record is that the program has come to its end.
+    pub ended: bool,
 }
 
 impl Collected {
@@ -43,8 +48,34 @@ impl Collected {
         out
     }
 
+    /// Reads records that are sealed with a key, up to the first that is not what the library wrote.
+    ///
+    /// What comes before it is read all the same.
+    pub fn sealed(text: &[u8], key: &str) -> (Collected, Result<(), Broken>) {
+        let mut out = Collected::default();
+        let mut seal = Seal::new(key);
+        let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
+        for (number, line) in (1..).zip(lines.iter().filter(|l| !l.is_empty())) {
+            let read = seal.open(line).and_then(|text| {
+                let broken = Broken { line: number };
+                serde_json::from_slice::<Record_>(text).map_err(|_| broken)
+            });
+            match read {
+                Ok(line) => out.add(line),
+                Err(broken) => return (out, Err(broken)),
+            }
+        }
+        (out, Ok(()))
+    }
+
+    /// Sums by kernel.
+    pub fn kernels(&self) -> impl Iterator<Item = &record::KernelTotals> {
+        self.totals.values().flat_map(|t| &t.kernels)
+    }
+
     fn add(&mut self, line: Record_) {
         let process = line.process;
+        self.ended = matches!(line.record, Record::Ended);
         self.processes.insert(process);
         match line.record {
             Record::Started { .. } => {}
@@ -55,12 +86,14 @@ impl Collected {
             Record::Finding(finding) => self.findings.push((process, *finding)),
             Record::Again { id, count } => drop(self.counts.insert((process, id), count)),
             Record::Missing { function } => drop(self.missing.insert(function)),
-            Record::Doubt { text } => {
+            Record::Doubt { text, budget } => {
+                self.over_budget |= budget;
                 if !self.doubts.contains(&text) {
                     self.doubts.push(text);
                 }
             }
             Record::Totals(totals) => drop(self.totals.insert(process, totals)),
+            Record::Ended => {}
         }
     }
 
@@ -89,6 +122,15 @@ impl Collected {
         let mut lines = Lines::default();
         // Debug information names the files; the program runs as its user, and may read any file itself.
         lines.sources.look_in(std::path::Path::new("/"));
+        self.with_lines(lines)
+    }
+
+    /// The findings in a program that nobody trusts: its file is not read, so that calls of the host have no lines.
+    pub fn of_stranger(&self) -> Vec<Diagnostic> {
+        self.with_lines(Lines::without_objects())
+    }
+
+    fn with_lines(&self, mut lines: Lines) -> Vec<Diagnostic> {
         let mut all = Vec::new();
         for (process, finding) in &self.findings {
             let one = self.diagnostic(*process, finding, &mut lines);

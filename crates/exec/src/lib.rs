@@ -12,4 +12,5 @@ pub mod library;
 pub mod lines;
 pub mod program;
 pub mod run;
+pub mod stranger;
 pub mod toolkit;

@@ -53,9 +53,12 @@ pub enum BuildError {
     /// There is no compiler.
     #[error("there is no CUDA compiler (nvcc): see `racetrap doctor`")]
     NoCompiler,
+    /// There is no library for programs to run with.
+    #[error("{0}; it comes with racetrap, and lies beside it")]
+    Library(String),
     /// It can't be confined.
     #[error(
-        "this system can't confine the compiler ({}), so a submission could read hidden inputs; `--unconfined` compiles all the same",
+        "this system can't confine the compiler and students' programs ({}), so a submission could read hidden inputs; `--unconfined` compiles all the same",
         Confined::LimitsOnly.describe()
     )]
     NotConfined,
@@ -159,7 +162,7 @@ impl Compiled {
 }
 
 /// An error about a path.
-fn at(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
+pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> BuildError {
     let path = path.display().to_string();
     move |error| BuildError::File { path, error }
 }
@@ -340,7 +343,7 @@ fn toolkit(nvcc: &Nvcc) -> BTreeSet<PathBuf> {
 }
 
 /// The compiler's words without the names of folders.
-fn words(messages: &str, room: &Path, nvcc: &Nvcc) -> String {
+pub(crate) fn words(messages: &str, room: &Path, nvcc: &Nvcc) -> String {
     let mut text = messages.to_owned();
     for folder in toolkit(nvcc) {
         text = text.replace(&format!("{}/bin/../", folder.display()), "/usr/local/cuda/");

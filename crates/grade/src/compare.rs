@@ -57,6 +57,38 @@ pub fn compare(
     out
 }
 
+/// Compares two texts word by word: words that are numbers in both as numbers, the others as they are.
+pub fn compare_words(name: &str, found: &[u8], expected: &[u8], how: &Compare) -> Compared {
+    let (found, expected) = (
+        String::from_utf8_lossy(found),
+        String::from_utf8_lossy(expected),
+    );
+    let (mut is, mut want) = (found.split_whitespace(), expected.split_whitespace());
+    let mut out = Compared::default();
+    let shown = |word: &str| word.chars().take(80).collect::<String>();
+    let same = |a: &str, b: &str| match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(a), Ok(b)) => close(ElementType::F64, Number::Float(a), Number::Float(b), how),
+        _ => a == b,
+    };
+    for index in 1.. {
+        let (is, want) = (is.next(), want.next());
+        match (is, want) {
+            (None, None) => break,
+            (Some(a), Some(b)) if same(a, b) => continue,
+            _ => {}
+        }
+        out.wrong += 1;
+        if out.differences.len() < how.show {
+            out.differences.push(Difference {
+                place: format!("word {index} of {name}"),
+                found: is.map(shown),
+                expected: want.map_or("nothing more".to_owned(), shown),
+            });
+        }
+    }
+    out
+}
+
 /// Whether two numbers are as close as they have to be. NaN is expected where the reference has it.
 fn close(element: ElementType, found: Number, expected: Number, how: &Compare) -> bool {
     let (Number::Float(a), Number::Float(b)) = (found, expected) else {
@@ -155,6 +187,21 @@ mod tests {
             !wrong(f32::from_bits(1), -0.0, &ulp)
                 && !wrong(-f32::from_bits(1), f32::from_bits(1), &ulp)
         );
+    }
+
+    #[test]
+    fn words_are_compared_as_numbers_where_they_are() {
+        let how = Compare {
+            rtol: 1e-3,
+            show: 5,
+            ..Compare::default()
+        };
+        let wrong =
+            |a: &str, b: &str| compare_words("stdout", a.as_bytes(), b.as_bytes(), &how).wrong;
+        assert_eq!(wrong("sum = 1000.1\n", "sum  =  1000"), 0);
+        assert_eq!(wrong("sum = 1002", "sum = 1000"), 1);
+        assert_eq!(wrong("Sum = 1000 and more", "sum = 1000"), 3);
+        assert_eq!(wrong("", "sum = 1000"), 3);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! An assignment that is ready to grade: read, drawn, and its reference run.
 
 use crate::assignment::read::{self, AssignmentError};
-use crate::assignment::{Assignment, Kind, Metric, Optimisation};
+use crate::assignment::{Assignment, BuildKind, Metric, Optimisation};
 use crate::build::{BuildError, Compiler, Source};
 use crate::hash::sha256;
 use crate::input::{self, Drawn, InputError};
+use crate::program::build::with_header;
+use crate::program::{files, run as program};
+use crate::result::Refused;
 use crate::run::{self, Run, RunError};
 use crate::submission::{CollectError, Files, collect};
 use session::buffer::ElementType;
@@ -33,12 +36,24 @@ pub struct Course {
 /// What is expected of an input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expected {
-    /// Bytes of the buffers that are compared, by their names.
+    /// Bytes of what is compared, by name.
     pub buffers: BTreeMap<String, Vec<u8>>,
+    /// The sizes that a program writes before its numbers.
+    pub shapes: BTreeMap<String, Vec<u64>>,
     /// The reference's counts.
     pub counts: BTreeMap<Metric, f64>,
     /// The reference's warp-instructions, if there is one.
     pub steps: Option<u64>,
+}
+
+impl Expected {
+    /// What is expected under a name. A head without sizes says nothing.
+    fn set(&mut self, name: &str, numbers: files::Numbers) {
+        self.buffers.insert(name.to_owned(), numbers.bytes);
+        if !numbers.shape.is_empty() {
+            self.shapes.insert(name.to_owned(), numbers.shape);
+        }
+    }
 }
 
 /// Why nothing can be graded. These are mistakes of the assignment, or of the machine.
@@ -105,13 +120,19 @@ impl Course {
             parts.push(files.hash());
             let source = course.source(&files)?;
             parts.extend(source.files.values().cloned());
-            course.run_reference(&source)?;
+            match course.assignment.build.kind {
+                BuildKind::Kernel => course.run_reference(&source)?,
+                BuildKind::Program | BuildKind::Wb => course.run_program(&source)?,
+            }
         } else {
             let source = course.source(&Files::default())?;
             parts.extend(source.files.values().cloned());
         }
         course.hash = sha256(parts);
-        course.expect_expressions()?;
+        match course.assignment.build.kind {
+            BuildKind::Kernel => course.expect_expressions()?,
+            BuildKind::Program | BuildKind::Wb => course.expect_files()?,
+        }
         Ok(course)
     }
 
@@ -129,19 +150,19 @@ impl Course {
     pub fn source(&self, files: &Files) -> Result<Source, BuildError> {
         let required = self.assignment.submission.require.first();
         let required = required.map(String::as_str).unwrap_or_default();
-        Source::new(files, required, &self.assignment.build, &self.folder)
-    }
-
-    /// Whether anything is counted.
-    pub fn counts(&self) -> bool {
-        let counted = |kind| matches!(kind, Kind::Counts | Kind::Style);
-        self.assignment.parts.iter().any(|p| counted(p.check))
+        let build = &self.assignment.build;
+        Source::new(files, required, build, &self.folder).map(|source| with_header(source, build))
     }
 
     /// The buffers that are compared: name, index of the parameter, type.
     pub fn compared(&self) -> impl Iterator<Item = (&str, usize, ElementType)> {
         use crate::assignment::Argument;
-        let arguments = self.assignment.kernel.arguments.0.iter().enumerate();
+        let arguments = self
+            .assignment
+            .kernel
+            .iter()
+            .flat_map(|kernel| &kernel.arguments.0);
+        let arguments = arguments.enumerate();
         arguments.filter_map(|(index, (name, argument))| match argument {
             Argument::Buffer(buffer) if self.assignment.compare.contains_key(name) => {
                 Some((name.as_str(), index, buffer.element))
@@ -179,6 +200,7 @@ impl Course {
                 steps: self.assignment.limits.steps,
                 schedules: 1,
                 until,
+                trace: false,
             };
             let fail = |what: String| CourseError::Reference {
                 input: self.input_id(drawn).to_owned(),
@@ -206,7 +228,7 @@ impl Course {
                 }
                 buffers.insert(name.to_owned(), bytes);
             }
-            let counts = match self.counts() {
+            let counts = match self.assignment.counts() {
                 true => run.counts(&ran).unwrap_or_default(),
                 false => BTreeMap::new(),
             };
@@ -214,7 +236,107 @@ impl Course {
                 buffers,
                 counts,
                 steps: Some(ran.steps()),
+                ..Expected::default()
             };
+        }
+        Ok(())
+    }
+
+    /// Runs the reference's program on all inputs.
+    fn run_program(&mut self, source: &Source) -> Result<(), CourseError> {
+        let built = match self.compiler.program(source, &self.assignment.build)? {
+            Ok(built) => built,
+            Err(Refused { what, messages }) => return Err(CourseError::Refused { what, messages }),
+        };
+        for (index, drawn) in self.drawn.iter().enumerate() {
+            let run = program::Run {
+                assignment: &self.assignment,
+                drawn,
+                built: &built,
+                steps: self.assignment.limits.steps,
+                until: Instant::now() + Duration::from_secs(600),
+            };
+            let ran = run.run()?;
+            let fail = |what: String| CourseError::Reference {
+                input: self.input_id(drawn).to_owned(),
+                what,
+            };
+            let doubt = ran.broken.clone().or(ran.collected.doubts.first().cloned());
+            let missing = ran.collected.missing.first();
+            let missing =
+                missing.map(|function| format!("it calls `{function}`, which is not simulated"));
+            if let Some(what) = doubt.or(missing) {
+                return Err(fail(what));
+            }
+            if ran.end != program::End::Status(0) {
+                return Err(fail(format!(
+                    "it does not end with status 0: {:?}",
+                    ran.end
+                )));
+            }
+            let nobody = crate::assignment::Program::default();
+            let asked = self.assignment.program.as_ref().unwrap_or(&nobody);
+            if let Some(pattern) = ran.not_launched(asked) {
+                return Err(fail(format!("it launches no kernel `{pattern}`")));
+            }
+            let mut expected = Expected {
+                counts: ran.counts(),
+                steps: Some(ran.steps()),
+                ..Expected::default()
+            };
+            for name in self.assignment.compare.keys() {
+                let bytes = ran.outputs.get(name).map(Vec::as_slice).unwrap_or_default();
+                let mut numbers = program::numbers(&self.assignment, name, bytes);
+                if bytes.is_empty() {
+                    numbers.trouble = Some("nothing is written".into());
+                }
+                if let Some(trouble) = &numbers.trouble {
+                    return Err(fail(format!("`{name}`: {trouble}")));
+                }
+                expected.set(name, numbers);
+            }
+            self.expected[index] = expected;
+        }
+        Ok(())
+    }
+
+    /// What is expected of a program's files, where the assignment says it.
+    fn expect_files(&mut self) -> Result<(), CourseError> {
+        for index in 0..self.drawn.len() {
+            for (name, how) in &self.assignment.compare {
+                let drawn = &self.drawn[index];
+                let input = &self.assignment.inputs[drawn.input];
+                let fail = |what: String| CourseError::Reference {
+                    input: input.id.clone(),
+                    what: format!("`{name}`: {what}"),
+                };
+                let numbers = if let Some(path) = input.expected.get(name) {
+                    let bytes = input::bytes_of(&self.folder, path).map_err(fail)?;
+                    let numbers = program::numbers(&self.assignment, name, &bytes);
+                    if let Some(trouble) = numbers.trouble {
+                        return Err(fail(trouble));
+                    }
+                    numbers
+                } else if let Some(each) = &how.each {
+                    let (_, element, _) = program::form(&self.assignment, name, how);
+                    let length = self.elements(name, drawn).map_err(fail)?.unwrap_or(0);
+                    let fill = Fill::Each(each.clone());
+                    let bytes = fill.bytes(element, length as u64, &mut Sizes(&drawn.sizes));
+                    files::Numbers {
+                        bytes: bytes.map_err(|e| fail(e.to_string()))?.unwrap_or_default(),
+                        ..files::Numbers::default()
+                    }
+                } else if let Some(elements) = self.elements(name, drawn).map_err(fail)? {
+                    let (_, element, _) = program::form(&self.assignment, name, how);
+                    if let Some(bytes) = self.expected[index].buffers.get_mut(name) {
+                        bytes.truncate(elements * element.bytes());
+                    }
+                    continue;
+                } else {
+                    continue;
+                };
+                self.expected[index].set(name, numbers);
+            }
         }
         Ok(())
     }

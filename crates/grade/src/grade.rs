@@ -1,8 +1,10 @@
 //! Grades one submission.
 
+use crate::assignment::BuildKind;
 use crate::build::{BuildError, Compiled};
 use crate::course::Course;
 use crate::observe::{Observed, nothing_yet, observe};
+use crate::program::{self, build::Built};
 use crate::result::{FORMAT, Graded, Provenance, Refused, Submitted};
 use crate::score::{Evidence, round, score};
 use crate::submission::{CollectError, Files, SubmissionError, collect};
@@ -85,6 +87,14 @@ pub fn grade_files(
     };
     progress(&making.graded(None, nothing_yet(course)));
     let source = course.source(files)?;
+    if course.assignment.build.kind != BuildKind::Kernel {
+        making.called = true;
+        let built = course.compiler.program(&source, &course.assignment.build)?;
+        return match built {
+            Err(refused) => Ok(making.graded(Some(refused), Observed::default())),
+            Ok(built) => making.run_program(&built, files, progress),
+        };
+    }
     let compiled = match course.compiler.compile(&source, &course.assignment.build)? {
         Err(refused) => return Ok(making.graded(Some(refused), Observed::default())),
         Ok(compiled) => compiled,
@@ -135,6 +145,20 @@ impl Making<'_> {
             Ok(observed) => self.graded(None, observed),
             Err(refused) => self.graded(Some(refused), Observed::default()),
         }
+    }
+
+    fn run_program(
+        &self,
+        built: &Built,
+        files: &Files,
+        progress: &mut dyn FnMut(&Graded),
+    ) -> Result<Graded, GradeError> {
+        let limit = self.course.assignment.limits.seconds.clamp(0.1, 86_400.0);
+        let until = Instant::now() + Duration::from_secs_f64(limit);
+        let mut told = |known: &Observed| progress(&self.graded(None, known.clone()));
+        let observed =
+            program::observe::observe(self.course, built, &files.texts, until, &mut told)?;
+        Ok(self.graded(None, observed))
     }
 
     fn graded(&self, refused: Option<Refused>, observed: Observed) -> Graded {

@@ -1,7 +1,11 @@
 //! Draws the inputs of an assignment: sizes, seeds, and the launches that follow.
 
-use crate::assignment::{Argument, Assignment, Buffer, Dimensions, Input, Size};
+use crate::assignment::{
+    Argument, Assignment, Buffer, BuildKind, Dimensions, Input, InputFile, Layout, OUTPUT, Program,
+    Size,
+};
 use crate::hash;
+use crate::program::files;
 use check::argument::{BufferSpec, Value};
 use check::geometry::Given;
 use rand::{RngExt, SeedableRng};
@@ -14,11 +18,13 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
+/// The name that follows `-e`.
+pub const EXPECTED: &str = "expected";
 /// Elements of a buffer, at most.
 const ELEMENTS: u64 = 1 << 24;
 
 /// An input that is drawn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawn {
     /// The input's place in the assignment.
     pub input: usize,
@@ -30,6 +36,10 @@ pub struct Drawn {
     pub launch: Given,
     /// The arguments, by the indices of the parameters.
     pub arguments: Vec<check::Argument>,
+    /// The words after a program's name.
+    pub words: Vec<String>,
+    /// The files in its folder.
+    pub files: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// An input that can't be drawn: a mistake of the assignment.
@@ -59,6 +69,28 @@ pub fn draw(assignment: &Assignment, folder: &Path) -> Result<Vec<Drawn>, InputE
         }
     }
     Ok(all)
+}
+
+/// An input with other sizes, and values of the same seed.
+///
+/// # Errors
+///
+/// Sizes that no launch can have.
+pub fn resized(
+    assignment: &Assignment,
+    folder: &Path,
+    drawn: &Drawn,
+    sizes: BTreeMap<String, i64>,
+) -> Result<Drawn, String> {
+    Drawing {
+        assignment,
+        folder,
+        index: drawn.input,
+        input: &assignment.inputs[drawn.input],
+        seed: drawn.seed,
+        sizes,
+    }
+    .with_sizes()
 }
 
 /// The bytes of a file below the assignment's folder.
@@ -135,20 +167,39 @@ impl<'a> Drawing<'a> {
             };
             self.sizes.insert(name.clone(), value);
         }
-        let kernel = &self.assignment.kernel;
+        self.with_sizes()
+    }
+
+    /// The rest, of the sizes that are there.
+    fn with_sizes(self) -> Result<Drawn, String> {
+        let mut drawn = Drawn {
+            input: self.index,
+            seed: self.seed,
+            ..Drawn::default()
+        };
+        if let Some(program) = &self.assignment.program {
+            for (index, (name, file)) in program.files.0.iter().enumerate() {
+                let bytes = self.file(name, file, index)?;
+                drawn.files.insert(name.clone(), Arc::from(bytes));
+            }
+            drawn.words = self.words(program);
+        }
+        let Some(kernel) = &self.assignment.kernel else {
+            drawn.sizes = self.sizes;
+            return Ok(drawn);
+        };
         let shared = match &kernel.shared {
             None => 0,
             Some(expression) => u32::try_from(self.number("shared", expression)?)
                 .map_err(|_| "`shared` is no size")?,
         };
-        let launch = Given {
+        drawn.launch = Given {
             grid: Some(self.dimensions("grid", &kernel.grid)?),
             block: Some(self.dimensions("block", &kernel.block)?),
             shared: Some(shared),
         };
-        let mut arguments = Vec::new();
         for (index, (name, argument)) in kernel.arguments.0.iter().enumerate() {
-            arguments.push(check::Argument {
+            drawn.arguments.push(check::Argument {
                 parameter: index.to_string(),
                 value: match argument {
                     Argument::Number(expression) => {
@@ -159,13 +210,87 @@ impl<'a> Drawing<'a> {
                 },
             });
         }
-        Ok(Drawn {
-            input: self.index,
-            sizes: self.sizes,
-            seed: self.seed,
-            launch,
-            arguments,
-        })
+        drawn.sizes = self.sizes;
+        Ok(drawn)
+    }
+
+    /// The words after a program's name.
+    fn words(&self, program: &Program) -> Vec<String> {
+        if self.assignment.build.kind == BuildKind::Wb {
+            let inputs: Vec<&str> = program
+                .files
+                .0
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
+            // What is expected is compared elsewhere: the program finds an empty file.
+            let words = [
+                "-e",
+                EXPECTED,
+                "-i",
+                &inputs.join(","),
+                "-o",
+                OUTPUT,
+                "-t",
+                program.output.word(),
+            ];
+            return words.map(str::to_owned).into();
+        }
+        let filled = |word: &String| {
+            let sizes = self.sizes.iter();
+            sizes.fold(word.clone(), |word, (name, size)| {
+                word.replace(&format!("{{{name}}}"), &size.to_string())
+            })
+        };
+        program.arguments.iter().map(filled).collect()
+    }
+
+    /// A file as a program finds it.
+    fn file(&self, name: &str, file: &InputFile, index: usize) -> Result<Vec<u8>, String> {
+        if let Some(path) = &file.file {
+            return bytes_of(self.folder, path).map_err(|what| format!("`{name}`: {what}"));
+        }
+        let length = u64::try_from(self.number(name, &file.length)?).ok();
+        let length = length.filter(|n| *n <= ELEMENTS);
+        let length = length
+            .ok_or_else(|| format!("`{name}` can't have this length: up to {ELEMENTS} numbers"))?;
+        let columns = match &file.columns {
+            None => None,
+            Some(columns) => {
+                let columns = u64::try_from(self.number(name, columns)?)
+                    .ok()
+                    .filter(|n| *n > 0);
+                let columns = columns.filter(|n| length.is_multiple_of(*n));
+                Some(
+                    columns
+                        .ok_or_else(|| format!("`{name}`: its length is no number of such rows"))?,
+                )
+            }
+        };
+        let fill = match &file.fill {
+            Fill::Random(Some((low, high))) => {
+                Fill::random_in(self.number(name, low)?, self.number(name, high)?)
+            }
+            Fill::Copy(_) | Fill::File(_) | Fill::Uninitialized => {
+                return Err(format!(
+                    "`{name}`: `copy`, `@` and `uninitialized` are no fills of a file"
+                ));
+            }
+            other => other.clone(),
+        };
+        let mut source = Seeded {
+            random: Pcg64Mcg::seed_from_u64(self.seed ^ index as u64),
+            sizes: &self.sizes,
+        };
+        let bytes = fill.bytes(file.element, length, &mut source);
+        let bytes = bytes
+            .map_err(|error| format!("`{name}`: {error}"))?
+            .unwrap_or_default();
+        let layout = file.layout.unwrap_or(match self.assignment.build.kind {
+            BuildKind::Wb => Layout::Wb,
+            _ => Layout::Binary,
+        });
+        Ok(files::write(layout, file.element, &bytes, columns))
     }
 
     fn value(&self, name: &str) -> Option<i64> {

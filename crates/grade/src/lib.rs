@@ -8,11 +8,14 @@
 //!                 ─ view ──► what a student may see of it ─ format ──► text, and what services read
 //! ```
 //!
+//! A whole [program] is built and run instead of a kernel where the assignment says so; all else is the same.
+//!
 //! Nothing here reads a command line. Submissions come from strangers: they are collected under limits, compiled in the sandbox of
 //! [`toolchain`], and run on the simulator.
 
 pub mod assignment;
 pub mod build;
+mod causes;
 pub mod class;
 pub mod code;
 pub mod compare;
@@ -24,10 +27,12 @@ mod hash;
 pub mod hint;
 pub mod input;
 pub mod observe;
+pub mod program;
 pub mod result;
 pub mod run;
 pub mod score;
 pub mod selftest;
+mod smaller;
 pub mod submission;
 pub mod view;
 

@@ -2,16 +2,20 @@
 
 use crate::assignment::{Metric, Optimisation};
 use crate::build::{Compiled, file_name};
+use crate::causes::Causes;
 use crate::compare::{Left, compare};
 use crate::course::{Course, steps};
-use crate::result::{Cause, DrawResult, InputResult, Line, Outcome, Refused, Seen};
+use crate::result::{Cause, DrawResult, InputResult, Outcome, Refused, Smallest};
 use crate::run::{Ran, Run, RunError};
-use detect::rules::{Level, Rule};
-use report::{Diagnostic, Label};
+use crate::smaller::Smaller;
+use report::Diagnostic;
 use simt::Stop;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
+
+/// Root causes of which a smallest counterexample is looked for.
+const SHRUNK: usize = 3;
 
 /// What runs have shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,9 +27,6 @@ pub struct Observed {
     /// Inputs on which findings could not all be told, and why.
     pub undecided: Vec<(String, String)>,
 }
-
-/// The rule and the lines.
-type Key = (Rule, BTreeSet<(String, u32)>);
 
 /// Runs a submission; `progress` is told after each input what is known until then.
 ///
@@ -42,9 +43,8 @@ pub fn observe(
     let mut watching = Watching {
         course,
         compiled,
-        texts,
         until,
-        causes: Vec::new(),
+        causes: Causes::of(texts),
         undecided: Vec::new(),
     };
     let mut observed = nothing_yet(course);
@@ -55,22 +55,20 @@ pub fn observe(
             .filter(|d| d.input == drawn.input);
         let at = before.count();
         observed.inputs[drawn.input].draws[at] = watching.draw(index)?;
-        observed.causes = watching
-            .causes
-            .iter()
-            .map(|(_, cause)| cause.clone())
-            .collect();
+        observed.causes = watching.causes.known();
         observed.undecided = watching.undecided.clone();
         let open = course.drawn[index + 1..].iter();
         let open = open.map(|drawn| (course.input_id(drawn).to_owned(), NOT_RUN.to_owned()));
         observed.undecided.extend(open);
         progress(&observed);
     }
+    watching.shrink();
+    observed.causes = watching.causes.known();
     Ok(observed)
 }
 
 /// Why an input is undecided that was not run.
-const NOT_RUN: &str = "it was not run before the time was up";
+pub(crate) const NOT_RUN: &str = "it was not run before the time was up";
 
 /// What is known before anything ran: nothing is decided.
 pub fn nothing_yet(course: &Course) -> Observed {
@@ -103,10 +101,8 @@ pub fn nothing_yet(course: &Course) -> Observed {
 struct Watching<'a> {
     course: &'a Course,
     compiled: &'a Compiled,
-    /// The student's files, whose lines may be shown.
-    texts: &'a BTreeMap<String, String>,
     until: Instant,
-    causes: Vec<(Key, Cause)>,
+    causes: Causes<'a>,
     undecided: Vec<(String, String)>,
 }
 
@@ -133,6 +129,7 @@ impl Watching<'_> {
                 steps,
                 schedules: self.course.assignment.schedules.clamp(1, 1000),
                 until: self.until,
+                trace: true,
             };
             let ran = match run.check() {
                 Ok(ran) => ran,
@@ -152,12 +149,13 @@ impl Watching<'_> {
             if number == 0 {
                 result.outcome = self.outcome(index, &ran, own_fault);
                 result.promise = ran.checked.check.summary.clone();
-                if self.course.counts() && ran.ended_badly().is_none() {
+                if self.course.assignment.counts() && ran.ended_badly().is_none() {
                     result.counts = run.counts(&ran).unwrap_or_default();
                 }
             }
             for diagnostic in &ran.checked.check.diagnostics {
-                self.add(&id, *build, diagnostic);
+                let replay = self.replay(diagnostic);
+                self.causes.add(&id, *build, diagnostic, replay);
             }
         }
         Ok(result)
@@ -244,70 +242,38 @@ impl Watching<'_> {
         ))
     }
 
-    /// Adds a finding to its root cause.
-    fn add(&mut self, input: &str, build: Optimisation, diagnostic: &Diagnostic) {
-        if diagnostic.level == Level::Note {
-            return;
-        }
-        let guilty: Vec<&Label> = diagnostic.labels.iter().filter(|l| l.is_guilty()).collect();
-        let lines: BTreeSet<(String, u32)> = guilty.iter().map(|l| (file_of(l), l.line)).collect();
-        let key = (diagnostic.rule, lines);
-        let known = self
-            .causes
-            .iter()
-            .position(|(known, _)| *known == key)
-            .or_else(|| {
-                // The compiler gives lines to instructions, and another build may give one access another line.
-                let alike = |((rule, lines), cause): &(Key, Cause)| {
-                    *rule == key.0
-                        && cause.memory == diagnostic.about.memory
-                        && !lines.is_disjoint(&key.1)
-                };
-                (build == Optimisation::Unoptimised).then(|| self.causes.iter().position(alike))?
+    /// Looks for smaller sizes that show what was found.
+    fn shrink(&mut self) {
+        let none = Causes::of(self.causes.texts());
+        let mut causes = std::mem::replace(&mut self.causes, none);
+        for (key, cause) in causes.open().take(SHRUNK) {
+            let Some(id) = cause.seen.first().map(|seen| seen.input.clone()) else {
+                continue;
+            };
+            let drawn = self
+                .course
+                .drawn
+                .iter()
+                .find(|d| self.course.input_id(d) == id);
+            let smaller = Smaller {
+                course: self.course,
+                ptx: self.compiled.ptx(Optimisation::Optimised),
+                until: self.until,
+            };
+            let found = drawn.and_then(|drawn| smaller.of(drawn, key));
+            cause.smallest = found.and_then(|(sizes, diagnostic)| {
+                Some(Smallest {
+                    input: id,
+                    sizes,
+                    replay: self.replay(&diagnostic)?,
+                })
             });
-        let seen = self.seen(input, diagnostic, &guilty);
-        let Some(at) = known else {
-            let cause = Cause {
-                rule: diagnostic.rule,
-                level: diagnostic.level,
-                lines: self.lines(&guilty),
-                memory: diagnostic.about.memory.clone(),
-                help: diagnostic.help.clone(),
-                seen: vec![seen],
-            };
-            self.causes.push((key, cause));
-            return;
-        };
-        let cause = &mut self.causes[at].1;
-        cause.level = cause.level.max(diagnostic.level);
-        if !cause.seen.iter().any(|s| s.input == input) {
-            cause.seen.push(seen);
         }
+        self.causes = causes;
     }
 
-    /// The lines, the earlier access's first.
-    fn lines(&self, guilty: &[&Label]) -> Vec<Line> {
-        let mut all: Vec<Line> = Vec::new();
-        for label in guilty.iter().rev() {
-            let file = file_of(label);
-            let text = self
-                .texts
-                .get(&file)
-                .and_then(|text| text.lines().nth(label.line.checked_sub(1)? as usize));
-            let line = Line {
-                line: label.line,
-                text: text.map(|t| t.trim().chars().take(200).collect()),
-                file,
-            };
-            if !all.contains(&line) {
-                all.push(line);
-            }
-        }
-        all
-    }
-
-    fn seen(&self, input: &str, diagnostic: &Diagnostic, guilty: &[&Label]) -> Seen {
-        let step = |label: &&Label| format!("{}:{}: {}", file_of(label), label.line, label.text);
+    /// The command that repeats a finding, on the student's own file.
+    fn replay(&self, diagnostic: &Diagnostic) -> Option<String> {
         let room = self.compiled.ptx(Optimisation::Optimised);
         let room = room
             .parent()
@@ -315,30 +281,13 @@ impl Watching<'_> {
             .display()
             .to_string();
         let main = self.course.assignment.submission.require.first();
-        let replay = diagnostic.replay.as_ref().map(|command| {
-            let mut command = command.clone();
-            for build in [Optimisation::Optimised, Optimisation::Unoptimised] {
-                let ptx = format!("{room}/{}", file_name(build));
-                command = command.replace(&ptx, main.map_or("kernel.cu", String::as_str));
-            }
-            command
-        });
-        Seen {
-            input: input.to_owned(),
-            title: diagnostic.title.clone(),
-            steps: guilty.iter().rev().map(step).collect(),
-            notes: diagnostic.notes.clone(),
-            replay,
-            count: diagnostic.count,
+        let mut command = diagnostic.replay.clone()?;
+        for build in [Optimisation::Optimised, Optimisation::Unoptimised] {
+            let ptx = format!("{room}/{}", file_name(build));
+            command = command.replace(&ptx, main.map_or("kernel.cu", String::as_str));
         }
+        Some(command)
     }
-}
-
-/// The name of a label's file, without its folder.
-fn file_of(label: &Label) -> String {
-    let path = Path::new(&label.source.path);
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned());
-    name.unwrap_or_default()
 }
 
 /// Why not all findings of a run are known.

@@ -4,6 +4,7 @@
 
 use crate::assignment::{Kind, Metric, Visibility};
 use detect::rules::{Level, Rule};
+use report::trace::Trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -186,6 +187,12 @@ pub struct Cause {
     pub memory: Option<String>,
     /// How to mend it.
     pub help: Option<String>,
+    /// The lines around the guilty ones, by file.
+    #[serde(default)]
+    pub excerpts: BTreeMap<String, BTreeMap<u32, String>>,
+    /// The smallest sizes that still show it, where smaller ones were tried.
+    #[serde(default)]
+    pub smallest: Option<Smallest>,
     /// What it looked like on each input that shows it, smallest first.
     pub seen: Vec<Seen>,
 }
@@ -201,6 +208,34 @@ pub struct Line {
     pub text: Option<String>,
 }
 
+/// The smallest counterexample that was found for a root cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Smallest {
+    /// The input from whose sizes it was made.
+    pub input: String,
+    /// The sizes.
+    pub sizes: BTreeMap<String, i64>,
+    /// The command that repeats it.
+    pub replay: String,
+}
+
+/// A place of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Bytes of the line: from, to.
+    pub columns: (u32, u32),
+    /// What happened there.
+    pub text: String,
+    /// The first thread, its block, and how many threads.
+    pub who: Option<([u32; 3], [u32; 3], u32)>,
+    /// The instruction; none of a line that only leads there.
+    pub instruction: Option<String>,
+}
+
 /// What a root cause looked like on an input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Seen {
@@ -210,6 +245,12 @@ pub struct Seen {
     pub title: String,
     /// Who did what at which line, in the order of time: the earlier access first.
     pub steps: Vec<String>,
+    /// The places, the later access first, and the lines that lead there.
+    #[serde(default)]
+    pub places: Vec<Place>,
+    /// What happened around it.
+    #[serde(default)]
+    pub trace: Option<Trace>,
     /// Further facts.
     pub notes: Vec<String>,
     /// The command that repeats it.

@@ -1,11 +1,12 @@
 //! Runs a submission on one input, as `racetrap check` runs a kernel.
 
 use crate::assignment::Metric;
-use crate::counts::Counter;
+use crate::counts::by_metric;
 use crate::course::Course;
 use crate::input::Drawn;
 use crate::result::Refused;
 use check::{Budgets, Checked, ErrorKind, Prepared, Request, Schedules, Source, Unwatched};
+use detect::counts::Counts;
 use detect::rules::Rule;
 use report::Sources;
 use simt::Stop;
@@ -28,6 +29,8 @@ pub struct Run<'a> {
     pub schedules: u32,
     /// When the time is up.
     pub until: Instant,
+    /// Whether findings get a trace.
+    pub trace: bool,
 }
 
 /// Why there is no run.
@@ -97,14 +100,16 @@ impl Ran {
 impl Run<'_> {
     fn request(&self) -> Request {
         let assignment = &self.course.assignment;
+        let kernel = assignment.kernel.as_ref();
         let left = self.until.saturating_duration_since(Instant::now());
         Request {
-            entry: Some(assignment.kernel.entry.clone()),
+            entry: kernel.map(|kernel| kernel.entry.clone()),
             launch: self.drawn.launch,
-            cooperative: assignment.kernel.cooperative,
+            cooperative: kernel.is_some_and(|kernel| kernel.cooperative),
             arguments: self.drawn.arguments.clone(),
             schedules: Schedules::UpTo(self.schedules),
             inputs: 1,
+            trace: self.trace,
             seed: self.drawn.seed,
             budgets: Budgets {
                 steps: self.steps,
@@ -135,8 +140,9 @@ impl Run<'_> {
 
     /// What to say of a kernel that does not fit. The words of `check` may name sizes, so they are not used.
     fn refused(&self, error: &check::Error) -> RunError {
-        let entry = &self.course.assignment.kernel.entry;
-        let count = self.course.assignment.kernel.arguments.0.len();
+        let kernel = self.course.assignment.kernel.as_ref();
+        let entry = kernel.map_or("", |kernel| kernel.entry.as_str());
+        let count = kernel.map_or(0, |kernel| kernel.arguments.0.len());
         let what = match error.kind {
             ErrorKind::Kernel => format!(
                 "there is no kernel `{entry}`, or several: the assignment asks for one `__global__ void {entry}(…)`"
@@ -162,12 +168,12 @@ impl Run<'_> {
         let mut sources = Sources::new();
         let prepared = Prepared::new(&request, 1, &mut sources, &Unwatched).ok()?;
         let program = prepared.programs.first()?;
-        let mut counter = Counter::default();
+        let mut counter = Counts::default();
         let exploration = prepared.exploration(&request, &Unwatched);
         exploration
             .watched(program, &prepared.plan, &mut counter)
             .ok()?;
-        let mut counts = counter.counts();
+        let mut counts = by_metric(&counter);
         let geometry = &prepared.geometry;
         counts.insert(Metric::Instructions, ran.steps() as f64);
         counts.insert(

@@ -280,6 +280,18 @@ impl Seer<'_> {
             if let Some(replay) = &seen.replay {
                 text += &format!("\n  To repeat it: {replay}");
             }
+            if let Some(smallest) = cause
+                .smallest
+                .as_ref()
+                .filter(|s| self.is_visible(&s.input))
+            {
+                let sizes: Vec<String> = smallest
+                    .sizes
+                    .iter()
+                    .map(|(n, v)| format!("{n} = {v}"))
+                    .collect();
+                text += &format!("\n  With less ({}): {}", sizes.join(", "), smallest.replay);
+            }
         }
         if detail >= Detail::Lines
             && let Some(hint) = hint(cause, self.feedback)

@@ -3,10 +3,10 @@
 
 use super::SourcePlace;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a picture of a finding shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Trace {
     /// All accesses of the location, and the barriers between them.
@@ -23,7 +23,7 @@ pub enum Trace {
 }
 
 /// The addresses of one request of a warp.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Bytes of each lane.
     pub bytes: u32,
@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 /// Something that happened at the location, or ordered what did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Its number in the run, from 1: of accesses to the location and barriers of its blocks.
     pub number: u64,
@@ -58,7 +58,7 @@ pub struct Step {
 }
 
 /// What happened at a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// A thread reads.

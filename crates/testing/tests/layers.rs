@@ -45,6 +45,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "context",
+        &["ptx", "simt", "detect", "session", "report", "toolchain"],
+    ),
+    ("exec", &["ptx", "detect", "report", "toolchain", "context"]),
+    (
         "grade",
         &[
             "ptx",
@@ -56,6 +61,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "catalog",
             "mutate",
             "toolchain",
+            "context",
+            "exec",
         ],
     ),
     (

@@ -4,11 +4,14 @@
 //! [`Nvcc::compile`] compiles a `.cu` file to PTX.
 
 pub mod cache;
+pub mod calls;
 pub mod cuda_text;
 mod device_part;
 mod find;
 mod nvcc;
 mod nvrtc;
+#[cfg(target_os = "linux")]
+pub mod pipe;
 mod release;
 pub mod sandbox;
 mod sass;
@@ -16,6 +19,6 @@ pub mod scratch;
 pub mod setup;
 
 pub use find::{Program, Searched, find_program};
-pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation};
+pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, system};
 pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release, cache_folder};
 pub use sass::{SassError, SassTools};

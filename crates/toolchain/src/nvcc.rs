@@ -5,6 +5,7 @@
 //! [`Sandbox`] that reads the toolkit, the system's programs, the source's folder and those of headers, and writes the scratch folder.
 
 use super::cache::{self, Cache, Header};
+use super::calls::Calls;
 use super::find::{Program, Searched, find_program};
 use super::sandbox::{Confined, Ended, Job, Sandbox};
 use super::scratch::Scratch;
@@ -194,6 +195,7 @@ impl Nvcc {
             arguments,
             folder: room.scratch.clone(),
             environment: vec![("TMPDIR", room.scratch.clone().into())],
+            clean: false,
         });
         let Ended {
             status,
@@ -258,22 +260,16 @@ impl Nvcc {
     }
 
     fn sandbox(&self, room: &Room, options: &CompileOptions) -> Sandbox {
-        const SYSTEM: [&str; 13] = [
-            "/usr",
-            "/bin",
-            "/sbin",
-            "/lib",
-            "/lib32",
-            "/lib64",
-            "/libx32",
-            "/opt",
-            "/nix",
-            "/etc/alternatives",
-            "/etc/ld.so.cache",
-            "/etc/ld.so.conf",
-            "/etc/ld.so.conf.d",
-        ];
-        let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let mut sandbox = self.sandbox_in(&room.scratch, options.time.unwrap_or(TIME));
+        let links = room.links.iter().map(|(_, folder)| folder.clone());
+        sandbox.read.extend(links);
+        sandbox.read.extend(room.headers.iter().cloned());
+        sandbox
+    }
+
+    /// What a build may do that works in a folder: it reads the toolkit and the system's programs.
+    pub fn sandbox_in(&self, folder: &Path, time: Duration) -> Sandbox {
+        let mut read = system();
         // The toolkit, wherever links lead to it, and the host compiler.
         let real = self.program.path.canonicalize();
         for program in [Some(self.program.path.clone()), real.ok()]
@@ -286,16 +282,36 @@ impl Nvcc {
             let value = std::env::var_os(variable).unwrap_or_default();
             read.extend(std::env::split_paths(&value).filter(|p| p.is_absolute()));
         }
-        read.extend(room.links.iter().map(|(_, folder)| folder.clone()));
-        read.extend(room.headers.iter().cloned());
         Sandbox {
             read,
-            write: vec![room.scratch.clone()],
+            write: vec![folder.to_path_buf()],
             memory: MEMORY,
             file: FILE,
-            time: options.time.unwrap_or(TIME),
+            time,
+            calls: Calls::Any,
+            alone: None,
         }
     }
+}
+
+/// Where the system's programs and libraries are.
+pub fn system() -> Vec<PathBuf> {
+    const SYSTEM: [&str; 13] = [
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/libx32",
+        "/opt",
+        "/nix",
+        "/etc/alternatives",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.conf",
+        "/etc/ld.so.conf.d",
+    ];
+    SYSTEM.iter().map(PathBuf::from).collect()
 }
 
 /// A word that may stand on a command line that a shell reads.

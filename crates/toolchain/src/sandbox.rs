@@ -5,7 +5,11 @@
 //! and to what that thread starts, so a thread of its own starts the program. Where there is no Landlock the program runs with the
 //! limits alone, and [`Ended::confined`] says so. Limits of memory and file sizes are the shell's `ulimit`; the program's words are
 //! the shell's positional parameters, which it never reads as code.
+//!
+//! A stranger's own program gets less ([`Alone`]): it is started with no shell and no environment but what it is given, makes no file,
+//! and may call of the system only what one process needs that starts no other ([`calls`](super::calls)).
 
+use super::calls::Calls;
 use super::scratch::Group;
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -31,6 +35,23 @@ pub struct Sandbox {
     pub file: u64,
     /// Time for all of it.
     pub time: Duration,
+    /// What of the system it may call.
+    pub calls: Calls,
+    /// Where it is one process of a stranger.
+    pub alone: Option<Alone>,
+}
+
+/// One process of a stranger, which starts no other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alone {
+    /// Memory that it may have in use, bytes; it is killed where it takes more.
+    pub resident: u64,
+    /// Pipes that it may write to, and not read.
+    pub pipes: Vec<PathBuf>,
+    /// Files that it may write anew. It can make no file and remove none.
+    pub files: Vec<PathBuf>,
+    /// What it reads from stdin.
+    pub stdin: Option<PathBuf>,
 }
 
 /// How far the system keeps to a [`Sandbox`].
@@ -68,6 +89,8 @@ pub struct Job {
     pub folder: PathBuf,
     /// Variables of its environment that are set.
     pub environment: Vec<(&'static str, OsString)>,
+    /// Whether it gets these variables and no others.
+    pub clean: bool,
 }
 
 /// How a program ended.
@@ -81,6 +104,8 @@ pub struct Ended {
     pub stderr: Vec<u8>,
     /// How far it was confined.
     pub confined: Confined,
+    /// Whether it was killed because it took too much memory, or wrote too large a file.
+    pub too_large: bool,
 }
 
 impl Sandbox {
@@ -110,6 +135,8 @@ impl Sandbox {
             memory: u64::MAX,
             file: u64::MAX,
             time: Duration::MAX,
+            calls: Calls::Any,
+            alone: None,
         };
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| nothing.confine());
@@ -119,10 +146,18 @@ impl Sandbox {
 
     fn run_here(&self, job: &Job, confined: Confined) -> io::Result<Ended> {
         let mut command = self.command(job);
+        let stdin = self.alone.as_ref().and_then(|alone| alone.stdin.as_ref());
+        let stdin = match stdin {
+            Some(path) => std::fs::File::open(path)?.into(),
+            None => Stdio::null(),
+        };
+        if job.clean || self.alone.is_some() {
+            command.env_clear();
+        }
         command
             .current_dir(&job.folder)
             .envs(job.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
@@ -131,9 +166,13 @@ impl Sandbox {
         std::thread::scope(|scope| {
             let out = scope.spawn(|| stdout.map(kept).unwrap_or_default());
             let err = scope.spawn(|| stderr.map(kept).unwrap_or_default());
-            let status = self.wait(&mut child)?;
+            let ended = self.wait(&mut child);
+            // What it has started ends with it, and so do the pipes.
+            kill_all(&mut child);
+            let (status, too_large) = ended?;
             Ok(Ended {
                 status,
+                too_large,
                 stdout: out.join().unwrap_or_default(),
                 stderr: err.join().unwrap_or_default(),
                 confined,
@@ -141,10 +180,16 @@ impl Sandbox {
         })
     }
 
-    /// The program behind a shell that sets its limits.
+    /// The program behind a shell that sets its limits; where it is alone, the program itself.
     #[cfg(unix)]
     fn command(&self, job: &Job) -> Command {
         use std::os::unix::process::CommandExt;
+        if self.alone.is_some() {
+            let mut command = Command::new(&job.program);
+            command.args(&job.arguments).process_group(0);
+            self.calls.bind(&mut command, Some(self.memory));
+            return command;
+        }
         // Kibibytes, and blocks of 512 bytes (POSIX, "ulimit").
         let limits = format!(
             "ulimit -c 0; ulimit -v {}; ulimit -f {}; exec \"$@\"",
@@ -160,6 +205,7 @@ impl Sandbox {
             .args(&job.arguments)
             // So that all that it starts can be killed with it.
             .process_group(0);
+        self.calls.bind(&mut command, None);
         command
     }
 
@@ -170,16 +216,23 @@ impl Sandbox {
         command
     }
 
-    fn wait(&self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    /// How it ended, and whether it was killed for its size or that of a file.
+    fn wait(&self, child: &mut Child) -> io::Result<(Option<ExitStatus>, bool)> {
         let started = Instant::now();
+        let most = self.alone.as_ref().map_or(u64::MAX, |alone| alone.resident);
         loop {
             if let Some(status) = child.try_wait()? {
-                return Ok(Some(status));
+                return Ok((Some(status), false));
             }
-            if started.elapsed() >= self.time {
+            let mut too_large = resident(child.id()).is_some_and(|bytes| bytes > most);
+            // A limit of the system's would count memory that has no name, too (memfd_create(2)).
+            let files = self.alone.iter().flat_map(|alone| &alone.files);
+            let size = |path: &PathBuf| path.metadata().map_or(0, |m| m.len());
+            too_large |= files.map(size).any(|bytes| bytes > self.file);
+            if too_large || started.elapsed() >= self.time {
                 kill_all(child);
                 let _ = child.wait();
-                return Ok(None);
+                return Ok((None, too_large));
             }
             std::thread::sleep(POLL);
         }
@@ -189,16 +242,26 @@ impl Sandbox {
     fn confine(&self) -> Confined {
         use landlock::{
             ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr,
-            RulesetError, RulesetStatus, path_beneath_rules,
+            RulesetError, RulesetStatus, Scope, path_beneath_rules,
         };
         let abi = ABI::V4;
+        let nobody = Alone::default();
+        let alone = self.alone.as_ref().unwrap_or(&nobody);
         let restrict = || -> Result<RulesetStatus, RulesetError> {
-            let status = Ruleset::default()
+            let mut rules = Ruleset::default()
                 .handle_access(AccessFs::from_all(abi))?
-                .handle_access(AccessNet::from_all(abi))?
+                .handle_access(AccessNet::from_all(abi))?;
+            if self.alone.is_some() {
+                // Signals and sockets of others, too, where the system can (Linux 6.12).
+                rules = rules.scope(Scope::from_all(ABI::V6))?;
+            }
+            let change = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
+            let status = rules
                 .create()?
                 .add_rules(path_beneath_rules(&self.read, AccessFs::from_read(abi)))?
                 .add_rules(path_beneath_rules(&self.write, AccessFs::from_all(abi)))?
+                .add_rules(path_beneath_rules(&alone.pipes, AccessFs::WriteFile))?
+                .add_rules(path_beneath_rules(&alone.files, change))?
                 .add_rules(path_beneath_rules(["/dev/null"], AccessFs::from_file(abi)))?
                 .restrict_self()?;
             Ok(status.ruleset)
@@ -214,6 +277,13 @@ impl Sandbox {
     fn confine(&self) -> Confined {
         Confined::LimitsOnly
     }
+}
+
+/// Memory that a process has in use, bytes (proc(5), "statm").
+fn resident(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4096)
 }
 
 /// Kills a child that leads a process group, and all that it has started.
@@ -248,6 +318,8 @@ mod tests {
             memory: 1 << 30,
             file: 1 << 20,
             time: Duration::from_secs(10),
+            calls: Calls::Any,
+            alone: None,
         }
     }
 
@@ -257,6 +329,7 @@ mod tests {
             arguments: vec!["-c".into(), script.into()],
             folder: folder.to_path_buf(),
             environment: Vec::new(),
+            clean: false,
         }
     }
 
@@ -318,10 +391,61 @@ mod tests {
             program: "/bin/echo".into(),
             arguments: vec!["$(touch pwned); touch pwned `touch pwned`".into()],
             folder: folder.path().to_path_buf(),
-            environment: Vec::new(),
+            ..Job::default()
         };
         let ended = sandbox(folder.path()).run(&job).unwrap();
         assert!(ended.stdout.starts_with(b"$(touch pwned)"));
         assert!(!folder.path().join("pwned").exists());
+    }
+
+    #[test]
+    fn who_is_alone_starts_nothing_makes_nothing_and_reaches_nobody() {
+        if Sandbox::available() == Confined::LimitsOnly || !Calls::are_filtered() {
+            println!("not checked: this system can't confine programs");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine");
+        std::fs::write(&file, "before").unwrap();
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        let alone = Sandbox {
+            write: Vec::new(),
+            calls: Calls::Alone,
+            alone: Some(Alone {
+                resident: 1 << 28,
+                files: vec![file.clone()],
+                ..Alone::default()
+            }),
+            ..sandbox(folder.path())
+        };
+        let script = format!(
+            "echo $SECRET; echo seen > mine; echo new > new; kill -9 {0}; chmod 777 .; (echo forked); echo end",
+            other.id()
+        );
+        let ended = alone.run(&shell(folder.path(), &script)).unwrap();
+        let lives = other.try_wait().unwrap().is_none();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(!said.contains("forked"), "{said}");
+        assert!(lives && !folder.path().join("new").exists());
+        assert_eq!(std::fs::read(&file).unwrap(), b"seen\n");
+    }
+
+    #[test]
+    fn who_takes_too_much_memory_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox {
+            calls: Calls::Alone,
+            alone: Some(Alone {
+                resident: 1 << 26,
+                ..Alone::default()
+            }),
+            ..sandbox(folder.path())
+        };
+        let script = "a=aaaaaaaaaaaaaaaa; while :; do a=$a$a; done";
+        let ended = sandbox.run(&shell(folder.path(), script)).unwrap();
+        // The limit of address space may come first.
+        assert!(ended.too_large || ended.status.is_some_and(|s| !s.success()));
     }
 }

@@ -1,5 +1,6 @@
 //! What services want to have beside results: Gradescope's zip, and times.
 
+use ::grade::assignment::BuildKind;
 use ::grade::build::atomically;
 use ::grade::course::Course;
 use report::{Failure, exit};
@@ -72,8 +73,16 @@ pub fn gradescope(course: &Course, assignment: &Path, out: &Path) -> Result<(Str
         ),
     ];
     add(&course.folder, "assignment", &mut files, 0).map_err(|e| wrong(e.to_string()))?;
-    // What compiling to PTX takes.
-    for part in ["bin", "nvvm", "include"] {
+    // What compiling to PTX takes; linking a program takes more, and the library that it runs with.
+    let mut parts = vec!["bin", "nvvm", "include"];
+    if course.assignment.build.kind != BuildKind::Kernel {
+        parts.extend(["lib", "lib64", "targets"]);
+        let library = exec::library::find().map_err(|e| wrong(e.to_string()))?;
+        let bytes = std::fs::read(&library).map_err(|e| wrong(e.to_string()))?;
+        let name = library.file_name().unwrap_or_default().to_string_lossy();
+        files.push((name.into_owned(), bytes, 0o755));
+    }
+    for part in parts {
         let folder = toolkit.join(part);
         if folder.is_dir() {
             add(&folder, &format!("cuda/{part}"), &mut files, 0)

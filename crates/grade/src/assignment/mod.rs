@@ -4,9 +4,11 @@
 //! [`schema()`](read::schema) is the JSON Schema for editors.
 
 mod part;
+mod program;
 pub mod read;
 
 pub use part::{Credit, Kind, Limit, Metric, Part, Required, Visibility};
+pub use program::{InputFile, Layout, OUTPUT, Output, Program, STDOUT};
 
 use detect::rules::Rule;
 use schemars::JsonSchema;
@@ -37,12 +39,16 @@ pub struct Assignment {
     pub submission: Submission,
     /// How it is built.
     pub build: Build,
-    /// The kernel and its launch.
-    pub kernel: Kernel,
+    /// The kernel and its launch (`kind: kernel`).
+    #[serde(default)]
+    pub kernel: Option<Kernel>,
+    /// How the program is run (`kind: program` and `wb`).
+    #[serde(default)]
+    pub program: Option<Program>,
     /// A solution, which says what results and counts are expected.
     #[serde(default)]
     pub reference: Option<Reference>,
-    /// Buffers that are compared, by the names of their parameters.
+    /// What is compared: buffers by the names of their parameters; of a program its files and `stdout`, or `output` of `wb`.
     pub compare: BTreeMap<String, Compare>,
     /// What the kernel is run on.
     pub inputs: Vec<Input>,
@@ -69,6 +75,14 @@ pub struct Assignment {
     /// Submissions whose scores are known: they prove the rubric.
     #[serde(default)]
     pub selftest: Selftest,
+}
+
+impl Assignment {
+    /// Whether anything is counted.
+    pub fn counts(&self) -> bool {
+        let counted = |kind| matches!(kind, Kind::Counts | Kind::Style);
+        self.parts.iter().any(|p| counted(p.check))
+    }
 }
 
 fn default_schedules() -> u32 {
@@ -107,7 +121,8 @@ pub struct Build {
     /// What is built.
     #[serde(default)]
     pub kind: BuildKind,
-    /// Files of the course that lie beside the student's. The first one is compiled; it includes the student's. Students can read them.
+    /// Files of the course that lie beside the student's, and take the place of those of the same name. Of a kernel the first one is
+    /// compiled; it includes the student's. Of a program all sources are. Students can read them.
     #[serde(default)]
     pub harness: Vec<PathBuf>,
     /// GPU architecture.
@@ -116,7 +131,10 @@ pub struct Build {
     /// Further options for the compiler.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// Which builds are run.
+    /// What `make` is told to make, which is also the program's file; without it all sources are compiled together (`kind: program`).
+    #[serde(default)]
+    pub make: Option<String>,
+    /// Which builds are run (`kind: kernel`).
     #[serde(default = "default_builds")]
     pub builds: Vec<Optimisation>,
     /// Time for one compilation, in seconds.
@@ -139,6 +157,10 @@ pub enum BuildKind {
     /// Kernels alone: the assignment says how they are launched.
     #[default]
     Kernel,
+    /// A program with a `main` of its own.
+    Program,
+    /// A program in the conventions of libwb: `-e EXPECTED -i INPUTS -o OUTPUT -t TYPE`, with a `wb.h` that racetrap brings along.
+    Wb,
 }
 
 /// A build of the student's code.
@@ -256,6 +278,12 @@ pub struct Compare {
     /// Units in the last place.
     #[serde(default)]
     pub ulp: u64,
+    /// Type of the numbers in a program's file.
+    #[serde(default, rename = "type")]
+    pub element: Option<ElementType>,
+    /// How a program writes them: `binary` by default, and `words` on `stdout`.
+    #[serde(default)]
+    pub layout: Option<Layout>,
     /// How many elements from the start are compared; all by default.
     #[serde(default)]
     pub first: Option<Expression>,
@@ -452,7 +480,7 @@ pub enum OnInconclusive {
 pub struct Limits {
     /// Time for all runs of a submission, without compilation, in seconds.
     pub seconds: f64,
-    /// Memory of the simulated device, in MiB.
+    /// Memory of the simulated device, in MiB. A program may have 256 MiB more in use.
     pub memory_mib: u64,
     /// Warp-instructions of one run.
     pub steps: u64,

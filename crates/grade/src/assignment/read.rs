@@ -1,6 +1,9 @@
 //! Reads an assignment, and checks it as a whole: every name in it is known, and every key has a meaning where it stands.
 
-use super::{Argument, Assignment, Dimensions, FORMAT, Kind, Metric, Part, Size};
+use super::{
+    Argument, Assignment, BuildKind, Dimensions, FORMAT, Kernel, Kind, Layout, Metric, OUTPUT,
+    Part, Program, STDOUT, Size,
+};
 use catalog::load::parsed;
 use catalog::locate::{Step, locate};
 use report::{nearest, suggest};
@@ -110,7 +113,22 @@ impl Checking<'_> {
         }
         self.submission(a)?;
         self.inputs(a)?;
-        self.kernel(a)?;
+        match (a.build.kind, &a.kernel, &a.program) {
+            (BuildKind::Kernel, Some(kernel), None) => self.kernel(a, kernel)?,
+            (BuildKind::Kernel, None, _) => {
+                return self.wrong(&["build".into()], "this kind needs the key `kernel`");
+            }
+            (BuildKind::Kernel, _, Some(_)) => {
+                return self.wrong(&["program".into()], "has no meaning for `kind: kernel`");
+            }
+            (_, Some(_), _) => {
+                return self.wrong(&["kernel".into()], "has no meaning for this kind of build");
+            }
+            (_, None, None) => {
+                return self.wrong(&["build".into()], "this kind needs the key `program`");
+            }
+            (_, None, Some(program)) => self.program(a, program)?,
+        }
         self.compare(a)?;
         self.parts(a)?;
         self.selftest(a)
@@ -221,10 +239,79 @@ impl Checking<'_> {
         Ok(())
     }
 
-    fn kernel(&self, a: &Assignment) -> Checked {
+    fn program(&self, a: &Assignment, program: &Program) -> Checked {
         let sizes = names(&a.inputs[0].sizes.0);
+        let wb = a.build.kind == BuildKind::Wb;
+        let key = |key| ["program".into(), Step::Key(key)];
+        for (name, file) in &program.files.0 {
+            let path = ["program".into(), "files".into(), Step::Key(name)];
+            if !is_file_name(name) || name == STDOUT || wb && (name.contains(',') || name == OUTPUT)
+            {
+                return self.wrong(&path, "this can't be the name of a file here");
+            }
+            let mut all = vec![&file.length];
+            all.extend(&file.columns);
+            self.names(all, &sizes, &path)?;
+            if let Some(number) = file.fill.misfit(file.element) {
+                let what = format!("{number} does not fit in {}", file.element.name());
+                return self.wrong(&path, what);
+            }
+        }
+        let known = |name: &String| program.files.0.iter().any(|(file, _)| file == name);
+        if program.stdin.as_ref().is_some_and(|name| !known(name)) {
+            return self.wrong(&key("stdin"), "is none of `files`");
+        }
+        if let Some(name) = program.writes.iter().find(|name| !is_file_name(name)) {
+            return self.wrong(
+                &key("writes"),
+                format!("`{name}` is not the name of a file"),
+            );
+        }
+        if wb && !program.arguments.is_empty() {
+            return self.wrong(
+                &key("arguments"),
+                "those of `wb` are made of `files` and `output`",
+            );
+        }
+        for word in &program.arguments {
+            for name in placeholders(word) {
+                if !sizes.contains(name) {
+                    return self.wrong(
+                        &key("arguments"),
+                        format!("`{name}` is no size of the inputs"),
+                    );
+                }
+            }
+        }
+        if !(program.seconds > 0.0 && program.least_work >= 0.0) {
+            return self.wrong(
+                &["program".into()],
+                "`seconds` and `least-work` are not negative",
+            );
+        }
+        if a.build
+            .make
+            .as_ref()
+            .is_some_and(|target| !is_file_name(target))
+        {
+            return self.wrong(
+                &["build".into(), "make".into()],
+                "is not the name of a file",
+            );
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, a: &Assignment, kernel: &Kernel) -> Checked {
+        let sizes = names(&a.inputs[0].sizes.0);
+        if a.build.make.is_some() {
+            return self.wrong(
+                &["build".into(), "make".into()],
+                "has no meaning for `kind: kernel`",
+            );
+        }
         let dimensions: [(&str, &Dimensions); 2] =
-            [("grid", &a.kernel.grid), ("block", &a.kernel.block)];
+            [("grid", &kernel.grid), ("block", &kernel.block)];
         for (key, dimensions) in dimensions {
             let path = ["kernel".into(), Step::Key(key)];
             if !(1..=3).contains(&dimensions.parts().len()) {
@@ -233,11 +320,11 @@ impl Checking<'_> {
             self.names(dimensions.parts().iter().collect(), &sizes, &path)?;
         }
         self.names(
-            a.kernel.shared.iter().collect(),
+            kernel.shared.iter().collect(),
             &sizes,
             &["kernel".into(), "shared".into()],
         )?;
-        for (name, argument) in &a.kernel.arguments.0 {
+        for (name, argument) in &kernel.arguments.0 {
             let path = ["kernel".into(), "arguments".into(), Step::Key(name)];
             match argument {
                 Argument::Number(expression) => self.names(vec![expression], &sizes, &path)?,
@@ -255,16 +342,16 @@ impl Checking<'_> {
     }
 
     fn compare(&self, a: &Assignment) -> Checked {
-        let buffers = a
-            .kernel
-            .arguments
-            .0
-            .iter()
-            .filter(|(_, v)| matches!(v, Argument::Buffer(_)));
+        let arguments = a.kernel.iter().flat_map(|kernel| &kernel.arguments.0);
+        let buffers = arguments.filter(|(_, v)| matches!(v, Argument::Buffer(_)));
         let buffers: Vec<&str> = buffers.map(|(name, _)| name.as_str()).collect();
         for (name, compare) in &a.compare {
             let path = ["compare".into(), Step::Key(name)];
-            if !buffers.contains(&name.as_str()) {
+            if a.program.is_some() {
+                self.compared_file(a, name, compare, &path)?;
+            } else if compare.element.is_some() || compare.layout.is_some() {
+                return self.wrong(&path, "a buffer has its type and layout from `kernel`");
+            } else if !buffers.contains(&name.as_str()) {
                 let near = suggest(name, buffers.iter().copied()).unwrap_or_default();
                 return self.wrong(
                     &path,
@@ -287,6 +374,34 @@ impl Checking<'_> {
             if !(compare.rtol >= 0.0 && compare.atol >= 0.0) {
                 return self.wrong(&path, "tolerances are not negative");
             }
+        }
+        Ok(())
+    }
+
+    fn compared_file(
+        &self,
+        a: &Assignment,
+        name: &str,
+        compare: &super::Compare,
+        path: &[Step<'_>],
+    ) -> Checked {
+        let wb = a.build.kind == BuildKind::Wb && name == OUTPUT;
+        if name != STDOUT && !is_file_name(name) {
+            return self.wrong(path, "this is not the name of a file");
+        }
+        let words =
+            compare.layout == Some(Layout::Words) || name == STDOUT && compare.layout.is_none();
+        if wb && (compare.element.is_some() || compare.layout.is_some()) {
+            return self.wrong(path, "its type and layout follow from `program.output`");
+        }
+        if !wb && !words && compare.element.is_none() {
+            return self.wrong(path, "give the `type` of its numbers");
+        }
+        if compare.each.is_some() && (words || compare.first.is_none()) {
+            return self.wrong(
+                path,
+                "`each` needs numbers, and `first`: how many of them there are",
+            );
         }
         Ok(())
     }
@@ -428,6 +543,9 @@ impl Checking<'_> {
                     Step::Key(key),
                 ]
             };
+            if a.build.kind != BuildKind::Kernel {
+                return self.wrong(&at("mutation"), "mutants are made of kernels alone");
+            }
             if a.reference.is_none() {
                 return self.wrong(
                     &at("mutation"),
@@ -450,6 +568,12 @@ fn names(sizes: &[(String, Size)]) -> BTreeSet<&str> {
     sizes.iter().map(|(name, _)| name.as_str()).collect()
 }
 
+/// The names that stand in braces.
+pub(crate) fn placeholders(word: &str) -> impl Iterator<Item = &str> {
+    let pieces = word.split('{').skip(1);
+    pieces.filter_map(|piece| Some(piece.split_once('}')?.0))
+}
+
 fn is_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     !text.is_empty() && text.len() <= 64 && text.chars().all(fits)
@@ -467,6 +591,8 @@ mod tests {
     use rstest::rstest;
 
     const GOOD: &str = include_str!("../../../../examples/course/reduction/assignment.yaml");
+    const PROGRAM: &str = include_str!("../../../../examples/course/row-sums/assignment.yaml");
+    const WB: &str = include_str!("../../../../examples/course/wb-neighbours/assignment.yaml");
 
     #[test]
     fn the_schema_is_current() {
@@ -481,7 +607,65 @@ mod tests {
 
     #[test]
     fn the_examples_are_read() {
-        from_yaml("assignment.yaml", GOOD).unwrap();
+        for text in [GOOD, PROGRAM, WB] {
+            from_yaml("assignment.yaml", text).unwrap();
+        }
+    }
+
+    #[rstest]
+    #[case(
+        PROGRAM,
+        "kind: program",
+        "kind: kernel",
+        "`build`: this kind needs the key `kernel`"
+    )]
+    #[case(PROGRAM, "program:\n  arguments", "kernel:\n  arguments", "a.yaml:")]
+    #[case(
+        PROGRAM,
+        "\"{rows}\"",
+        "\"{row}\"",
+        "`program.arguments`: `row` is no size of the inputs"
+    )]
+    #[case(
+        PROGRAM,
+        "make: rowsums",
+        "make: ../rowsums",
+        "`build.make`: is not the name of a file"
+    )]
+    #[case(
+        PROGRAM,
+        "sums.bin: {type: i32}",
+        "sums.bin: {}",
+        "`compare.sums.bin`: give the `type` of its numbers"
+    )]
+    #[case(
+        PROGRAM,
+        "matrix.bin: {type",
+        "../matrix.bin: {type",
+        "`program.files.../matrix.bin`: this can't be the name of a file here"
+    )]
+    #[case(
+        WB,
+        "output: {}",
+        "output: {type: i32}",
+        "`compare.output`: its type and layout follow from `program.output`"
+    )]
+    #[case(WB, "output: vector", "output: vectors", "did you mean `vector`?")]
+    #[case(
+        WB,
+        "  submissions:",
+        "  mutants: [{mutation: remove-barrier, lose: [races]}]\n  submissions:",
+        "`selftest.mutants[0].mutation`: mutants are made of kernels alone"
+    )]
+    fn mistakes_in_programs_are_named(
+        #[case] good: &str,
+        #[case] text: &str,
+        #[case] wrong: &str,
+        #[case] said: &str,
+    ) {
+        assert!(good.contains(text), "{text}");
+        let error = from_yaml("a.yaml", &good.replacen(text, wrong, 1)).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
     }
 
     #[rstest]

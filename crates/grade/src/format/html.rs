@@ -2,14 +2,19 @@
 //!
 //! All text is escaped by `maud` when it is put in: names, sources and messages come from strangers.
 
-use super::page::page;
 use super::text::word;
 use crate::assignment::Assignment;
 use crate::class::Override;
-use crate::result::{Cause, DrawResult, Graded, InputResult, Outcome, PartResult, State};
+use crate::result::{Cause, DrawResult, Graded, InputResult, Outcome, PartResult, Seen, State};
 use crate::view::{When, number, view};
 use maud::{Markup, html};
+use report::html::page::{Filter, page};
+use report::{About, Diagnostic, Label, SourceFile, Who};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What stands at the foot of each page.
+const NOTE: &str = "Hidden inputs are in this page: do not publish it.";
 
 /// The file of the class's page.
 pub const INDEX: &str = "index.html";
@@ -80,7 +85,7 @@ fn class(
         }
         section.group { h2 { "Points" } (histogram(all)) }
         section.group { h2 { "Submissions" }
-            div.scroll { table.steps {
+            div.scroll { table.steps.matrix {
                 tr { th { "submission" } th { "points" } @for part in &assignment.parts { th { (part.title()) } } }
                 @for graded in all { tr {
                     td { (link(&graded.submission.name)) }
@@ -96,7 +101,15 @@ fn class(
         }
         section.group { h2 { "What they have in common" } (clusters(all)) }
     };
-    page(&format!("{}: the class", assignment.title), &head, &content)
+    let causes = all.iter().flat_map(|g| &g.causes);
+    let filters = [Filter::of("rule", "Rule", causes.map(|c| c.rule.name()))];
+    page(
+        &format!("{}: the class", assignment.title),
+        head,
+        &filters,
+        content,
+        NOTE,
+    )
 }
 
 /// How many submissions earned how much, in tenths.
@@ -107,10 +120,10 @@ fn histogram(all: &[Graded]) -> Markup {
         tenths[tenth as usize] += 1;
     }
     let most = tenths.iter().copied().max().unwrap_or(0).max(1);
-    html! { table.steps { @for (tenth, count) in tenths.iter().enumerate() { tr {
+    html! { table.steps.tenths { @for (tenth, count) in tenths.iter().enumerate() { tr {
         td { @if tenth == 10 { "100 %" } @else { "from " (tenth * 10) " %" } }
         td { (count) }
-        td { div style=(format!("width: {}rem; height: .8rem; background: var(--blue)", 24 * count / most)) {} }
+        td { div style=(format!("width: {}%", 100 * count / most)) {} }
     } } } }
 }
 
@@ -138,7 +151,7 @@ fn clusters(all: &[Graded]) -> Markup {
     }
     let mut groups: Vec<(Vec<&Graded>, &Cause)> = groups.into_values().collect();
     groups.sort_by_key(|(members, _)| std::cmp::Reverse(members.len()));
-    html! { @for (members, cause) in groups.iter().take(200) { div.card.error {
+    html! { @for (members, cause) in groups.iter().take(200) { div.card.error tabindex="0" data-rule=(cause.rule.name()) {
         h3 { (cause.rule.name()) ": " (members.len()) @if members.len() == 1 { " submission" } @else { " submissions" } }
         (lines(cause))
         p { @for member in members { a href=(file(&member.submission.name)) { (member.submission.name) } " " } }
@@ -190,7 +203,18 @@ fn submission(graded: &Graded, assignment: &Assignment, changed: Option<&Overrid
             @if !graded.submission.ignored.is_empty() { tr { td { "not looked at" } td { (graded.submission.ignored.join(", ")) } } }
         } }
     };
-    page(&format!("{name}: {}", graded.title), &head, &content)
+    let filters = [Filter::of(
+        "rule",
+        "Rule",
+        graded.causes.iter().map(|c| c.rule.name()),
+    )];
+    page(
+        &format!("{name}: {}", graded.title),
+        head,
+        &filters,
+        content,
+        NOTE,
+    )
 }
 
 fn part_row(part: &PartResult, graded: &Graded) -> Markup {
@@ -232,27 +256,82 @@ fn part_row(part: &PartResult, graded: &Graded) -> Markup {
         td { (part.title) }
         td { (points(part.earned)) " / " (number(part.of)) }
         td { span class=(state_badge(part.state)) { (word(part.state)) } }
-        td { (part.losses.iter().map(why).collect::<Vec<_>>().join("; ")) }
+        td.reason { (part.losses.iter().map(why).collect::<Vec<_>>().join("; ")) }
     } }
 }
 
 fn cause_card(cause: &Cause) -> Markup {
     // The inputs are in the order of the assignment, which begins with the small ones.
-    html! { div.card.error data-rule=(cause.rule.name()) {
-        h3 { (cause.rule.name()) ": " (cause.rule.summary()) }
-        (lines(cause))
+    html! { article.card.error tabindex="0" data-rule=(cause.rule.name()) {
+        h3 { span.badge.error { (cause.rule.name()) } " " (cause.seen.first().map_or(cause.rule.summary(), |seen| seen.title.as_str())) }
         @if let Some(seen) = cause.seen.first() {
-            h4 { "On input " (seen.input) }
-            p { (seen.title) }
-            ol { @for step in &seen.steps { li { (step) } } }
-            @for note in &seen.notes { p { (note) } }
-            @if let Some(replay) = &seen.replay { pre.command { (replay) } }
+            p { "Seen first on input " b { (seen.input) }
+                @if cause.seen.len() > 1 { ", also on " (cause.seen[1..].iter().map(|s| s.input.as_str()).collect::<Vec<_>>().join(", ")) }
+            }
+            (report::html::finding(&diagnostic(cause, seen)))
         }
-        @if cause.seen.len() > 1 {
-            p { "Also on " (cause.seen[1..].iter().map(|s| s.input.as_str()).collect::<Vec<_>>().join(", ")) "." }
+        @if let Some(smallest) = &cause.smallest {
+            h4 { "The smallest counterexample that was found: " (smallest.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ")) }
+            pre.command { (smallest.replay) }
         }
-        @if let Some(help) = &cause.help { p.help { b { "fix: " } (help) } }
     } }
+}
+
+/// A root cause on an input, as reports show findings.
+fn diagnostic(cause: &Cause, seen: &Seen) -> Diagnostic {
+    let mut files: BTreeMap<&str, Arc<SourceFile>> = BTreeMap::new();
+    let labels = seen.places.iter().map(|place| {
+        let source = files.entry(&place.file).or_insert_with(|| {
+            Arc::new(SourceFile::new(
+                place.file.clone(),
+                excerpt(cause, &place.file),
+            ))
+        });
+        Label {
+            source: source.clone(),
+            line: place.line,
+            columns: place.columns.0..place.columns.1,
+            text: place.text.clone(),
+            who: place.who.map(|(thread, block, threads)| Who {
+                thread,
+                block,
+                threads,
+            }),
+            instruction: place.instruction.clone(),
+        }
+    });
+    Diagnostic {
+        rule: cause.rule,
+        level: cause.level,
+        title: seen.title.clone(),
+        labels: labels.collect(),
+        notes: seen.notes.clone(),
+        help: cause.help.clone(),
+        replay: seen.replay.clone(),
+        count: seen.count,
+        builds: Vec::new(),
+        expected: false,
+        accepted: None,
+        about: About::default(),
+        trace: seen.trace.clone(),
+    }
+}
+
+/// A file of which the lines around the places are known: they stand where they stood.
+fn excerpt(cause: &Cause, file: &str) -> String {
+    let mut text = String::new();
+    let mut next = 1;
+    for (line, words) in cause.excerpts.get(file).into_iter().flatten() {
+        // No submission has more lines than bytes.
+        if *line < next || *line > 1 << 20 {
+            continue;
+        }
+        text.extend(std::iter::repeat_n('\n', (line - next) as usize));
+        text += words;
+        text.push('\n');
+        next = line + 1;
+    }
+    text
 }
 
 fn input_card(input: &InputResult) -> Markup {

@@ -6,7 +6,6 @@ pub mod gradescope;
 pub mod html;
 pub mod json;
 pub mod junit;
-mod page;
 pub mod prairielearn;
 pub mod table;
 pub mod text;

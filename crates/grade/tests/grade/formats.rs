@@ -57,9 +57,73 @@ fn sample(course: &Course) -> Vec<(&'static str, Graded)> {
     ]
 }
 
-fn keys_are(value: &Value, known: &[&str]) {
-    for key in value.as_object().unwrap().keys() {
-        assert!(known.contains(&key.as_str()), "`{key}` is not documented");
+/// What does not fit what a service documents, as a schema in `tests/services`, which names its source.
+fn misfits(service: &str, value: &Value) -> Vec<String> {
+    let path = testing::root().join(format!("crates/grade/tests/services/{service}.schema.json"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    crate::schema::errors(&schema, value)
+}
+
+/// Checks a document against what its service documents.
+fn fits(service: &str, value: &Value) {
+    let errors = misfits(service, value);
+    assert!(
+        errors.is_empty(),
+        "{service}: {}\n{value:#}",
+        errors.join("\n")
+    );
+}
+
+/// Each of these is a document that the service would refuse, or show otherwise than meant.
+#[test]
+fn what_a_service_would_refuse_does_not_fit() {
+    let course = open("reduction");
+    let graded = &sample(&course)[0].1;
+    let seen = view(graded, &course.assignment, When::BeforeDue);
+    let origin = Origin::of(|_| Some("submit/x".into()), "2026-11-22T12:00:00Z".into());
+    let autolab = autolab::render(&seen);
+    let documents = [
+        ("gradescope", gradescope::render(graded, &course.assignment)),
+        ("prairielearn", prairielearn::render(&seen, false)),
+        ("autolab", autolab.lines().last().unwrap().to_owned()),
+        ("classroom50", classroom50::render(&seen, &origin)),
+    ];
+    for (service, text) in &documents {
+        fits(service, &serde_json::from_str(text).unwrap());
+    }
+    let spoiled: [(usize, &str, Value); 13] = [
+        (0, "/tests/0/status", "partial".into()),
+        (0, "/tests/0/visibility", "after_due".into()),
+        (0, "/tests/0/score", "5".into()),
+        (0, "/tests/0/output_format", "markdown".into()),
+        (0, "/tests/0/tags", "races".into()),
+        (0, "/execution_time", "1 s".into()),
+        (1, "/score", 1.5.into()),
+        (1, "/tests/0/points", Value::Null),
+        (1, "/gradable", false.into()),
+        (2, "/scores/races", "10".into()),
+        (3, "/score", 40.5.into()),
+        (3, "/submission", "main".into()),
+        (3, "/datetime", "2026-11-22 12:00".into()),
+    ];
+    for (index, at, wrong) in spoiled {
+        let (service, text) = &documents[index];
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        *value
+            .pointer_mut(at)
+            .unwrap_or_else(|| panic!("{service}{at}")) = wrong;
+        assert!(!misfits(service, &value).is_empty(), "{service}{at}");
+    }
+    for (index, key) in [
+        (0, "grade"),
+        (1, "max_score"),
+        (2, "total"),
+        (3, "usernames"),
+    ] {
+        let (service, text) = &documents[index];
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        value[key] = "more".into();
+        assert!(!misfits(service, &value).is_empty(), "{service}: {key}");
     }
 }
 
@@ -82,46 +146,10 @@ fn gradescope_has_its_shape() {
     gradescope_shape(&serde_json::from_str(&gradescope::failed("no room on the disk")).unwrap());
 }
 
-/// Gradescope Autograder Documentation, "Output Format".
+/// What the documentation says, and that no test has more points than it can have.
 fn gradescope_shape(value: &Value) {
-    keys_are(
-        value,
-        &[
-            "score",
-            "execution_time",
-            "output",
-            "output_format",
-            "test_output_format",
-            "test_name_format",
-            "visibility",
-            "stdout_visibility",
-            "extra_data",
-            "tests",
-            "leaderboard",
-        ],
-    );
-    let visibilities = ["hidden", "after_due_date", "after_published", "visible"];
+    fits("gradescope", value);
     for test in value["tests"].as_array().unwrap() {
-        keys_are(
-            test,
-            &[
-                "score",
-                "max_score",
-                "status",
-                "name",
-                "name_format",
-                "number",
-                "output",
-                "output_format",
-                "tags",
-                "visibility",
-                "extra_data",
-            ],
-        );
-        assert!(visibilities.contains(&test["visibility"].as_str().unwrap()));
-        assert!(["passed", "failed"].contains(&test["status"].as_str().unwrap()));
-        assert!(test["name"].is_string() && test["output"].is_string());
-        assert_eq!(test.get("score").is_some(), test.get("max_score").is_some());
         if let Some(score) = test.get("score") {
             assert!(score.as_f64().unwrap() <= test["max_score"].as_f64().unwrap());
         }
@@ -168,35 +196,8 @@ fn prairielearn_has_its_shape() {
         );
         insta::assert_snapshot!(format!("prairielearn-{name}"), text);
         let value: Value = serde_json::from_str(&text).unwrap();
-        keys_are(
-            &value,
-            &[
-                "gradable",
-                "score",
-                "message",
-                "output",
-                "images",
-                "tests",
-                "format_errors",
-            ],
-        );
-        assert!((0.0..=1.0).contains(&value["score"].as_f64().unwrap()));
+        fits("prairielearn", &value);
         assert_eq!(value["gradable"].as_bool().unwrap(), name != "refused");
-        for test in value["tests"].as_array().into_iter().flatten() {
-            keys_are(
-                test,
-                &[
-                    "name",
-                    "description",
-                    "points",
-                    "max_points",
-                    "message",
-                    "output",
-                    "images",
-                ],
-            );
-            assert!(test["points"].is_number() && test["max_points"].is_number());
-        }
         assert!(text.len() < 1_000_000);
     }
 }
@@ -208,7 +209,7 @@ fn autolab_ends_with_the_scores() {
         let text = autolab::render(&view(&graded, &course.assignment, When::BeforeDue));
         insta::assert_snapshot!(format!("autolab-{name}"), text);
         let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-        keys_are(&last, &["scores", "scoreboard"]);
+        fits("autolab", &last);
         let sum: f64 = last["scores"]
             .as_object()
             .unwrap()
@@ -217,15 +218,9 @@ fn autolab_ends_with_the_scores() {
             .sum();
         assert!((sum - graded.points).abs() < 1e-6);
         let feedback: Value = serde_json::from_str(text.lines().rev().nth(1).unwrap()).unwrap();
-        assert_eq!(feedback["_presentation"], "semantic");
+        fits("autolab", &feedback);
         for stage in feedback["stages"].as_array().unwrap() {
-            for test in feedback[stage.as_str().unwrap()]
-                .as_object()
-                .unwrap()
-                .values()
-            {
-                keys_are(test, &["passed", "hint"]);
-            }
+            assert!(feedback[stage.as_str().unwrap()].is_object());
         }
     }
 }
@@ -250,29 +245,10 @@ fn classroom50_has_its_shape() {
             classroom50::render(&view(&graded, &course.assignment, When::BeforeDue), &origin);
         insta::assert_snapshot!(format!("classroom50-{name}"), text);
         let value: Value = serde_json::from_str(&text).unwrap();
-        // foundation50/classroom50, schemas/result-v1.schema.json: required, and nothing else.
-        let required = [
-            "schema",
-            "classroom",
-            "assignment",
-            "assignment_type",
-            "owner",
-            "submission",
-            "commit",
-            "release",
-            "review",
-            "datetime",
-            "score",
-            "max-score",
-            "tests",
-        ];
-        keys_are(&value, &required);
-        assert!(required.iter().all(|key| value.get(key).is_some()));
-        assert_eq!(value["schema"], "classroom50/result/v1");
-        assert!(value["submission"].as_str().unwrap().starts_with("submit"));
+        fits("classroom50", &value);
+        // What a schema can't say.
         assert!(value["score"].as_i64().unwrap() <= value["max-score"].as_i64().unwrap());
         for test in value["tests"].as_array().unwrap() {
-            assert!(test["test-name"].is_string() && test["passed"].is_boolean());
             assert!(test["score"].as_i64().unwrap() <= test["max-score"].as_i64().unwrap());
         }
     }
@@ -332,8 +308,10 @@ fn pages_show_the_class_and_run_nothing() {
     let pages = html::pages(&all, &failed, &course.assignment, &overrides);
     assert_eq!(pages.len(), 5);
     for (file, text) in &pages {
+        // One script, of the skeleton, which the policy allows by its hash.
+        assert_eq!(text.matches("<script").count(), 1, "{file}");
         assert!(
-            !text.contains("<script") && !text.contains("src=\"http"),
+            !text.contains("alert(1)</script>") && !text.contains("src=\"http"),
             "{file}"
         );
     }

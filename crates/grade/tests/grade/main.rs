@@ -5,3 +5,5 @@ mod course;
 mod formats;
 mod labelled;
 mod leaks;
+mod programs;
+mod schema;

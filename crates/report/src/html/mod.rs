@@ -54,6 +54,7 @@ pub fn render(report: &Report) -> String {
         head,
         &filters,
         html! { @for one in groups { (one) } },
+        "",
     )
 }
 
@@ -122,19 +123,26 @@ fn card(check: &Check, diagnostic: &Diagnostic) -> Markup {
             h3 { span class={ "badge " (level) } { (diagnostic.rule.name()) } " " (diagnostic.title) }
             @if diagnostic.expected { p { "The case expects this finding." } }
             @if let Some(accepted) = &diagnostic.accepted { (why(accepted)) }
-            (code::sources(diagnostic))
-            @if let Some(help) = &diagnostic.help { p.help { b { "fix: " } (help) } }
-            @if let Some(picture) = picture::picture(diagnostic) { (picture) }
-            @for note in &diagnostic.notes { p { (note) } }
-            @if let Some(seen) = crate::terminal::seen(diagnostic) { p { (seen) } }
-            @if let Some(replay) = &diagnostic.replay {
-                h4 { "Repeat it" }
-                pre.command { (replay) }
-            }
+            (finding(diagnostic))
             details {
                 summary { "What " (diagnostic.rule.name()) " means" }
                 pre.command { (diagnostic.rule.page()) }
             }
+        }
+    }
+}
+
+/// A finding without its head: the source with its places, the fix, the picture, further facts, and the command that repeats it.
+pub fn finding(diagnostic: &Diagnostic) -> Markup {
+    html! {
+        (code::sources(diagnostic))
+        @if let Some(help) = &diagnostic.help { p.help { b { "fix: " } (help) } }
+        @if let Some(picture) = picture::picture(diagnostic) { (picture) }
+        @for note in &diagnostic.notes { p { (note) } }
+        @if let Some(seen) = crate::terminal::seen(diagnostic) { p { (seen) } }
+        @if let Some(replay) = &diagnostic.replay {
+            h4 { "Repeat it" }
+            pre.command { (replay) }
         }
     }
 }

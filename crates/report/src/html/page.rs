@@ -46,8 +46,8 @@ impl Filter {
 }
 
 /// A whole page: its title, the head of its content, filters for the cards (elements of class `card` with an attribute `data-NAME` for
-/// each filter), and the content.
-pub fn page(title: &str, head: Markup, filters: &[Filter], content: Markup) -> String {
+/// each filter), the content, and a note at its foot.
+pub fn page(title: &str, head: Markup, filters: &[Filter], content: Markup, note: &str) -> String {
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src '{SCRIPT_HASH}'; base-uri 'none'; form-action 'none'"
     );
@@ -72,7 +72,7 @@ pub fn page(title: &str, head: Markup, filters: &[Filter], content: Markup) -> S
                 }
                 (bar(filters))
                 main #content { (content) }
-                footer { "Made by racetrap " (env!("CARGO_PKG_VERSION")) ". Keys: " kbd { "j" } " and " kbd { "k" } " go to the next and the previous finding, " kbd { "/" } " to the filter." }
+                footer { "Made by racetrap " (env!("CARGO_PKG_VERSION")) ". " (note) " Keys: " kbd { "j" } " and " kbd { "k" } " go to the next and the previous finding, " kbd { "/" } " to the filter." }
                 script { (PreEscaped(SCRIPT)) }
             }
         }

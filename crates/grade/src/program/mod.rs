@@ -1,0 +1,20 @@
+//! Whole programs: a submission with a `main` of its own, run as `racetrap exec` runs programs, by nobody's leave but its own.
+//!
+//! ```text
+//! sources, Makefile ─ build ──► an executable, looked at before it runs (exec::stranger)
+//! inputs            ─ run   ──► files in, records and files out
+//!                   ─ observe ─► outcomes, root causes and counts, as those of kernels are
+//! ```
+//!
+//! The host's code is the student's, and runs on this machine. So it runs as one process that starts no other, under Landlock and a
+//! list of system calls, with limits of time, memory and files ([`toolchain::sandbox::Alone`]). It sees the system's libraries, its own
+//! sources and the files of one input. The expected results are not there: they are compared afterwards, out of its reach. It can make
+//! no file, and what it leaves in those that it may write was not there before.
+//!
+//! What kernels did is told by the library in the program's process, in records that are sealed ([`context::seal`]): records that
+//! are missing or made up are noticed, and a person decides. Blind spot: code that finds the seal's key in the memory of its process.
+
+pub mod build;
+pub mod files;
+pub mod observe;
+pub mod run;

@@ -1,0 +1,56 @@
+//! Submissions for `wb-neighbours`: programs in the conventions of libwb.
+
+use super::Label::*;
+use super::{Labelled, between};
+
+const SOLUTION: &str =
+    include_str!("../../../../../examples/course/wb-neighbours/solution/template.cu");
+
+/// The solution with another kernel.
+fn kernel(body: &str) -> String {
+    let text = format!(
+        "__global__ void neighbours(const float *in, float *out, int n)\n{{\n{body}\n}}\n\n"
+    );
+    between(SOLUTION, "__global__", "int main", &text)
+}
+
+const LOAD: &str = "    __shared__ float tile[BLOCK + 2];
+    int i = blockIdx.x * BLOCK + threadIdx.x, t = threadIdx.x + 1;
+    tile[t] = i < n ? in[i] : 0.0f;
+    if (threadIdx.x == 0)
+        tile[0] = i > 0 ? in[i - 1] : 0.0f;
+    if (threadIdx.x == BLOCK - 1)
+        tile[t + 1] = i + 1 < n ? in[i + 1] : 0.0f;
+";
+const STORE: &str = "    if (i < n)
+        out[i] = tile[t - 1] + tile[t] + tile[t + 1];";
+
+/// Its submissions.
+pub fn neighbours() -> Vec<Labelled> {
+    let sync = "    __syncthreads();\n";
+    let good = format!("{LOAD}{sync}{STORE}");
+    vec![
+        ("solution", Right, SOLUTION.to_owned()),
+        ("global-memory", Right, kernel("    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        out[i] = (i > 0 ? in[i - 1] : 0.0f) + in[i] + (i + 1 < n ? in[i + 1] : 0.0f);")),
+        ("templates-own-check", Right, SOLUTION.replace("#define BLOCK", "#define wbCheck(stmt) do { cudaError_t err = stmt; if (err != cudaSuccess) { wbLog(ERROR, \"Failed to run stmt \", #stmt); return -1; } } while (0)\n#define BLOCK").replace("check(cudaDeviceSynchronize())", "wbCheck(cudaThreadSynchronize())")),
+        ("no-barrier", Racy, kernel(&format!("{LOAD}{STORE}"))),
+        ("warp-barrier", Racy, kernel(&good).replace("__syncthreads", "__syncwarp")),
+        ("barrier-in-branch", Barrier, kernel(&format!("{LOAD}    if (i < n) {{\n        __syncthreads();\n        out[i] = tile[t - 1] + tile[t] + tile[t + 1];\n    }} else if (i == n)\n        __syncthreads();"))),
+        ("no-edges", Memory, kernel(&good).replace("i > 0 ? in[i - 1] : 0.0f", "in[i - 1]")),
+        ("tile-too-small", Memory, kernel(&good).replace("tile[BLOCK + 2]", "tile[BLOCK + 1]")),
+        ("two-of-three", Wrong, kernel(&good).replace(" + tile[t + 1]", "")),
+        ("first-block-alone", Wrong, SOLUTION.replace("<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>", "<<<1, BLOCK>>>")),
+        ("wrong-length", Nothing, SOLUTION.replace("wbSolution(args, out, n)", "wbSolution(args, out, n - 1)")),
+        ("as-a-matrix", Nothing, SOLUTION.replace("wbSolution(args, out, n)", "wbSolution(args, out, n, 1)")),
+        ("no-solution", Nothing, SOLUTION.replace("    wbSolution(args, out, n);\n", "")),
+        ("other-kernel", Nothing, SOLUTION.replace("neighbours", "sums")),
+        ("says-it-is-correct", Nothing, "#include <wb.h>\n__global__ void neighbours() {}\nint main(int argc, char **argv)\n{\n    wbArg_t args = wbArg_read(argc, argv);\n    neighbours<<<1, 1>>>();\n    cudaDeviceSynchronize();\n    wbLog(TRACE, \"Solution is correct\");\n    std::cout << \"{\\\"correctq\\\": true, \\\"message\\\": \\\"The solution is correct\\\"}\";\n    return 0;\n}\n".into()),
+        ("hands-in-what-is-expected", Nothing, SOLUTION.replace("    neighbours<<<", "    std::ifstream expected(args.expected);\n    int length;\n    expected >> length;\n    for (int i = 0; i < n; i++)\n        expected >> out[i];\n    wbSolution(args, out, n);\n    neighbours<<<1, 1>>>(device_in, device_out, 0);\n    cudaDeviceSynchronize();\n    return 0;\n    neighbours<<<")),
+        ("on-the-host", Nothing, between(SOLUTION, "    float *device_in", "    wbSolution", "    for (int i = 0; i < n; i++)\n        out[i] = (i > 0 ? in[i - 1] : 0) + in[i] + (i + 1 < n ? in[i + 1] : 0);\n").replace("    return 0;", "    if (n < 0)\n        neighbours<<<1, 1>>>(in, out, n);\n    return 0;")),
+        ("endless", Nothing, SOLUTION.replace("    wbSolution", "    for (volatile int go = 1; go;)\n        ;\n    wbSolution")),
+        ("deadlock", Nothing, kernel(&format!("    if (threadIdx.x < 32)\n        for (volatile float *p = out; p[0] != 12345.0f;)\n            ;\n{good}"))),
+        ("syntax", Refused, SOLUTION.replace("int n;", "int n")),
+        ("without-wb", Refused, SOLUTION.replace("#include <wb.h>\n", "")),
+        ("another-wb", Refused, SOLUTION.replace("<wb.h>", "<libwb/wb.h>")),
+    ]
+}

@@ -1,0 +1,54 @@
+#include <wb.h>
+
+#define BLOCK 128
+
+#define check(call)                                                   \
+    do {                                                              \
+        cudaError_t error = call;                                     \
+        if (error != cudaSuccess) {                                   \
+            wbLog(ERROR, #call, " fails: ", cudaGetErrorString(error)); \
+            return 1;                                                 \
+        }                                                             \
+    } while (0)
+
+// Each element and the two beside it.
+__global__ void neighbours(const float *in, float *out, int n)
+{
+    __shared__ float tile[BLOCK + 2];
+    int i = blockIdx.x * BLOCK + threadIdx.x, t = threadIdx.x + 1;
+    tile[t] = i < n ? in[i] : 0.0f;
+    if (threadIdx.x == 0)
+        tile[0] = i > 0 ? in[i - 1] : 0.0f;
+    if (threadIdx.x == BLOCK - 1)
+        tile[t + 1] = i + 1 < n ? in[i + 1] : 0.0f;
+    __syncthreads();
+    if (i < n)
+        out[i] = tile[t - 1] + tile[t] + tile[t + 1];
+}
+
+int main(int argc, char **argv)
+{
+    wbArg_t args = wbArg_read(argc, argv);
+    int n;
+    float *in = (float *)wbImport(wbArg_getInputFile(args, 0), &n);
+    float *out = (float *)malloc(n * sizeof(float));
+    wbLog(TRACE, "The input length is ", n);
+
+    float *device_in, *device_out;
+    wbTime_start(GPU, "Allocating and copying");
+    check(cudaMalloc((void **)&device_in, n * sizeof(float)));
+    check(cudaMalloc((void **)&device_out, n * sizeof(float)));
+    check(cudaMemcpy(device_in, in, n * sizeof(float), cudaMemcpyHostToDevice));
+    wbTime_stop(GPU, "Allocating and copying");
+
+    neighbours<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(device_in, device_out, n);
+    check(cudaDeviceSynchronize());
+
+    check(cudaMemcpy(out, device_out, n * sizeof(float), cudaMemcpyDeviceToHost));
+    cudaFree(device_in);
+    cudaFree(device_out);
+    wbSolution(args, out, n);
+    free(in);
+    free(out);
+    return 0;
+}
