@@ -185,7 +185,7 @@ mod tests {
         ] {
             assert!(text.contains(word), "{text}");
         }
-        assert_eq!(text.matches("for: ").count(), 10);
+        assert_eq!(text.matches("for: ").count(), 11);
         assert_eq!(
             text.matches("missing ").count(),
             text.matches("get: ").count()
