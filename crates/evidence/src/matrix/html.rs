@@ -41,7 +41,13 @@ pub fn html(matrix: &Matrix, all: bool) -> String {
             } }
         }
     };
-    page("Which detector finds which bug", head, &filters, content, "")
+    page(
+        "Which detector finds which bug",
+        head,
+        &filters,
+        content,
+        "",
+    )
 }
 
 fn line(matrix: &Matrix, row: &Row) -> maud::Markup {
