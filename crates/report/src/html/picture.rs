@@ -9,6 +9,8 @@ use maud::{Markup, html};
 const LANES: usize = 6;
 const LEFT: usize = 70;
 const LANE: usize = 215;
+/// Of the style's text, at most.
+const CHARACTER: usize = 8;
 const ROW: usize = 34;
 const HEAD: usize = 46;
 
@@ -120,10 +122,16 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
             }
     };
     let width = LEFT + lanes.len().max(2) * LANE;
+    // What the last lane says may need more room than a lane has.
+    let needed = shown.iter().filter_map(|step| {
+        let characters = said(step).chars().count();
+        Some(x(lane_of(step)?) + 20 + characters * CHARACTER)
+    });
+    let room = needed.max().unwrap_or(0).max(width);
     let height = y(shown.len().saturating_sub(1)) + 30;
     let summary = format!("Threads as lanes, time downwards: {}", diagnostic.title);
     html! {
-        svg role="img" aria-label=(summary) width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } {
+        svg role="img" aria-label=(summary) width=(room) height=(height) viewBox={ "0 0 " (room) " " (height) } {
             text.dim x="8" y=(HEAD + 4) { "time ↓" }
             @for (index, (block, thread)) in lanes.iter().enumerate() {
                 text.head x=(x(index)) y="18" { "thread " (triple(*thread)) }
