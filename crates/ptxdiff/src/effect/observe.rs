@@ -66,10 +66,22 @@ impl<'o> Observer<'o> {
     ) -> Observer<'o> {
         let code = [a.0, b.0];
         let loops = Loops::of(a, b);
+        let alone = [0, 1].map(|side: usize| {
+            let all = 0..code[side].instructions.len();
+            all.map(|index| match side {
+                0 => matching.b_of(index).is_none(),
+                _ => matching.a_of(index).is_none(),
+            })
+            .collect::<Vec<bool>>()
+        });
+        let vague = [0, 1].map(|side| loops.vague(code[side], side, &alone[side]));
         let unclear = [0, 1].map(|side: usize| {
             let all = 0..code[side].instructions.len();
-            all.map(|index| loops.is_explained(code[side], side, index))
-                .collect::<Vec<bool>>()
+            all.map(|index| {
+                let may_be = || loops.may_be_any(&code[side].instructions[index], &vague[1 - side]);
+                loops.is_explained(code[side], side, index) || alone[side][index] && may_be()
+            })
+            .collect::<Vec<bool>>()
         });
         Observer {
             code,

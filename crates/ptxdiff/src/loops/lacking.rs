@@ -22,6 +22,38 @@ impl Loops {
             })
     }
 
+    /// A side's accesses that have no partner, at addresses whose form the other side has nowhere: where loops differ, each may be any access of the
+    /// other side that has no partner either.
+    pub fn vague(
+        &self,
+        code: &Code,
+        side: usize,
+        alone: &[bool],
+    ) -> Vec<(InstructionClass, Place)> {
+        if self.groups.iter().all(Group::is_level) {
+            return Vec::new();
+        }
+        let all = code.instructions.iter().zip(alone);
+        let all =
+            all.filter_map(|(instr, alone)| Some((instr.class, instr.place.filter(|_| *alone)?)));
+        let mut vague: Vec<_> = all
+            .filter(|(_, place)| !self.bases[1 - side].contains(&place.base))
+            .collect();
+        vague.dedup();
+        vague
+    }
+
+    /// Whether an access may be one of these.
+    pub fn may_be_any(&self, instr: &Instr, vague: &[(InstructionClass, Place)]) -> bool {
+        instr.place.is_some_and(|place| {
+            vague.iter().any(|(class, other)| {
+                class.is_alike(instr.class)
+                    && other.may_share_space(&place)
+                    && !other.is_apart(&place)
+            })
+        })
+    }
+
     /// Whether source lines speak against the other side's being short of an instruction's work: it does that work of the instruction's line as
     /// often on one way through the function, in a loop that is not the instruction's own one, of which the text does not tell how
     /// often it runs, or at an address that can't be compared.

@@ -7,7 +7,7 @@ use crate::ids::*;
 /// The state space that an access touched, generic addresses resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Space {
-    /// Global memory: addresses are byte offsets into the device's arena (see [`super::memory`]).
+    /// Global memory: addresses are byte offsets into the device's arena (see [`crate::memory`]).
     Global,
     /// Shared memory: byte offsets into the window of the executing warp's block.
     Shared,
@@ -282,7 +282,7 @@ pub struct Access<'a> {
     pub who: WarpRef,
     /// The lanes that take part. Empty only where all are in [`Access::dropped`]. All addresses are in bounds and
     /// aligned: lanes for which they are not were reported by
-    /// [`Events::fault`] and are not in here.
+    /// [`super::Events::fault`] and are not in here.
     pub mask: Mask,
     /// The space. A generic access whose lanes fall into different spaces is
     /// reported once for each space.

@@ -123,7 +123,7 @@ pub struct UndefinedUse<'a> {
     pub mask: Mask,
     /// What for.
     pub how: Usage,
-    /// The memory that it is stored to: space, address as in [`Access`] and bytes, for the first lane.
+    /// The memory that it is stored to: space, address as in [`super::Access`] and bytes, for the first lane.
     pub place: Option<(Space, u64, u32)>,
     /// A shuffle that it comes from.
     pub source: &'a ShuffleSource,
@@ -171,7 +171,7 @@ pub struct MemoryFault<'a> {
     pub mask: Mask,
     /// The space, or `None` for a generic address that lies in none.
     pub space: Option<Space>,
-    /// The addresses: offsets as in [`Access`] for `Shared`, `Local`, `Param`, `Const`; full
+    /// The addresses: offsets as in [`super::Access`] for `Shared`, `Local`, `Param`, `Const`; full
     /// device addresses for `Global` and for addresses that lie nowhere.
     pub address: &'a Row64,
     /// Bytes for each lane.
@@ -199,6 +199,6 @@ pub enum FaultKind {
     /// `free` of what `malloc` has not returned.
     NotAllocated,
     /// Bytes that nothing has written. The access is performed all the same and
-    /// reported by [`Events::access`] too.
+    /// reported by [`super::Events::access`] too.
     Uninitialized,
 }
