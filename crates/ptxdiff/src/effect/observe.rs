@@ -79,7 +79,8 @@ impl<'o> Observer<'o> {
             let all = 0..code[side].instructions.len();
             all.map(|index| {
                 let may_be = || loops.may_be_any(&code[side].instructions[index], &vague[1 - side]);
-                loops.is_explained(code[side], side, index) || alone[side][index] && may_be()
+                loops.is_explained(code[side], side, index)
+                    || alone[side][index] && (may_be() || loops.may_be_repeated(code, side, index))
             })
             .collect::<Vec<bool>>()
         });

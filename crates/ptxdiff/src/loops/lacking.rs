@@ -43,6 +43,21 @@ impl Loops {
         vague
     }
 
+    /// Whether loops of a nest differ, and the other side does in a loop, or does at all what stands in a loop here, to the very place that an
+    /// instruction accesses: how often, the text does not tell, for loops around it may have been unrolled, too.
+    pub fn may_be_repeated(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
+        if !self.nested || self.groups.iter().all(Group::is_level) {
+            return false;
+        }
+        let instr = &code[side].instructions[index];
+        let looped = code[side].loop_of(index).is_some();
+        instr.place.is_some_and(|place| {
+            let other = code[1 - side].instructions.iter().enumerate();
+            let mut same = other.filter(|(_, own)| touches(own, instr.class, &place));
+            same.any(|(at, _)| looped || code[1 - side].loop_of(at).is_some())
+        })
+    }
+
     /// Whether an access may be one of these.
     pub fn may_be_any(&self, instr: &Instr, vague: &[(InstructionClass, Place)]) -> bool {
         instr.place.is_some_and(|place| {

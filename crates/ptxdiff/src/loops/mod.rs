@@ -80,6 +80,8 @@ pub struct Loops {
     pub of: [Vec<Option<usize>>; 2],
     /// What A and B do, and where.
     pub bags: [Bag; 2],
+    /// Whether a loop of either side stands in another one.
+    nested: bool,
     /// Work that stands in a loop that is another one on the other side.
     unclear: HashSet<Key>,
     /// The forms of address of A and of B.
@@ -106,6 +108,7 @@ impl Loops {
             groups,
             of,
             bags: comparing.bags,
+            nested: has_nest(a) || has_nest(b),
             unclear,
             bases: [a, b].map(|code| {
                 let places = code.instructions.iter().filter_map(|i| i.place);
@@ -140,6 +143,15 @@ impl Loops {
             g.loops[1 - side].is_empty() && matches!(g.change, Change::Unrolled(..))
         })
     }
+}
+
+/// Whether a loop stands in another one.
+fn has_nest(code: &Code) -> bool {
+    let loops = &code.flow.loops;
+    let within = |inner: usize, outer: usize| {
+        inner != outer && loops[outer].nodes.contains(&loops[inner].header)
+    };
+    (0..loops.len()).any(|inner| (0..loops.len()).any(|outer| within(inner, outer)))
 }
 
 /// The instructions of some loops that do work, by side.
