@@ -43,8 +43,8 @@ impl Loops {
         vague
     }
 
-    /// Whether loops of a nest differ, and the other side does in a loop, or does at all what stands in a loop here, to the very place that an
-    /// instruction accesses: how often, the text does not tell, for loops around it may have been unrolled, too.
+    /// Whether loops of a nest differ, and the other side does in a loop, or does at all what stands in a loop here, to memory that an instruction
+    /// accesses, by what its address starts from: how often and where, the text does not tell, for loops around it may have been unrolled, too.
     pub fn may_be_repeated(&self, code: [&Code; 2], side: usize, index: usize) -> bool {
         if !self.nested || self.groups.iter().all(Group::is_level) {
             return false;
@@ -53,8 +53,12 @@ impl Loops {
         let looped = code[side].loop_of(index).is_some();
         instr.place.is_some_and(|place| {
             let other = code[1 - side].instructions.iter().enumerate();
-            let mut same = other.filter(|(_, own)| touches(own, instr.class, &place));
-            same.any(|(at, _)| looped || code[1 - side].loop_of(at).is_some())
+            let mut alike = other.filter(|(_, own)| {
+                let mut places = [own.place, own.source_place].into_iter().flatten();
+                own.class.is_alike(instr.class)
+                    && places.any(|own| own.may_share_space(&place) && !own.is_apart(&place))
+            });
+            alike.any(|(at, _)| looped || code[1 - side].loop_of(at).is_some())
         })
     }
 
