@@ -65,19 +65,21 @@ fn records(program: &Program) -> bool {
 }
 
 impl Context {
-    fn has_time(&self) -> bool {
-        let share = self
-            .spent
-            .running
-            .mul_f64(f64::from(self.options.budget) / 100.0);
-        self.spent.exploring < share.max(GRACE)
+    /// Time that exploration may take in all, as long as no more was launched than until now.
+    fn allowed(&self) -> Duration {
+        let share = f64::from(self.options.budget) / 100.0;
+        self.spent.running.mul_f64(share).max(GRACE)
     }
 
     /// Before a launch: what is needed to run it again; `None` where nothing is to be tried.
     pub(crate) fn start(&mut self, request: &Request) -> Option<Start> {
         let program = &request.kernel.program;
         let most = self.options.schedules as usize;
-        if most < 2 || !program.facts.order_sources || !self.has_time() || self.depth > 0 {
+        if most < 2
+            || !program.facts.order_sources
+            || self.spent.exploring >= self.allowed()
+            || self.depth > 0
+        {
             return None;
         }
         let memory = self.device.image(MOST)?;
@@ -120,6 +122,7 @@ impl Context {
             wall: Some((took * LONGER).max(Duration::from_secs(1))),
             ..Limits::default()
         };
+        let allowed = self.allowed();
         let first = Mutex::new(Some(Run {
             findings: Vec::new(),
             steps,
@@ -156,11 +159,6 @@ impl Context {
                 took: began.elapsed(),
             }
         };
-        let share = self
-            .spent
-            .running
-            .mul_f64(f64::from(self.options.budget) / 100.0);
-        let allowed = share.max(GRACE);
         let mut exploring = self.spent.exploring;
         let mut found = Vec::new();
         let mut tried = 0;

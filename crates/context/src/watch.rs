@@ -98,14 +98,18 @@ impl Context {
         self.watch.shared = ranges.collect();
     }
 
+    /// Whether there is memory that host and device share, and somebody wants to know what the host does to it.
+    fn watches_host(&self) -> bool {
+        self.options.host && self.recorder.is_heard() && !self.watch.shared.is_empty()
+    }
+
     /// What work may do that concerns others than its own stream: everything, where there are several (`Some(None)`); what it does to memory
     /// that it shares with the host; nothing (`None`).
     pub(crate) fn concerns(&self) -> Option<Option<Ranges>> {
         if self.timeline.has_streams() {
             return Some(None);
         }
-        let watches = self.options.host && self.recorder.is_heard();
-        (watches && !self.watch.shared.is_empty()).then(|| Some(self.watch.shared.clone()))
+        self.watches_host().then(|| Some(self.watch.shared.clone()))
     }
 
     /// Whether a range is memory that host and device share.
@@ -115,7 +119,7 @@ impl Context {
 
     /// Closes the pages that an operation touched, which has just been issued.
     pub(crate) fn watch(&mut self, footprint: &Footprint) {
-        if !self.options.host || !self.recorder.is_heard() || self.watch.shared.is_empty() {
+        if !self.watches_host() {
             return;
         }
         let mut new = BTreeMap::new();

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! Tests that draw their cases draw the same ones each time: whether a change passes is the change's doing. `RACETRAP_RANDOM=20` draws 20
-//! times as many, and others each time; each test prints its seed, and `PROPTEST_RNG_SEED` repeats it. `ci/random.sh` does so for as long as one
-//! likes.
+//! times as many, and others each time; each test prints its seed, and `PROPTEST_RNG_SEED` with the same `RACETRAP_RANDOM` repeats it.
+//! `ci/random.sh` does so for as long as one likes.
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::io::Write as _;
