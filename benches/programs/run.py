@@ -12,6 +12,9 @@ makefile, both under `racetrap build`. Then it runs with the smallest arguments 
 
 Columns: whether it builds, what the program says of itself (its exit status, and the words that it prints on success), the findings by rule, seconds,
 and what stops it, where something does.
+
+With `--native`, on a machine with a GPU, the very program that was built runs once more under the toolkit's own runtime (a second time, since the driver
+translates its PTX the first time and keeps the result): another column of seconds.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import data
@@ -47,6 +51,9 @@ NEEDS = [
     ("OpenCV or FreeImage", r"opencv|FreeImage"),
     ("several processes", r"helper_multiprocess"),
 ]
+
+# Samples that do nothing with one GPU.
+SEVERAL_GPUS = {"simpleP2P", "streamOrderedAllocationP2P"}
 
 # The smallest arguments that the command line allows; without an entry a program runs without arguments.
 ARGUMENTS = {
@@ -94,7 +101,7 @@ ARGUMENTS = {
 
 # Words by which a program reports that its result is right, and that it is wrong.
 RIGHT = re.compile(r"\bPASS(ED)?\b|\bSUCCESS\b|Test passed|results? (?:match|verified|OK|correct)|\bOK\b", re.I)
-WRONG = re.compile(r"\bFAIL(ED|URE)?\b|Result = FAIL|mismatch|incorrect|error", re.I)
+WRONG = re.compile(r"\bFAIL(ED|URE)?\b|mismatch|incorrect|(?<!\bno )(?<!\b0 )errors?\b(?!\s*[:=]?\s*[0.]+(?:\s|$))", re.I)
 WAIVED = 2
 
 
@@ -120,7 +127,13 @@ def launches(folder):
 
 def samples(root):
     for makefile in sorted(root.glob("Samples/*/*/CMakeLists.txt")):
-        yield makefile.parent.name, makefile.parent, needs(makefile.parent)
+        folder = makefile.parent
+        lacking = needs(folder)
+        if folder.parent.name == "7_libNVVM" and "libNVVM" not in lacking:
+            lacking.append("libNVVM")
+        if folder.name in SEVERAL_GPUS:
+            lacking.append("several GPUs")
+        yield folder.name, folder, lacking
 
 
 def rodinia(root):
@@ -177,6 +190,21 @@ def build_rodinia(racetrap, folder, seconds):
     return run([racetrap, "build", "--", "sh", "-c", make], folder, seconds)
 
 
+GPU = threading.Lock()
+
+
+def native(program, arguments, folder, options):
+    """Seconds of the second of two runs on the GPU, by the toolkit's own runtime; `None` where it does not end well."""
+    environment = dict(os.environ)
+    environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(options.native), environment.get("LD_LIBRARY_PATH")]))
+    with GPU:  # One program at a time, or they would measure each other.
+        for _ in range(2):
+            status, output, seconds = run([str(program), *arguments], folder, 60, environment)
+            if status not in (0, WAIVED):
+                return None
+    return round(seconds, 2)
+
+
 def try_one(options, name, source, root, scratch):
     row = {"program": name, "builds": False, "says": "", "findings": {}, "seconds": None, "stops": ""}
     copy = scratch / name.replace("/", "_")
@@ -220,6 +248,8 @@ def try_one(options, name, source, root, scratch):
     row["builds"] = True
     if options.build_only:
         return row
+    if options.native:
+        row["native"] = native(program, arguments, folder, options)
     report = scratch / (name.replace("/", "_") + ".json")
     command = [options.racetrap, "exec", "--format", "json", "--report", str(report), "--timeout", str(options.seconds), "--", str(program), *arguments]
     status, output, seconds = run(command, folder, options.seconds + 60)
@@ -263,15 +293,18 @@ def markdown(rows, left, options):
         "",
         "Written by `benches/programs/run.py`, which says how each program is built and run. *Own verdict* is what the program prints of its result.",
         "",
-        f"{len(rows)} programs; {sum(r['builds'] for r in rows)} build, {len(succeed)} run to their end with a result that they do not call wrong.",
+        f"{len(rows)} programs; {sum(r['builds'] for r in rows)} build, {len(succeed)} ({100 * len(succeed) // max(len(rows), 1)} %) run to their end with a result that they do not call wrong.",
         "",
-        "| program | builds | own verdict | findings | seconds | what stops it |",
-        "|---|---|---|---|---|---|",
+        *([options.note, ""] if options.note else []),
+        "| program | builds | own verdict | findings | seconds | what stops it |" if not options.native
+        else "| program | builds | own verdict | findings | seconds | natively | what stops it |",
+        "|---|---|---|---|---|---|" + ("---|" if options.native else ""),
     ]
     for r in sorted(rows, key=lambda r: (r["program"].startswith("rodinia/"), r["program"].lower())):
         findings = ", ".join(f"{count} × {rule}" for rule, count in sorted(r["findings"].items()))
         seconds = "" if r["seconds"] is None else r["seconds"]
-        lines.append(f"| {r['program']} | {'yes' if r['builds'] else 'no'} | {r['says']} | {findings} | {seconds} | {cell(r['stops'])} |")
+        own = f" {'' if r.get('native') is None else r['native']} |" if options.native else ""
+        lines.append(f"| {r['program']} | {'yes' if r['builds'] else 'no'} | {r['says']} | {findings} | {seconds} |{own} {cell(r['stops'])} |")
     lines += ["", "Left out, for what they need:", "", "| program | needs |", "|---|---|"]
     lines += [f"| {name} | {', '.join(lacking)} |" for name, _, _, lacking in sorted(left, key=lambda l: l[0].lower())]
     return "\n".join(lines) + "\n"
@@ -290,6 +323,8 @@ def main():
     parser.add_argument("--include", action="append", type=pathlib.Path, default=[], help="a further folder with headers, for example cuRAND's")
     parser.add_argument("--build-only", action="store_true", help="run nothing")
     parser.add_argument("--built", action="store_true", help="take what an earlier run with the same `--keep` has built")
+    parser.add_argument("--native", type=pathlib.Path, metavar="DIR", help="the folder of the toolkit's libcudart.so: run natively on this machine's GPU too")
+    parser.add_argument("--note", default="", help="a sentence above the table: the machine, the commits")
     parser.add_argument("--out", type=pathlib.Path, help="the table as Markdown")
     options = parser.parse_args()
     options.racetrap = str(pathlib.Path(options.racetrap).resolve())

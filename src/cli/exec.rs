@@ -100,6 +100,9 @@ pub struct ExecArgs {
     )]
     launch_timeout: f64,
 
+    /// Cores that the simulated GPU may use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Device")]
+    jobs: Option<u32>,
     /// Which GPU to simulate: sm_75, sm_80, sm_90
     #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability, help_heading = "Device")]
     device: u32,
@@ -170,7 +173,7 @@ impl ExecArgs {
             steps: self.max_steps,
             perf: self.perf,
             host: !self.no_host_accesses,
-            jobs: 1,
+            jobs: super::check::jobs(self.jobs),
             ..Options::default()
         }
     }

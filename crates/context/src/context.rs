@@ -19,7 +19,7 @@ use ptx::ast::Item;
 use report::{SourcePlace, Sources};
 use simt::Device;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,8 @@ pub struct Context {
     /// By kernel: where branches went in the launches that were watched, and the largest number of a block's warps.
     pub(crate) coverage: HashMap<usize, (Coverage, u32)>,
     pub(crate) geometries: HashMap<(usize, [u32; 6]), u64>,
+    /// Kernels whose blocks were independent when they were last watched on several cores.
+    pub(crate) independent: HashSet<usize>,
     pub(crate) launches: u64,
     /// How deep launches by kernels are nested.
     pub(crate) depth: u32,
@@ -192,6 +194,7 @@ impl Context {
             counted: HashMap::new(),
             coverage: HashMap::new(),
             geometries: HashMap::new(),
+            independent: HashSet::new(),
             launches: 0,
             depth: 0,
             output: String::new(),

@@ -169,6 +169,29 @@ impl Context {
         Ok(())
     }
 
+    /// Cores that a launch is dealt out to. A copy of the memory is made first, and threads are started, so that it has to be worth it.
+    /// What nobody watches runs on several cores only where all watched launches of the kernel showed that its blocks are independent.
+    fn cores(&mut self, request: &Request, watched: bool) -> usize {
+        /// Warp-instructions that take as long as starting the threads, with room to spare.
+        const WORTH: u64 = 1 << 15;
+        /// Warp-instructions of a warp, as long as there is no better guess.
+        const SHORT: u64 = 16;
+        if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
+            return 1;
+        }
+        let [blocks, threads] =
+            [request.grid, request.block].map(|n| n.iter().map(|n| u64::from(*n)).product::<u64>());
+        let warps = blocks * threads.div_ceil(32);
+        let totals = self.totals_of(&request.kernel);
+        let before = totals.steps / (totals.launches - 1).max(1);
+        let steps = before.max(warps * SHORT);
+        let words = self.device.in_use() / 4;
+        match steps >= WORTH && words / 4 <= steps {
+            true => self.options.jobs,
+            false => 1,
+        }
+    }
+
     fn run(&mut self, request: &Request, watched: bool, call: &impl Fn() -> Call) -> u64 {
         let kernel = &request.kernel;
         let how = Launch {
@@ -192,6 +215,7 @@ impl Context {
             block: request.block,
         };
         let concerns = self.concerns();
+        let jobs = self.cores(request, watched);
         let start = watched.then(|| self.start(request)).flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
@@ -203,14 +227,19 @@ impl Context {
             if self.options.counts {
                 self.detectors.count();
             }
-            let jobs = self.options.jobs;
             let detectors = &mut self.detectors;
             detectors.launch(device, program, &how, &schedule, &limits, jobs)
         } else {
-            simt::launch_unwatched(device, program, &how, &schedule, &limits, 1)
+            simt::launch_unwatched(device, program, &how, &schedule, &limits, jobs)
         };
         let took = began.elapsed();
         self.spent.running += took;
+        if watched && jobs > 1 {
+            match &ended {
+                Ok(stats) if stats.parallel => self.independent.insert(kernel.id),
+                _ => self.independent.remove(&kernel.id),
+            };
+        }
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();

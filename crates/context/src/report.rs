@@ -252,7 +252,10 @@ impl Context {
         for conflict in conflicts {
             let (a, b) = (site(now, &conflict.first), site(earlier, &conflict.second));
             let calls = [stack(&now.call), stack(&earlier.call)].concat();
-            let Some(id) = self.known.count(Key::Pair(conflict.rule, a, b, calls), 1) else {
+            let Some(id) = self
+                .known
+                .count(Key::Pair(conflict.rule, a, b, calls), conflict.count)
+            else {
                 continue;
             };
             let works = [earlier, now];
@@ -298,7 +301,7 @@ impl Context {
                     mapped: true,
                 }),
                 detail: Detail::None,
-                count: 1,
+                count: conflict.count,
                 stale_loads: Vec::new(),
             };
             let mut scene = Scene {

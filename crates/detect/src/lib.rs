@@ -269,17 +269,15 @@ impl Events for Detectors {
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
-        let concerns = |f: &footprint::Recorder| {
-            access.space != Space::Shared && f.concerns(access.start(), access.end())
-        };
         let alone = self.non_coherent.is_none()
             && self.perf.is_none()
-            && self.footprint.as_ref().is_none_or(|f| !concerns(f))
             && self.counter.is_none()
             && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {
             let address = access.addresses();
             self.access(&access.expanded(&address));
+        } else if let Some(footprint) = &mut self.footprint {
+            footprint.row_access(access);
         }
     }
     fn stale_value(&mut self, site: Site) {

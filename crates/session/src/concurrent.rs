@@ -150,7 +150,7 @@ impl Concurrent {
                     count: 0,
                     stale_loads: Vec::new(),
                 };
-                self.found.entry(key).or_insert_with(finding).count += 1;
+                self.found.entry(key).or_insert_with(finding).count += conflict.count;
             }
         }
         self.past.push(now);

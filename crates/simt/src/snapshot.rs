@@ -1,5 +1,4 @@
-//! Copies of a device's memory: of all of it, to run a launch again in another way, and of what is allocated, for launches that are tried under
-//! several schedules.
+//! Copies of what is allocated on a device, to run a launch again: in another way, or under another schedule.
 
 use super::device::Device;
 use super::memory::Heap;
@@ -7,8 +6,8 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A copy of a device's memory.
-pub(crate) struct Snapshot {
+/// A copy of a part of a device's memory.
+struct Snapshot {
     words: Vec<u32>,
     valid: Vec<u8>,
 }
@@ -28,16 +27,6 @@ impl std::fmt::Debug for Snapshot {
 }
 
 impl Device {
-    /// A copy of all memory.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.part(0..self.arena_bytes().div_ceil(4) as usize)
-    }
-
-    /// Puts memory back as it was.
-    pub(crate) fn restore(&mut self, from: Snapshot) {
-        self.put_part(0, &from);
-    }
-
     fn part(&self, words: Range<usize>) -> Snapshot {
         let words = words.start..words.end.min(self.arena.words.len());
         Snapshot {

@@ -63,6 +63,42 @@ pub(crate) struct Warp {
 impl Warp {
     pub fn new(id: WarpId, exists: Mask, program: &Program, apart: bool) -> Warp {
         let points = program.points as usize;
+        let mut warp = Warp {
+            id,
+            w: vec![[0; LANES]; program.rows_w],
+            d: vec![[0; LANES]; program.rows_d],
+            p: vec![0; program.preds],
+            carry: 0,
+            exists,
+            exited: 0,
+            exit_site: [Site(0); LANES],
+            splits: Vec::new(),
+            local: Local::default(),
+            passed: vec![0; points],
+            arrived: vec![0; points],
+            passed_site: vec![Site(0); points],
+            apart,
+        };
+        warp.begin(program);
+        warp
+    }
+
+    /// Makes a warp that has ended into the same one of another block.
+    pub fn renew(&mut self, program: &Program) {
+        self.w.fill([0; LANES]);
+        self.d.fill([0; LANES]);
+        self.p.fill(0);
+        self.carry = 0;
+        self.exited = 0;
+        self.exit_site = [Site(0); LANES];
+        self.passed.fill(0);
+        self.arrived.fill(0);
+        self.passed_site.fill(Site(0));
+        self.begin(program);
+    }
+
+    /// Puts all lanes at the beginning of the kernel.
+    fn begin(&mut self, program: &Program) {
         let split = |mask| Split {
             pc: program.functions[0].start,
             mask,
@@ -72,33 +108,16 @@ impl Warp {
             top: program.functions[0].frame,
             rounds: 0,
         };
-        let splits = if apart {
-            (0..LANES as u32)
-                .map(|l| 1 << l)
-                .filter(|m| m & exists != 0)
-                .map(split)
-                .collect()
-        } else {
-            vec![split(exists)]
-        };
-        let mut local = Local::default();
-        local.reserve(program.functions[0].frame);
-        Warp {
-            id,
-            w: vec![[0; LANES]; program.rows_w],
-            d: vec![[0; LANES]; program.rows_d],
-            p: vec![0; program.preds],
-            carry: 0,
-            exists,
-            exited: 0,
-            exit_site: [Site(0); LANES],
-            splits,
-            local,
-            passed: vec![0; points],
-            arrived: vec![0; points],
-            passed_site: vec![Site(0); points],
-            apart,
+        self.splits.clear();
+        match self.apart {
+            true => {
+                let lanes = (0..LANES as u32).map(|l| 1 << l);
+                let exist = lanes.filter(|m| m & self.exists != 0);
+                self.splits.extend(exist.map(split));
+            }
+            false => self.splits.push(split(self.exists)),
         }
+        self.local.begin(program.functions[0].frame);
     }
 
     /// Lanes that have not exited.

@@ -42,6 +42,7 @@ impl Grid<'_> {
             room.min(RESIDENT)
         };
         let mut next = 0;
+        let mut ended = None;
         let mut turns = 0u64;
         let mut latest_end = 0;
         loop {
@@ -51,7 +52,7 @@ impl Grid<'_> {
                 latest_end = turns;
             }
             while next < blocks && resident.len() < window {
-                let block = self.block(&mut core, next);
+                let block = self.block(&mut core, next, ended.take());
                 listing.update(&block, strategy);
                 resident.insert(next, block);
                 next += 1;
@@ -120,7 +121,7 @@ impl Grid<'_> {
             listing.ready.set_tired(tired);
             if block.live == 0 {
                 self.block_ends(&mut core, block.id);
-                resident.remove(&b);
+                ended = resident.remove(&b);
                 latest_end = turns;
                 listing.ready.set_tired(None);
             }

@@ -244,25 +244,32 @@ impl<'a> Grid<'a> {
         }
     }
 
-    fn block<O: Hooks>(&self, core: &mut Core<'_, O>, id: u32) -> Block {
+    /// A block that begins; what one that has ended leaves is used again.
+    fn block<O: Hooks>(&self, core: &mut Core<'_, O>, id: u32, ended: Option<Block>) -> Block {
         let threads = self.geometry.block.count() as u32;
-        let warps = (0..self.geometry.tids.len() as u32).map(|w| {
-            let lanes = (threads - w * LANES as u32).min(LANES as u32);
-            Warp::new(
-                WarpId(w),
-                Mask::MAX >> (LANES as u32 - lanes),
-                self.program,
-                self.apart,
-            )
-        });
         if O::WATCHES {
             core.observer.block_begins(BlockId(id));
+        }
+        let (mut warps, mut shared) = match ended {
+            Some(ended) => (ended.warps, Some(ended.shared)),
+            None => (Vec::new(), None),
+        };
+        for warp in &mut warps {
+            warp.renew(self.program);
+        }
+        for w in warps.len() as u32..self.geometry.tids.len() as u32 {
+            let lanes = (threads - w * LANES as u32).min(LANES as u32);
+            let exist = Mask::MAX >> (LANES as u32 - lanes);
+            warps.push(Warp::new(WarpId(w), exist, self.program, self.apart));
+        }
+        if let Some(shared) = &mut shared {
+            shared.renew();
         }
         Block {
             id: BlockId(id),
             coordinates: self.geometry.grid.coordinates(id),
-            warps: warps.collect(),
-            shared: Shared::new(self.geometry.shared_bytes),
+            warps,
+            shared: shared.unwrap_or_else(|| Shared::new(self.geometry.shared_bytes)),
             barriers: Default::default(),
             live: threads,
             missed: 0,

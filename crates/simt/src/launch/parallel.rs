@@ -8,8 +8,11 @@ use crate::observer::{Joined, Observer};
 use crate::stop::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
+/// Bytes of allocated memory of which a copy is made at most.
+const MOST: u64 = 4 << 30;
+
 impl Grid<'_> {
-    /// Deals blocks out to several cores. False if the result does not count.
+    /// Deals blocks out to several cores. False if the result does not count, or there is too much memory for a copy of it.
     pub(super) fn in_parallel<O: Observer>(
         &self,
         device: &mut Device,
@@ -17,13 +20,16 @@ impl Grid<'_> {
         jobs: usize,
         observer: &mut O,
     ) -> bool {
-        let snapshot = device.snapshot();
+        let Some(before) = device.image(MOST) else {
+            return false;
+        };
         let next = AtomicU32::new(0);
         let vain = AtomicBool::new(false);
         let share = (blocks / (jobs as u32 * 8)).max(1);
         let shared: &Device = device;
         let work = |observer: &mut O| -> Result<(), Stop> {
             let mut core = self.core(shared, observer, true);
+            let mut ended = None;
             loop {
                 let first = next.fetch_add(share, Relaxed);
                 if first >= blocks {
@@ -36,7 +42,7 @@ impl Grid<'_> {
                     if vain.load(Relaxed) {
                         return Ok(());
                     }
-                    let mut block = self.block(&mut core, id);
+                    let mut block = self.block(&mut core, id, ended.take());
                     let mut passes = 0;
                     loop {
                         passes += 1;
@@ -59,6 +65,7 @@ impl Grid<'_> {
                         }
                     }
                     self.block_ends(&mut core, block.id);
+                    ended = Some(block);
                 }
             }
         };
@@ -78,7 +85,7 @@ impl Grid<'_> {
         let ended = !vain.load(Relaxed) && results.iter().all(Result::is_ok);
         let good = ended && observer.join(forks) == Joined::Clean;
         if !good {
-            device.restore(snapshot);
+            device.put_back(&before);
         }
         good
     }

@@ -110,10 +110,10 @@ impl Grid<'_> {
         let mut next = 0;
         let mut passes = 0;
         loop {
-            resident.retain(|b| b.live > 0);
+            let ended = resident.extract_if(.., |b| b.live == 0).last();
             let crowded = cooperative || passes >= BLOCK_PASSES;
             if next < blocks && resident.len() < room && (resident.is_empty() || crowded) {
-                let block = self.block(&mut core, next);
+                let block = self.block(&mut core, next, ended);
                 resident.push(block);
                 next += 1;
                 passes = 0;

@@ -12,15 +12,23 @@ pub(crate) struct Shared {
     pub bytes: u64,
 }
 
+/// What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
+const UNWRITTEN: u32 = 0xcdcd_cdcd;
+
 impl Shared {
     pub fn new(bytes: u32) -> Shared {
         let words = bytes.div_ceil(4) as usize;
-        // What real shared memory holds at the start is undefined; a pattern shows misuse better than zeros.
         Shared {
-            words: vec![Cell::new(0xcdcd_cdcd); words],
+            words: vec![Cell::new(UNWRITTEN); words],
             valid: vec![Cell::new(0); words],
             bytes: u64::from(bytes),
         }
+    }
+
+    /// Forgets what was written, for another block.
+    pub fn renew(&mut self) {
+        self.words.fill(Cell::new(UNWRITTEN));
+        self.valid.fill(Cell::new(0));
     }
 }
 
@@ -80,6 +88,12 @@ impl Local {
             self.words.resize_with(words, Cell::default);
             self.valid.resize_with(words, Cell::default);
         }
+    }
+    /// Has nothing but a frame of so many bytes a lane, which nobody has written.
+    pub fn begin(&mut self, frame: u32) {
+        self.words.clear();
+        self.valid.clear();
+        self.reserve(frame);
     }
     pub fn bytes(&self) -> u64 {
         (self.words.len() / LANES * 4) as u64
