@@ -78,6 +78,7 @@ impl<'m> Lowering<'m> {
             .map(|o| self.argument(o))
             .collect::<Decoded<Vec<_>>>()?;
         if let Some((pointer, RegisterClass::D)) = self.register(callee) {
+            self.calls_pointers = true;
             self.emit(Op::Call(Box::new(CallOp {
                 function: None,
                 pointer,

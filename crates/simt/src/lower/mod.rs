@@ -100,6 +100,10 @@ pub(super) struct Lowering<'m> {
     pub(super) scopes: Scopes,
     /// Functions referred to but not yet lowered.
     queue: Vec<(usize, &'m Function)>,
+    /// Functions that a variable's initialiser names: they are part of the program as soon as something calls through a pointer.
+    named: Vec<(usize, &'m Function)>,
+    /// Whether something calls through a pointer.
+    pub(super) calls_pointers: bool,
     /// Code of the functions lowered so far.
     bodies: Vec<Vec<Instr>>,
     /// Code of the function at hand.
@@ -173,6 +177,8 @@ impl<'m> Lowering<'m> {
             },
             scopes: Scopes::new(),
             queue: Vec::new(),
+            named: Vec::new(),
+            calls_pointers: false,
             bodies: Vec::new(),
             code: Vec::new(),
             jumps: Vec::new(),
@@ -206,8 +212,18 @@ impl<'m> Lowering<'m> {
         self.program.target = target_number(&self.module.target);
         self.function_index(kernel);
         self.module_variables()?;
-        while let Some((index, function)) = self.queue.pop() {
-            self.function(index, function)?;
+        loop {
+            match self.queue.pop() {
+                Some((index, function)) => self.function(index, function)?,
+                None if self.calls_pointers && !self.named.is_empty() => {
+                    self.queue.append(&mut self.named);
+                }
+                None => break,
+            }
+        }
+        for (index, function) in std::mem::take(&mut self.named) {
+            self.enter(index);
+            self.returns(function);
         }
         self.place_dynamic_shared();
         self.link();
@@ -225,21 +241,37 @@ impl<'m> Lowering<'m> {
 
     /// The index of a function in the program, which makes it part of the program.
     pub(super) fn function_index(&mut self, function: &'m Function) -> usize {
-        if let Some(known) = self
-            .program
-            .functions
-            .iter()
-            .position(|f| f.name == function.name)
-        {
-            return known;
-        }
-        let index = self.program.functions.len();
+        let index = match self.known_function(function) {
+            Some(known) => match self.named.iter().position(|(index, _)| *index == known) {
+                Some(place) => self.named.swap_remove(place).0,
+                None => return known,
+            },
+            None => self.new_function(function),
+        };
+        self.queue.push((index, function));
+        index
+    }
+
+    /// The index of a function that nothing calls by its name so far: a number that stands for it in memory.
+    pub(super) fn named_function(&mut self, function: &'m Function) -> usize {
+        self.known_function(function).unwrap_or_else(|| {
+            let index = self.new_function(function);
+            self.named.push((index, function));
+            index
+        })
+    }
+
+    fn known_function(&self, function: &Function) -> Option<usize> {
+        let functions = &self.program.functions;
+        functions.iter().position(|f| f.name == function.name)
+    }
+
+    fn new_function(&mut self, function: &Function) -> usize {
         self.program.functions.push(FunctionInfo {
             name: function.name.clone(),
             ..FunctionInfo::default()
         });
-        self.queue.push((index, function));
-        index
+        self.program.functions.len() - 1
     }
 
     /// The index of a kernel among those whose addresses are taken.
@@ -263,30 +295,41 @@ impl<'m> Lowering<'m> {
     }
 
     fn function(&mut self, index: usize, function: &'m Function) -> Result<(), LowerError> {
-        self.function = index;
-        self.code.clear();
-        self.jumps.clear();
-        self.location = None;
+        self.enter(index);
         let rows_before = self.scopes.rows;
         let back = self.scopes.enter();
         self.parameters(function)?;
         self.directives(function);
         self.statements(function.body.as_deref().unwrap_or_default())?;
+        self.returns(function);
+        self.scopes.leave(back);
+        let rows_after = self.scopes.rows;
+        self.program.functions[index].rows =
+            std::array::from_fn(|i| (rows_before[i], rows_after[i]));
+        Ok(())
+    }
+
+    /// Begins with the code of a function.
+    fn enter(&mut self, index: usize) {
+        self.function = index;
+        self.code.clear();
+        self.jumps.clear();
+        self.location = None;
+    }
+
+    /// Ends the code of the function.
+    fn returns(&mut self, function: &Function) {
+        let index = self.function;
         // Falling off the end returns (PTX ISA, "ret").
         self.site = self.new_site(function.span, String::from("(end of function)"));
         self.guard = Slot::TRUE;
         self.program.sites[self.site.0 as usize].instruction = TypedInstruction::implied_return();
         self.emit(Op::Return);
         self.resolve_jumps();
-        self.scopes.leave(back);
         if self.bodies.len() <= index {
             self.bodies.resize_with(index + 1, Vec::new);
         }
         self.bodies[index] = std::mem::take(&mut self.code);
-        let rows_after = self.scopes.rows;
-        self.program.functions[index].rows =
-            std::array::from_fn(|i| (rows_before[i], rows_after[i]));
-        Ok(())
     }
 
     /// Puts the functions' code together.

@@ -157,7 +157,7 @@ impl<'m> Lowering<'m> {
             Some(Binding::Global { index, .. }) => Some(Target::Variable(index)),
             _ => {
                 let function = self.definition(name)?;
-                Some(Target::Function(self.function_index(function)))
+                Some(Target::Function(self.named_function(function)))
             }
         }
     }
