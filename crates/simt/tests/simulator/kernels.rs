@@ -235,6 +235,93 @@ fn system_calls_work() {
     }
 }
 
+/// A variable names two functions, of which one has a strong store; one kernel calls what it names, the other one does not.
+const NAMED: &str = r#"
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .func (.param .b32 result) weak(.param .b64 to)
+{
+    .reg .b32 %r<2>;
+    mov.u32 %r1, 17;
+    st.param.b32 [result], %r1;
+    ret;
+}
+.visible .func (.param .b32 result) strong(.param .b64 to)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [to];
+    mov.u32 %r1, 5;
+    st.relaxed.gpu.u32 [%rd1], %r1;
+    st.param.b32 [result], %r1;
+    ret;
+}
+.visible .global .align 8 .u64 table[2] = {weak, strong};
+.visible .entry direct(.param .u64 to)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [to];
+    mov.u32 %r1, 3;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.visible .entry pointer(.param .u64 to, .param .u64 which)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u64 %rd2, [which];
+    mov.u64 %rd3, table;
+    shl.b64 %rd2, %rd2, 3;
+    add.s64 %rd3, %rd3, %rd2;
+    ld.global.u64 %rd4, [%rd3];
+    {
+    .param .b64 a;
+    .param .b32 b;
+    st.param.b64 [a], %rd1;
+    prototype : .callprototype (.param .b32 _) _ (.param .b64 _);
+    call (b), %rd4, (a), prototype;
+    ld.param.b32 %r1, [b];
+    }
+    st.global.u32 [%rd1+4], %r1;
+    ret;
+}
+"#;
+
+/// Functions that only a variable names are part of kernels that call through pointers alone: they say nothing of the others.
+#[test]
+fn functions_that_a_variable_names_are_for_kernels_that_call_pointers() {
+    let tree = ptx::parse(NAMED).unwrap();
+    let lower = |entry| Program::lower(&tree, NAMED, entry).unwrap();
+    let [direct, pointer] = ["direct", "pointer"].map(lower);
+    assert!(!direct.facts.strong_global);
+    assert!(pointer.facts.strong_global);
+    let launch = |program: &Program, which: u64| {
+        let mut device = simt::Device::new(1 << 16);
+        let at = device.alloc(8, "to").unwrap();
+        let params = [at, which].map(u64::to_le_bytes).concat();
+        let how = simt::Launch {
+            grid: simt::Dim3::ONE,
+            block: simt::Dim3::ONE,
+            dynamic_shared: 0,
+            params: params[..program.param_bytes as usize].to_vec(),
+            cooperative: false,
+            number: 0,
+        };
+        let (schedule, limits) = (simt::ScheduleSpec::Lockstep, simt::Limits::default());
+        simt::launch_unwatched(&mut device, program, &how, &schedule, &limits, 1).unwrap();
+        device.read(at, 8).unwrap()
+    };
+    assert_eq!(launch(&direct, 0)[..4], 3u32.to_le_bytes());
+    assert_eq!(launch(&pointer, 0)[4..], 17u32.to_le_bytes());
+    assert_eq!(
+        launch(&pointer, 1),
+        [5u32, 5].map(u32::to_le_bytes).concat()
+    );
+}
+
 /// Every block counts to `n`, or for ever where its number is `n`.
 const COUNT: &str = r#"
 .version 8.0
