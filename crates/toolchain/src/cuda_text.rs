@@ -10,6 +10,7 @@ mod buffers;
 mod expression;
 mod function;
 mod host;
+mod indirect;
 mod scan;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
@@ -129,7 +130,8 @@ impl CudaText {
         let text = blank(text);
         let mut constants = HashMap::new();
         let mut macros = HashMap::new();
-        for line in text.lines() {
+        // A definition goes on behind a backslash.
+        for line in text.replace("\\\n", "  ").lines() {
             if let Some(rest) = line.trim_start().strip_prefix('#')
                 && let Some(rest) = rest.trim_start().strip_prefix("define")
                 && rest.starts_with(char::is_whitespace)
