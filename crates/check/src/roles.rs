@@ -476,6 +476,7 @@ impl<'a> Reader<'a> {
 
     /// Which way each comparison lets threads work: branches forward leave work out, branches back do it again.
     fn branches(&mut self, instructions: &[&'a Instruction], labels: &HashMap<&str, usize>) {
+        let compared = std::mem::take(&mut self.compared);
         // Predicates that others are made of: each with whether it is negated there.
         let mut parts: HashMap<&str, Vec<(usize, &str, bool)>> = HashMap::new();
         for (at, one) in instructions.iter().enumerate() {
@@ -518,10 +519,10 @@ impl<'a> Reader<'a> {
                         .iter()
                         .map(|(_, name, negated)| (*name, skips ^ negated)),
                 );
-                let compared = self.compared.get(predicate);
+                let compared = compared.get(predicate);
                 let compared = compared.map_or(&[][..], |all| last(all, at, |c| c.at));
-                for one in compared.to_vec() {
-                    self.bound(&one, skips);
+                for one in compared {
+                    self.bound(one, skips);
                 }
             }
         }

@@ -19,8 +19,8 @@ pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 
 use function::{FunctionText, functions};
 use scan::{
-    blank, boundary, identifier, last_identifier, matching, split, window, without_directives,
-    words,
+    blank, boundary, identifier, last_identifier, launch_brackets, matching, split, window,
+    without_directives, words,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -154,7 +154,7 @@ impl CudaText {
                 }
             }
         }
-        let text = without_directives(&text);
+        let text = launch_brackets(&without_directives(&text));
         for keyword in ["constexpr", "const"] {
             for at in words(&text, keyword) {
                 let Some(end) = window(&text[at..], STATEMENT).find([';', '{', ')']) else {

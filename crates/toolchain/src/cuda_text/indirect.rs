@@ -288,6 +288,12 @@ mod tests {
     }
 
     #[test]
+    fn formatters_put_white_space_into_brackets() {
+        let text = "int main() { one << <2, 64 >> > (x, 100); two< < <3, 32> > >(x, 96); A<B<C<int> > > a; }";
+        assert_eq!(seen(text), [flat(2, 64, 100), flat(3, 32, 96)]);
+    }
+
+    #[test]
     fn each_caller_passes_its_own() {
         for host in [
             "void run(F f, int b, int n) { f<<<n / b, b>>>(x, n); } int main() { run(one, 64, 128); run(two, 32, 96); }",
