@@ -177,6 +177,8 @@ pub struct Plan {
     pub launched: Option<Launched>,
     /// Bytes of dynamic shared memory, where they are guessed: they grow to what the kernel reaches.
     pub shared: Option<GuessedShared>,
+    /// The buffers that have grown, and whose guessed contents have not.
+    kept: Vec<usize>,
 }
 
 impl Plan {
@@ -255,6 +257,7 @@ impl Plan {
             host_file: None,
             launched: None,
             shared: None,
+            kept: Vec::new(),
         })
     }
 
@@ -479,16 +482,19 @@ impl Plan {
 
     /// The parameters that are buffers of integers whose contents are random because nobody said what they hold.
     pub fn random_integers(&self) -> Vec<usize> {
-        let random = |planned: &Planned| match &planned.value {
+        let random = |index: usize, planned: &Planned| match &planned.value {
             Value::Buffer(spec) => {
-                planned.origin.may_grow()
-                    && !spec.element.is_float()
-                    && spec.fill == Fill::Random(None)
+                let guessed = match &spec.fill {
+                    Fill::Random(None) => true,
+                    Fill::Random(Some(_)) => self.kept.contains(&index),
+                    _ => false,
+                };
+                guessed && planned.origin.may_grow() && !spec.element.is_float()
             }
             _ => false,
         };
         (0..self.values.len())
-            .filter(|index| random(&self.values[*index]))
+            .filter(|index| random(*index, &self.values[*index]))
             .collect()
     }
 

@@ -238,6 +238,23 @@ fn further_settings_keep_indices_below_sizes() {
     assert_eq!(plan(&[]).unwrap().with_floats("0.0"), None);
 }
 
+/// An array of the host that grows, because a guess leads further, holds what it held before: indices below the program's sizes.
+#[test]
+fn contents_of_the_hosts_arrays_do_not_grow() {
+    let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry _Z1kPiS_(.param .u64 a, .param .u64 b) { ret; }";
+    let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "_Z1kPiS_", None);
+    let mut plan = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
+    plan.values[0].origin = Origin::Host {
+        line: 1,
+        binding: false,
+    };
+    assert!(plan.grow(0, "0", 1000) && plan.grow(1, "1", 1000));
+    let said: Vec<String> = plan.values.iter().map(|v| v.value.to_string()).collect();
+    assert_eq!(said, ["i32[512]:random:0..=95", "i32[512]:random"]);
+    // Both are guesses still.
+    assert_eq!(plan.random_integers(), [0, 1]);
+}
+
 #[test]
 fn addresses_can_be_passed_again() {
     let (block, buffers) = encode(&["0=fn:f", "2=f32[4]:iota"]).unwrap();
