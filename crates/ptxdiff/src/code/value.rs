@@ -223,6 +223,31 @@ impl Values {
         (terms, constant.wrapping_sub(other))
     }
 
+    /// Whether two values, each with one term that differs from way to way, are made of it in the same way: `i + 1` and `j + 1`.
+    pub fn differ_alike(&self, a: Value, b: Value) -> bool {
+        let ((mut first, x), (mut second, y)) = (self.parts(a), self.parts(b));
+        let varies = |(value, _): &(Value, i64)| matches!(self.node(*value), Node::Merge(_));
+        let varying = |terms: &mut Vec<(Value, i64)>| {
+            let at = terms.iter().position(varies)?;
+            Some(terms.remove(at).1)
+        };
+        let factors = (varying(&mut first), varying(&mut second));
+        factors.0.is_some()
+            && factors.0 == factors.1
+            && x == y
+            && first == second
+            && first.iter().all(|(term, _)| self.is_known(*term, 8))
+    }
+
+    /// Whether a value is the same for all threads and at all times: made of constants, variables and parameters alone.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        match self.node(value) {
+            Node::Int(_) | Node::Symbol(_) | Node::Parameter(..) => true,
+            Node::Sum(terms, _) => terms.iter().all(|(term, _)| self.is_uniform(*term)),
+            _ => false,
+        }
+    }
+
     /// Whether `whole` is `a + b`.
     pub fn is_sum(&self, whole: Value, a: Value, b: Value) -> bool {
         let ((mut terms, constant), (mut others, other)) = (self.minus(whole, a), self.parts(b));
