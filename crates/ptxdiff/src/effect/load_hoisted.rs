@@ -57,7 +57,8 @@ pub(super) fn moved_out(view: &View, wanted: impl Fn(InstructionClass) -> bool) 
 fn has_loop(view: &View, index: usize, theirs: usize) -> bool {
     let flow = &view.mine.flow;
     let block = view.mine.instructions[index].block;
-    match view.loops.partner(view.side.other() as usize, theirs) {
+    let partner = view.loops.partner(view.side.other() as usize, theirs);
+    match partner.or_else(|| by_branches(view, theirs)) {
         Some(own) => !flow.loops[own].nodes.contains(&block),
         None => flow.loops.iter().any(|own| {
             let mut nodes = own.nodes.iter();
@@ -65,4 +66,15 @@ fn has_loop(view: &View, index: usize, theirs: usize) -> bool {
             empty && dominates(&flow.idom, block, own.header)
         }),
     }
+}
+
+/// My loop that has a branch of this very loop of the other side, not of one inside of it.
+fn by_branches(view: &View, theirs: usize) -> Option<usize> {
+    let flow = &view.other.flow;
+    let ends = flow.loops[theirs].nodes.iter();
+    ends.filter(|&&node| flow.innermost[node] == Some(theirs))
+        .filter_map(|&node| flow.blocks[node].instructions.last())
+        .filter(|&&last| view.other.instructions[last].class == InstructionClass::Branch)
+        .filter_map(|&last| view.mine.loop_of(view.back(last)?))
+        .next()
 }

@@ -30,9 +30,10 @@
 //!
 //! ## Limitations
 //!
-//! The comparison cannot tell whether the compiler or the author left the store out. A store in a loop counts once,
-//! because it appears once in the PTX. Different parameters are taken for different memory. An elision that cannot be proved is not reported. Parameter stores (`st.param`) belong to calls and are not counted. If only a part
-//! of a wide access is left, the effect is `accesses-vectorised` or the access shows as changed.
+//! An elision that cannot be proved is not reported. Different parameters are taken for different memory. The comparison cannot
+//! tell whether the compiler or the author left the store out. A store in a loop counts once, because it appears once in the PTX.
+//! Parameter stores (`st.param`) belong to calls and are not counted. If only a part of a wide access is left, the effect is
+//! `accesses-vectorised` or the access shows as changed.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

@@ -29,7 +29,8 @@ pub struct Course {
     /// How often the comparison is made, unless the loop is left before.
     pub tested: Option<u32>,
     start: Option<Value>,
-    step: Option<i64>,
+    /// What an iteration makes of the counter.
+    next: Option<Value>,
     test: usize,
     /// Which way of the exit stays in the loop.
     stays: Option<usize>,
@@ -44,33 +45,37 @@ impl Course {
         known.find(|value| values.constant(*value).is_none())
     }
 
-    /// Whether two loops, of two functions, make their comparison as often: they start with the same value, add the same to it and
-    /// compare it in the same way with the same bound.
+    /// Whether two loops, of two functions, make their comparison as often: they start with the same value, change it in the
+    /// same way and compare it in the same way with the same bound.
     pub fn is_as_long(&self, own: &Code, other: &Course, theirs: &Code, values: &Values) -> bool {
         if let (Some(x), Some(y)) = (self.tested, other.tested) {
             return x == y;
         }
-        let known = |value: &Value| values.is_known(*value, DEPTH);
-        let (x, y) = (
-            &own.instructions[self.test],
-            &theirs.instructions[other.test],
-        );
-        let compared = |(a, b): (&Value, &Value)| match (known(a), known(b)) {
-            (true, true) => a == b,
-            (false, false) => values.differ_alike(*a, *b),
-            _ => false,
+        let (Some((start, next, test)), Some((first, then, compared))) = (
+            self.start.zip(self.next).zip(self.compared(own)).map(flat),
+            other
+                .start
+                .zip(other.next)
+                .zip(other.compared(theirs))
+                .map(flat),
+        ) else {
+            return false;
         };
-        self.start.is_some_and(|start| known(&start))
-            && self.start == other.start
-            && self.step.is_some()
-            && self.step == other.step
+        start == first
+            && values.is_known(start, DEPTH)
+            && values.vary_alike(next, then)
+            && values.vary_alike(test, compared)
             && self.stays.is_some()
             && (self.stays, self.after) == (other.stays, other.after)
-            && (&x.typed.opcode, &x.typed.modifiers) == (&y.typed.opcode, &y.typed.modifiers)
-            && x.sources.len() == y.sources.len()
-            && x.sources.iter().zip(&y.sources).all(compared)
-            && x.sources.iter().filter(|v| !known(v)).count() == 1
     }
+
+    fn compared(&self, code: &Code) -> Option<Value> {
+        code.instructions[self.test].result
+    }
+}
+
+fn flat(((a, b), c): ((Value, Value), Value)) -> (Value, Value, Value) {
+    (a, b, c)
 }
 
 /// What each loop of a function counts through.
@@ -92,7 +97,7 @@ fn course(code: &Code, definitions: &Definitions, own: usize) -> Option<Course> 
             tested: trips.map(|trips| trips + u32::from(in_front)),
             start: first(code, definitions, own, &counter)
                 .and_then(|at| code.instructions[at].result),
-            step: step(code, definitions, &counter),
+            next: code.instructions[counter.update].result,
             test: counter.test,
             stays: ways.iter().position(|way| found.nodes.contains(way)),
             after: counter.after,
