@@ -184,10 +184,18 @@ def build_sample(racetrap, name, folder, seconds, includes):
     return result
 
 
-def build_rodinia(racetrap, folder, seconds):
-    """With Rodinia's own makefile, which is told where the toolkit is."""
+# Functions that CUDA 13 has under their newer names alone, for Rodinia, which is older.
+RENAMED = {"cudaThreadSynchronize": "cudaDeviceSynchronize", "cudaThreadExit": "cudaDeviceReset"}
+
+
+def build_rodinia(racetrap, copy, folder, seconds, includes):
+    """With Rodinia's own makefile, which is told where the toolkit is, and which looks for a part of Rodinia in the home folder."""
+    environment = dict(os.environ, HOME=str(copy))
+    (copy / "rodinia_3.0").symlink_to(copy)
+    flags = [f"-D{old}={new}" for old, new in RENAMED.items()] + [f"-I{include}" for include in includes]
+    environment["NVCC_APPEND_FLAGS"] = " ".join(flags)
     make = "make CUDA_DIR=$CUDA_PATH CUDA_INSTALL_PATH=$CUDA_PATH CUDA_LIB_DIR=$CUDA_PATH/lib64"
-    return run([racetrap, "build", "--", "sh", "-c", make], folder, seconds)
+    return run([racetrap, "build", "--", "sh", "-c", make], folder, seconds, environment)
 
 
 GPU = threading.Lock()
@@ -226,7 +234,8 @@ def try_one(options, name, source, root, scratch):
         for old in folder.rglob("*"):
             if old.is_file() and old.open("rb").read(4) == b"\x7fELF":
                 old.unlink()
-        status, output, _ = build_rodinia(options.racetrap, folder, options.build_seconds)
+        includes = [options.samples.resolve() / "Common"] if options.samples else []
+        status, output, _ = build_rodinia(options.racetrap, copy, folder, options.build_seconds, includes)
     else:
         folder = copy / source.relative_to(root)
         shutil.copytree(source, folder, symlinks=True)
