@@ -419,6 +419,8 @@ impl<'a> Reader<'a> {
 
     fn access(&mut self, sum: &Sum) {
         let back = sum.has(|p| p.negative && (p.thread || p.loops));
+        // `(k - 1) * n` is the last row of `k`, also as `k * n - n`.
+        let last_row = sum.less || sum.has(|p| p.negative && !p.varies());
         for product in &sum.terms {
             if product.varies() {
                 for parameter in &product.parameters {
@@ -434,8 +436,7 @@ impl<'a> Reader<'a> {
                     one.offset |= product.negative;
                     one.less |= sum.less;
                 }
-                // `(k - 1) * n` is the last row of `k`.
-                [one, other] if !sum.less => drop(self.products.insert((one, other))),
+                [one, other] if !last_row => drop(self.products.insert((one, other))),
                 _ => {}
             }
         }
@@ -660,6 +661,8 @@ mod tests {
         assert_eq!(found("not.b32 %m, %i; add.s32 %at, %m, %k; LOAD"), []);
         assert_eq!(found("add.s32 %at, %k, -1; LOAD"), []);
         let last = "add.s32 %l, %k, -1; mad.lo.s32 %at, %l, %n, %i; LOAD";
+        assert_eq!(found(&format!("{BELOW_N} {last}")), []);
+        let last = "mad.lo.s32 %l, %k, %n, %i; sub.s32 %at, %l, %n; LOAD";
         assert_eq!(found(&format!("{BELOW_N} {last}")), []);
     }
 
