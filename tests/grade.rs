@@ -396,7 +396,10 @@ fn the_zip_of_a_program_grades_in_an_empty_folder() {
         std::fs::write(&path, here).unwrap();
         let output = Command::new(&path)
             .env_clear()
-            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+            .env(
+                "PATH",
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            )
             .env("HOME", &root)
             .current_dir(&root)
             .output()
@@ -421,5 +424,8 @@ fn the_zip_of_a_program_grades_in_an_empty_folder() {
     let races = tests.iter().find(|t| t["tags"][0] == "races");
     let races = races.unwrap_or_else(|| panic!("{results:#}"));
     assert!(races["score"].as_f64().unwrap() < races["max_score"].as_f64().unwrap());
-    assert!(races["output"].as_str().unwrap().contains("data-race"), "{races:#}");
+    assert!(
+        races["output"].as_str().unwrap().contains("data-race"),
+        "{races:#}"
+    );
 }

@@ -46,7 +46,14 @@ impl Context {
         let mut tracer = Tracer::new(program, (how.grid, how.block), wanted.iter().copied());
         self.device.put_back(before);
         // It ends as it ended before.
-        let _ = simt::watch(&mut self.device, program, how, schedule, &limits, &mut tracer);
+        let _ = simt::watch(
+            &mut self.device,
+            program,
+            how,
+            schedule,
+            &limits,
+            &mut tracer,
+        );
         self.device.take_children();
         self.device.put_back(&left);
         let mut traces = tracer.traces().into_iter();

@@ -96,7 +96,9 @@ impl Lines {
         let first = named.next();
         drop(named);
         let (path, text) = match (first, call.frames.first()) {
-            (None, _) if self.blind => (NOWHERE.to_owned(), format!("a call of `{}`", call.function)),
+            (None, _) if self.blind => {
+                (NOWHERE.to_owned(), format!("a call of `{}`", call.function))
+            }
             (Some((object, symbol, _)), _) => (
                 object,
                 format!("in `{symbol}` (compile with `-g` for its line)"),

@@ -48,7 +48,9 @@ pub enum Evasion {
     #[error("the program needs the library `{0}`, which is not there when it is graded")]
     Library(String),
     /// It names folders of its own for its libraries.
-    #[error("the program is linked with a folder of its own for libraries (`rpath`); leave out `-rpath`")]
+    #[error(
+        "the program is linked with a folder of its own for libraries (`rpath`); leave out `-rpath`"
+    )]
     Folder,
     /// Its sections do not say what the loader reads.
     #[error("the program's file is not as linkers write it")]
@@ -244,7 +246,13 @@ fn loaded<'d>(
     let segments = header.program_headers(endian, data).ok()?.iter();
     let loads = segments.filter(|s| s.p_type(endian) == elf::PT_LOAD);
     loads
-        .map(|s| Some((s.p_vaddr(endian), s.p_memsz(endian), s.data(endian, data).ok()?)))
+        .map(|s| {
+            Some((
+                s.p_vaddr(endian),
+                s.p_memsz(endian),
+                s.data(endian, data).ok()?,
+            ))
+        })
         .collect()
 }
 
@@ -255,7 +263,10 @@ fn laid_out(header: &Header, endian: Endianness, data: &[u8]) -> bool {
     loaded(header, endian, data).is_some_and(|all| {
         all.iter().all(|(from, size, _)| {
             let free = from / PAGE * PAGE >= end;
-            end = from.saturating_add(*size).div_ceil(PAGE).saturating_mul(PAGE);
+            end = from
+                .saturating_add(*size)
+                .div_ceil(PAGE)
+                .saturating_mul(PAGE);
             free
         })
     })

@@ -544,10 +544,15 @@ impl Checking<'_> {
                 ]
             };
             if lose.lose.is_empty() && lose.scores.is_empty() {
-                return self.wrong(&at("mutation"), "say what its mutants `lose`, or their `scores`");
+                return self.wrong(
+                    &at("mutation"),
+                    "say what its mutants `lose`, or their `scores`",
+                );
             }
             let mut scored = lose.scores.keys();
-            if let Some(part) = scored.find(|id| *id != "total" && !a.parts.iter().any(|p| p.id == **id)) {
+            if let Some(part) =
+                scored.find(|id| *id != "total" && !a.parts.iter().any(|p| p.id == **id))
+            {
                 return self.wrong(&at("scores"), format!("there is no part `{part}`"));
             }
             if a.reference.is_none() {

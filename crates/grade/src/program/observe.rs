@@ -180,7 +180,10 @@ fn promise(ran: &Ran) -> String {
         0 => "under one schedule".to_owned(),
         tried => format!("{tried} of them under several schedules"),
     };
-    format!("{launches} launches of {}, all watched, {orders}", names.join(", "))
+    format!(
+        "{launches} launches of {}, all watched, {orders}",
+        names.join(", ")
+    )
 }
 
 /// The command that runs it again, on the files of the input.

@@ -283,7 +283,9 @@ fn junit_is_xml() {
 /// What the schema of Jenkins's xUnit plugin (`junit-10.xsd`) lets stand where, of what graders of parts can need.
 fn junit_shape(node: roxmltree::Node<'_, '_>) {
     let name = node.tag_name().name();
-    let parent = node.parent_element().map(|p| p.tag_name().name().to_owned());
+    let parent = node
+        .parent_element()
+        .map(|p| p.tag_name().name().to_owned());
     let (inside, known, required): (Option<&str>, &[&str], &[&str]) = match name {
         "testsuites" => (
             None,
@@ -293,8 +295,17 @@ fn junit_shape(node: roxmltree::Node<'_, '_>) {
         "testsuite" => (
             Some("testsuites"),
             &[
-                "name", "tests", "failures", "errors", "time", "disabled", "skipped", "timestamp",
-                "hostname", "id", "package",
+                "name",
+                "tests",
+                "failures",
+                "errors",
+                "time",
+                "disabled",
+                "skipped",
+                "timestamp",
+                "hostname",
+                "id",
+                "package",
             ],
             &["name"],
         ),
@@ -363,18 +374,35 @@ fn csv_is_read_again_as_it_was_meant() {
     let mut all: Vec<Graded> = sample(&course).into_iter().map(|(_, g)| g).collect();
     let evil = "=1+1, \"quoted\"\nand a second line";
     all[1].submission.name = evil.into();
-    let roster = Roster::read("name,login\n\"Lovelace, \"\"Ada\"\"\",racy\n", Some("login")).unwrap();
+    let roster = Roster::read(
+        "name,login\n\"Lovelace, \"\"Ada\"\"\",racy\n",
+        Some("login"),
+    )
+    .unwrap();
     let text = table::render(&all, &course.assignment, Some(&roster), &BTreeMap::new());
-    let mut reader = csv::ReaderBuilder::new().flexible(false).from_reader(text.as_bytes());
-    let head: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(false)
+        .from_reader(text.as_bytes());
+    let head: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
     assert_eq!(head[..3], ["name", "login", "points"]);
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), all.len());
-    let row = rows.iter().find(|row| &row[0] == "Lovelace, \"Ada\"").unwrap();
+    let row = rows
+        .iter()
+        .find(|row| &row[0] == "Lovelace, \"Ada\"")
+        .unwrap();
     let points: f64 = row[2].parse().unwrap();
     assert_eq!(points, all[0].points);
     // A table is not a program: what spreadsheets would run as a formula is text.
-    assert!(rows.iter().flatten().all(|cell| !cell.starts_with('=')), "{text}");
+    assert!(
+        rows.iter().flatten().all(|cell| !cell.starts_with('=')),
+        "{text}"
+    );
 }
 
 #[test]

@@ -108,7 +108,10 @@ fn judged(graded: &Graded, label: Label) -> Result<(), String> {
         Label::Right => {
             want("no cause", graded.causes.is_empty())?;
             let counts = part(Kind::Counts).of;
-            want("all points but for counts", graded.points >= graded.of - counts)
+            want(
+                "all points but for counts",
+                graded.points >= graded.of - counts,
+            )
         }
         Label::Racy => costs(graded, Kind::Races),
         Label::Barrier => costs(graded, Kind::Barriers),

@@ -50,11 +50,19 @@ pub fn hostile() -> Vec<Labelled> {
     let system = "#include <dlfcn.h>\n#include <linux/sched.h>\n#include <pthread.h>\n#include <sched.h>\n#include <spawn.h>\n#include <sys/mman.h>\n#include <sys/mount.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sys/uio.h>";
     let system = format!("{SYSTEM}\n{system}");
     let with = |code: &str| first(&system, code);
-    let before = |headers: &str, text: &str| text.replace("#include <cstdio>", &format!("{headers}\n#include <cstdio>"));
+    let before = |headers: &str, text: &str| {
+        text.replace(
+            "#include <cstdio>",
+            &format!("{headers}\n#include <cstdio>"),
+        )
+    };
     let end = "    FILE *out =";
     let early = |how: &str| {
         let text = with("    spoil |= stolen;");
-        text.replace("static void check", &format!("{EARLY}{how}\nstatic void check"))
+        text.replace(
+            "static void check",
+            &format!("{EARLY}{how}\nstatic void check"),
+        )
     };
     let launch = "    row_sums<<<rows, THREADS>>>(device_matrix, device_sums, columns);\n";
     vec![

@@ -70,7 +70,9 @@ fn programs_that_evade_are_refused() {
     let loader = "\tprintf 'int main() { return 0; }' > own.c\n\tgcc -static -o loader own.c || gcc -o loader own.c\n";
     let secret = example("row-sums").join("assignment.yaml");
     let patched = |at: u32| {
-        format!("\tnvcc -o $@ $<\n\tprintf '\\001\\000\\000\\000\\000\\000\\000\\000' | dd of=$@ bs=1 seek={at} conv=notrunc status=none\n")
+        format!(
+            "\tnvcc -o $@ $<\n\tprintf '\\001\\000\\000\\000\\000\\000\\000\\000' | dd of=$@ bs=1 seek={at} conv=notrunc status=none\n"
+        )
     };
     let cases = [
         (format!("{own}\tnvcc -Xlinker --disable-new-dtags,-rpath,$(CURDIR) -o $@ $<\n"), "rpath"),
@@ -103,10 +105,17 @@ fn nothing_is_left_running() {
     let source = std::fs::read_to_string(example("row-sums").join("solution/rowsums.cu")).unwrap();
     let makefile = "rowsums: rowsums.cu\n\tnvcc -O2 -o $@ $<\n\t(setsid sleep 7391.25 &) ; nohup sleep 7391.25 >/dev/null 2>&1 &\n";
     let graded = graded(&course, &source, makefile);
-    assert!(graded.refused.is_some() || graded.points == 100.0, "{}", shown(&graded));
-    let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
-        let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        words.windows(7).any(|word| word == b"7391.25") && words.starts_with(b"sleep")
-    });
+    assert!(
+        graded.refused.is_some() || graded.points == 100.0,
+        "{}",
+        shown(&graded)
+    );
+    let left = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| {
+            let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            words.windows(7).any(|word| word == b"7391.25") && words.starts_with(b"sleep")
+        });
     assert_eq!(left.count(), 0);
 }

@@ -4,7 +4,8 @@ use super::between;
 use crate::judge::Label::*;
 use crate::judge::Labelled;
 
-pub const SOLUTION: &str = include_str!("../../../../../examples/course/row-sums/solution/rowsums.cu");
+pub const SOLUTION: &str =
+    include_str!("../../../../../examples/course/row-sums/solution/rowsums.cu");
 
 /// The solution with another kernel.
 pub fn kernel(body: &str) -> String {
