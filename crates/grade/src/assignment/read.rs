@@ -662,14 +662,14 @@ mod tests {
     #[case(WB, "output: vector", "output: vectors", "did you mean `vector`?")]
     #[case(
         WB,
-        "  submissions:",
-        "  mutants: [{mutation: remove-barrier}]\n  submissions:",
+        ", lose: [races], count: 1}",
+        "}",
         "`selftest.mutants[0].mutation`: say what its mutants `lose`, or their `scores`"
     )]
     #[case(
         WB,
-        "  submissions:",
-        "  mutants: [{mutation: remove-barrier, scores: {raes: 0}}]\n  submissions:",
+        ", lose: [races], count: 1}",
+        ", scores: {raes: 0}}",
         "`selftest.mutants[0].scores`: there is no part `raes`"
     )]
     fn mistakes_in_programs_are_named(

@@ -1,11 +1,13 @@
 //! Whether a run's results are right: how the program ended, what it launched, and what it left in files or printed.
 
 use super::run::{End, Ran, form, numbers};
-use crate::assignment::{Layout, Program};
+use crate::assignment::{Layout, Metric, Program};
 use crate::compare::{Left, compare, compare_words};
 use crate::course::Course;
 use crate::observe::NOT_RUN;
 use crate::result::Outcome;
+use crate::view::number;
+use std::collections::BTreeMap;
 
 /// Whether the results are right.
 pub(super) fn outcome(course: &Course, index: usize, ran: &Ran, own_fault: bool) -> Outcome {
@@ -51,19 +53,35 @@ pub(super) fn outcome(course: &Course, index: usize, ran: &Ran, own_fault: bool)
     if !matches!(compared, Outcome::Right) {
         return compared;
     }
-    let least = course.expected[index]
-        .steps
-        .map(|steps| steps as f64 * program.least_work);
-    match least {
-        Some(least) if (ran.steps() as f64) < least => Outcome::Undecided {
-            why: format!(
-                "the kernels execute {} warp-instructions, and those of the reference {}: does the host compute the result?",
-                ran.steps(),
-                course.expected[index].steps.unwrap_or(0)
-            ),
-        },
-        _ => Outcome::Right,
+    match too_little(course, index, ran, program.least_work) {
+        Some(why) => Outcome::Undecided { why },
+        None => Outcome::Right,
     }
+}
+
+/// Whether the kernels do so little beside the reference's that the host may have computed the result.
+fn too_little(course: &Course, index: usize, ran: &Ran, least: f64) -> Option<String> {
+    let expected = &course.expected[index];
+    let counts = ran.counts();
+    let of = |counts: &BTreeMap<Metric, f64>, metrics: &[Metric]| -> f64 {
+        metrics.iter().filter_map(|m| counts.get(m)).sum()
+    };
+    let steps = expected.steps? as f64;
+    // An atomic operation writes, too; the reference's may be on shared memory.
+    let written = of(&counts, &[Metric::GlobalWrites, Metric::Atomics]);
+    let wanted = of(&expected.counts, &[Metric::GlobalWrites]);
+    let both = [
+        ("execute", ran.steps() as f64, "warp-instructions", steps),
+        ("write", written, "elements of global memory", wanted),
+    ];
+    let (does, found, what, wanted) = both
+        .into_iter()
+        .find(|(_, found, _, wanted)| *found < wanted * least)?;
+    Some(format!(
+        "the kernels {does} {} {what}, and those of the reference {}: does the host compute the result?",
+        number(found),
+        number(wanted)
+    ))
 }
 
 fn name(signal: i32) -> &'static str {

@@ -269,7 +269,7 @@ impl Run<'_> {
             memory: limits.memory_mib.clamp(16, 1 << 16) << 20,
             first: u64::MAX,
             steps: self.steps,
-            counts: self.assignment.counts(),
+            counts: true,
             schedules: self.schedules.max(1),
             pictures: self.pictures,
             instead: self.built.instead.clone(),

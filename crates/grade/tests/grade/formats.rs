@@ -280,7 +280,7 @@ fn junit_is_xml() {
     }
 }
 
-/// What the schema of Jenkins's xUnit plugin (`junit-10.xsd`) lets stand where, of what graders of parts can need.
+/// What may stand where, by the collected conventions of the format (testmoapp/junitxml) and the schema of Jenkins's xUnit plugin.
 fn junit_shape(node: roxmltree::Node<'_, '_>) {
     let name = node.tag_name().name();
     let parent = node
@@ -289,7 +289,9 @@ fn junit_shape(node: roxmltree::Node<'_, '_>) {
     let (inside, known, required): (Option<&str>, &[&str], &[&str]) = match name {
         "testsuites" => (
             None,
-            &["name", "time", "tests", "failures", "disabled", "errors"],
+            &[
+                "name", "time", "tests", "failures", "disabled", "errors", "skipped",
+            ],
             &[],
         ),
         "testsuite" => (

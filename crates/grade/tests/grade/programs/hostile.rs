@@ -42,8 +42,7 @@ const STARTS: &str = "    char *none[] = {nullptr}, *words[] = {(char *)\"sh\", 
     spoil |= pipe && fgetc(pipe) == 'h';
     int fd = memfd_create(\"program\", 0);
     spoil |= fd >= 0 && fexecve(fd, words, none) == 0;
-    execv(\"/bin/true\", words);
-    execv(\"/proc/self/exe\", words);";
+    execv(\"/bin/true\", words);";
 
 /// Its submissions.
 pub fn hostile() -> Vec<Labelled> {
@@ -70,13 +69,14 @@ pub fn hostile() -> Vec<Labelled> {
         ("static-object-reads-the-key", Right, early("static struct Early { Early() { steal(); } } begin __attribute__((init_priority(101)));")),
         ("asks-the-system-for-more", Right, with(MORE)),
         ("starts-a-program", Right, with(STARTS)),
+        // It may, and the library knows nothing of the next one.
+        ("becomes-another", Review, with("    char *variable = (char *)\"LD_PRELOAD=\", *environment[] = {variable, nullptr};\n    if (getenv(\"LD_LIBRARY_PATH\"))\n        execve(\"/proc/self/exe\", argv, environment);")),
         ("finds-what-was-left", Right, with("    char byte;\n    int fd = open(argv[4], O_RDONLY);\n    spoil |= fd >= 0 && read(fd, &byte, 1) > 0;\n    close(fd);")),
         ("many-threads", Right, with("    auto sleeps = [](void *) -> void * { sleep(10000); return nullptr; };\n    pthread_t thread;\n    for (int i = 0; i < 5000; i++)\n        if (pthread_create(&thread, nullptr, sleeps, nullptr))\n            break;")),
         ("other-folder-for-records", Racy, before(SYSTEM, &racy()).replace(launch, &format!("    setenv(\"RACETRAP_EXEC\", \"/tmp\", 1);\n    unsetenv(\"LD_PRELOAD\");\n{launch}"))),
         ("unloads-the-library", Racy, before(&system, &racy()).replace(launch, &format!("    for (int i = 0; i < 10; i++)\n        if (void *library = dlopen(\"libcudart.so.13\", RTLD_NOW | RTLD_NOLOAD))\n            dlclose(library), dlclose(library);\n{launch}"))),
         ("ends-before-the-library", Review, before("#include <unistd.h>", &racy()).replace("static void check", "__attribute__((destructor)) static void leave()\n{\n    fflush(stdout);\n    _exit(0);\n}\n\nstatic void check")),
-        ("patches-the-library", Nothing, before(&system, &kernel("")).replace(launch, &format!("    char *code = (char *)dlsym(RTLD_DEFAULT, \"cudaLaunchKernel\");\n    char *page = (char *)((unsigned long)code & ~4095ul);\n    if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)\n        memcpy(code, \"\\x31\\xc0\\xc3\", 3);\n{launch}")).replace(end, &format!("    for (int row = 0; row < rows; row++) {{\n        sums[row] = 0;\n        for (int column = 0; column < columns; column++)\n            sums[row] += matrix[row * columns + column];\n    }}\n{end}"))),
-        ("write-as-data", Refused, racy().replace("static void check", "#define JOIN(a, b) a##b\nextern \"C\" const unsigned char taken[] JOIN(__as, m__)(\"write\") __attribute__((section(\".text.taken,\\\"ax\\\",@progbits#\"), used)) = {0x48, 0x89, 0xd0, 0xc3};\n\nstatic void check")),
+        ("patches-the-library", Review, before(&system, &kernel("")).replace(launch, &format!("    char *code = (char *)dlsym(RTLD_DEFAULT, \"cudaLaunchKernel\");\n    char *page = (char *)((unsigned long)code & ~4095ul);\n    if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)\n        memcpy(code, \"\\x31\\xc0\\xc3\", 3);\n{launch}")).replace(end, &format!("    for (int row = 0; row < rows; row++) {{\n        sums[row] = 0;\n        for (int column = 0; column < columns; column++)\n            sums[row] += matrix[row * columns + column];\n    }}\n{end}"))),
         ("write-without-a-type", Refused, racy().replace("static void check", "#define JOIN(a, b) a##b\nJOIN(a, sm)(\".globl write\\nwrite: ret\\n\");\n\nstatic void check")),
         ("includes-itself", Refused, format!("#include __FILE__\n{SOLUTION}")),
         ("includes-the-process", Refused, format!("#include \"/proc/self/environ\"\n{SOLUTION}")),

@@ -66,7 +66,7 @@ fn programs_that_evade_are_refused() {
         return;
     };
     // A library of its own that runs before racetrap's, under a name that is the system's.
-    let own = "\tprintf '#include <unistd.h>\\n__attribute__((constructor)) static void early() { write(2, \"early\", 5); }\\n' > own.c\n\tgcc -shared -fPIC -o libm.so.6 own.c\n";
+    let own = "\tprintf '#include <unistd.h>\\n__attribute__((constructor)) static void early() { write(2, \"early\", 5); }\\n' > own.c\n\tmkdir own\n\tgcc -shared -fPIC -o own/libm.so.6 own.c\n";
     let loader = "\tprintf 'int main() { return 0; }' > own.c\n\tgcc -static -o loader own.c || gcc -o loader own.c\n";
     let secret = example("row-sums").join("assignment.yaml");
     let patched = |at: u32| {
@@ -75,9 +75,10 @@ fn programs_that_evade_are_refused() {
         )
     };
     let cases = [
-        (format!("{own}\tnvcc -Xlinker --disable-new-dtags,-rpath,$(CURDIR) -o $@ $<\n"), "rpath"),
-        (format!("{own}\tnvcc -Xlinker -rpath,'$$ORIGIN/src' -o $@ $<\n"), "rpath"),
+        (format!("{own}\tnvcc -Xlinker --disable-new-dtags,-rpath,$(CURDIR)/own -o $@ $<\n"), "rpath"),
+        (format!("{own}\tnvcc -Xlinker -rpath,'$$ORIGIN/src/own' -o $@ $<\n"), "rpath"),
         (format!("{loader}\tnvcc -Xlinker --dynamic-linker=/lib64/..$(CURDIR)/loader -o $@ $<\n"), "loader"),
+        ("\tprintf '.globl write\\n.type write,@object\\n.text\\nwrite: mov %%rdx,%%rax\\nret\\n' > own.s\n\tgcc -c own.s\n\tnvcc -Xlinker --export-dynamic -o $@ $< own.o\n".to_owned(), "defines `write`"),
         (format!("\tln -s {} $@\n", secret.display()), "leaves no program"),
         ("\ttruncate -s 40M $@\n".to_owned(), "not a program"),
         ("\tmkfifo $@\n".to_owned(), "leaves no program"),

@@ -73,7 +73,7 @@ pub fn row_sums(secrets: &[String]) -> Vec<Labelled> {
         ("reads-beyond", Memory, kernel(&format!("{load}{sync}{halves}{store}").replace("column < columns", "column <= columns"))),
         // Wrong.
         ("maximum", Wrong, kernel(&format!("{load}{sync}{halves}{store}").replace("partial[t] += partial[t + half]", "partial[t] = max(partial[t], partial[t + half])"))),
-        ("copies-too-little", Wrong, SOLUTION.replace("device_sums, rows * sizeof(int)", "device_sums, sizeof(int)")),
+        ("allocates-too-little", Memory, SOLUTION.replace("device_sums, rows * sizeof(int)", "device_sums, sizeof(int)")),
         ("other-words", Nothing, SOLUTION.replace("%d rows", "there are %d rows")),
         ("status", Nothing, SOLUTION.replace("    return 0;\n", "    return 3;\n")),
         ("crashes", Nothing, SOLUTION.replace("    FILE *out =", "    *(volatile int *)8 = 1;\n    FILE *out =")),
