@@ -7,7 +7,7 @@
 # schedules, detectors and weak schedules against the axioms of the memory model, reversal, arithmetic, parsing, claims of
 # `diff` against what executes, and `check` on mutated PTX and CUDA. A test that fails prints its seed and the smallest case that it found;
 # PROPTEST_RNG_SEED (with the same RACETRAP_RANDOM), RACETRAP_DIFF_SEED and RACETRAP_FUZZ_SEED repeat it. Stops after the first round that
-# fails. The claims of `diff` fail on some seeds: ARCHITECTURE.md, "A diff states what is in the PTX", says which are known to be wrong.
+# fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.toolchain/bin:$PATH"

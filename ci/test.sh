@@ -61,8 +61,14 @@ step 'doctests' cargo test --locked --doc --quiet
 # Both build without optimisation, in folders of their own.
 step 'installation' ci/install.sh
 step 'a new project' ci/new-project.sh
+step 'hostile input' ci/hostile.sh
 # Run the tests last, so that their summary is at the end of the output.
-step 'tests' cargo nextest run --locked "$@"
+if (($#)); then
+    step 'tests' cargo nextest run --locked "$@"
+else
+    # Without those that the step before has run.
+    step 'tests' cargo nextest run --locked -E 'not (binary(cli) and test(/^(budgets|hostile)::/))'
+fi
 
 echo
 skipped=$(wc -l <"$RACETRAP_SKIPPED")

@@ -8,6 +8,7 @@ mod advice;
 mod api;
 mod bad_input;
 mod browser;
+mod budgets;
 mod check;
 mod counters;
 mod device_process;

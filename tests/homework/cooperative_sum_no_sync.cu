@@ -1,6 +1,8 @@
 // wrong: data-race
 // The first block adds up what the others have not written yet.
 #include <cooperative_groups.h>
+#include <cstdio>
+#include <cstdlib>
 
 namespace cg = cooperative_groups;
 
@@ -42,4 +44,15 @@ int run(float *out, float *in, int n, int threads)
     list[2] = (void *)&n;
     cudaLaunchCooperativeKernel((void *)sum, blocks, threads, list, threads * sizeof(float), NULL);
     return blocks;
+}
+
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), threads = atoi(argv[2]);
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    cudaMemset(in, 0, n * sizeof(float));
+    printf("%d blocks\n", run(out, in, n, threads));
+    return cudaDeviceSynchronize();
 }

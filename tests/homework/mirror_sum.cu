@@ -1,5 +1,7 @@
 // right
 // Nobody says what `d` is, but the shared memory of the launch belongs to it.
+#include <cstdlib>
+
 __global__ void mirror(const float *x, float *y, int d)
 {
     extern __shared__ float s[];
@@ -17,4 +19,15 @@ void run(const float *x, float *y, int d)
 {
     size_t bytes = (2 * 16 * d) * sizeof(float);
     mirror<<<1, 256, bytes>>>(x, y, d);
+}
+
+int main(int argc, char **argv)
+{
+    int d = atoi(argv[1]);
+    float *x, *y;
+    cudaMalloc(&x, 16 * d * sizeof(float));
+    cudaMalloc(&y, 16 * d * sizeof(float));
+    cudaMemset(x, 0, 16 * d * sizeof(float));
+    run(x, y, d);
+    return cudaDeviceSynchronize();
 }

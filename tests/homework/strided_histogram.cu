@@ -1,5 +1,7 @@
 // right
 // Each thread counts four elements, so a block covers four times its threads.
+#include <cstdlib>
+
 __global__ void count(const int *in, int *out, int n, int bins)
 {
     extern __shared__ int s[];
@@ -22,4 +24,16 @@ void run(const int *in, int *out, int n, int bins)
 {
     int blocks = (n + 256 * 4 - 1) / (256 * 4);
     count<<<blocks, 256, bins * sizeof(int)>>>(in, out, n, bins);
+}
+
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]), bins = atoi(argv[2]);
+    int *in, *out;
+    cudaMalloc(&in, n * sizeof(int));
+    cudaMalloc(&out, bins * sizeof(int));
+    cudaMemset(in, 0, n * sizeof(int));
+    cudaMemset(out, 0, bins * sizeof(int));
+    run(in, out, n, bins);
+    return cudaDeviceSynchronize();
 }

@@ -144,6 +144,13 @@ pub fn plain(mangled: &str) -> String {
     name[start..].to_string()
 }
 
+/// A [`plain`] name without the namespaces before it, with template arguments: `reduce<256>`.
+pub fn unqualified(plain: &str) -> &str {
+    let end = plain.find('<').unwrap_or(plain.len());
+    let start = plain[..end].rfind("::").map_or(0, |at| at + 2);
+    &plain[start..]
+}
+
 /// The shortest way to name one of the kernels.
 fn unique(all: &[&str]) -> String {
     let only = |name: &&&str| {

@@ -8,6 +8,7 @@
 
 use super::geometry;
 use super::host::{BYTES, SHRINK, THREADS, bytes_of, threads_of};
+use super::roles::Index;
 use simt::Dim3;
 use std::sync::Arc;
 use toolchain::cuda_text::{
@@ -29,6 +30,8 @@ pub struct Asked {
     pub name: String,
     /// What its parameters take.
     pub takes: Vec<Takes>,
+    /// The indices among them.
+    pub indices: Vec<Option<Index>>,
     /// The integers that the user gave.
     pub given: Vec<Option<i64>>,
     /// The block that is guessed where the host program says none.
@@ -47,6 +50,8 @@ pub struct Followed {
     assumed: Assumed,
     /// The variables that may have any value.
     free: Vec<Unknown>,
+    /// Which of them the kernel takes as an index.
+    indices: Vec<Option<Index>>,
     /// Which arguments depend on a guess.
     pub depends: Vec<bool>,
 }
@@ -87,6 +92,7 @@ impl Followed {
             shrink,
             assumed: Assumed::new(),
             free: Vec::new(),
+            indices: Vec::new(),
             depends: Vec::new(),
         };
         for (index, value) in asked.given.iter().enumerate() {
@@ -130,6 +136,11 @@ impl Followed {
         let all = self.free.iter();
         all.map(|u| self.assumed.get(u).copied().unwrap_or(0))
             .collect()
+    }
+
+    /// Which of the values are indices, in the same order.
+    pub fn indices(&self) -> &[Option<Index>] {
+        &self.indices
     }
 
     /// The same with other values.
@@ -210,6 +221,17 @@ impl Search<'_> {
         launch
     }
 
+    /// How the kernel takes a variable that is passed as it is, where that is an index.
+    fn index(&self, unknown: &Unknown) -> Option<Index> {
+        let Followed { asked, number, .. } = &self.followed;
+        let mut all = asked.indices.iter().enumerate();
+        all.find_map(|(place, index)| {
+            let index = (*index)?;
+            let passed = self.text.passed_variable(&asked.name, *number, place)?;
+            (passed == *unknown).then_some(index)
+        })
+    }
+
     /// Chooses a value for everything that is missing.
     fn guess(&mut self) -> Option<()> {
         for _ in 0..ROUNDS {
@@ -220,21 +242,29 @@ impl Search<'_> {
             let block = launch.block.map_or(self.followed.asked.block.x, |b| b[0]);
             for one in missing {
                 let first = one.first.filter(|v| one.looped || *v > 0);
+                let index = self.index(&one.unknown).filter(|_| !one.of_block);
                 let value = match first {
                     Some(value) if one.of_block => value.clamp(1, 1024),
                     Some(value) => value,
                     None if one.of_block => i64::from(self.followed.asked.block.x),
+                    None if index.is_some() => index.map_or(0, |i| i.start as i64),
                     None => 2 * i64::from(block),
                 };
                 self.followed.assumed.insert(one.unknown.clone(), value);
                 if one.of_block {
                     self.of_block.push(one.unknown);
-                } else if !(one.looped && first.is_some()) {
-                    if first.is_none() {
-                        self.guessed.push(one.unknown.clone());
-                    }
-                    self.followed.free.push(one.unknown);
+                    continue;
                 }
+                // A loop of the host that begins at its first index goes on to others.
+                let goes_on = index.is_some() && matches!(value, 0 | 1);
+                if one.looped && first.is_some() && !goes_on {
+                    continue;
+                }
+                if first.is_none() && index.is_none() {
+                    self.guessed.push(one.unknown.clone());
+                }
+                self.followed.free.push(one.unknown);
+                self.followed.indices.push(index);
             }
         }
         // Sizes are multiplied where there are several.

@@ -138,7 +138,7 @@ pub(super) fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
     let threads = block.count();
     if threads > BLOCK_THREADS {
         let shown = report::terminal::thousands(threads);
-        let blocks = (grid.count() * threads).div_ceil(BLOCK_THREADS);
+        let blocks = grid.count().saturating_mul(threads).div_ceil(BLOCK_THREADS);
         return Err(Error::new(
             ErrorKind::Launch,
             format!("a block of {shown} threads is too large: the maximum is 1,024"),
@@ -237,7 +237,8 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64
     if let Some([x, y, z]) = directive(function, ".reqntid") {
         return Dim3 { x, y, z };
     }
-    let most = directive(function, ".maxntid").map_or(1024, |[x, y, z]| x * y * z);
+    let most = directive(function, ".maxntid")
+        .map_or(1024, |[x, y, z]| x.saturating_mul(y).saturating_mul(z));
     let plane = reads(function, "%tid", "y");
     let named = named_block(named, plane).filter(|block| block.count() <= u64::from(most));
     if let Some(block) = named {

@@ -1,8 +1,11 @@
-//! Further settings of integers that were guessed.
+//! Further settings of numbers that were guessed.
 //!
 //! A guessed number of elements equals the number of threads, and that hides what goes wrong at its ends: `i <= n`, `x[i + 1]`, a
 //! barrier in a loop that some threads leave earlier. So a kernel that is clean with the first guess is run with others: one less, a
-//! prime, one more, one, none. All guessed integers change together.
+//! prime, one more, one, none. All guessed sizes change together; indices stay below them: the last one, one in the middle, the first.
+//!
+//! Guessed floating-point numbers are 1 at first. Further settings set all of them to 0, to a negative and to a small number: what
+//! threads compare with them, and what is divided by them, then goes the other way.
 //!
 //! Where buffers of integers hold random numbers because nobody said what they hold, one more setting fills them with zeros and ones:
 //! flags, and what a branch compares with.
@@ -31,16 +34,48 @@ const SCHEDULES: usize = 2;
 /// Warp-instructions of the longest schedule of the first setting beyond which no other one is tried: too long to be run again.
 const STEPS: u64 = 4_000_000;
 /// Number of settings where the user gives none.
-pub const DEFAULT: u32 = 6;
+pub const DEFAULT: u32 = 9;
+/// Warp-instructions that a further setting may take, as a multiple of what the first one took, and at least: a step of size 0 goes on
+/// for ever.
+const LONGER: u64 = 16;
+const LEAST: u64 = 100_000;
 
-/// How a guessed integer is changed, the most telling way first.
-const CHANGES: [fn(u64) -> u64; 5] = [
-    |n| n.saturating_sub(1),
-    |n| prime_up_to(n / 4 * 3),
-    |n| n + 1,
-    |_| 1,
-    |_| 0,
+/// A further setting of what was guessed.
+#[derive(Clone, Copy)]
+enum Change {
+    /// What sizes become, and how many halves of a size indices are.
+    Sizes(fn(u64) -> u64, u64),
+    /// What all floating-point numbers become.
+    Floats(&'static str),
+}
+
+/// One less, and a prime.
+const FEWER: [Change; 2] = [
+    Change::Sizes(|n| n.saturating_sub(1), 2),
+    Change::Sizes(|n| prime_up_to(n / 4 * 3), 1),
 ];
+
+/// How guesses are changed, the most telling way first.
+const CHANGES: [Change; 8] = [
+    FEWER[0],
+    Change::Floats("0.0"),
+    FEWER[1],
+    Change::Sizes(|n| n + 1, 0),
+    Change::Floats("-1.0"),
+    Change::Sizes(|_| 1, 0),
+    Change::Floats("0.001"),
+    Change::Sizes(|_| 0, 0),
+];
+
+impl Change {
+    /// The changed guesses; `None` where there is nothing to change.
+    fn of(self, plan: &Plan) -> Option<Plan> {
+        match self {
+            Change::Sizes(change, halves) => Some(plan.with_sizes(change, halves)),
+            Change::Floats(value) => plan.with_floats(value),
+        }
+    }
+}
 
 /// What further settings showed.
 #[derive(Debug, Default)]
@@ -82,7 +117,8 @@ pub fn explore(
             || e.steps > STEPS
             || e.diagnostics.iter().any(|d| d.level == Level::Error)
     });
-    let nothing = plan.integers().is_empty() && plan.random_integers().is_empty();
+    let nothing =
+        plan.integers().is_empty() && plan.floats().is_empty() && plan.random_integers().is_empty();
     if request.inputs <= 1 || over || nothing || prepared.exploration(request, watch).out_of_time()
     {
         return Ok(further);
@@ -101,17 +137,23 @@ pub fn explore(
         },
         only => only.clone(),
     };
-    let exploration = Exploration {
+    let mut exploration = Exploration {
         schedules,
         ..prepared.exploration(request, watch)
     };
-    let changes = &CHANGES[..CHANGES.len().min(request.inputs as usize - 1)];
+    let longest = first.iter().map(|e| e.steps).max().unwrap_or(0);
+    let most = LONGER.saturating_mul(longest).max(LEAST);
+    exploration.limits.steps = exploration.limits.steps.min(most);
     further.diagnostics = one_past(prepared, request, &exploration, plan, first, sources)?;
     known.extend(further.diagnostics.iter().map(Diagnostic::key));
     let mut tried: Vec<Plan> = vec![plan.clone()];
     let few = plan.with_contents(&Fill::random_in(0, 1));
-    let others = changes.iter().map(|change| plan.with_integers(change));
-    for mut changed in few.into_iter().chain(others) {
+    let others = CHANGES.iter().filter_map(|change| change.of(plan));
+    let others = others.filter(|other| other != plan);
+    for mut changed in few
+        .into_iter()
+        .chain(others.take(request.inputs as usize - 1))
+    {
         let values = changed
             .integer_values()
             .into_iter()
@@ -168,12 +210,13 @@ pub fn explore(
 /// What differs from another setting, for messages.
 fn said(plan: &Plan, other: &Plan) -> String {
     let contents = other_contents(plan, other);
-    match contents.is_empty() {
-        true => plan.integers().join(", "),
-        false => {
-            let all: Vec<String> = contents.into_iter().map(|(this, _)| this).collect();
-            all.join(", ")
-        }
+    if !contents.is_empty() {
+        let all: Vec<String> = contents.into_iter().map(|(this, _)| this).collect();
+        return all.join(", ");
+    }
+    match plan.floats() != other.floats() {
+        true => plan.floats().join(", "),
+        false => plan.integers().join(", "),
     }
 }
 
@@ -207,17 +250,20 @@ fn one_past(
 ) -> Result<Vec<Diagnostic>, Error> {
     let geometry = plan.geometry(&prepared.geometry);
     let threads = geometry.grid.count() * geometry.block.count();
-    let Some(count) = plan.common_integer().filter(|n| *n >= 16 && *n == threads) else {
+    let Some(count) = plan.common_size().filter(|n| *n >= 16 && *n == threads) else {
         return Ok(Vec::new());
     };
     let mut candidates = plan.guessed_buffers();
     let mut found = Vec::new();
-    for change in &CHANGES[..2] {
+    for change in FEWER {
+        let Change::Sizes(size, _) = change else {
+            continue;
+        };
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
-        let fewer = change(count);
-        let tight = plan.with_integers(*change);
+        let fewer = size(count);
+        let tight = plan.with_sizes(size, 0);
         let (build, program) = (&prepared.input.builds[0], &prepared.programs[0]);
         let past = exploration.one_past(build, program, &tight, fewer, &candidates, sources);
         let past = match past {
@@ -287,6 +333,10 @@ mod tests {
              mad.lo.s32 %r4, %r2, %r3, %r1; mul.wide.s32 %a1, %r4, 4; add.s64 %a2, %a0, %a1;
              {body}\nDONE: ret;\n}}\n"
         );
+        of(text, inputs)
+    }
+
+    fn of(text: String, inputs: u32) -> Vec<(String, Level, String)> {
         let mut request = Request::new(Source::Ptx {
             name: "k.ptx".into(),
             text,
@@ -327,6 +377,40 @@ mod tests {
     #[test]
     fn a_kernel_without_a_guard_is_not_one_past() {
         assert_eq!(found("st.global.u32 [%a2], %r4;", 6), []);
+    }
+
+    /// A kernel with a number `a`, whose threads write one place where `COMPARE` holds.
+    fn found_of_a_number(compare: &str, inputs: u32) -> Vec<(String, Level, String)> {
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x, .param .f32 a)\n{{
+             .reg .pred %p<3>; .reg .b32 %r<2>; .reg .f32 %f<2>; .reg .b64 %a<2>;
+             ld.param.u64 %a0, [x]; ld.param.f32 %f0, [a]; mov.u32 %r0, %tid.x;
+             {compare} @%p0 st.global.u32 [%a0], %r0;\nret;\n}}\n"
+        );
+        of(text, inputs)
+    }
+
+    #[test]
+    fn numbers_are_zero_and_negative_and_small_too() {
+        for (compare, value) in [
+            ("setp.eq.f32 %p0, %f0, 0f00000000;", "0.0"),
+            ("setp.lt.f32 %p0, %f0, 0f00000000;", "-1.0"),
+            // Beyond 0 and below 0.01.
+            (
+                "setp.gt.f32 %p0, %f0, 0f00000000; setp.lt.and.f32 %p0, %f0, 0f3C23D70A, %p0;",
+                "0.001",
+            ),
+        ] {
+            assert_eq!(found_of_a_number(compare, 1), []);
+            let said = found_of_a_number(compare, DEFAULT);
+            assert_eq!(said.len(), 1, "{said:?}");
+            assert_eq!(
+                (said[0].0.as_str(), said[0].1),
+                ("data-race", Level::Warning)
+            );
+            let note = format!("seen with `1` = {value}, not with `1` = 1.0");
+            assert!(said[0].2.contains(&note), "{said:?}");
+        }
     }
 
     #[test]

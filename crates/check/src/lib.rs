@@ -24,6 +24,7 @@ pub mod limits;
 pub mod parameters;
 pub mod plan;
 mod request;
+mod roles;
 mod settle;
 mod two_builds;
 mod unseen;
@@ -124,11 +125,12 @@ impl Prepared {
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
         let host = input.source.as_ref().and_then(|source| {
             let name = entry::plain(&entry);
-            let name = name.rsplit("::").next()?.split('<').next()?;
+            let name = entry::unqualified(&name);
             let (block, many_blocks) = geometry::guesses(&input, &entry);
             let asked = follow::Asked {
                 name: name.to_owned(),
                 takes: parameters.takes(),
+                indices: parameters.indices(),
                 given: parameters.integers_in(&request.arguments),
                 block,
                 many_blocks,

@@ -15,6 +15,8 @@ const PARAMETERS: u64 = 32_764;
 const LOCAL: u64 = 512 << 10;
 /// Bytes of a module's global and constant variables.
 const GLOBAL: u64 = 1 << 30;
+/// Bytes of a source file's name (Linux's `PATH_MAX`): findings repeat it.
+const NAME: usize = 4096;
 
 /// Refuses a module that declares more than its budgets allow.
 ///
@@ -32,6 +34,15 @@ pub fn check(build: &Build) -> Result<(), Error> {
                 }
             }
             Item::Function(f) => function(build, f)?,
+            Item::File(file) if file.name.len() > NAME => {
+                let span = file.span.start as usize..file.span.end as usize;
+                let shown = report::terminal::thousands(NAME as u64);
+                let name = &build.ptx.path;
+                let what = format!("`{name}` names a file by more than {shown} bytes");
+                // The line itself would be as long.
+                let span = span.start..span.start.saturating_add(5).min(span.end);
+                return Err(Error::new(ErrorKind::Input, what).at(build.ptx.clone(), span, "here"));
+            }
             _ => {}
         }
     }

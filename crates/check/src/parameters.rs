@@ -7,6 +7,7 @@
 use super::argument::Value;
 use super::error::{Error, ErrorKind};
 use super::request::Argument;
+use super::roles::{self, Index};
 use super::usage::{Usage, Use};
 use ptx::ast::{Item, Module, ScalarType};
 use ptx::demangle;
@@ -48,6 +49,16 @@ pub struct Parameter {
     pub usage: Use,
     /// The parts that the kernel reads by themselves, by the byte at which they begin.
     pub parts: Vec<(u32, Use)>,
+    /// Whether it is an index, or the number of a step, and no size.
+    pub index: Option<Index>,
+}
+
+impl Parameter {
+    /// Whether its type names the type of the elements that it points at: `float *`, and not `Node *`.
+    pub(super) fn names_element(&self) -> bool {
+        let at = self.ty.find(['*', '(', '[']).unwrap_or(0);
+        named(&bare(&self.ty[..at])).is_some()
+    }
 }
 
 /// Parameters of one kernel, in order.
@@ -77,6 +88,7 @@ impl Parameters {
             .filter(|all| all.len() == count);
         let mangled = mangled_types(entry).filter(|all| all.len() == count);
         let usage = Usage::of(function);
+        let indices = roles::indices(function);
         let mut offset = 0u32;
         let mut all = Vec::new();
         for (index, param) in function.params.iter().enumerate() {
@@ -109,11 +121,15 @@ impl Parameters {
                 None if used.float && bytes == 8 => Kind::Scalar(ElementType::F64),
                 None => Kind::Scalar(scalar("", param.ty, bytes)),
             };
+            let name = declared
+                .as_ref()
+                .map(|d| d[index].name.clone())
+                .filter(|name| !name.is_empty());
+            let is_index = matches!(kind, Kind::Scalar(element) if !element.is_float())
+                && !name.as_deref().is_some_and(super::follow::is_exponent);
             all.push(Parameter {
-                name: declared
-                    .as_ref()
-                    .map(|d| d[index].name.clone())
-                    .filter(|name| !name.is_empty()),
+                index: indices.get(&index).copied().filter(|_| is_index),
+                name,
                 kind,
                 ty: written.unwrap_or_else(|| format!("{} bytes", bytes)),
                 bytes,
@@ -135,6 +151,11 @@ impl Parameters {
             _ => Takes::Other,
         };
         self.0.iter().map(takes).collect()
+    }
+
+    /// The indices among them, by parameter.
+    pub(super) fn indices(&self) -> Vec<Option<Index>> {
+        self.0.iter().map(|parameter| parameter.index).collect()
     }
 
     /// The integers among what was given, by parameter.

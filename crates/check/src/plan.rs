@@ -18,6 +18,7 @@ use super::follow::Followed;
 use super::geometry::Geometry;
 use super::parameters::{Kind, Parameter, Parameters};
 use super::request::Argument;
+use super::roles::Index;
 pub(crate) use fill::fill as contents;
 use fits::fits;
 pub(crate) use fits::{accepts, with_length};
@@ -71,6 +72,24 @@ impl Planned {
                 .filter_map(|field| match field {
                     // Zeros are what nothing is known of.
                     Value::Scalar(text, Some(ty)) if !ty.is_float() && text != "0" => Some(text),
+                    _ => None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The floating-point numbers among what racetrap chose.
+    fn guessed_floats(&mut self, parameter: &Parameter) -> Vec<&mut String> {
+        if self.origin != Origin::Guessed {
+            return Vec::new();
+        }
+        match (&mut self.value, parameter.kind) {
+            (Value::Scalar(text, None), Kind::Scalar(element)) if element.is_float() => vec![text],
+            (Value::Fields(fields), _) => fields
+                .iter_mut()
+                .filter_map(|field| match field {
+                    Value::Scalar(text, Some(ty)) if ty.is_float() => Some(text),
                     _ => None,
                 })
                 .collect(),
@@ -158,6 +177,8 @@ pub struct Plan {
     pub launched: Option<Launched>,
     /// Bytes of dynamic shared memory, where they are guessed: they grow to what the kernel reaches.
     pub shared: Option<GuessedShared>,
+    /// The buffers that have grown, and whose guessed contents have not.
+    kept: Vec<usize>,
 }
 
 impl Plan {
@@ -173,13 +194,14 @@ impl Plan {
             .map_or(self.geometry(geometry).shared, |shared| shared.bytes)
     }
 
-    /// The same with other values for what a host program's text does not tell; the same where they make no launch.
-    fn with_followed(self, change: impl Fn(&[i64]) -> Vec<i64>) -> Plan {
+    /// The same with other values for what a host program's text does not tell, some of which are indices; the same where they make
+    /// no launch.
+    fn with_followed(self, change: impl Fn(&[i64], &[Option<Index>]) -> Vec<i64>) -> Plan {
         let Some(launched) = &self.launched else {
             return self;
         };
         let before = launched.followed.values();
-        let after = change(&before);
+        let after = change(&before, launched.followed.indices());
         match before == after {
             true => self,
             false => {
@@ -235,6 +257,7 @@ impl Plan {
             host_file: None,
             launched: None,
             shared: None,
+            kept: Vec::new(),
         })
     }
 
@@ -248,13 +271,102 @@ impl Plan {
                 }
             }
         }
-        plan.with_followed(|values| {
+        plan.with_followed(|values, _| {
             let all = values.iter().map(|value| match u64::try_from(*value) {
                 Ok(value) => i64::try_from(change(value)).unwrap_or(i64::MAX),
                 Err(_) => *value,
             });
             all.collect()
         })
+    }
+
+    /// The same with other guessed sizes, and with indices that are so many halves of the smallest size (2: the last one).
+    pub fn with_sizes(&self, change: impl Fn(u64) -> u64, halves: u64) -> Plan {
+        let mut plan = self.clone();
+        let is_size = |p: &&Parameter| p.index.is_none();
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            if !is_size(&parameter) {
+                continue;
+            }
+            for text in planned.guessed_integers(parameter) {
+                if let Ok(value) = text.parse::<u64>() {
+                    *text = change(value).to_string();
+                }
+            }
+        }
+        let changed = |value: &i64| match u64::try_from(*value) {
+            Ok(value) => i64::try_from(change(value)).unwrap_or(i64::MAX),
+            Err(_) => *value,
+        };
+        let mut plan = plan.with_followed(|values, indices| {
+            let all = values.iter().zip(indices);
+            all.map(|(value, index)| index.map_or_else(|| changed(value), |_| *value))
+                .collect()
+        });
+        let size = plan.smallest_size();
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            let Some(index) = parameter.index else {
+                continue;
+            };
+            for text in planned.guessed_integers(parameter) {
+                *text = index.within(size, halves).to_string();
+            }
+        }
+        plan.with_followed(|values, indices| {
+            let all = values.iter().zip(indices);
+            let of = |index: &Index| i64::try_from(index.within(size, halves)).unwrap_or(i64::MAX);
+            all.map(|(value, index)| index.as_ref().map_or(*value, of))
+                .collect()
+        })
+    }
+
+    /// What an index stays below: the smallest size that is passed, or the number of a buffer's elements.
+    fn smallest_size(&self) -> u64 {
+        let sizes = self.sizes().filter_map(|size| u64::try_from(size).ok());
+        let lengths = (0..self.values.len()).filter_map(|index| self.length_of(index));
+        sizes.min().or(lengths.min()).unwrap_or(0)
+    }
+
+    /// The integers that are passed as sizes.
+    fn sizes(&self) -> impl Iterator<Item = i64> + '_ {
+        let all = self.values.iter().zip(&self.parameters.0);
+        all.filter_map(
+            |(planned, parameter)| match (&planned.value, parameter.kind) {
+                (Value::Scalar(text, _), Kind::Scalar(element))
+                    if !element.is_float()
+                        && parameter.index.is_none()
+                        && parameter.ty != "bool" =>
+                {
+                    text.parse::<i64>().ok()
+                }
+                _ => None,
+            },
+        )
+    }
+
+    /// The same with another value for all guessed floating-point numbers; `None` where there are none.
+    pub fn with_floats(&self, value: &str) -> Option<Plan> {
+        let mut plan = self.clone();
+        let mut any = false;
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            for text in planned.guessed_floats(parameter) {
+                value.clone_into(text);
+                any = true;
+            }
+        }
+        any.then_some(plan)
+    }
+
+    /// The guessed floating-point numbers, for messages: `` `alpha` = 1.0 ``.
+    pub fn floats(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (index, (planned, parameter)) in self.values.iter().zip(&self.parameters.0).enumerate()
+        {
+            for text in planned.clone().guessed_floats(parameter) {
+                all.push(format!("`{}` = {text}", self.parameters.label(index)));
+            }
+        }
+        all
     }
 
     /// The same with the guessed integer at a place of [`Plan::integer_values`] changed.
@@ -267,7 +379,7 @@ impl Plan {
             *text = value.to_string();
             return plan;
         }
-        plan.with_followed(|values| {
+        plan.with_followed(|values, _| {
             let mut values = values.to_vec();
             if let (Some(at), Ok(value)) = (place.checked_sub(count), i64::try_from(value))
                 && let Some(to) = values.get_mut(at)
@@ -312,9 +424,20 @@ impl Plan {
         all
     }
 
-    /// The value that all guessed integers have, if it is one.
-    pub fn common_integer(&self) -> Option<u64> {
-        let all = self.integer_values();
+    /// The value that all guessed sizes have, if it is one.
+    pub fn common_size(&self) -> Option<u64> {
+        let mut plan = self.clone();
+        let own = plan.values.iter_mut().zip(&self.parameters.0);
+        let own = own.filter(|(_, parameter)| parameter.index.is_none());
+        let own = own.flat_map(|(planned, parameter)| planned.guessed_integers(parameter));
+        let own = own.map(|text| text.parse().unwrap_or(0));
+        let followed = self.launched.iter().flat_map(|l| {
+            let values = l.followed.values();
+            let sizes = values.into_iter().zip(l.followed.indices().to_vec());
+            sizes.filter_map(|(value, index)| index.is_none().then_some(value))
+        });
+        let followed = followed.map(|value| u64::try_from(value).unwrap_or(0));
+        let all: Vec<u64> = own.chain(followed).collect();
         let first = *all.first()?;
         all.iter().all(|n| *n == first).then_some(first)
     }
@@ -359,32 +482,25 @@ impl Plan {
 
     /// The parameters that are buffers of integers whose contents are random because nobody said what they hold.
     pub fn random_integers(&self) -> Vec<usize> {
-        let random = |planned: &Planned| match &planned.value {
+        let random = |index: usize, planned: &Planned| match &planned.value {
             Value::Buffer(spec) => {
-                planned.origin.may_grow()
-                    && !spec.element.is_float()
-                    && spec.fill == Fill::Random(None)
+                let guessed = match &spec.fill {
+                    Fill::Random(None) => true,
+                    Fill::Random(Some(_)) => self.kept.contains(&index),
+                    _ => false,
+                };
+                guessed && planned.origin.may_grow() && !spec.element.is_float()
             }
             _ => false,
         };
         (0..self.values.len())
-            .filter(|index| random(&self.values[*index]))
+            .filter(|index| random(*index, &self.values[*index]))
             .collect()
     }
 
     /// The smallest integer beyond 1 that is passed: what an index into something stays below.
     pub fn least_size(&self) -> Option<i64> {
-        let sizes = self.values.iter().zip(&self.parameters.0);
-        let sizes =
-            sizes.filter_map(
-                |(planned, parameter)| match (&planned.value, parameter.kind) {
-                    (Value::Scalar(text, _), Kind::Scalar(element)) if !element.is_float() => {
-                        text.parse::<i64>().ok().filter(|size| *size > 1)
-                    }
-                    _ => None,
-                },
-            );
-        sizes.min()
+        self.sizes().filter(|size| *size > 1).min()
     }
 
     /// The same with zeros in all buffers of integers whose contents nobody gave.

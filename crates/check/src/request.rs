@@ -95,7 +95,7 @@ pub struct Request {
     pub arguments: Vec<Argument>,
     /// Schedules.
     pub schedules: Schedules,
-    /// How many settings of guessed integers are tried, at most.
+    /// How many settings of guessed numbers are tried, at most.
     pub inputs: u32,
     /// Seed of random inputs and schedules.
     pub seed: u64,

@@ -512,7 +512,9 @@ mod tests {
 
     #[test]
     fn an_index_into_an_array_is_made_smaller() {
-        let (found, integers) = judged(TABLE, LOOK_UP, None);
+        // Threads stay below it, too, so it may be a size.
+        let body = format!("setp.ge.u32 %p0, %r2, %r1; @%p0 bra DONE; {LOOK_UP}");
+        let (found, integers) = judged(TABLE, &body, None);
         let said: Vec<_> = found.iter().map(|d| (d.rule.name(), d.level)).collect();
         assert_eq!(said, [("out-of-bounds", Level::Warning)]);
         assert!(
@@ -520,6 +522,14 @@ mod tests {
             "{found:#?}"
         );
         assert_eq!(integers, ["`1` = 32", "`2` = 5"]);
+        // What does nothing but select an element is an index from the start.
+        let (found, integers) = judged(TABLE, LOOK_UP, None);
+        assert_eq!((found.len(), found[0].level), (1, Level::Warning));
+        assert!(
+            found[0].notes[0].starts_with("seen with `1` = 31, `2` = 30, not with"),
+            "{found:#?}"
+        );
+        assert_eq!(integers, ["`1` = 32", "`2` = 0"]);
     }
 
     #[test]

@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
+pub(super) fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
     for stmt in body {
         match stmt {
             Stmt::Instruction(i) => out.push(i),
@@ -305,7 +305,7 @@ fn collect<'a>(body: &'a [Stmt], out: &mut Vec<&'a Instruction>) {
 }
 
 /// The registers of an operand that is one, or a vector of them.
-fn lanes(operand: &Operand) -> Vec<&str> {
+pub(super) fn lanes(operand: &Operand) -> Vec<&str> {
     match operand {
         Operand::Name(name, _) => vec![name.as_str()],
         Operand::Vector(all) => all.iter().flat_map(lanes).collect(),
@@ -314,7 +314,7 @@ fn lanes(operand: &Operand) -> Vec<&str> {
 }
 
 /// Base and offset of an address.
-fn address(operand: &Operand) -> Option<(&str, i64)> {
+pub(super) fn address(operand: &Operand) -> Option<(&str, i64)> {
     let Operand::Address(address) = operand else {
         return None;
     };

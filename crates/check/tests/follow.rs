@@ -15,6 +15,7 @@ fn asked(given: &[Option<i64>]) -> Asked {
             Takes::Integer,
             Takes::Integer,
         ],
+        indices: vec![None; 4],
         given,
         block: Dim3::linear(64),
         many_blocks: true,

@@ -9,6 +9,9 @@
 //!
 //! The file that is being checked lies in `target/tmp/fuzz-SEED.ptx`, so it is there even after an abort. What was found becomes
 //! a case of `tests/cli/hostile.rs`.
+//!
+//! `RACETRAP_FUZZ_FOLDER=DIR` is for the test program on a machine without a checkout: PTX comes from below `DIR/seeds`, and the file that is
+//! being checked is `DIR/fuzz-SEED.ptx`.
 
 use racetrap_check::{Kernels, Request, Schedules, Source, Unwatched, check_each};
 use rand::seq::IndexedRandom;
@@ -41,6 +44,11 @@ const NUMBERS: [&str; 14] = [
     "18446744073709551615",
 ];
 
+/// Where there is no checkout: what holds `seeds/`, and the file that is being checked.
+fn folder() -> Option<PathBuf> {
+    std::env::var_os("RACETRAP_FUZZ_FOLDER").map(PathBuf::from)
+}
+
 /// PTX that compilers wrote.
 fn seeds() -> Vec<String> {
     fn below(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -53,9 +61,13 @@ fn seeds() -> Vec<String> {
         }
     }
     let mut files = Vec::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    below(&root.join("kernels"), &mut files);
-    below(&root.join("crates/ptx/tests/samples"), &mut files);
+    if let Some(folder) = folder() {
+        below(&folder.join("seeds"), &mut files);
+    } else {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        below(&root.join("kernels"), &mut files);
+        below(&root.join("crates/ptx/tests/samples"), &mut files);
+    }
     files.sort();
     let texts = files.iter().map(|f| std::fs::read_to_string(f).unwrap());
     texts.filter(|text| text.len() < 60_000).collect()
@@ -202,7 +214,8 @@ fn mutants_of_ptx_are_answered() {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let seconds = number("RACETRAP_FUZZ_SECONDS").unwrap_or(5);
     let seed = number("RACETRAP_FUZZ_SEED").unwrap_or(1);
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{seed}.ptx"));
+    let folder = folder().unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
+    let file = folder.join(format!("fuzz-{seed}.ptx"));
     let all = seeds();
     assert!(all.len() > 100);
     let mut rng = Pcg64Mcg::seed_from_u64(seed);

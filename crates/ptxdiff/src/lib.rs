@@ -22,6 +22,7 @@ pub mod flow;
 mod invariant;
 pub mod loops;
 pub mod pattern;
+mod proof;
 mod reaching;
 pub mod report;
 pub mod sass;

@@ -10,6 +10,7 @@ mod buffers;
 mod expression;
 mod function;
 mod host;
+mod indirect;
 mod scan;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
@@ -18,8 +19,8 @@ pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 
 use function::{FunctionText, functions};
 use scan::{
-    blank, boundary, identifier, last_identifier, matching, split, window, without_directives,
-    words,
+    blank, boundary, identifier, last_identifier, launch_brackets, matching, split, window,
+    without_directives, words,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -129,7 +130,8 @@ impl CudaText {
         let text = blank(text);
         let mut constants = HashMap::new();
         let mut macros = HashMap::new();
-        for line in text.lines() {
+        // A definition goes on behind a backslash.
+        for line in text.replace("\\\n", "  ").lines() {
             if let Some(rest) = line.trim_start().strip_prefix('#')
                 && let Some(rest) = rest.trim_start().strip_prefix("define")
                 && rest.starts_with(char::is_whitespace)
@@ -152,7 +154,7 @@ impl CudaText {
                 }
             }
         }
-        let text = without_directives(&text);
+        let text = launch_brackets(&without_directives(&text));
         for keyword in ["constexpr", "const"] {
             for at in words(&text, keyword) {
                 let Some(end) = window(&text[at..], STATEMENT).find([';', '{', ')']) else {

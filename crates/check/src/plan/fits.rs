@@ -11,6 +11,14 @@ pub(crate) fn accepts(value: &Value, parameters: &Parameters, index: usize) -> b
     fits(value, parameters, index).is_ok()
 }
 
+/// Whether a buffer of elements of a type is what a pointer to elements of another type is for: an `int *` may well lead to unsigned
+/// numbers, but floating-point numbers are no integers. Bytes may be anything, and so may what a pointer without a type leads to.
+fn holds(parameter: &Parameter, declared: ElementType, given: ElementType) -> bool {
+    let bytes = |ty: ElementType| ty.bytes() == 1;
+    let alike = declared.is_float() == given.is_float() && declared.bytes() == given.bytes();
+    !parameter.names_element() || alike || bytes(declared) || bytes(given)
+}
+
 /// Whether a value can be passed to a parameter at all.
 pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Result<(), Error> {
     let parameter = &parameters.0[index];
@@ -36,6 +44,23 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
                 true => Ok(()),
                 false => wrong("only another parameter's buffer can be passed again".into()),
             }
+        }
+        (
+            Value::Buffer(spec) | Value::Rows(_, spec),
+            Kind::Pointer(Some(element)) | Kind::Rows(Some(element)),
+        ) if !holds(parameter, element, spec.element) => {
+            let (given, taken) = (spec.element.name(), element.name());
+            let ty = &parameter.ty;
+            let what = format!(
+                "`--arg {label}={value}`: the parameter is `{ty}`, whose elements are {taken}, not {given}"
+            );
+            let mut same = value.clone();
+            if let Value::Buffer(spec) | Value::Rows(_, spec) = &mut same {
+                spec.element = element;
+            }
+            Err(Error::new(ErrorKind::Argument, what).help(format!(
+                "write `--arg {label}={same}`; bytes of any meaning are u8: `--arg {label}=u8[]:@FILE`"
+            )))
         }
         (Value::Buffer(_) | Value::Rows(..), Kind::Pointer(_) | Kind::Rows(_)) => Ok(()),
         (Value::Buffer(_) | Value::Rows(..), _) if parameter.bytes == 8 && !parameter.by_value => {

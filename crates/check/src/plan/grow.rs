@@ -1,8 +1,8 @@
 //! Lets guessed buffers grow to what the kernel reaches, within one budget for all of them.
 
 use super::encode::ROW_GAP;
-use super::{Plan, Planned};
-use crate::argument::{BufferSpec, Value};
+use super::{Origin, Plan, Planned};
+use crate::argument::{BufferSpec, Fill, Value};
 
 /// Bytes of all guessed buffers together, at most: what needs more is reported as it is, with the guess as it was.
 pub(super) const GUESSED_BYTES: u64 = 768 << 20;
@@ -43,6 +43,7 @@ impl Plan {
             return false;
         }
         let label = self.parameters.label(index);
+        let mut kept = false;
         match &mut grown.value {
             // A run with another schedule has seen to it already.
             Value::Buffer(spec)
@@ -51,6 +52,14 @@ impl Plan {
                 return false;
             }
             Value::Buffer(spec) => {
+                // What the host program's arrays hold are indices into arrays of its sizes, not of larger ones.
+                let host = matches!(grown.origin, Origin::Host { .. });
+                if host && spec.fill == Fill::Random(None) && !spec.element.is_float() {
+                    let below = i64::try_from(length(spec)).unwrap_or(i64::MAX);
+                    let most = (1 << (8 * spec.element.bytes().min(4) - 1)) - 1;
+                    spec.fill = Fill::random_in(0, (below - 1).clamp(0, most));
+                    kept = true;
+                }
                 spec.length = Some(wanted(length(spec), spec.element.bytes() as u64));
             }
             Value::Rows(count, row) if buffer == label => {
@@ -82,6 +91,9 @@ impl Plan {
             return false;
         }
         self.values[index] = grown;
+        if kept {
+            self.kept.push(index);
+        }
         true
     }
 }

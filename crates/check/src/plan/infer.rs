@@ -1,5 +1,5 @@
 //! What racetrap sets a parameter to where nobody says: buffers of as many elements as there are threads, the number of
-//! threads for integers, buffers and numbers for the parts of a struct that the kernel reads.
+//! threads for integers, the first value for indices, buffers and numbers for the parts of a struct that the kernel reads.
 
 use super::Sizes;
 use super::layout::fields_layout;
@@ -25,9 +25,10 @@ pub(super) fn infer(parameter: &Parameter, sizes: Sizes) -> Value {
         Kind::Scalar(element) if element.is_float() => Value::Scalar("1.0".into(), None),
         Kind::Scalar(element) => {
             let name = parameter.name.as_deref().unwrap_or_default();
-            let value = match parameter.ty == "bool" {
-                true => 1,
-                false => count(name, element.bytes(), sizes),
+            let value = match (parameter.ty == "bool", parameter.index) {
+                (true, _) => 1,
+                (false, Some(index)) => u128::from(index.start),
+                (false, None) => count(name, element.bytes(), sizes),
             };
             Value::Scalar(value.to_string(), None)
         }

@@ -195,8 +195,69 @@ fn guessed_buffers_grow() {
 }
 
 #[test]
+fn elements_have_the_type_that_the_parameter_names() {
+    for given in ["0=i32[4]", "0=f64[4]:zeros", "2=u16[4]"] {
+        let said = plan(&[given]).unwrap_err();
+        assert_eq!(said.kind, ErrorKind::Argument);
+        let said = said.render(false);
+        let ty = given[2..].split('[').next().unwrap();
+        assert!(
+            said.contains(&format!(
+                "the parameter is `float*`, whose elements are f32, not {ty}"
+            )),
+            "{said}"
+        );
+        assert!(
+            said.contains(&format!("write `--arg {}", given.replace(ty, "f32"))),
+            "{said}"
+        );
+    }
+    // Bytes may be anything.
+    plan(&["0=f32[4]", "2=u8[16]"]).unwrap();
+    plan(&["2=i8[16]"]).unwrap();
+}
+
+#[test]
+fn further_settings_keep_indices_below_sizes() {
+    let ptx = ".version 9.0\n.target sm_75\n.address_size 64
+        .visible .entry k(.param .u64 a, .param .u32 n, .param .u32 k, .param .f32 x) {
+        ld.param.u64 %a, [a]; ld.param.u32 %n, [n]; ld.param.u32 %k, [k]; mov.u32 %t, %tid.x;
+        mad.lo.s32 %i, %t, %n, %k; mul.wide.s32 %o, %i, 4; add.s64 %b, %a, %o; ld.global.u32 %r, [%b]; ret; }";
+    let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "k", None);
+    let first = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
+    assert_eq!(first.integer_values(), [96, 0]);
+    let with = |size: u64, halves| first.with_sizes(|_| size, halves).integer_values();
+    assert_eq!(with(95, 2), [95, 94]);
+    assert_eq!(with(71, 1), [71, 35]);
+    assert_eq!(with(97, 0), [97, 0]);
+    assert_eq!(with(0, 2), [0, 0]);
+    assert_eq!(first.common_size(), Some(96));
+    assert_eq!(first.floats(), ["`3` = 1.0"]);
+    let small = first.with_floats("0.001").unwrap();
+    assert_eq!(small.floats(), ["`3` = 0.001"]);
+    assert_eq!(plan(&[]).unwrap().with_floats("0.0"), None);
+}
+
+/// An array of the host that grows, because a guess leads further, holds what it held before: indices below the program's sizes.
+#[test]
+fn contents_of_the_hosts_arrays_do_not_grow() {
+    let ptx = ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry _Z1kPiS_(.param .u64 a, .param .u64 b) { ret; }";
+    let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "_Z1kPiS_", None);
+    let mut plan = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
+    plan.values[0].origin = Origin::Host {
+        line: 1,
+        binding: false,
+    };
+    assert!(plan.grow(0, "0", 1000) && plan.grow(1, "1", 1000));
+    let said: Vec<String> = plan.values.iter().map(|v| v.value.to_string()).collect();
+    assert_eq!(said, ["i32[512]:random:0..=95", "i32[512]:random"]);
+    // Both are guesses still.
+    assert_eq!(plan.random_integers(), [0, 1]);
+}
+
+#[test]
 fn addresses_can_be_passed_again() {
-    let (block, buffers) = encode(&["0=fn:f", "2=i32[4]:iota"]).unwrap();
+    let (block, buffers) = encode(&["0=fn:f", "2=f32[4]:iota"]).unwrap();
     assert_eq!(
         (block[..8].to_vec(), buffers.len()),
         (0xf00u64.to_le_bytes().to_vec(), 1)

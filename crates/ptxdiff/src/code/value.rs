@@ -55,6 +55,9 @@ pub enum Node {
 /// Terms beyond which a sum is no longer spelled out: addresses have few.
 const TERMS: usize = 8;
 
+/// How deep values may be nested that are compared one by one.
+const NESTED: u32 = 8;
+
 /// All values of both sides, and all words.
 #[derive(Debug, Default)]
 pub struct Values {
@@ -221,6 +224,61 @@ impl Values {
         }
         terms.retain(|(_, factor)| *factor != 0);
         (terms, constant.wrapping_sub(other))
+    }
+
+    /// Whether two values are made in the same way, each of one value that differs from way to way: `i + 1` and `j + 1`.
+    pub fn vary_alike(&self, a: Value, b: Value) -> bool {
+        let (mut first, mut second) = (None, None);
+        self.correspond(a, b, &mut (&mut first, &mut second), NESTED) && first.is_some()
+    }
+
+    /// Whether two values are equal but for one value each, which stand for each other.
+    fn correspond(
+        &self,
+        a: Value,
+        b: Value,
+        varying: &mut (&mut Option<Value>, &mut Option<Value>),
+        depth: u32,
+    ) -> bool {
+        if depth == 0 {
+            return false;
+        }
+        let mut all = |x: &[Value], y: &[Value]| {
+            let mut pairs = x.iter().zip(y);
+            x.len() == y.len() && pairs.all(|(x, y)| self.correspond(*x, *y, varying, depth - 1))
+        };
+        match (self.node(a), self.node(b)) {
+            (Node::Merge(_), Node::Merge(_)) => {
+                *varying.0.get_or_insert(a) == a && *varying.1.get_or_insert(b) == b
+            }
+            _ if a == b && self.is_known(a, NESTED) => true,
+            (Node::Sum(x, constant), Node::Sum(y, other)) if constant == other => {
+                // Terms that both have, and what is left.
+                let rest = |x: &[(Value, i64)], y: &[(Value, i64)]| -> Vec<(Value, i64)> {
+                    let known =
+                        |term: &&(Value, i64)| y.contains(term) && self.is_known(term.0, NESTED);
+                    x.iter().filter(|term| !known(term)).copied().collect()
+                };
+                match (&rest(x, y)[..], &rest(y, x)[..]) {
+                    ([(x, factor)], [(y, other)]) if factor == other => all(&[*x], &[*y]),
+                    _ => false,
+                }
+            }
+            (Node::Computed(x, first, of), Node::Computed(y, second, from)) => {
+                (x, first) == (y, second) && all(of, from)
+            }
+            (Node::Operation(x, of), Node::Operation(y, from)) => x == y && all(of, from),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is the same for all threads and at all times: made of constants, variables and parameters alone.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        match self.node(value) {
+            Node::Int(_) | Node::Symbol(_) | Node::Parameter(..) => true,
+            Node::Sum(terms, _) => terms.iter().all(|(term, _)| self.is_uniform(*term)),
+            _ => false,
+        }
     }
 
     /// Whether `whole` is `a + b`.

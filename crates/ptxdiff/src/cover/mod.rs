@@ -9,10 +9,11 @@
 //! 3. to a partner whose address can't be compared, or is another one;
 //! 4. to a byte that is taken already, where the access that took it and this one are never both executed (two arms of a branch, `@p` and
 //!    `@!p`) and the other side's is executed for both;
-//! 5. to what is still left of the same direction and space, where the addresses may be the same: computed in another way, or of the
+//! 5. to touches of the same address form whose ranges overlap, wherever they stand: what moved across a barrier or fence;
+//! 6. to what is still left of the same direction and space, where the addresses may be the same: computed in another way, or of the
 //!    same width.
 //!
-//! What no byte of is given away, the other side does not do: it is elided. Effects read the rest off the pairs of instructions that 1, 2 and 4 found.
+//! What no byte of is given away, the other side does not do: it is elided. Effects read the rest off the pairs of instructions that 1, 2, 4 and 5 found.
 //!
 //! What it cannot see: aliases. Two address forms of different parameters or variables are different places here, as they are for a
 //! compiler that is promised so; and copies of tensors, whose source is no address.
@@ -41,6 +42,8 @@ pub struct Pair {
     pub direction: Direction,
     /// Whether one of them stands for several of the other side, of which one is executed.
     pub shared: bool,
+    /// Whether a barrier or a fence that both sides have is in front of one of them and behind the other.
+    pub crossed: bool,
 }
 
 /// What covers what.
@@ -52,6 +55,8 @@ pub struct Cover {
     pub elided: [Vec<usize>; 2],
     /// The pairs of each instruction of A and of B.
     of: [HashMap<usize, Vec<usize>>; 2],
+    /// A's and B's accesses by direction all of whose bytes pairs hold.
+    whole: [HashSet<(usize, Direction)>; 2],
 }
 
 struct Covering<'c> {
@@ -86,12 +91,18 @@ impl Cover {
             pairs: Vec::new(),
         };
         covering.partners(true);
-        covering.ranges();
+        covering.ranges(true);
         covering.partners(false);
         covering.shared(0);
         covering.shared(1);
+        covering.ranges(false);
         covering.elsewhere();
         let elided = [covering.elided(0), covering.elided(1)];
+        let whole = [0, 1].map(|side: usize| {
+            let touches = covering.touches[side].iter();
+            let whole = touches.filter(|touch| touch.paired == touch.whole);
+            whole.map(|t| (t.instruction, t.direction)).collect()
+        });
         let mut pairs = covering.pairs;
         pairs.sort_by_key(|p| (p.a, p.b, p.direction));
         let mut of = [HashMap::new(), HashMap::new()];
@@ -101,11 +112,33 @@ impl Cover {
                 of.entry(own).or_insert_with(Vec::new).push(number);
             }
         }
-        Cover { pairs, elided, of }
+        Cover {
+            pairs,
+            elided,
+            of,
+            whole,
+        }
+    }
+
+    /// Whether pairs hold all bytes of an access.
+    pub fn is_whole(&self, side: usize, own: usize, direction: Direction) -> bool {
+        self.whole[side].contains(&(own, direction))
+    }
+
+    /// Whether a pair holds bytes of an access.
+    pub fn is_paired(&self, side: usize, own: usize, direction: Direction) -> bool {
+        let pairs = self.of[side].get(&own).into_iter().flatten();
+        let mut pairs = pairs.map(|&number| &self.pairs[number]);
+        pairs.any(|pair| pair.direction == direction)
     }
 
     /// The other side's accesses that touch bytes of an access, in order, each once: those that `wanted` admits.
     pub fn beside(&self, side: Side, own: usize, wanted: impl Fn(&Pair) -> bool) -> Vec<usize> {
+        self.anywhere(side, own, |pair| !pair.crossed && wanted(pair))
+    }
+
+    /// The same, and those that a barrier or fence is between.
+    pub fn anywhere(&self, side: Side, own: usize, wanted: impl Fn(&Pair) -> bool) -> Vec<usize> {
         let pairs = self.of[side as usize].get(&own).into_iter().flatten();
         let mut found: Vec<usize> = pairs
             .map(|&number| &self.pairs[number])
@@ -146,8 +179,8 @@ impl Covering<'_> {
         }
     }
 
-    /// Gives bytes to touches with the same address form in the same region, those from the same source line first.
-    fn ranges(&mut self) {
+    /// Gives bytes to touches with the same address form in the same region or in any, those from the same source line first.
+    fn ranges(&mut self, same_region: bool) {
         let bins = bins(&self.touches[1], |touch| touch.left != 0);
         for x in 0..self.touches[0].len() {
             if self.touches[0][x].left == 0 {
@@ -159,7 +192,7 @@ impl Covering<'_> {
                 .filter_map(|bin| bins.get(&bin))
                 .flatten()
                 .copied()
-                .filter(|&y| self.touches[1][y].region == own.region)
+                .filter(|&y| !same_region || self.touches[1][y].region == own.region)
                 .collect();
             near.sort_unstable_by_key(|&y| {
                 let other = self.code[1].instructions[self.touches[1][y].instruction].site;
@@ -215,6 +248,7 @@ impl Covering<'_> {
                     _ => (&mut second[x], &first[y]),
                 };
                 own.left &= !own.common(taken);
+                own.paired |= own.common(taken);
                 let (a, b) = match side {
                     0 => (own.instruction, taken.instruction),
                     _ => (taken.instruction, own.instruction),
@@ -225,6 +259,7 @@ impl Covering<'_> {
                     b,
                     direction: own.direction,
                     shared: true,
+                    crossed: false,
                 });
             }
         }
@@ -313,6 +348,7 @@ impl Covering<'_> {
                 b: y.instruction,
                 direction: x.direction,
                 shared: false,
+                crossed: false,
             });
         }
     }
@@ -367,8 +403,9 @@ const SEARCHED: usize = 256;
 /// Gives bytes of `x` (counted from its start) and those of `y` that they are to each other.
 fn give(x: &mut Touch, y: &mut Touch, bytes: u64, pairs: &mut Vec<Pair>) {
     let by = y.place.offset.wrapping_sub(x.place.offset);
-    x.left &= !bytes;
-    y.left &= !shift(bytes, by.wrapping_neg());
+    let theirs = shift(bytes, by.wrapping_neg());
+    (x.left, x.paired) = (x.left & !bytes, x.paired | bytes);
+    (y.left, y.paired) = (y.left & !theirs, y.paired | theirs);
     x.takers.push(y.instruction);
     y.takers.push(x.instruction);
     pairs.push(Pair {
@@ -376,6 +413,7 @@ fn give(x: &mut Touch, y: &mut Touch, bytes: u64, pairs: &mut Vec<Pair>) {
         b: y.instruction,
         direction: x.direction,
         shared: false,
+        crossed: x.region != y.region,
     });
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Touch {
     /// Its bytes that are not given away, the lowest first.
     pub left: u64,
     pub whole: u64,
+    /// Its bytes that pairs hold.
+    pub paired: u64,
     /// The other side's instructions that have its bytes.
     pub takers: Vec<usize>,
 }
@@ -92,6 +94,7 @@ pub(super) fn touches(code: &Code, regions: &[usize]) -> Vec<Touch> {
                 region: regions[instruction],
                 left: whole,
                 whole,
+                paired: 0,
                 takers: Vec::new(),
             });
         }

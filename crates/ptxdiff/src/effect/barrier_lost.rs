@@ -14,8 +14,8 @@
 //! ## How it is recognised
 //!
 //! A `bar`, `barrier` or `bar.warp.sync` has no match. Each unmatched barrier of the same kind on the other side cancels
-//! one of these. Copies in unrolled loops count once. Where barriers stand in loops, only loops that are the same on both
-//! sides are compared, and a barrier of a source line that the other side has in another loop is not counted.
+//! one of these. Each barrier of the other side must stand for one that is executed at least as often (see `store-elided`); otherwise no
+//! barrier is called lost.
 //!
 //! ## Limitations
 //!
@@ -29,7 +29,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let kind: fn(&Instr) -> Option<InstructionClass> = |i| Some(i.class);
     view.lacking(|i| i.class.is_barrier(), &[(kind, kind)])
         .into_iter()
-        .filter(|&index| !view.is_copy(index) && view.may_lack(index))
-        .map(|index| view.occurrence(Vec::new(), vec![index]))
+        .filter(|&index| !view.is_copy(index))
+        .filter_map(|index| view.lacks(index))
         .collect()
 }

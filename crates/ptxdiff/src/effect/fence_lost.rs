@@ -13,7 +13,8 @@
 //!
 //! ## How it is recognised
 //!
-//! A `fence` or `membar` has no match. Each unmatched fence on the other side cancels one of these.
+//! A `fence` or `membar` has no match. Each unmatched fence on the other side cancels one of these. As for `barrier-lost`, it must be proved
+//! that the other side executes fewer.
 //!
 //! ## Limitations
 //!
@@ -34,7 +35,7 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
     let kind: fn(&Instr) -> Option<bool> = |i| Some(is_proxy(i));
     view.lacking(|i| i.class == InstructionClass::Fence, &[(kind, kind)])
         .into_iter()
-        .filter(|&index| !view.is_copy(index) && view.may_lack(index))
-        .map(|index| view.occurrence(Vec::new(), vec![index]))
+        .filter(|&index| !view.is_copy(index))
+        .filter_map(|index| view.lacks(index))
         .collect()
 }

@@ -4,6 +4,7 @@ use super::{Occurrence, View};
 use crate::Side;
 use crate::class::InstructionClass;
 use crate::compare::{Match, Pair};
+use std::collections::HashSet;
 
 /// The place of each instruction in the order of alignment.
 pub(super) fn positions(order: &[usize]) -> Vec<usize> {
@@ -28,8 +29,19 @@ pub(super) fn crossing(view: &View, wanted: impl Fn(InstructionClass) -> bool) -
     let both = |class: InstructionClass| class.is_barrier() || class == InstructionClass::Fence;
     let pairs = &view.matching.pairs;
     let barriers: Vec<&Pair> = pairs.iter().filter(|p| both(class(p))).collect();
+    // Those without a partner, of which bytes are accessed elsewhere.
+    let apart = view.cover.pairs.iter().filter(|p| p.crossed);
+    let apart = apart.map(|p| Pair {
+        a: p.a,
+        b: p.b,
+        kind: Match::Moved,
+    });
+    let known: HashSet<(usize, usize)> = pairs.iter().map(|p| (p.a, p.b)).collect();
+    let mut apart: Vec<Pair> = apart.filter(|p| !known.contains(&(p.a, p.b))).collect();
+    apart.dedup();
     let accesses = pairs
         .iter()
+        .chain(&apart)
         .filter(|p| wanted(class(p)) && !view.is_unclear(p));
     let mut found = Vec::new();
     for access in accesses {

@@ -3,16 +3,16 @@
 
 use super::view::{Alike, View, alike};
 use super::*;
-use crate::class::InstructionClass;
 use crate::class::Space;
 use crate::code::value::Values;
-use crate::code::{Code, Instr, Place, Root, plain_symbol};
+use crate::code::{Code, Place, Root};
 use crate::compare::Matching;
 use crate::cover::Cover;
 use crate::loops::Loops;
-use crate::loops::work::{Kind, callee, whole_work};
+use crate::proof::Prover;
 use ptx::ast::Module;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 const SIDES: [Side; 2] = [Side::A, Side::B];
 
@@ -23,12 +23,12 @@ struct Observer<'o> {
     matching: &'o Matching,
     values: &'o Values,
     alike: [Alike; 2],
-    loops: Loops,
+    loops: Rc<Loops>,
     /// As in [`View`].
     unclear: [Vec<bool>; 2],
-    called: [HashSet<Kind>; 2],
     explained: [Vec<bool>; 2],
-    cover: Cover,
+    cover: Rc<Cover>,
+    prover: Prover<'o>,
     regrouped: [HashSet<usize>; 2],
     crossed: HashSet<usize>,
     named: [HashSet<usize>; 2],
@@ -65,24 +65,11 @@ impl<'o> Observer<'o> {
         values: &'o Values,
     ) -> Observer<'o> {
         let code = [a.0, b.0];
-        let loops = Loops::of(a, b);
-        let alone = [0, 1].map(|side: usize| {
-            let all = 0..code[side].instructions.len();
-            all.map(|index| match side {
-                0 => matching.b_of(index).is_none(),
-                _ => matching.a_of(index).is_none(),
-            })
-            .collect::<Vec<bool>>()
-        });
-        let vague = [0, 1].map(|side| loops.vague(code[side], side, &alone[side]));
+        let (loops, cover) = (Rc::new(Loops::of(a, b)), Rc::new(Cover::default()));
         let unclear = [0, 1].map(|side: usize| {
             let all = 0..code[side].instructions.len();
-            all.map(|index| {
-                let may_be = || loops.may_be_any(&code[side].instructions[index], &vague[1 - side]);
-                loops.is_explained(code[side], side, index)
-                    || alone[side][index] && (may_be() || loops.may_be_repeated(code, side, index))
-            })
-            .collect::<Vec<bool>>()
+            all.map(|index| loops.is_explained(code[side], side, index))
+                .collect::<Vec<bool>>()
         });
         Observer {
             code,
@@ -90,14 +77,11 @@ impl<'o> Observer<'o> {
             matching,
             values,
             alike: code.map(alike),
+            prover: Prover::new(code, [a.1, b.1], matching, values, (&cover, &loops)),
             loops,
             unclear,
-            called: [
-                called(a, b.0, |index| matching.b_of(index)),
-                called(b, a.0, |index| matching.a_of(index)),
-            ],
             explained: code.map(|c| vec![false; c.instructions.len()]),
-            cover: Cover::default(),
+            cover,
             regrouped: Default::default(),
             crossed: HashSet::new(),
             named: Default::default(),
@@ -124,7 +108,7 @@ impl<'o> Observer<'o> {
             regrouped: &self.regrouped,
             crossed: &self.crossed,
             named: &self.named,
-            called: &self.called[mine],
+            prover: &self.prover,
         }
     }
 
@@ -195,7 +179,14 @@ impl<'o> Observer<'o> {
     /// Which accesses touch the same bytes, and which are of local and constant memory on one side alone.
     fn places(&mut self) {
         let explained = [&self.explained[0][..], &self.explained[1][..]];
-        self.cover = Cover::of(self.code, self.matching, self.values, explained);
+        self.cover = Rc::new(Cover::of(self.code, self.matching, self.values, explained));
+        self.prover = Prover::new(
+            self.code,
+            self.modules,
+            self.matching,
+            self.values,
+            (&self.cover, &self.loops),
+        );
         for side in SIDES {
             let local = values_in_local_memory::find(&self.view(side));
             let constant = moved_to_constant_memory::find(&self.view(side));
@@ -311,21 +302,4 @@ impl<'o> Observer<'o> {
             self.add(effect, None, occurrences);
         }
     }
-}
-
-/// What the functions do that a side calls, and the other side does not.
-fn called(
-    (code, module): (&Code, &Module),
-    other: &Code,
-    partner: impl Fn(usize) -> Option<usize>,
-) -> HashSet<Kind> {
-    let name = |i: &Instr| callee(i.instr).map(plain_symbol);
-    let calls = code.instructions.iter().enumerate();
-    let alone = calls.filter(|(index, call)| {
-        let own = call.class == InstructionClass::Call;
-        let same = |theirs: usize| name(&other.instructions[theirs]) == name(call);
-        own && !partner(*index).is_some_and(same)
-    });
-    let all = alone.flat_map(|(_, call)| whole_work(call, module));
-    all.map(|(key, _)| key.kind).collect()
 }

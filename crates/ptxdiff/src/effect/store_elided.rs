@@ -12,25 +12,28 @@
 //!
 //! ## How it is recognised
 //!
-//! A `st` of one side writes bytes that no instruction of the other side writes. The store has no match; and between the
-//! same barriers and fences, the other side has no store, atomic operation or asynchronous copy to the same symbolic
-//! address (symbols, parameters, special registers) that covers one of these bytes and does not cover another store as
-//! well. An asynchronous copy counts as a store.
+//! A store of one side has no counterpart, and it is proved that the other side writes its bytes less often: each store, atomic
+//! operation, asynchronous copy and call of the other side
+//!
+//! - writes elsewhere: to another parameter or variable, to another space, or beside the bytes at an address that is the same for all threads; or
+//! - stands for one of the first side, each for another one, that writes to the same address and is executed at least as often. Loops
+//!   are compared by their counters and ways out, branches by their conditions, and addresses by symbols, parameters and special registers;
+//!   where an address is computed in another way, by source lines that access memory as often on both sides.
+//!
+//! Where one instruction can't be accounted for in this way (a loop that was unrolled accesses the same array), nothing is called elided.
+//! An asynchronous copy counts as a store.
 //!
 //! These are not elisions:
 //!
-//! - An address that is computed in another way. Unmatched accesses of the same state space and width cancel each other,
-//!   unless they use different parameters or variables.
 //! - The copies in the body of an unrolled loop, and an iteration that was peeled off a loop.
-//! - An access whose source line the other side accesses as often, or in a loop of which the text does not tell how often it
-//!   runs.
 //! - Stores in the two arms of a branch (under `@p` and `@!p`) against one store that both arms share.
 //!
 //! ## Limitations
 //!
-//! The comparison cannot tell whether the compiler or the author left the store out. A store in a loop counts once,
-//! because it appears once in the PTX. Parameter stores (`st.param`) belong to calls and are not counted. If only a part
-//! of a wide access is left, the effect is `accesses-vectorised` or the access shows as changed.
+//! An elision that cannot be proved is not reported. Different parameters are taken for different memory. The comparison cannot
+//! tell whether the compiler or the author left the store out. A store in a loop counts once, because it appears once in the PTX.
+//! Parameter stores (`st.param`) belong to calls and are not counted. If only a part of a wide access is left, the effect is
+//! `accesses-vectorised` or the access shows as changed.
 
 use super::{Occurrence, View};
 use crate::class::InstructionClass;

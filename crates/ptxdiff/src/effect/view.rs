@@ -7,8 +7,9 @@ use crate::code::value::Values;
 use crate::code::{Code, Instr, Place};
 use crate::compare::{Matching, Pair};
 use crate::cover::Cover;
-use crate::loops::work::{Kind, may_be, work};
+use crate::loops::work::{may_be, work};
 use crate::loops::{Change, Group, Loops, workers};
+use crate::proof::{Proof, Prover};
 use crate::strength::weaker;
 use ptx::ast::Module;
 use std::collections::{HashMap, HashSet};
@@ -40,8 +41,8 @@ pub(in crate::effect) struct View<'v> {
     pub crossed: &'v HashSet<usize>,
     /// A's and B's accesses that another effect has named: local and constant memory.
     pub named: &'v [HashSet<usize>; 2],
-    /// What the functions do that my side calls and the other side does not.
-    pub called: &'v HashSet<Kind>,
+    /// What proves claims on execution.
+    pub prover: &'v Prover<'v>,
 }
 
 impl View<'_> {
@@ -155,47 +156,24 @@ impl View<'_> {
         (!differ).then(|| self.occurrence(vec![mine], vec![partner]))
     }
 
-    /// The other side's accesses of some class that I touch no byte of.
+    /// The other side's accesses of some class that I make less often, as far as that can be proved.
     pub fn elided(&self, wanted: impl Fn(InstructionClass) -> bool) -> Vec<Occurrence> {
         let theirs = self.side.other() as usize;
-        let elided = self.cover.elided[theirs].iter().filter(|&&index| {
-            let instr = &self.other.instructions[index];
-            wanted(instr.class)
-                && !self.named[theirs].contains(&index)
-                && !self.is_called(instr)
-                && self.is_short(index)
+        let alone = self.cover.elided[theirs].iter().filter(|&&index| {
+            wanted(self.other.instructions[index].class) && !self.named[theirs].contains(&index)
         });
-        elided
-            .map(|&index| self.occurrence(Vec::new(), vec![index]))
-            .collect()
+        alone.filter_map(|&index| self.lacks(index)).collect()
     }
 
-    /// Whether I do less of what an instruction of the other side does, so far as the text tells.
-    pub fn is_short(&self, theirs: usize) -> bool {
-        let (code, side) = (self.code(), self.side.other() as usize);
-        self.loops.is_short(code, side, theirs) && !self.loops.is_elsewhere(code, side, theirs)
+    /// What I do less often than the other side, which has no counterpart of mine: where that can be proved.
+    pub fn lacks(&self, theirs: usize) -> Option<Occurrence> {
+        let proof = self.prover.lacks(self.side, theirs)?;
+        Some(self.proved(proof, Vec::new(), vec![theirs]))
     }
 
-    /// The same of a barrier or fence.
-    pub fn may_lack(&self, theirs: usize) -> bool {
-        let side = self.side.other() as usize;
-        let called = self.is_called(&self.other.instructions[theirs]);
-        !called && self.loops.may_be_missing(self.code(), side, theirs)
-    }
-
-    /// Whether a function that I call, and the other side does not, may do what an instruction does.
-    fn is_called(&self, instr: &Instr) -> bool {
-        work(instr)
-            .iter()
-            .any(|(key, _)| self.called.contains(&key.kind))
-    }
-
-    /// A's and B's functions.
-    fn code(&self) -> [&Code<'_>; 2] {
-        match self.side {
-            Side::A => [self.mine, self.other],
-            Side::B => [self.other, self.mine],
-        }
+    /// An occurrence of an effect that says how often something is executed.
+    pub fn proved(&self, _: Proof, mine: Vec<usize>, other: Vec<usize>) -> Occurrence {
+        self.occurrence(mine, other)
     }
 
     /// The groups of loops with a wanted change.

@@ -3,7 +3,7 @@
 use super::pairs::Comparing;
 use super::trips::is_in_each_iteration;
 use super::work::{Amount, Key};
-use super::{Change, Group, Proof};
+use super::{Change, Common, Group};
 use crate::Side;
 
 impl Comparing<'_> {
@@ -67,17 +67,17 @@ impl Comparing<'_> {
     }
 
     /// What the work of partners says.
-    pub fn proof(&self, group: &Group) -> Proof {
+    pub fn common(&self, group: &Group) -> Common {
         let (Some(x), Some(y)) = (self.heaviest(group, 0), self.heaviest(group, 1)) else {
-            return Proof::None;
+            return Common::None;
         };
         let (up, level, down) = self.ratios((x, y));
         let weight = |ratios: &Ratios| ratios.iter().map(|r| r.1).sum::<f64>();
         let [grown, same, shrunk] = [&up, &level, &down].map(weight);
         match (same, grown + shrunk) {
-            (same, differs) if same + differs <= 0.0 => Proof::None,
-            (same, differs) if same >= differs => Proof::Level,
-            _ => Proof::Shared,
+            (same, differs) if same + differs <= 0.0 => Common::None,
+            (same, differs) if same >= differs => Common::Level,
+            _ => Common::Shared,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Puts the loops of both sides into groups that do the same work.
 
 use super::pairs::{Comparing, Home};
-use super::{Change, Group, Proof};
+use super::{Change, Common, Group};
 use crate::Side;
 
 /// Groups as they come about.
@@ -41,9 +41,9 @@ impl<'g, 'c> Grouping<'g, 'c> {
         }
         for number in 0..grouping.groups.len() {
             let group = &grouping.groups[number];
-            let (change, proof) = (comparing.change(group), comparing.proof(group));
+            let (change, common) = (comparing.change(group), comparing.common(group));
             grouping.groups[number].change = change;
-            grouping.groups[number].proof = proof;
+            grouping.groups[number].common = common;
         }
         for (side, own) in alone {
             grouping.add(of_one(side, own), Change::Unclear);
@@ -62,11 +62,11 @@ impl<'g, 'c> Grouping<'g, 'c> {
                 self.of[side][*own] = Some(self.groups.len());
             }
         }
-        let proof = Proof::None;
+        let common = Common::None;
         self.groups.push(Group {
             loops,
             change,
-            proof,
+            common,
         });
     }
 

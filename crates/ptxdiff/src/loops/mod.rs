@@ -4,24 +4,22 @@
 //! their work in common are partners, at best of the same depth, and so are the loops around partners; what is left over on one side belongs
 //! to the loop of the other side that has its work: the remainder of an unrolled loop, the second part of a split one. A loop whose work stands
 //! outside of all loops of the other side was dissolved ([`mod@groups`]). What became of partners, their work tells, and how they count
-//! ([`mod@change`], [`mod@trips`]). What follows for single accesses and barriers is in [`mod@lacking`].
+//! ([`mod@change`], [`mod@trips`]). What stands for copies of a body is in [`mod@copies`].
+//! How often loops run is compared in [`crate::proof`].
 
 mod change;
+mod copies;
 mod groups;
-mod lacking;
 mod pairs;
-mod trips;
+pub mod trips;
 pub mod work;
 
 use crate::Side;
-use crate::class::InstructionClass;
-use crate::code::value::Value;
-use crate::code::{Code, Place};
+use crate::code::Code;
 use groups::Grouping;
 use pairs::Comparing;
 use ptx::ast::Module;
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use work::{Bag, Key};
 
 pub(crate) use trips::is_in_each_iteration;
@@ -49,12 +47,12 @@ pub struct Group {
     /// What became of them.
     pub change: Change,
     /// What both do, if anything: whether they run equally often, or surround partners, may be all that says that they belong together.
-    pub proof: Proof,
+    pub common: Common,
 }
 
 /// What the work of a group's loops says, whatever else does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Proof {
+pub enum Common {
     /// They have no work in common.
     #[default]
     None,
@@ -67,7 +65,7 @@ pub enum Proof {
 impl Group {
     /// Whether the text of both sides can be counted in them.
     pub fn is_level(&self) -> bool {
-        self.change == Change::Same && self.proof == Proof::Level
+        self.change == Change::Same && self.common == Common::Level
     }
 }
 
@@ -80,15 +78,8 @@ pub struct Loops {
     pub of: [Vec<Option<usize>>; 2],
     /// What A and B do, and where.
     pub bags: [Bag; 2],
-    /// Whether a loop of either side stands in another one.
-    nested: bool,
     /// Work that stands in a loop that is another one on the other side.
     unclear: HashSet<Key>,
-    /// The forms of address of A and of B.
-    bases: [HashSet<Value>; 2],
-    longest: RefCell<HashMap<(usize, Key), u32>>,
-    touching: RefCell<HashMap<(usize, Place, InstructionClass), u32>>,
-    comparable: RefCell<HashMap<(usize, Key), bool>>,
 }
 
 impl Loops {
@@ -108,23 +99,8 @@ impl Loops {
             groups,
             of,
             bags: comparing.bags,
-            nested: has_nest(a) || has_nest(b),
             unclear,
-            bases: [a, b].map(|code| {
-                let places = code.instructions.iter().filter_map(|i| i.place);
-                places.map(|place| place.base).collect()
-            }),
-            longest: RefCell::default(),
-            touching: RefCell::default(),
-            comparable: RefCell::default(),
         }
-    }
-
-    /// The loop of the other side that does the work of a loop, where it is one.
-    pub fn working_partner(&self, side: usize, own: usize) -> Option<usize> {
-        let group = &self.groups[self.of[side][own]?];
-        self.partner(side, own)
-            .filter(|_| group.proof != Proof::None)
     }
 
     /// The loop of the other side that a loop is, where it is one and the same.
@@ -143,15 +119,6 @@ impl Loops {
             g.loops[1 - side].is_empty() && matches!(g.change, Change::Unrolled(..))
         })
     }
-}
-
-/// Whether a loop stands in another one.
-fn has_nest(code: &Code) -> bool {
-    let loops = &code.flow.loops;
-    let within = |inner: usize, outer: usize| {
-        inner != outer && loops[outer].nodes.contains(&loops[inner].header)
-    };
-    (0..loops.len()).any(|inner| (0..loops.len()).any(|outer| within(inner, outer)))
 }
 
 /// The instructions of some loops that do work, by side.

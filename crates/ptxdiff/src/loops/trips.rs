@@ -6,6 +6,7 @@
 //!
 //! What it cannot see: ways out besides that comparison, which only make the number of iterations smaller.
 
+use crate::code::value::{Value, Values};
 use crate::code::{Code, Token};
 use crate::evaluate::{Definitions, signed};
 use ptx::graph::dominates;
@@ -18,6 +19,91 @@ pub struct Count {
     pub trips: Option<u32>,
     /// What each iteration adds to its counter.
     pub step: Option<i64>,
+}
+
+/// What a loop counts through: how often it runs, where that is not known as a number.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// The block that the comparison leaves the loop from.
+    pub exit: usize,
+    /// How often the comparison is made, unless the loop is left before.
+    pub tested: Option<u32>,
+    start: Option<Value>,
+    /// What an iteration makes of the counter.
+    next: Option<Value>,
+    test: usize,
+    /// Which way of the exit stays in the loop.
+    stays: Option<usize>,
+    after: bool,
+}
+
+impl Course {
+    /// What the counter is compared with, where that is no constant.
+    pub fn bound(&self, code: &Code, values: &Values) -> Option<Value> {
+        let sources = code.instructions[self.test].sources.iter().copied();
+        let mut known = sources.filter(|v| values.is_known(*v, DEPTH));
+        known.find(|value| values.constant(*value).is_none())
+    }
+
+    /// Whether two loops, of two functions, make their comparison as often: they start with the same value, change it in the
+    /// same way and compare it in the same way with the same bound.
+    pub fn is_as_long(&self, own: &Code, other: &Course, theirs: &Code, values: &Values) -> bool {
+        if let (Some(x), Some(y)) = (self.tested, other.tested) {
+            return x == y;
+        }
+        let (Some((start, next, test)), Some((first, then, compared))) = (
+            self.start.zip(self.next).zip(self.compared(own)).map(flat),
+            other
+                .start
+                .zip(other.next)
+                .zip(other.compared(theirs))
+                .map(flat),
+        ) else {
+            return false;
+        };
+        start == first
+            && values.is_known(start, DEPTH)
+            && values.vary_alike(next, then)
+            && values.vary_alike(test, compared)
+            && self.stays.is_some()
+            && (self.stays, self.after) == (other.stays, other.after)
+    }
+
+    fn compared(&self, code: &Code) -> Option<Value> {
+        code.instructions[self.test].result
+    }
+}
+
+fn flat(((a, b), c): ((Value, Value), Value)) -> (Value, Value, Value) {
+    (a, b, c)
+}
+
+/// What each loop of a function counts through.
+pub fn courses(code: &Code) -> Vec<Option<Course>> {
+    let definitions = Definitions::of(code);
+    let loops = 0..code.flow.loops.len();
+    loops.map(|own| course(code, &definitions, own)).collect()
+}
+
+fn course(code: &Code, definitions: &Definitions, own: usize) -> Option<Course> {
+    let found = &code.flow.loops[own];
+    let counters = found.nodes.iter().filter_map(|&exit| {
+        let counter = counter(code, definitions, own, exit)?;
+        let in_front = exit == found.header && found.nodes.len() > 1;
+        let trips = trips(code, definitions, own, &counter);
+        let ways = &code.flow.blocks[exit].successors;
+        Some(Course {
+            exit,
+            tested: trips.map(|trips| trips + u32::from(in_front)),
+            start: first(code, definitions, own, &counter)
+                .and_then(|at| code.instructions[at].result),
+            next: code.instructions[counter.update].result,
+            test: counter.test,
+            stays: ways.iter().position(|way| found.nodes.contains(way)),
+            after: counter.after,
+        })
+    });
+    counters.reduce(|one, other| if one.tested.is_some() { one } else { other })
 }
 
 /// Iterations that are gone through.
@@ -121,15 +207,22 @@ pub fn is_in_each_iteration(code: &Code, index: usize, own: usize) -> bool {
         })
 }
 
-fn trips(code: &Code, definitions: &Definitions, own: usize, counter: &Counter) -> Option<u32> {
+/// The one instruction that gives a counter its first value.
+fn first(code: &Code, definitions: &Definitions, own: usize, counter: &Counter) -> Option<usize> {
     let found = &code.flow.loops[own];
     let all = definitions.of_register(counter.web).iter();
     let outside = all.filter(|&&i| !found.nodes.contains(&code.instructions[i].block));
     let mut before =
         outside.filter(|&&i| dominates(&code.flow.idom, code.instructions[i].block, found.header));
-    let (Some(&first), None) = (before.next(), before.next()) else {
-        return None;
-    };
+    match (before.next(), before.next()) {
+        (Some(&first), None) => Some(first),
+        _ => None,
+    }
+}
+
+fn trips(code: &Code, definitions: &Definitions, own: usize, counter: &Counter) -> Option<u32> {
+    let found = &code.flow.loops[own];
+    let first = first(code, definitions, own, counter)?;
     let mut value = definitions.with_registers(first, &HashMap::new())?;
     let ways = &code.flow.blocks[counter.exit].successors;
     for tested in 1..=MOST {
@@ -168,7 +261,6 @@ fn step(code: &Code, definitions: &Definitions, counter: &Counter) -> Option<i64
 mod tests {
     use super::*;
     use crate::Unit;
-    use crate::code::value::Values;
 
     /// How the loops of a kernel count.
     fn counts(body: &str) -> Vec<Count> {

@@ -39,7 +39,9 @@ fn a_store_under_a_predicate_and_its_negation_is_one_store() {
     // Two stores under one predicate are two.
     let twice =
         "setp.lt.u32 %p1, %r2, %r1; @%p1 st.shared.u32 [%r5], %r1; @%p1 st.shared.u32 [%r5], %r1;";
-    assert_eq!(between(&module(one), &module(twice)), ["store-elided A 1"]);
+    assert_eq!(between(&module(half), &module(twice)), ["store-elided A 1"]);
+    // One without a condition may be executed more often than two with one.
+    assert_eq!(between(&module(one), &module(twice)), [""; 0]);
 }
 
 #[test]
@@ -86,12 +88,12 @@ fn accesses_are_vectorised_or_merged() {
         between(&module(word), &module(halves)),
         ["accesses-merged A 1"]
     );
-    // A vector does not reach across a barrier.
+    // A vector does not reach across a barrier: it stores there what the other side stores behind it.
     let apart = "st.shared.u32 [%r5], 1; bar.sync 0; st.shared.u32 [%r5+4], 1;";
     let before = "st.shared.v2.u32 [%r5], {1, 1}; bar.sync 0;";
     assert_eq!(
         between(&module(before), &module(apart)),
-        ["store-elided A 1"]
+        ["store-moved-across-barrier A 1"]
     );
 }
 

@@ -310,6 +310,11 @@ impl<'a> Grid<'a> {
                 waiting,
             });
         }
+        self.in_time()
+    }
+
+    /// Stops where time is up.
+    fn in_time(&self) -> Result<(), Stop> {
         match self.limits.wall {
             Some(wall) if self.started.elapsed() > wall => Err(Stop::WallClock(wall)),
             _ => Ok(()),

@@ -10,6 +10,8 @@ use crate::stop::Stop;
 pub(super) const WARP_QUANTUM: u32 = 1 << 16;
 /// The same where several blocks are resident, which may wait for each other in loops.
 const SHORT_QUANTUM: u32 = 1 << 10;
+/// Steps after which the clock is looked at: what detectors do with a step can take a millisecond.
+const PIECE: u32 = 1 << 8;
 /// Passes over a block before it makes room for another one.
 pub(super) const BLOCK_PASSES: u32 = 4;
 
@@ -42,7 +44,12 @@ impl Grid<'_> {
         quantum: u32,
     ) -> Result<(), Stop> {
         let mut left = quantum;
+        let mut since = 0;
         while left > 0 {
+            if since >= PIECE {
+                since = 0;
+                self.in_time()?;
+            }
             let warp = &mut block.warps[w];
             if warp.splits.len() > 1 {
                 warp.reconverge();
@@ -72,7 +79,7 @@ impl Grid<'_> {
                     .filter(|o| o.state == State::Ready && o.pc > pc);
                 others.map(|o| o.pc).min().unwrap_or(u32::MAX)
             };
-            let fuel = if alone { left } else { SPLIT_QUANTUM.min(left) };
+            let fuel = if alone { PIECE } else { SPLIT_QUANTUM }.min(left);
             let before = core.steps;
             let ran = core.run(
                 block,
@@ -87,13 +94,16 @@ impl Grid<'_> {
             )?;
             let taken = core.steps - before;
             block.steps += taken;
-            if ran == Yield::QuantumExpired {
+            let spent = taken.max(1) as u32;
+            left = left.saturating_sub(spent);
+            since += spent;
+            // A warp whose lanes are together goes on to the end of its turn.
+            if ran == Yield::QuantumExpired && !(alone && left > 0) {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
                     return Ok(());
                 }
             }
-            left = left.saturating_sub(taken.max(1) as u32);
         }
         Ok(())
     }

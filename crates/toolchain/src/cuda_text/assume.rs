@@ -133,7 +133,7 @@ impl CudaText {
             missing: Some(&noted),
         };
         let (launch, of_block) = self.read(written, how, Some(takes));
-        let place = self.place(written.at);
+        let place = written.place(self);
         let missing = noted.take().into_iter().enumerate();
         let missing = missing.map(|(index, (unknown, there))| {
             let first = there.and_then(|there| {

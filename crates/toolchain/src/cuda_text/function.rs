@@ -27,6 +27,8 @@ pub(super) struct Place {
     pub(super) at: usize,
     /// How many callers, and sizes of other launches, have been followed.
     pub(super) callers: u32,
+    /// The call of this function that counts, by its offset, if not the first.
+    pub(super) via: Option<usize>,
 }
 
 impl Place {
@@ -137,6 +139,7 @@ impl CudaText {
             function,
             at,
             callers: 0,
+            via: None,
         })
     }
 
@@ -260,10 +263,14 @@ impl CudaText {
         }
         let calls = words(&self.text, &function.name)
             .take(MENTIONS)
+            .filter(|at| place.via.is_none_or(|via| via == *at))
             .filter_map(|at| {
-                let inner = window(&self.text[at + function.name.len()..], 4096)
-                    .trim_start()
-                    .strip_prefix('(')?;
+                let rest = window(&self.text[at + function.name.len()..], 4096).trim_start();
+                let rest = match rest.strip_prefix('<') {
+                    Some(types) => &types[matching(types, '<', '>')? + 1..],
+                    None => rest,
+                };
+                let inner = rest.trim_start().strip_prefix('(')?;
                 let inside = &inner[..matching(inner, '(', ')')?];
                 let caller = self.place(at).filter(|p| p.function != place.function)?;
                 Some((split(inside).get(index)?.trim().to_owned(), caller))

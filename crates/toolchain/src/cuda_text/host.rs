@@ -87,7 +87,7 @@ const LAUNCH: usize = 4096;
 const LAUNCHES: usize = 16;
 
 impl CudaText {
-    /// The launches of the kernel `name`, in the order of the text. `shrink` makes large problems smaller: what a definition
+    /// The launches of the kernel `name`, or of one instance of a template (`name<256>`), in the order of the text. `shrink` makes large problems smaller: what a definition
     /// beyond 4,095 is divided by, as a power of two.
     pub fn launches(&self, name: &str, shrink: u32) -> Vec<HostLaunch> {
         let all = self.written(name);
@@ -101,24 +101,22 @@ impl CudaText {
         if self.text.len() > LONGEST {
             return Vec::new();
         }
+        // `k<256>` is one instance of a template.
+        let (name, wanted) = name.split_once('<').unwrap_or((name, ""));
+        let wanted = match wanted.strip_suffix('>') {
+            Some(inside) => split(inside),
+            None => Vec::new(),
+        };
         let direct = words(&self.text, name).take(MENTIONS).filter_map(|at| {
             let mut rest = window(&self.text[at + name.len()..], LAUNCH).trim_start();
             if rest.starts_with('<') && !rest.starts_with("<<<") {
                 let close = rest.find("<<<")?;
-                rest = rest[..close]
-                    .trim_end()
-                    .ends_with('>')
-                    .then(|| &rest[close..])?;
+                let written = rest[1..close].trim_end().strip_suffix('>')?;
+                self.may_be_template(written, &wanted).then_some(())?;
+                rest = &rest[close..];
             }
-            let rest = rest.strip_prefix("<<<")?;
-            let close = rest.find(">>>")?;
-            let behind = rest[close + 3..].trim_start().strip_prefix('(')?;
-            let inside = &behind[..matching(behind, '(', ')')?];
-            let passed = match inside.trim() {
-                "" => Vec::new(),
-                _ => split(inside),
-            };
-            Some(self.launch(at, &split(&rest[..close]), &passed, false))
+            let (geometry, passed) = parts(rest)?;
+            Some(self.launch(at, &geometry, &passed, false))
         });
         let through = ["cudaLaunchKernel", "cudaLaunchCooperativeKernel"];
         let through = through
@@ -129,6 +127,8 @@ impl CudaText {
             .take(MENTIONS)
             .filter_map(|at| self.extended(at, name));
         let all = direct.chain(through).chain(extended);
+        let all = all.chain(self.indirect(name));
+        let all = all.chain(self.through_macros(name));
         let mut all: Vec<Written> = all.take(LAUNCHES).collect();
         all.sort_by_key(|launch| launch.at);
         all
@@ -200,7 +200,7 @@ impl CudaText {
         matches!(value, Some(super::function::Variable::Is(value, _)) if words(&value, name).next().is_some())
     }
 
-    fn launch<'a>(
+    pub(super) fn launch<'a>(
         &self,
         at: usize,
         geometry: &[&'a str],
@@ -213,6 +213,7 @@ impl CudaText {
             geometry: owned(geometry),
             passed: owned(passed),
             cooperative,
+            via: None,
         }
     }
 
@@ -260,7 +261,7 @@ impl CudaText {
         how: How<'_>,
         takes: Option<&[Takes]>,
     ) -> (HostLaunch, usize) {
-        let place = self.place(launch.at);
+        let place = launch.place(self);
         let part = |index: usize| launch.geometry.get(index).map(String::as_str);
         let block = part(1).and_then(|e| self.dim3(e, place, how));
         let of_block = how.missing.map_or(0, |missing| missing.borrow().len());
@@ -452,6 +453,32 @@ pub(super) struct Written {
     geometry: Vec<String>,
     pub(super) passed: Vec<String>,
     cooperative: bool,
+    /// The call of the function around it that passes the kernel, where one does.
+    pub(super) via: Option<usize>,
+}
+
+impl Written {
+    /// Where it stands.
+    pub(super) fn place(&self, text: &CudaText) -> Option<Place> {
+        let place = text.place(self.at)?;
+        Some(Place {
+            via: self.via,
+            ..place
+        })
+    }
+}
+
+/// Geometry and arguments of `<<<grid, block>>>(a, b)`.
+pub(super) fn parts(text: &str) -> Option<(Vec<&str>, Vec<&str>)> {
+    let rest = window(text, LAUNCH).strip_prefix("<<<")?;
+    let close = rest.find(">>>")?;
+    let behind = rest[close + 3..].trim_start().strip_prefix('(')?;
+    let inside = &behind[..matching(behind, '(', ')')?];
+    let passed = match inside.trim() {
+        "" => Vec::new(),
+        _ => split(inside),
+    };
+    Some((split(&rest[..close]), passed))
 }
 
 /// An expression without the casts and brackets around it.

@@ -82,6 +82,38 @@ pub(super) fn without_directives(text: &str) -> String {
     out
 }
 
+/// The same text with `<<<` and `>>>` where formatters have put white space between (`k << <grid, block >> > (x)`), as nvcc takes it.
+pub(super) fn launch_brackets(text: &str) -> String {
+    let mut out = text.as_bytes().to_vec();
+    for bracket in [b'<', b'>'] {
+        let mut at = 0;
+        while at < out.len() {
+            let from = at;
+            at += 1;
+            if out[from] != bracket {
+                continue;
+            }
+            let mut places = vec![from];
+            while let Some(byte) = out.get(at).filter(|_| places.len() < 3) {
+                match *byte {
+                    b if b == bracket => places.push(at),
+                    b if b.is_ascii_whitespace() => {}
+                    _ => break,
+                }
+                at += 1;
+            }
+            if let [_, _, last] = places[..] {
+                let lines = out[from..=last].contains(&b'\n');
+                if !lines && last > from + 2 {
+                    out[from..from + 3].fill(bracket);
+                    out[from + 3..=last].fill(b' ');
+                }
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
 /// The beginning of a text, of so many bytes at most.
 pub(super) fn window(text: &str, bytes: usize) -> &str {
     &text[..boundary(text, bytes)]

@@ -1,0 +1,7 @@
+// wrong: data-race
+__global__ void add(float *x, int n, int level)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, distance = 1 << level;
+    if (i + distance < n)
+        x[i] += x[i + distance];
+}
