@@ -59,6 +59,13 @@ fn a_makefile_is_confined() {
     );
 }
 
+/// Changes the address that the table of sections has for `.dynsym` (16 bytes into its entry of 64).
+const MOVED: &str = r"	nvcc -o $@ $<
+	table=$$(readelf -hW $@ | sed -n 's/.*Start of section headers: *\([0-9]*\).*/\1/p') && \
+	number=$$(readelf -SW $@ | sed -n 's/^ *\[ *\([0-9]*\)\] \.dynsym .*/\1/p') && \
+	printf '\001' | dd of=$@ bs=1 seek=$$((table + 64 * number + 16)) conv=notrunc status=none
+";
+
 /// What a makefile can make instead of a program, or put in the library's way.
 #[test]
 fn programs_that_evade_are_refused() {
@@ -85,7 +92,8 @@ fn programs_that_evade_are_refused() {
         ("\tprintf '#!/bin/sh\\necho 3 rows\\n' > $@\n\tchmod +x $@\n".to_owned(), "not a program"),
         // The file's sections lie elsewhere than its header says.
         (patched(40), "not a program"),
-        ("\tnvcc -o $@ $<\n\tstrip --remove-section=.gnu.version $@\n\tobjcopy --set-section-flags .dynsym=alloc --change-section-address .dynsym=0x10 $@\n".to_owned(), "not as linkers write it"),
+        // Symbols lie elsewhere than the loader is told.
+        (MOVED.to_owned(), "not as linkers write it"),
     ];
     for (recipe, says) in cases {
         let graded = graded(&course, &racy(), &format!("rowsums: rowsums.cu\n{recipe}"));
