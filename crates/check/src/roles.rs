@@ -434,7 +434,8 @@ impl<'a> Reader<'a> {
                     one.offset |= product.negative;
                     one.less |= sum.less;
                 }
-                [one, other] => drop(self.products.insert((one, other))),
+                // `(k - 1) * n` is the last row of `k`.
+                [one, other] if !sum.less => drop(self.products.insert((one, other))),
                 _ => {}
             }
         }
@@ -658,6 +659,8 @@ mod tests {
         assert_eq!(found("sub.s32 %at, %k, %i; LOAD"), []);
         assert_eq!(found("not.b32 %m, %i; add.s32 %at, %m, %k; LOAD"), []);
         assert_eq!(found("add.s32 %at, %k, -1; LOAD"), []);
+        let last = "add.s32 %l, %k, -1; mad.lo.s32 %at, %l, %n, %i; LOAD";
+        assert_eq!(found(&format!("{BELOW_N} {last}")), []);
     }
 
     #[test]
