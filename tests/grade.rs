@@ -1,5 +1,8 @@
 //! `racetrap grade` as a course calls it.
 
+#[path = "../crates/grade/tests/grade/schema.rs"]
+mod schema;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -350,4 +353,79 @@ fn the_zip_for_gradescope_has_all_that_is_needed() {
     ] {
         assert!(archive.by_name(name).is_ok(), "{name}");
     }
+}
+
+/// What the service does with the zip of a whole program, as far as it can be done without the service: an empty folder stands for
+/// `/autograder`, and nothing of this machine's toolkit or environment is known.
+#[cfg(unix)]
+#[test]
+fn the_zip_of_a_program_grades_in_an_empty_folder() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let example = testing::root().join("examples/course/row-sums");
+    let zip = folder.path().join("autograder.zip");
+    let output = Command::new(PROGRAM)
+        .arg("grade")
+        .arg(example.join("assignment.yaml"))
+        .arg("--gradescope")
+        .arg(&zip)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("can't keep") || said.contains("racetrap-cuda") {
+        return testing::skip(&said);
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let root = folder.path().join("autograder");
+    let source = root.join("source");
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(&zip).unwrap()).unwrap();
+    archive.extract(&source).unwrap();
+    let submitted = root.join("submission");
+    std::fs::create_dir_all(&submitted).unwrap();
+    let solution = std::fs::read_to_string(example.join("solution/rowsums.cu")).unwrap();
+    // Without the barrier in the loop.
+    let racy = solution.replacen("        __syncthreads();\n", "", 1);
+    assert_ne!(racy, solution);
+    std::fs::write(submitted.join("rowsums.cu"), racy).unwrap();
+    for name in ["setup.sh", "run_autograder"] {
+        let path = source.join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let here = text.replace("/autograder/", &format!("{}/", root.display()));
+        std::fs::write(&path, here).unwrap();
+        let output = Command::new(&path)
+            .env_clear()
+            .env(
+                "PATH",
+                "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            )
+            .env("HOME", &root)
+            .current_dir(&root)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{name}: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        if name == "setup.sh" {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("all 6 as expected"), "{said}");
+        }
+    }
+    let results = std::fs::read(root.join("results/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    let path = testing::root().join("crates/grade/tests/services/gradescope.schema.json");
+    let shape: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(schema::errors(&shape, &results), Vec::<String>::new());
+    let tests = results["tests"].as_array().unwrap();
+    let races = tests.iter().find(|t| t["tags"][0] == "races");
+    let races = races.unwrap_or_else(|| panic!("{results:#}"));
+    assert!(races["score"].as_f64().unwrap() < races["max_score"].as_f64().unwrap());
+    assert!(
+        races["output"].as_str().unwrap().contains("data-race"),
+        "{races:#}"
+    );
 }

@@ -1,8 +1,9 @@
 //! `racetrap grade`: submissions of a course assignment, from the student's file to points and feedback.
 
 mod class;
-mod service;
+mod gradescope;
 mod slurm;
+mod time;
 
 use super::progress::Progress;
 use ::grade::build::{Compiler, atomically};
@@ -193,7 +194,7 @@ pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
     };
     if let Some(zip) = &args.gradescope {
         let course = Course::open(path, compiler).map_err(|e| Failure::usage(e.to_string()))?;
-        return service::gradescope(&course, path, zip);
+        return gradescope::zip(&course, path, zip);
     }
     let course = match Course::open(path, compiler) {
         Ok(course) => course,
@@ -303,7 +304,7 @@ impl GradeArgs {
             Shown::Autolab => first.map_or_else(String::new, |(_, v)| format::autolab::render(v)),
             Shown::Classroom50 => {
                 let get = |name: &str| std::env::var(name).ok();
-                let origin = format::classroom50::Origin::of(get, service::now());
+                let origin = format::classroom50::Origin::of(get, time::now());
                 first.map_or_else(String::new, |(_, v)| {
                     format::classroom50::render(v, &origin)
                 })

@@ -42,6 +42,26 @@ fn results_of_ones_own() {
     ]));
 }
 
+/// The blocks of the guessed grid write one place: one block is launched instead, and the barrier is judged there. A grid that is given stays.
+#[test]
+fn a_kernel_whose_blocks_write_one_place() {
+    let shown = mutate(&["mutants.ptx", "--entry", "last_of_block"]);
+    assert!(
+        shown.contains("with the guessed launch (--grid 2 --block ")
+            && shown.contains("the kernel itself is not clean, so it is launched with --grid 1"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("  --grid 1 --block ") && shown.contains("needed[remove-barrier]"),
+        "{shown}"
+    );
+    let given = mutate(&["mutants.ptx", "--entry", "last_of_block", "--grid", "2"]);
+    assert!(
+        given.contains("the kernel itself is not clean") && !given.contains("needed["),
+        "{given}"
+    );
+}
+
 /// Where results depend on the order, several schedules are tried.
 #[test]
 fn a_kernel_that_depends_on_the_schedule() {

@@ -18,9 +18,10 @@ use report::{SourceFile, Sources};
 use session::explore::parallel;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 use toolchain::cuda_text::CudaText;
 use toolchain::sandbox::Confined;
-use toolchain::{CompileOptions, Nvcc, Optimisation};
+use toolchain::{CompileError, CompileOptions, Nvcc, Optimisation};
 
 /// Largest file that is read, bytes.
 pub const FILE_BYTES: u64 = 256 << 20;
@@ -188,8 +189,9 @@ fn compile(
 ) -> Result<Vec<String>, Error> {
     let options = &request.compiler;
     let nvcc = Nvcc::find().map_err(no_compiler)?;
+    let until = request.budgets.time.map(|time| Instant::now() + time);
     let limited = CompileOptions {
-        time: request.budgets.time,
+        time: None,
         relocatable: relocatable || options.relocatable,
         ..options.clone()
     };
@@ -204,7 +206,20 @@ fn compile(
             build: optimisation.name(),
         });
         let path = part.cuda.unwrap_or(Path::new(&part.shown));
-        nvcc.compile(path, optimisation, &limited)
+        // The time is one for all, also where one build comes after the other.
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let limited = CompileOptions {
+            time: left,
+            ..limited.clone()
+        };
+        nvcc.compile(path, optimisation, &limited).map_err(|error| {
+            match (error, request.budgets.time) {
+                (CompileError::TookTooLong { file, .. }, Some(seconds)) => {
+                    CompileError::TookTooLong { file, seconds }
+                }
+                (error, _) => error,
+            }
+        })
     });
     let texts = compiled.into_iter().map(|ptx| {
         ptx.map_err(|error| match (newer_gpu(&error, options), refused(error)) {

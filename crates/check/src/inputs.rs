@@ -23,7 +23,7 @@ use super::settle::{Settled, other_contents};
 use super::verdict;
 use super::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
 use detect::coverage::Coverage;
-use detect::rules::Level;
+use detect::rules::{Level, Rule};
 use report::{Diagnostic, Sources, merge};
 use session::Independence;
 use session::explorer::Schedules;
@@ -143,6 +143,7 @@ pub fn explore(
     };
     let longest = first.iter().map(|e| e.steps).max().unwrap_or(0);
     let most = LONGER.saturating_mul(longest).max(LEAST);
+    let lowered = exploration.limits.steps > most;
     exploration.limits.steps = exploration.limits.steps.min(most);
     further.diagnostics = one_past(prepared, request, &exploration, plan, first, sources)?;
     known.extend(further.diagnostics.iter().map(Diagnostic::key));
@@ -167,6 +168,11 @@ pub fn explore(
         let Some(mut explored) = each_build(prepared, &exploration, &mut changed, sources)? else {
             continue;
         };
+        // What takes much longer than the first setting is left out, and is no kernel that never ends.
+        let mut all = explored.iter().flat_map(|e| &e.diagnostics);
+        if lowered && all.any(|d| d.rule == Rule::NoProgress) {
+            continue;
+        }
         two_builds::downgrade(&mut explored, &prepared.input.builds);
         let how = verdict::setting(
             request,
@@ -411,6 +417,13 @@ mod tests {
             let note = format!("seen with `1` = {value}, not with `1` = 1.0");
             assert!(said[0].2.contains(&note), "{said:?}");
         }
+    }
+
+    /// A loop whose number of rounds a number says: it takes long where that is small, which is no loop without end.
+    #[test]
+    fn what_takes_longer_is_not_endless() {
+        let rounds = "mov.f32 %f1, 0f00000000; A: add.f32 %f1, %f1, %f0; setp.lt.f32 %p0, %f1, 0f42C80000; @%p0 bra A; setp.lt.f32 %p0, %f1, 0f00000000;";
+        assert_eq!(found_of_a_number(rounds, DEFAULT), []);
     }
 
     #[test]

@@ -95,13 +95,15 @@ struct Sum {
     terms: BTreeSet<Product>,
     /// Whether a constant was taken away.
     less: bool,
+    /// Whether a constant other than 0 was added or taken away.
+    moved: bool,
 }
 
 impl Sum {
     fn one(product: Product) -> Sum {
         Sum {
             terms: BTreeSet::from([product]),
-            less: false,
+            ..Sum::default()
         }
     }
 
@@ -114,6 +116,7 @@ impl Sum {
 
     fn add(&mut self, other: &Sum, negative: bool) {
         self.less |= other.less;
+        self.moved |= other.moved;
         for term in &other.terms {
             let mut term = term.clone();
             term.negative ^= negative;
@@ -127,13 +130,13 @@ impl Sum {
     fn times(&self, other: &Sum) -> Sum {
         // A constant changes nothing.
         if self.terms.is_empty() || other.terms.is_empty() {
-            let mut all = self.clone();
-            all.add(other, false);
-            return all;
+            let constant = self.terms.is_empty();
+            return if constant { other } else { self }.clone();
         }
         let mut all = Sum {
             terms: BTreeSet::new(),
             less: self.less || other.less,
+            moved: self.moved || other.moved,
         };
         for a in &self.terms {
             for b in &other.terms {
@@ -272,12 +275,14 @@ impl<'a> Reader<'a> {
                 let mut sum = Sum::default();
                 sum.add(&self.sum(inner), true);
                 sum.less |= matches!(**inner, Operand::Int(..));
+                sum.moved |= sum.less;
                 sum
             }
             // A negative literal may be written as a large one.
             Operand::Int(value, _) => Sum {
                 less: (*value as i64) < 0
                     || *value > u64::from(i32::MAX as u32) && *value <= u64::from(u32::MAX),
+                moved: *value != 0,
                 ..Sum::default()
             },
             _ => Sum::default(),
@@ -414,6 +419,8 @@ impl<'a> Reader<'a> {
 
     fn access(&mut self, sum: &Sum) {
         let back = sum.has(|p| p.negative && (p.thread || p.loops));
+        // `(k - 1) * n` is the last row of `k`, also as `k * n - n`.
+        let last_row = sum.less || sum.has(|p| p.negative && !p.varies());
         for product in &sum.terms {
             if product.varies() {
                 for parameter in &product.parameters {
@@ -429,7 +436,7 @@ impl<'a> Reader<'a> {
                     one.offset |= product.negative;
                     one.less |= sum.less;
                 }
-                [one, other] => drop(self.products.insert((one, other))),
+                [one, other] if !last_row => drop(self.products.insert((one, other))),
                 _ => {}
             }
         }
@@ -458,6 +465,14 @@ impl<'a> Reader<'a> {
             Compare::Equal => Compare::Equal,
         };
         for (varying, other, compare) in [(a, b, compare), (b, a, flipped)] {
+            // What one thread, or one element, is compared with: `i == source`, `depth[i] == level`. Not `i + 1 == n`.
+            if let (Compare::Equal, Some(parameter)) = (compare, other.parameter())
+                && varying.has(|p| p.thread || p.data)
+                && !varying.moved
+                && !other.moved
+            {
+                self.of(parameter).beyond = true;
+            }
             let varies = varying.has(|p| p.thread || p.loops) && !varying.has(|p| p.data);
             if let (Some(parameter), true) = (other.parameter(), varies) {
                 let compared = Compared {
@@ -532,10 +547,7 @@ impl<'a> Reader<'a> {
         let below = (compared.compare == Compare::Less) ^ skips;
         let evidence = self.of(compared.parameter);
         match (compared.compare, compared.thread) {
-            (Compare::Equal, true) => {
-                evidence.beyond |= !compared.less;
-                evidence.less |= compared.less;
-            }
+            (Compare::Equal, true) => {}
             (Compare::Equal, false) => evidence.loops = true,
             (_, true) if below => evidence.upper = true,
             (_, true) => evidence.beyond |= !compared.less,
@@ -625,6 +637,14 @@ mod tests {
         assert_eq!(found(&format!("{BELOW_N} {other} {at}")), [(2, 0, false)]);
         let source = "setp.ne.s32 %p, %i, %k; @%p bra END;";
         assert_eq!(found(&format!("{BELOW_N} {source} {at}")), [(2, 0, false)]);
+        // Whatever is done with it, and of an element as of a thread.
+        let chosen = "setp.eq.s32 %p, %i, %k; selp.b32 %at, 0, %i, %p; LOAD";
+        assert_eq!(found(&format!("{BELOW_N} {chosen}")), [(2, 0, false)]);
+        let level =
+            "mov.u32 %at, %i; LOAD setp.ne.s32 %p, %f, %k; @%p bra END; st.global.u32 [%b], %n;";
+        assert_eq!(found(&format!("{BELOW_N} {level}")), [(2, 0, false)]);
+        let around = "add.s32 %at, %i, 1; setp.eq.s32 %p, %at, %k; selp.b32 %at, 0, %at, %p; LOAD";
+        assert_eq!(found(around), []);
         // The last thread: `i == k - 1`.
         let last = "add.s32 %l, %k, -1; setp.ne.s32 %p, %i, %l; @%p bra END;";
         assert_eq!(found(&format!("{last} {at}")), []);
@@ -640,6 +660,10 @@ mod tests {
         assert_eq!(found("sub.s32 %at, %k, %i; LOAD"), []);
         assert_eq!(found("not.b32 %m, %i; add.s32 %at, %m, %k; LOAD"), []);
         assert_eq!(found("add.s32 %at, %k, -1; LOAD"), []);
+        let last = "add.s32 %l, %k, -1; mad.lo.s32 %at, %l, %n, %i; LOAD";
+        assert_eq!(found(&format!("{BELOW_N} {last}")), []);
+        let last = "mad.lo.s32 %l, %k, %n, %i; sub.s32 %at, %l, %n; LOAD";
+        assert_eq!(found(&format!("{BELOW_N} {last}")), []);
     }
 
     #[test]

@@ -310,7 +310,7 @@ impl Context {
         self.load(module)?;
         let id = self.kernels.len();
         let mut doubt = Vec::new();
-        let loaded = self.modules[module].load(self.options.capability, &mut doubt)?;
+        let loaded = self.modules[module].load(&self.options, &mut doubt)?;
         let made = loaded.kernel(name, module, id, &mut doubt);
         doubt.iter().for_each(|text| self.doubt(text));
         let kernel = made?;
@@ -337,7 +337,7 @@ impl Context {
             .get_mut(module)
             .ok_or(Error::INVALID_RESOURCE_HANDLE)?;
         let was_loaded = unloaded.is_loaded();
-        let loaded = unloaded.load(self.options.capability, &mut doubt);
+        let loaded = unloaded.load(&self.options, &mut doubt);
         let result = loaded.map(|loaded| {
             let managed = loaded.tree().items.iter().filter_map(|item| match item {
                 Item::Variable(v) => v

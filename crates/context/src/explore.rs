@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Allocated bytes of the device up to which launches are explored; they are copied twice.
-const MOST: u64 = 1 << 30;
+pub(crate) const MOST: u64 = 1 << 30;
 /// Exploration that is allowed whatever its share of the time.
 const GRACE: Duration = Duration::from_secs(3);
 /// How much longer than the first run another one may take.
@@ -177,6 +177,7 @@ impl Context {
         };
         explore(&mut explorer, 1, run, take);
         self.device.put_back(&left);
+        let before = self.options.pictures.then_some(&memory);
         self.spent.exploring = exploring;
         let totals = self.totals_of(&request.kernel);
         totals.explored.0 += 1;
@@ -189,7 +190,8 @@ impl Context {
                     .0
                     .merge(&coverage);
             }
-            self.report_under(&findings, request, name, call, Some(&schedule));
+            let traces = self.pictures(before, &findings, request, how, &schedule);
+            self.report_under((&findings, traces), request, name, call, Some(&schedule));
         }
     }
 }

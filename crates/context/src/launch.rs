@@ -217,6 +217,7 @@ impl Context {
         let concerns = self.concerns();
         let jobs = self.cores(request, watched);
         let start = watched.then(|| self.start(request)).flatten();
+        let before = watched.then(|| self.before()).flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
         let began = Instant::now();
@@ -240,6 +241,9 @@ impl Context {
                 _ => self.independent.remove(&kernel.id),
             };
         }
+
+        // Other runs of the launch ask for their own.
+        let children = self.device.take_children();
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();
@@ -249,7 +253,8 @@ impl Context {
                 self.totals_of(kernel).counts.add(&counts);
             }
             let findings = self.detectors.take_findings();
-            self.report(&findings, request, &name, call);
+            let traces = self.pictures(before.as_ref(), &findings, request, &how, &schedule);
+            self.report((&findings, traces), request, &name, call);
             let footprint = self.detectors.take_footprint();
             if let Some(footprint) = footprint {
                 let agent = self.agent(request.stream);
@@ -267,11 +272,10 @@ impl Context {
                 if let Some(start) = start {
                     self.explore(start, request, &how, &name, (steps, took), call);
                 }
-                self.children(request, call);
+                self.children(children, request, call);
                 steps
             }
             Err(stop) => {
-                self.device.take_children();
                 self.stopped(&stop, request, &name, call);
                 0
             }
@@ -281,10 +285,9 @@ impl Context {
     /// Does what a kernel has asked for, when it has ended (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"): each launch with
     /// all that it launches itself before the next one, which is the order of a stream. Blind spot: what launches on different streams
     /// of the device do to each other.
-    fn children(&mut self, parent: &Request, call: &impl Fn() -> Call) {
+    fn children(&mut self, children: Vec<Child>, parent: &Request, call: &impl Fn() -> Call) {
         // The guide's limit for nested launches.
         const DEEPEST: u32 = 24;
-        let children = self.device.take_children();
         if children.is_empty() {
             return;
         }
@@ -355,7 +358,7 @@ impl Context {
         call: &impl Fn() -> Call,
     ) {
         if let Some(finding) = session::simulator::finding(stop, 0) {
-            self.report(&[finding], request, name, call);
+            self.report((&[finding], Vec::new()), request, name, call);
         }
         let kernel = &request.kernel;
         let error = match stop {

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod module;
 pub mod options;
 mod output;
+mod picture;
 pub mod property;
 pub mod record;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fatbin;
+use crate::options::Options;
 use ptx::ast::{FunctionKind, Item, Module as Tree};
 use ptx::demangle;
 use report::SourceFile;
@@ -90,9 +91,9 @@ impl Module {
     /// # Errors
     ///
     /// The error that the runtime has for it.
-    pub fn load(&mut self, capability: u32, doubt: &mut Vec<String>) -> Result<&mut Loaded> {
+    pub fn load(&mut self, options: &Options, doubt: &mut Vec<String>) -> Result<&mut Loaded> {
         if let State::Untouched = self.state {
-            self.state = match self.read(capability) {
+            self.state = match self.read(options) {
                 Ok(loaded) => State::Loaded(Box::new(loaded)),
                 Err((error, text)) => {
                     doubt.push(text);
@@ -107,8 +108,8 @@ impl Module {
         }
     }
 
-    fn read(&mut self, capability: u32) -> std::result::Result<Loaded, (Error, String)> {
-        let from = &self.from;
+    fn read(&mut self, options: &Options) -> std::result::Result<Loaded, (Error, String)> {
+        let (from, capability) = (&self.from, options.capability);
         let parse = |text: &str| {
             ptx::parse(text).map_err(|error| {
                 let line = text[..(error.span.start as usize).min(text.len())]
@@ -127,7 +128,10 @@ impl Module {
                     let contents = fatbin::read(bytes)
                         .map_err(|e| (Error::INVALID_KERNEL_IMAGE, format!("{from}: {e}")))?;
                     match fatbin::choose(&contents.ptx, capability) {
-                        Some(ptx) => texts.push(ptx.text.clone()),
+                        Some(ptx) => texts.push(options.instead_of(&ptx.text).map_err(|e| {
+                            let text = format!("what takes the place of {from}'s PTX: {e}");
+                            (Error::INVALID_PTX, text)
+                        })?),
                         None if contents.machine_code.is_empty() => {}
                         None => {
                             let text = format!(

@@ -1,6 +1,8 @@
 //! What `racetrap exec` tells the library in the program's process, and where.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -44,9 +46,35 @@ pub struct Options {
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
+    /// Whether findings get a [trace](report::trace), which takes one more run of the launch.
+    #[serde(default)]
+    pub pictures: bool,
+    /// PTX that takes the place of the program's own.
+    #[serde(default)]
+    pub instead: Vec<Instead>,
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
+}
+
+/// PTX that takes the place of a text in the program's fat binaries: a mutant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instead {
+    /// SHA-256 of the text, in digits.
+    pub of: String,
+    /// The file with the other text.
+    pub file: PathBuf,
+}
+
+impl Instead {
+    /// The name of a text.
+    pub fn name(text: &str) -> String {
+        let hash = Sha256::digest(text.as_bytes());
+        hash.iter().fold(String::new(), |mut out, byte| {
+            let _ = write!(out, "{byte:02x}");
+            out
+        })
+    }
 }
 
 impl Default for Options {
@@ -66,6 +94,8 @@ impl Default for Options {
             host: true,
             jobs: 1,
             counts: false,
+            pictures: false,
+            instead: Vec::new(),
             seal: None,
         }
     }
@@ -105,6 +135,22 @@ impl Options {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
+    }
+
+    /// The text that is run where a program has this one.
+    ///
+    /// # Errors
+    ///
+    /// The file of what takes its place can't be read.
+    pub fn instead_of(&self, text: &str) -> std::io::Result<String> {
+        if self.instead.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let name = Instead::name(text);
+        match self.instead.iter().find(|other| other.of == name) {
+            Some(other) => std::fs::read_to_string(&other.file),
+            None => Ok(text.to_owned()),
+        }
     }
 
     /// Whether launches of a kernel are watched, by its mangled name.

@@ -7,6 +7,7 @@ use crate::record::{Call, LaunchName, Record};
 use detect::finding::{Detail, End, Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
 use detect::rules::{Level, Rule};
+use report::trace::Trace;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
 use simt::ids::Site;
 use simt::observer::Space;
@@ -88,27 +89,36 @@ fn place(call: &Call, text: String) -> Label {
 }
 
 impl Context {
-    /// Findings of one launch.
+    /// Whether a finding of a launch was not told yet.
+    pub(crate) fn is_new(&self, request: &Request, finding: &Finding) -> bool {
+        let (first, second) = finding.sites();
+        let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
+        !self.known.findings.contains_key(&key)
+    }
+
+    /// Findings of one launch, with what happened around each.
     pub(crate) fn report(
         &mut self,
-        findings: &[Finding],
+        found: (&[Finding], Vec<Option<Trace>>),
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
     ) {
-        self.report_under(findings, request, name, call, None);
+        self.report_under(found, request, name, call, None);
     }
 
     /// The same of a run that the program knows nothing of, under another schedule: what the others have shown is not told again.
     pub(crate) fn report_under(
         &mut self,
-        findings: &[Finding],
+        (findings, traces): (&[Finding], Vec<Option<Trace>>),
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
         schedule: Option<&ScheduleSpec>,
     ) {
+        let mut traces = traces.into_iter();
         for finding in findings {
+            let trace = traces.next().flatten();
             let (first, second) = finding.sites();
             let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
             if schedule.is_some() && self.known.findings.contains_key(&key) {
@@ -124,6 +134,7 @@ impl Context {
             };
             let mut diagnostic = diagnose(finding, &mut scene);
             self.complete(&mut diagnostic, finding);
+            diagnostic.trace = trace;
             if let Some(schedule) = schedule {
                 diagnostic.notes.push(format!(
                     "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"

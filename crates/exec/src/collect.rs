@@ -1,6 +1,6 @@
 //! What came of a run: records of all its processes, made into one report.
 
-use crate::lines::{Line, Lines};
+use crate::lines::{Line, Lines, NOWHERE};
 use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
@@ -172,9 +172,8 @@ impl Collected {
                 .map(|call| {
                     let at = lines.line(call);
                     match at.source.text.lines().count() {
-                        1 if at.source.path != "host program" => {
-                            format!(", launched {}", at.source.text)
-                        }
+                        _ if at.source.path == NOWHERE => String::new(),
+                        1 => format!(", launched {}", at.source.text),
                         _ => format!(", launched at {}:{}", at.source.path, at.line),
                     }
                 });
@@ -201,7 +200,7 @@ impl Collected {
             builds: Vec::new(),
             expected: false,
             accepted: None,
-            trace: None,
+            trace: finding.trace.clone(),
             about: report::About {
                 kernel: finding.launch.as_ref().map(|l| l.kernel.clone()),
                 ..finding.about.clone()

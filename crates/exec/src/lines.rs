@@ -10,6 +10,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The file of calls whose place is not known.
+pub const NOWHERE: &str = "host program";
+
 /// Where a call stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -93,12 +96,15 @@ impl Lines {
         let first = named.next();
         drop(named);
         let (path, text) = match (first, call.frames.first()) {
+            (None, _) if self.blind => {
+                (NOWHERE.to_owned(), format!("a call of `{}`", call.function))
+            }
             (Some((object, symbol, _)), _) => (
                 object,
                 format!("in `{symbol}` (compile with `-g` for its line)"),
             ),
             (None, Some(frame)) => (frame.object.clone(), format!("at {:#x}", frame.offset)),
-            (None, None) => ("host program".to_owned(), "an unknown place".to_owned()),
+            (None, None) => (NOWHERE.to_owned(), "an unknown place".to_owned()),
         };
         let length = text.len() as u32;
         let path = Path::new(&path);

@@ -1,5 +1,6 @@
 //! What an executable file tells before it runs (System V ABI, "Object Files").
 
+use context::fatbin;
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Object as _, ObjectSection as _, elf};
 use std::path::{Path, PathBuf};
@@ -53,6 +54,31 @@ impl Program {
         let driver = self.needed.iter().any(|n| n.starts_with("libcuda.so"));
         self.has_kernels && self.runtime().is_none() && !driver
     }
+}
+
+/// The PTX that a program brings along for a device of this compute capability: a text for each of its fat binaries, which lie one after
+/// the other in their section. Fat binaries without such PTX have none.
+pub fn device_code(data: &[u8], capability: u32) -> Vec<String> {
+    let Ok(file) = object::File::parse(data) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for name in [".nv_fatbin", "__nv_relfatbin"] {
+        let section = file.section_by_name(name).and_then(|s| s.data().ok());
+        let mut rest = section.unwrap_or_default();
+        while let Some(header) = rest.first_chunk() {
+            // What lies between them fills up to whole words.
+            let size = fatbin::size(header).map_or(8, |size| size.max(fatbin::HEADER));
+            if let Ok(contents) = fatbin::read(rest)
+                && let Some(ptx) = fatbin::choose(&contents.ptx, capability)
+                && !all.contains(&ptx.text)
+            {
+                all.push(ptx.text.clone());
+            }
+            rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
+        }
+    }
+    all
 }
 
 /// `DT_NEEDED`

@@ -254,6 +254,8 @@ impl Course {
                 drawn,
                 built: &built,
                 steps: self.assignment.limits.steps,
+                schedules: 1,
+                pictures: false,
                 until: Instant::now() + Duration::from_secs(600),
             };
             let ran = run.run()?;

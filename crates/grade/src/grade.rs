@@ -125,6 +125,27 @@ pub fn grade_ptx(
     Ok(making.run(&compiled, files, &mut |_| {}))
 }
 
+/// Grades a program that was built of these files.
+///
+/// # Errors
+///
+/// As [`grade`].
+pub fn grade_built(
+    course: &Course,
+    files: &Files,
+    built: &Built,
+    name: &str,
+) -> Result<Graded, GradeError> {
+    let submission = files.submitted(name);
+    let making = Making {
+        course,
+        submission: &submission,
+        started: Instant::now(),
+        called: false,
+    };
+    making.run_program(built, files, &mut |_| {})
+}
+
 /// A grade that is being made.
 struct Making<'a> {
     course: &'a Course,

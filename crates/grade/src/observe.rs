@@ -5,9 +5,10 @@ use crate::build::{Compiled, file_name};
 use crate::causes::Causes;
 use crate::compare::{Left, compare};
 use crate::course::{Course, steps};
+use crate::input::Drawn;
 use crate::result::{Cause, DrawResult, InputResult, Outcome, Refused, Smallest};
 use crate::run::{Ran, Run, RunError};
-use crate::smaller::Smaller;
+use crate::smaller::{Budget, smallest};
 use report::Diagnostic;
 use simt::Stop;
 use std::collections::BTreeMap;
@@ -15,7 +16,13 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Root causes of which a smallest counterexample is looked for.
-const SHRUNK: usize = 3;
+pub(crate) const SHRUNK: usize = 3;
+/// Runs that look for the smallest counterexample of one root cause.
+const SMALLER_RUNS: u32 = 30;
+/// Warp-instructions of them all together, and of each.
+const SMALLER_STEPS: u64 = 2_000_000;
+/// Schedules of each.
+const SMALLER_SCHEDULES: u32 = 4;
 
 /// What runs have shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -255,21 +262,44 @@ impl Watching<'_> {
                 .drawn
                 .iter()
                 .find(|d| self.course.input_id(d) == id);
-            let smaller = Smaller {
-                course: self.course,
-                ptx: self.compiled.ptx(Optimisation::Optimised),
+            let budget = Budget {
+                runs: SMALLER_RUNS,
+                steps: SMALLER_STEPS,
                 until: self.until,
             };
-            let found = drawn.and_then(|drawn| smaller.of(drawn, key));
-            cause.smallest = found.and_then(|(sizes, diagnostic)| {
+            let found = drawn.and_then(|drawn| {
+                smallest(self.course, drawn, key, budget, &mut |d| self.shown_by(d))
+            });
+            cause.smallest = found.and_then(|(smaller, diagnostic)| {
                 Some(Smallest {
                     input: id,
-                    sizes,
+                    sizes: smaller.sizes,
                     replay: self.replay(&diagnostic)?,
                 })
             });
         }
         self.causes = causes;
+    }
+
+    /// What a smaller input shows, and how many warp-instructions it took to know.
+    fn shown_by(&self, drawn: &Drawn) -> (Vec<Diagnostic>, u64) {
+        let assignment = &self.course.assignment;
+        let run = Run {
+            course: self.course,
+            drawn,
+            ptx: self.compiled.ptx(Optimisation::Optimised),
+            steps: SMALLER_STEPS.min(assignment.limits.steps),
+            schedules: SMALLER_SCHEDULES.min(assignment.schedules),
+            until: self.until,
+            trace: false,
+        };
+        match run.check() {
+            Ok(ran) => {
+                let took = ran.steps() * u64::from(SMALLER_SCHEDULES);
+                (ran.checked.check.diagnostics, took)
+            }
+            Err(_) => (Vec::new(), 0),
+        }
     }
 
     /// The command that repeats a finding, on the student's own file.

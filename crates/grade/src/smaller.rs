@@ -5,89 +5,60 @@
 use crate::causes::{Key, key};
 use crate::course::Course;
 use crate::input::{Drawn, resized};
-use crate::run::Run;
 use report::Diagnostic;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Instant;
 
-/// Runs for one root cause.
-const RUNS: u32 = 30;
-/// Warp-instructions for one root cause.
-const STEPS: u64 = 2_000_000;
-/// Schedules of each run.
-const SCHEDULES: u32 = 4;
-
-/// Where to look.
-#[derive(Clone, Debug)]
-pub struct Smaller<'a> {
-    /// The assignment.
-    pub course: &'a Course,
-    /// The build.
-    pub ptx: PathBuf,
+/// What may be tried for one root cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Runs.
+    pub runs: u32,
+    /// Warp-instructions.
+    pub steps: u64,
     /// When the time is up.
     pub until: Instant,
 }
 
-impl Smaller<'_> {
-    /// The smallest sizes that were found, and the finding there; nothing where none smaller shows it.
-    pub fn of(&self, drawn: &Drawn, wanted: &Key) -> Option<(BTreeMap<String, i64>, Diagnostic)> {
-        let mut best: Option<(BTreeMap<String, i64>, Diagnostic)> = None;
-        let mut sizes = drawn.sizes.clone();
-        let (mut runs, mut steps) = (0, 0);
-        let names: Vec<String> = sizes.keys().cloned().collect();
-        loop {
-            let mut changed = false;
-            for name in &names {
-                for value in candidates(sizes[name]) {
-                    if runs == RUNS || steps >= STEPS || Instant::now() >= self.until {
-                        return best;
-                    }
-                    let mut fewer = sizes.clone();
-                    fewer.insert(name.clone(), value);
-                    runs += 1;
-                    let (found, took) = self.shows(drawn, &fewer, wanted);
-                    steps += took;
-                    if let Some(diagnostic) = found {
-                        best = Some((fewer.clone(), diagnostic));
-                        sizes = fewer;
-                        changed = true;
-                        break;
-                    }
+/// The smallest input that was found, and the finding there; nothing where none smaller shows it. `run` tells what an input shows, and
+/// how many warp-instructions it took to know.
+pub fn smallest(
+    course: &Course,
+    drawn: &Drawn,
+    wanted: &Key,
+    budget: Budget,
+    run: &mut dyn FnMut(&Drawn) -> (Vec<Diagnostic>, u64),
+) -> Option<(Drawn, Diagnostic)> {
+    let mut best: Option<(Drawn, Diagnostic)> = None;
+    let mut sizes = drawn.sizes.clone();
+    let (mut runs, mut steps) = (0, 0);
+    let names: Vec<String> = sizes.keys().cloned().collect();
+    loop {
+        let mut changed = false;
+        for name in &names {
+            for value in candidates(sizes[name]) {
+                if runs == budget.runs || steps >= budget.steps || Instant::now() >= budget.until {
+                    return best;
+                }
+                let mut fewer = sizes.clone();
+                fewer.insert(name.clone(), value);
+                runs += 1;
+                let made = resized(&course.assignment, &course.folder, drawn, fewer.clone());
+                let Ok(smaller) = made else {
+                    continue;
+                };
+                let (found, took) = run(&smaller);
+                steps += took;
+                if let Some(diagnostic) = found.into_iter().find(|d| key(d) == *wanted) {
+                    best = Some((smaller, diagnostic));
+                    sizes = fewer;
+                    changed = true;
+                    break;
                 }
             }
-            if !changed {
-                return best;
-            }
         }
-    }
-
-    /// The finding, if it shows with these sizes, and how many warp-instructions it took to know.
-    fn shows(
-        &self,
-        drawn: &Drawn,
-        sizes: &BTreeMap<String, i64>,
-        wanted: &Key,
-    ) -> (Option<Diagnostic>, u64) {
-        let assignment = &self.course.assignment;
-        let Ok(smaller) = resized(assignment, &self.course.folder, drawn, sizes.clone()) else {
-            return (None, 0);
-        };
-        let run = Run {
-            course: self.course,
-            drawn: &smaller,
-            ptx: self.ptx.clone(),
-            steps: STEPS.min(assignment.limits.steps),
-            schedules: SCHEDULES.min(assignment.schedules),
-            until: self.until,
-            trace: false,
-        };
-        let Ok(ran) = run.check() else {
-            return (None, 0);
-        };
-        let took = ran.steps() * u64::from(SCHEDULES);
-        let found = ran.checked.check.diagnostics.into_iter();
-        (found.into_iter().find(|d| key(d) == *wanted), took)
+        if !changed {
+            return best;
+        }
     }
 }
 

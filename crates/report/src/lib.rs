@@ -21,6 +21,7 @@ pub mod scene;
 pub mod source;
 pub mod terminal;
 pub mod trace;
+pub mod tracer;
 mod unseen;
 pub mod view;
 

@@ -63,9 +63,9 @@ impl Dim3 {
     pub fn linear(x: u32) -> Dim3 {
         Dim3 { x, y: 1, z: 1 }
     }
-    /// The number of elements.
+    /// The number of elements, or the largest number where that is more.
     pub fn count(self) -> u64 {
-        u64::from(self.x) * u64::from(self.y) * u64::from(self.z)
+        (u64::from(self.x) * u64::from(self.y)).saturating_mul(self.z.into())
     }
     /// Coordinates of the element with this linear index.
     pub fn coordinates(self, linear: u32) -> [u32; 3] {

@@ -505,7 +505,7 @@ impl Default for Limits {
 pub struct Selftest {
     /// Folders or files, with the points that parts must get; `total` is their sum.
     pub submissions: BTreeMap<PathBuf, BTreeMap<String, Points>>,
-    /// What mutants of the reference must lose, by the kind of mutation (`racetrap mutate --help`).
+    /// What mutants of the reference must lose or get, by the kind of mutation (`racetrap mutate --help`).
     pub mutants: Vec<MutantsLose>,
 }
 
@@ -592,7 +592,11 @@ pub struct MutantsLose {
     /// The mutation: `remove-barrier`.
     pub mutation: mutate::Kind,
     /// Parts of which at least one must lose points.
+    #[serde(default)]
     pub lose: Vec<String>,
+    /// Points that parts must get; `total` is their sum.
+    #[serde(default)]
+    pub scores: BTreeMap<String, Points>,
     /// How many mutants there must be.
     #[serde(default)]
     pub count: Option<usize>,

@@ -33,8 +33,8 @@ pub struct Program {
     pub output: Output,
     /// Seconds that it may take on one input: a program that takes more has wrong results.
     pub seconds: f64,
-    /// The share of the reference's warp-instructions that its kernels must execute. Below it, a person looks whether the host
-    /// computes what kernels were to compute.
+    /// The share of the reference's warp-instructions that its kernels must execute, and of the elements of global memory that they must
+    /// write. Below it, a person looks whether the host computes what kernels were to compute.
     pub least_work: f64,
 }
 

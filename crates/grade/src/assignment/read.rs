@@ -543,8 +543,17 @@ impl Checking<'_> {
                     Step::Key(key),
                 ]
             };
-            if a.build.kind != BuildKind::Kernel {
-                return self.wrong(&at("mutation"), "mutants are made of kernels alone");
+            if lose.lose.is_empty() && lose.scores.is_empty() {
+                return self.wrong(
+                    &at("mutation"),
+                    "say what its mutants `lose`, or their `scores`",
+                );
+            }
+            let mut scored = lose.scores.keys();
+            if let Some(part) =
+                scored.find(|id| *id != "total" && !a.parts.iter().any(|p| p.id == **id))
+            {
+                return self.wrong(&at("scores"), format!("there is no part `{part}`"));
             }
             if a.reference.is_none() {
                 return self.wrong(
@@ -653,9 +662,15 @@ mod tests {
     #[case(WB, "output: vector", "output: vectors", "did you mean `vector`?")]
     #[case(
         WB,
-        "  submissions:",
-        "  mutants: [{mutation: remove-barrier, lose: [races]}]\n  submissions:",
-        "`selftest.mutants[0].mutation`: mutants are made of kernels alone"
+        ", lose: [races], count: 1}",
+        "}",
+        "`selftest.mutants[0].mutation`: say what its mutants `lose`, or their `scores`"
+    )]
+    #[case(
+        WB,
+        ", lose: [races], count: 1}",
+        ", scores: {raes: 0}}",
+        "`selftest.mutants[0].scores`: there is no part `raes`"
     )]
     fn mistakes_in_programs_are_named(
         #[case] good: &str,

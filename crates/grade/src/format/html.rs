@@ -226,7 +226,10 @@ fn part_row(part: &PartResult, graded: &Graded) -> Markup {
                 .causes
                 .get(*cause)
                 .map_or("a cause", |c| c.rule.name());
-            format!("{rule} ({})", number(-points))
+            match *points > 0.0 {
+                true => format!("{rule} ({})", number(-points)),
+                false => rule.to_owned(),
+            }
         }
         Loss::Input { input, wrong } => format!("input {input}: {wrong} wrong"),
         Loss::Count {
@@ -254,7 +257,7 @@ fn part_row(part: &PartResult, graded: &Graded) -> Markup {
     };
     html! { tr {
         td { (part.title) }
-        td { (points(part.earned)) " / " (number(part.of)) }
+        td { (points(part.earned)) "\u{a0}/\u{a0}" (number(part.of)) }
         td { span class=(state_badge(part.state)) { (word(part.state)) } }
         td.reason { (part.losses.iter().map(why).collect::<Vec<_>>().join("; ")) }
     } }

@@ -3,6 +3,7 @@
 use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
 use crate::result::Refused;
+use context::options::Instead;
 use exec::{build::flags, library, program::Program, stranger, toolkit};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,12 +23,38 @@ pub struct Built {
     room: Scratch,
     /// The library that is loaded with it.
     pub library: PathBuf,
+    /// PTX that is run instead of its own: a mutant.
+    pub instead: Vec<Instead>,
 }
 
 impl Built {
     /// The executable.
     pub fn program(&self) -> PathBuf {
         self.room.path().join("program")
+    }
+
+    /// The PTX in it, for the device that it is run on.
+    ///
+    /// # Errors
+    ///
+    /// It can't be read.
+    pub fn device_code(&self, build: &Build) -> Result<Vec<String>, BuildError> {
+        let path = self.program();
+        let data = std::fs::read(&path).map_err(at(&path))?;
+        Ok(exec::program::device_code(&data, capability(build)))
+    }
+
+    /// Runs another text from now on where it has this one.
+    ///
+    /// # Errors
+    ///
+    /// The text can't be written.
+    pub fn run_instead(&mut self, of: &str, other: &str) -> Result<(), BuildError> {
+        let file = self.room.path().join("instead.ptx");
+        std::fs::write(&file, other).map_err(at(&file))?;
+        let of = Instead::name(of);
+        self.instead = vec![Instead { of, file }];
+        Ok(())
     }
 
     /// The folder of its sources.
@@ -124,7 +151,11 @@ impl Compiler {
         std::fs::copy(&made, &program).map_err(at(&made))?;
         executable(&program).map_err(at(&program))?;
         match judged(&program, &library).map_err(at(&program))? {
-            Ok(()) => Ok(Ok(Built { room, library })),
+            Ok(()) => Ok(Ok(Built {
+                room,
+                library,
+                instead: Vec::new(),
+            })),
             Err(what) => refused(what, String::new()),
         }
     }

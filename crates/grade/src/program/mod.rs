@@ -17,4 +17,5 @@
 pub mod build;
 pub mod files;
 pub mod observe;
+mod outcome;
 pub mod run;

@@ -1,16 +1,26 @@
 //! Runs a program on all inputs, and keeps what a score needs.
 
 use super::build::Built;
-use super::run::{End, Ran, Run, form, numbers};
-use crate::assignment::{Layout, Optimisation, Program};
+use super::outcome::outcome;
+use super::run::{End, Ran, Run};
+use crate::assignment::Optimisation;
 use crate::build::BuildError;
 use crate::causes::Causes;
-use crate::compare::{Left, compare, compare_words};
 use crate::course::{Course, steps};
-use crate::observe::{NOT_RUN, Observed, nothing_yet};
-use crate::result::{DrawResult, Outcome};
+use crate::input::Drawn;
+use crate::observe::{NOT_RUN, Observed, SHRUNK, nothing_yet};
+use crate::result::{DrawResult, Outcome, Smallest};
+use crate::smaller::{Budget, smallest};
+use report::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Runs that look for the smallest counterexample of one root cause.
+const SMALLER_RUNS: u32 = 16;
+/// Time for the smallest counterexamples of all root causes: a program that has many does not keep the others waiting.
+const SMALLER_TIME: Duration = Duration::from_secs(6);
+/// Time of each run.
+const SMALLER_RUN: Duration = Duration::from_secs(2);
 
 /// Runs a program; `progress` is told after each input what is known until then.
 ///
@@ -24,57 +34,131 @@ pub fn observe(
     until: Instant,
     progress: &mut dyn FnMut(&Observed),
 ) -> Result<Observed, BuildError> {
-    let mut causes = Causes::of(texts);
-    let mut undecided: Vec<(String, String)> = Vec::new();
+    let mut watching = Watching {
+        course,
+        built,
+        until,
+        causes: Causes::of(texts),
+        undecided: Vec::new(),
+    };
     let mut observed = nothing_yet(course);
     for (index, drawn) in course.drawn.iter().enumerate() {
-        let id = course.input_id(drawn).to_owned();
         let earlier = course.drawn[..index].iter();
         let at = earlier.filter(|d| d.input == drawn.input).count();
-        let (steps, own_fault) = steps(course, index);
-        let run = Run {
-            assignment: &course.assignment,
-            drawn,
-            built,
-            steps,
-            until,
-        };
         if until > Instant::now() {
-            let ran = run.run()?;
-            let why = open(&ran, own_fault);
-            let outcome = match &why {
-                Some(why) if ran.broken.is_some() || !ends_badly(&ran.end) => {
-                    Outcome::Undecided { why: why.clone() }
-                }
-                _ => outcome(course, index, &ran, own_fault),
-            };
-            undecided.extend(why.map(|why| (id.clone(), why)));
-            for diagnostic in ran.collected.of_stranger() {
-                let replay = replay(course, drawn);
-                causes.add(&id, Optimisation::Optimised, &diagnostic, Some(replay));
-            }
-            observed.inputs[drawn.input].draws[at] = DrawResult {
-                sizes: drawn.sizes.clone(),
-                seed: drawn.seed,
-                outcome,
-                promise: promise(&ran),
-                counts: match course.assignment.counts() && matches!(ran.end, End::Status(_)) {
-                    true => ran.counts(),
-                    false => BTreeMap::new(),
-                },
-                reference: course.expected[index].counts.clone(),
-            };
+            observed.inputs[drawn.input].draws[at] = watching.draw(index)?;
         } else {
-            undecided.push((id, NOT_RUN.to_owned()));
+            let id = course.input_id(drawn).to_owned();
+            watching.undecided.push((id, NOT_RUN.to_owned()));
         }
-        observed.causes = causes.known();
-        observed.undecided = undecided.clone();
+        observed.causes = watching.causes.known();
+        observed.undecided = watching.undecided.clone();
         let rest = course.drawn[index + 1..].iter();
         let rest = rest.map(|drawn| (course.input_id(drawn).to_owned(), NOT_RUN.to_owned()));
         observed.undecided.extend(rest);
         progress(&observed);
     }
+    watching.shrink();
+    observed.causes = watching.causes.known();
     Ok(observed)
+}
+
+struct Watching<'a> {
+    course: &'a Course,
+    built: &'a Built,
+    until: Instant,
+    causes: Causes<'a>,
+    undecided: Vec<(String, String)>,
+}
+
+impl Watching<'_> {
+    /// Runs it on one drawn input.
+    fn draw(&mut self, index: usize) -> Result<DrawResult, BuildError> {
+        let course = self.course;
+        let drawn = &course.drawn[index];
+        let id = course.input_id(drawn).to_owned();
+        let (steps, own_fault) = steps(course, index);
+        let run = Run {
+            assignment: &course.assignment,
+            drawn,
+            built: self.built,
+            steps,
+            schedules: course.assignment.schedules.clamp(1, 1000),
+            pictures: true,
+            until: self.until,
+        };
+        let ran = run.run()?;
+        let why = open(&ran, own_fault);
+        let outcome = match &why {
+            Some(why) if ran.broken.is_some() || !ends_badly(&ran.end) => {
+                Outcome::Undecided { why: why.clone() }
+            }
+            _ => outcome(course, index, &ran, own_fault),
+        };
+        self.undecided.extend(why.map(|why| (id.clone(), why)));
+        for diagnostic in ran.collected.of_stranger() {
+            let replay = replay(course, drawn);
+            let build = Optimisation::Optimised;
+            self.causes.add(&id, build, &diagnostic, Some(replay));
+        }
+        Ok(DrawResult {
+            sizes: drawn.sizes.clone(),
+            seed: drawn.seed,
+            outcome,
+            promise: promise(&ran),
+            counts: match course.assignment.counts() && matches!(ran.end, End::Status(_)) {
+                true => ran.counts(),
+                false => BTreeMap::new(),
+            },
+            reference: course.expected[index].counts.clone(),
+        })
+    }
+
+    /// Looks for smaller inputs that show what was found.
+    fn shrink(&mut self) {
+        let until = self.until.min(Instant::now() + SMALLER_TIME);
+        let none = Causes::of(self.causes.texts());
+        let mut causes = std::mem::replace(&mut self.causes, none);
+        for (key, cause) in causes.open().take(SHRUNK) {
+            let Some(id) = cause.seen.first().map(|seen| seen.input.clone()) else {
+                continue;
+            };
+            let mut all = self.course.drawn.iter();
+            let Some(drawn) = all.find(|d| self.course.input_id(d) == id) else {
+                continue;
+            };
+            let budget = Budget {
+                runs: SMALLER_RUNS,
+                steps: u64::MAX,
+                until,
+            };
+            let mut run = |smaller: &Drawn| self.shown_by(smaller, until);
+            let found = smallest(self.course, drawn, key, budget, &mut run);
+            cause.smallest = found.map(|(smaller, _)| Smallest {
+                input: id,
+                replay: replay(self.course, &smaller),
+                sizes: smaller.sizes,
+            });
+        }
+        self.causes = causes;
+    }
+
+    /// What a smaller input shows. Records that can't be trusted show nothing.
+    fn shown_by(&self, drawn: &Drawn, until: Instant) -> (Vec<Diagnostic>, u64) {
+        let run = Run {
+            assignment: &self.course.assignment,
+            drawn,
+            built: self.built,
+            steps: self.course.assignment.limits.steps,
+            schedules: 1,
+            pictures: false,
+            until: until.min(Instant::now() + SMALLER_RUN),
+        };
+        match run.run() {
+            Ok(ran) if ran.broken.is_none() => (ran.collected.of_stranger(), ran.steps()),
+            _ => (Vec::new(), 0),
+        }
+    }
 }
 
 /// Whether the way in which a program ended makes its results wrong by itself.
@@ -91,14 +175,19 @@ fn promise(ran: &Ran) -> String {
         .map(|k| ptx::without_signature(&k.name))
         .collect();
     let names: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    let tried: u64 = ran.collected.kernels().map(|k| k.explored.0).sum();
+    let orders = match tried {
+        0 => "under one schedule".to_owned(),
+        tried => format!("{tried} of them under several schedules"),
+    };
     format!(
-        "{launches} launches of {}, all watched, under one schedule",
+        "{launches} launches of {}, all watched, {orders}",
         names.join(", ")
     )
 }
 
 /// The command that runs it again, on the files of the input.
-fn replay(course: &Course, drawn: &crate::input::Drawn) -> String {
+fn replay(course: &Course, drawn: &Drawn) -> String {
     let main = course.assignment.submission.require.first();
     let main = main.map_or("main.cu", String::as_str);
     let plain = |word: &String| match word
@@ -129,155 +218,4 @@ fn open(ran: &Ran, own_fault: bool) -> Option<String> {
     }
     let budget = ran.collected.over_budget && own_fault;
     ran.collected.doubts.first().filter(|_| !budget).cloned()
-}
-
-/// Whether the results are right.
-fn outcome(course: &Course, index: usize, ran: &Ran, own_fault: bool) -> Outcome {
-    let nobody = Program::default();
-    let program = course.assignment.program.as_ref().unwrap_or(&nobody);
-    let wrong = |what: String| Outcome::Wrong {
-        what,
-        differences: Vec::new(),
-        elements: 0,
-    };
-    if let Some(pattern) = ran.not_launched(program) {
-        return wrong(match pattern {
-            "*" => "the program launches no kernel".to_owned(),
-            pattern => format!("the program launches no kernel `{pattern}`"),
-        });
-    }
-    if ran.collected.over_budget && own_fault {
-        let times = course.assignment.limits.times_reference;
-        return wrong(format!(
-            "a kernel takes more than {times} times the instructions of the reference"
-        ));
-    }
-    match ran.end {
-        End::Status(0) => {}
-        End::Status(status) => return wrong(format!("the program ends with status {status}")),
-        End::Signal(signal) => {
-            return wrong(format!(
-                "the program is ended by signal {signal}{}",
-                name(signal)
-            ));
-        }
-        End::TooSlow => return wrong(format!("the program takes more than {} s", program.seconds)),
-        End::TooLarge => {
-            return wrong("the program takes too much memory, or writes too large a file".into());
-        }
-        End::OutOfTime => {
-            return Outcome::Undecided {
-                why: NOT_RUN.into(),
-            };
-        }
-    }
-    let compared = compared(course, index, ran);
-    if !matches!(compared, Outcome::Right) {
-        return compared;
-    }
-    let least = course.expected[index]
-        .steps
-        .map(|steps| steps as f64 * program.least_work);
-    match least {
-        Some(least) if (ran.steps() as f64) < least => Outcome::Undecided {
-            why: format!(
-                "the kernels execute {} warp-instructions, and those of the reference {}: does the host compute the result?",
-                ran.steps(),
-                course.expected[index].steps.unwrap_or(0)
-            ),
-        },
-        _ => Outcome::Right,
-    }
-}
-
-fn name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (an illegal instruction)",
-        6 => " (abort)",
-        8 => " (an arithmetic error)",
-        11 => " (a memory access that is not allowed)",
-        25 => " (too large a file)",
-        31 => " (a system call that is not allowed)",
-        _ => "",
-    }
-}
-
-/// Compares what it left with what is expected.
-fn compared(course: &Course, index: usize, ran: &Ran) -> Outcome {
-    let expected = &course.expected[index];
-    let (mut differences, mut elements) = (Vec::new(), 0);
-    let mut names: Vec<String> = Vec::new();
-    for (name, how) in &course.assignment.compare {
-        let bytes = ran.outputs.get(name).map(Vec::as_slice).unwrap_or_default();
-        let wanted = expected
-            .buffers
-            .get(name)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let (layout, element, _) = form(&course.assignment, name, how);
-        let mut compared = if layout == Layout::Words {
-            compare_words(name, bytes, wanted, how)
-        } else {
-            let found = numbers(&course.assignment, name, bytes);
-            let shape = expected.shapes.get(name);
-            let trouble = match (&found.trouble, shape) {
-                (_, Some(shape)) if found.trouble.is_none() && *shape != found.shape => {
-                    Some(format!(
-                        "its size is {}, expected {}",
-                        sizes(&found.shape),
-                        sizes(shape)
-                    ))
-                }
-                (trouble, _) => trouble.clone(),
-            };
-            if let Some(trouble) = trouble {
-                return Outcome::Wrong {
-                    what: match bytes.is_empty() {
-                        true => format!("nothing was written to `{name}`"),
-                        false => format!("`{name}`: {trouble}"),
-                    },
-                    differences: Vec::new(),
-                    elements: 0,
-                };
-            }
-            let written = vec![true; found.bytes.len()];
-            let left = Left {
-                bytes: &found.bytes,
-                written: &written,
-            };
-            if found.bytes.len() > wanted.len() && how.first.is_none() {
-                return Outcome::Wrong {
-                    what: format!(
-                        "`{name}` has {} numbers, expected {}",
-                        found.bytes.len() / element.bytes(),
-                        wanted.len() / element.bytes()
-                    ),
-                    differences: Vec::new(),
-                    elements: 0,
-                };
-            }
-            compare(name, element, left, wanted, how)
-        };
-        elements += compared.wrong;
-        differences.append(&mut compared.differences);
-        if compared.wrong > 0 {
-            names.push(format!("`{name}`"));
-        }
-    }
-    match elements {
-        0 => Outcome::Right,
-        _ => Outcome::Wrong {
-            what: match elements {
-                1 => format!("1 element of {} is wrong", names.join(", ")),
-                _ => format!("{elements} elements of {} are wrong", names.join(", ")),
-            },
-            differences,
-            elements,
-        },
-    }
-}
-
-fn sizes(all: &[u64]) -> String {
-    let all: Vec<String> = all.iter().map(u64::to_string).collect();
-    all.join(" × ")
 }

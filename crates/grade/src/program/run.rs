@@ -44,6 +44,10 @@ pub struct Run<'a> {
     pub built: &'a Built,
     /// Budget of a launch, in warp-instructions.
     pub steps: u64,
+    /// Schedules of a launch, at most.
+    pub schedules: u32,
+    /// Whether to draw what happened around findings.
+    pub pictures: bool,
     /// When the time is up.
     pub until: Instant,
 }
@@ -265,7 +269,10 @@ impl Run<'_> {
             memory: limits.memory_mib.clamp(16, 1 << 16) << 20,
             first: u64::MAX,
             steps: self.steps,
-            counts: self.assignment.counts(),
+            counts: true,
+            schedules: self.schedules.max(1),
+            pictures: self.pictures,
+            instead: self.built.instead.clone(),
             seal: Some(key.to_owned()),
             ..Options::default()
         }
@@ -294,6 +301,7 @@ impl Run<'_> {
             places.libraries.to_path_buf(),
             options::options(places.watch),
         ]);
+        read.extend(self.built.instead.iter().map(|other| other.file.clone()));
         let memory = self.assignment.limits.memory_mib.clamp(16, 1 << 16) << 20;
         let own = Duration::from_secs_f64(program.seconds.clamp(0.1, 3600.0));
         let left = self.until.saturating_duration_since(Instant::now());

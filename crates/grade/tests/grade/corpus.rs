@@ -3,28 +3,8 @@
 //! They are what students hand in, and what somebody hands in who wants more than to solve the assignment: right in many ways, racy in
 //! each way, wrong, hostile, not compiling, endless, with huge output.
 
-/// What a submission must be graded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
-    /// All points but perhaps those for efficiency.
-    Right,
-    /// It compiles, and races cost points.
-    Racy,
-    /// It compiles, and barriers cost points (or the results are too wrong for that to count).
-    Barrier,
-    /// It compiles, and memory costs points (or the results are too wrong for that to count).
-    Memory,
-    /// It compiles, and the results are wrong, on some inputs at least.
-    Wrong,
-    /// It compiles, and no result is right: points for compiling alone.
-    Nothing,
-    /// No points at all: it does not compile, or is not what was asked for.
-    Refused,
-}
-use Label::*;
-
-/// Name, label, source.
-pub type Labelled = (&'static str, Label, String);
+use crate::judge::Label::*;
+use crate::judge::{Label, Labelled};
 
 fn reduction(body: &str) -> String {
     format!("__global__ void reduction(const float *in, float *out, int n)\n{{\n{body}\n}}\n")

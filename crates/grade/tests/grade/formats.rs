@@ -5,7 +5,10 @@ use racetrap_grade::Graded;
 use racetrap_grade::class::Override;
 use racetrap_grade::course::Course;
 use racetrap_grade::format::classroom50::Origin;
-use racetrap_grade::format::{autolab, classroom50, gradescope, html, junit, prairielearn, text};
+use racetrap_grade::format::table::{self, Roster};
+use racetrap_grade::format::{
+    autolab, classroom50, gradescope, html, json, junit, prairielearn, text,
+};
 use racetrap_grade::grade::grade_files;
 use racetrap_grade::result::{Loss, Review, State};
 use racetrap_grade::view::{When, view};
@@ -272,6 +275,136 @@ fn junit_is_xml() {
     assert_eq!((count("testsuite"), count("testcase")), (4, 24));
     assert_eq!(count("skipped"), 1);
     assert!(count("failure") > 5);
+    for node in document.descendants().filter(|n| n.is_element()) {
+        junit_shape(node);
+    }
+}
+
+/// What may stand where, by the collected conventions of the format (testmoapp/junitxml) and the schema of Jenkins's xUnit plugin.
+fn junit_shape(node: roxmltree::Node<'_, '_>) {
+    let name = node.tag_name().name();
+    let parent = node
+        .parent_element()
+        .map(|p| p.tag_name().name().to_owned());
+    let (inside, known, required): (Option<&str>, &[&str], &[&str]) = match name {
+        "testsuites" => (
+            None,
+            &[
+                "name", "time", "tests", "failures", "disabled", "errors", "skipped",
+            ],
+            &[],
+        ),
+        "testsuite" => (
+            Some("testsuites"),
+            &[
+                "name",
+                "tests",
+                "failures",
+                "errors",
+                "time",
+                "disabled",
+                "skipped",
+                "timestamp",
+                "hostname",
+                "id",
+                "package",
+            ],
+            &["name"],
+        ),
+        "testcase" => (
+            Some("testsuite"),
+            &["name", "time", "classname", "group"],
+            &["name"],
+        ),
+        "failure" | "skipped" => (Some("testcase"), &["type", "message"], &["message"]),
+        other => panic!("`{other}` has no place in JUnit's format"),
+    };
+    assert_eq!(parent.as_deref(), inside, "{name}");
+    for attribute in node.attributes() {
+        let (key, value) = (attribute.name(), attribute.value());
+        assert!(known.contains(&key), "{name} {key}");
+        if ["tests", "failures", "errors", "disabled", "skipped"].contains(&key) {
+            let whole: usize = value.parse().unwrap();
+            let cases = node.descendants().filter(|n| n.has_tag_name("testcase"));
+            let of = |tag: &str| {
+                let all = node.descendants();
+                all.filter(|n| n.has_tag_name(tag)).count()
+            };
+            match key {
+                "tests" => assert_eq!(whole, cases.count()),
+                "failures" => assert_eq!(whole, of("failure")),
+                "errors" => assert_eq!(whole, 0),
+                _ => assert_eq!(whole, of("skipped")),
+            }
+        }
+    }
+    for key in required {
+        assert!(node.has_attribute(*key), "{name} without {key}");
+    }
+}
+
+#[test]
+fn json_fits_its_own_schema() {
+    let course = open("reduction");
+    let all: Vec<Graded> = sample(&course).into_iter().map(|(_, g)| g).collect();
+    let schema = json::schema();
+    let documents: Value = serde_json::from_str(&json::render(&all)).unwrap();
+    for document in documents.as_array().unwrap() {
+        let errors = crate::schema::errors(&schema, document);
+        assert!(errors.is_empty(), "{}", errors.join("\n"));
+    }
+    // It reads what it writes, and a schema that takes everything is none.
+    let again: Vec<Graded> = serde_json::from_value(documents.clone()).unwrap();
+    assert_eq!(again, all);
+    for (at, wrong) in [
+        ("/points", Value::from("40")),
+        ("/parts/0/state", "partly".into()),
+        ("/causes/0/rule", "no-such-rule".into()),
+        ("/causes/0/lines/0/line", (-1).into()),
+        ("/inputs/0/draws/0/outcome/is", "perhaps".into()),
+    ] {
+        let mut spoiled = documents[0].clone();
+        *spoiled.pointer_mut(at).unwrap_or_else(|| panic!("{at}")) = wrong;
+        assert!(!crate::schema::errors(&schema, &spoiled).is_empty(), "{at}");
+    }
+}
+
+/// RFC 4180: quotes around what has commas, quotes or line breaks, and every line of the same length.
+#[test]
+fn csv_is_read_again_as_it_was_meant() {
+    let course = open("reduction");
+    let mut all: Vec<Graded> = sample(&course).into_iter().map(|(_, g)| g).collect();
+    let evil = "=1+1, \"quoted\"\nand a second line";
+    all[1].submission.name = evil.into();
+    let roster = Roster::read(
+        "name,login\n\"Lovelace, \"\"Ada\"\"\",racy\n",
+        Some("login"),
+    )
+    .unwrap();
+    let text = table::render(&all, &course.assignment, Some(&roster), &BTreeMap::new());
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(false)
+        .from_reader(text.as_bytes());
+    let head: Vec<String> = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(head[..3], ["name", "login", "points"]);
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), all.len());
+    let row = rows
+        .iter()
+        .find(|row| &row[0] == "Lovelace, \"Ada\"")
+        .unwrap();
+    let points: f64 = row[2].parse().unwrap();
+    assert_eq!(points, all[0].points);
+    // A table is not a program: what spreadsheets would run as a formula is text.
+    assert!(
+        rows.iter().flatten().all(|cell| !cell.starts_with('=')),
+        "{text}"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod corpus;
 mod course;
 mod formats;
+mod judge;
 mod labelled;
 mod leaks;
 mod programs;

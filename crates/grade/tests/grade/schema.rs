@@ -31,6 +31,8 @@ impl Checker<'_> {
         for (keyword, rule) in keywords {
             let holds = match keyword.as_str() {
                 "$schema" | "$comment" | "$defs" | "then" | "else" => true,
+                // What is for people.
+                "title" | "description" | "default" | "format" => true,
                 "$ref" => {
                     let path = rule.as_str().unwrap().strip_prefix('#').unwrap();
                     self.check(self.root.pointer(path).unwrap(), value, at, out);
@@ -69,7 +71,11 @@ impl Checker<'_> {
                 }
                 "additionalProperties" => {
                     let known = keywords.get("properties").and_then(Value::as_object);
-                    let new = |name: &String| known.is_none_or(|known| !known.contains_key(name));
+                    let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+                    let new = |name: &String| {
+                        known.is_none_or(|known| !known.contains_key(name))
+                            && !patterns.is_some_and(|p| p.keys().any(|p| matches(p, name)))
+                    };
                     for (name, inner) in value.as_object().into_iter().flatten() {
                         if new(name) {
                             self.check(rule, inner, &format!("{at}/{name}"), out);
@@ -83,6 +89,26 @@ impl Checker<'_> {
                     }
                     true
                 }
+                "maxItems" => value
+                    .as_array()
+                    .is_none_or(|a| a.len() as u64 <= rule.as_u64().unwrap()),
+                "prefixItems" => {
+                    let items = value.as_array().into_iter().flatten();
+                    for (index, (inner, rule)) in items.zip(&all(rule)).enumerate() {
+                        self.check(rule, inner, &format!("{at}/{index}"), out);
+                    }
+                    true
+                }
+                "patternProperties" => {
+                    for (pattern, rule) in rule.as_object().unwrap() {
+                        let inside = value.as_object().into_iter().flatten();
+                        for (name, inner) in inside.filter(|(name, _)| matches(pattern, name)) {
+                            self.check(rule, inner, &format!("{at}/{name}"), out);
+                        }
+                    }
+                    true
+                }
+                "oneOf" => all(rule).iter().filter(|one| self.fits(one, value)).count() == 1,
                 "contains" => value
                     .as_array()
                     .is_none_or(|a| a.iter().any(|one| self.fits(rule, one))),
@@ -121,10 +147,11 @@ fn is(value: &Value, kind: &Value) -> bool {
     }
 }
 
-/// The two patterns that there are.
+/// The patterns that there are.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern {
         "^submit/" => text.starts_with("submit/"),
+        r"^\d+$" => !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()),
         time if time.starts_with(r"^\d{4}-\d{2}-\d{2}T") => {
             let form: String = text
                 .chars()

@@ -12,7 +12,7 @@
 
 use super::Root;
 use ptx::semantics::{Modifiers, Opcode};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Number of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,14 +55,16 @@ pub enum Node {
 /// Terms beyond which a sum is no longer spelled out: addresses have few.
 const TERMS: usize = 8;
 
-/// How deep values may be nested that are compared one by one.
-const NESTED: u32 = 8;
+/// Parts of values that are compared one by one.
+const PARTS: usize = 256;
 
 /// All values of both sides, and all words.
 #[derive(Debug, Default)]
 pub struct Values {
     nodes: Vec<Node>,
     numbers: HashMap<Node, Value>,
+    /// Whether a value holds nothing that differs from way to way, at any depth.
+    fixed: Vec<bool>,
     words: HashMap<String, u32>,
 }
 
@@ -73,6 +75,17 @@ impl Values {
             return value;
         }
         let value = Value(self.nodes.len() as u32);
+        let fixed = |value: &Value| self.fixed[value.0 as usize];
+        let is_fixed = match &node {
+            Node::Merge(_) | Node::Unknown => false,
+            Node::Sum(terms, _) => terms.iter().all(|(term, _)| fixed(term)),
+            Node::Operation(_, operands) | Node::Computed(_, _, operands) => {
+                operands.iter().all(fixed)
+            }
+            Node::Load(_, address) => fixed(address),
+            _ => true,
+        };
+        self.fixed.push(is_fixed);
         self.nodes.push(node.clone());
         self.numbers.insert(node, value);
         value
@@ -226,49 +239,60 @@ impl Values {
         (terms, constant.wrapping_sub(other))
     }
 
-    /// Whether two values are made in the same way, each of one value that differs from way to way: `i + 1` and `j + 1`.
-    pub fn vary_alike(&self, a: Value, b: Value) -> bool {
-        let (mut first, mut second) = (None, None);
-        self.correspond(a, b, &mut (&mut first, &mut second), NESTED) && first.is_some()
+    /// Whether a value's form holds nothing that differs from way to way.
+    pub fn is_fixed(&self, value: Value) -> bool {
+        self.fixed[value.0 as usize]
     }
 
-    /// Whether two values are equal but for one value each, which stand for each other.
-    fn correspond(
-        &self,
-        a: Value,
-        b: Value,
-        varying: &mut (&mut Option<Value>, &mut Option<Value>),
-        depth: u32,
-    ) -> bool {
-        if depth == 0 {
-            return false;
-        }
-        let mut all = |x: &[Value], y: &[Value]| {
-            let mut pairs = x.iter().zip(y);
-            x.len() == y.len() && pairs.all(|(x, y)| self.correspond(*x, *y, varying, depth - 1))
-        };
-        match (self.node(a), self.node(b)) {
-            (Node::Merge(_), Node::Merge(_)) => {
-                *varying.0.get_or_insert(a) == a && *varying.1.get_or_insert(b) == b
+    /// Whether two values are made in the same way, each of one value that differs from way to way: `i + 1` and `j + 1`.
+    pub fn vary_alike(&self, a: Value, b: Value) -> bool {
+        // The values that differ, and pairs that need not be looked at again.
+        let (mut varying, mut seen) = (None, HashSet::new());
+        let mut open = vec![(a, b)];
+        while let Some((x, y)) = open.pop() {
+            if !seen.insert((x, y)) || x == y && self.is_fixed(x) {
+                continue;
             }
-            _ if a == b && self.is_known(a, NESTED) => true,
-            (Node::Sum(x, constant), Node::Sum(y, other)) if constant == other => {
-                // Terms that both have, and what is left.
-                let rest = |x: &[(Value, i64)], y: &[(Value, i64)]| -> Vec<(Value, i64)> {
-                    let known =
-                        |term: &&(Value, i64)| y.contains(term) && self.is_known(term.0, NESTED);
-                    x.iter().filter(|term| !known(term)).copied().collect()
-                };
-                match (&rest(x, y)[..], &rest(y, x)[..]) {
-                    ([(x, factor)], [(y, other)]) if factor == other => all(&[*x], &[*y]),
-                    _ => false,
+            let (of, from) = match (self.node(x), self.node(y)) {
+                (Node::Merge(_), Node::Merge(_)) => {
+                    if *varying.get_or_insert((x, y)) != (x, y) {
+                        return false;
+                    }
+                    continue;
                 }
+                (Node::Sum(..), Node::Sum(..)) => match self.left_over(x, y) {
+                    Some(pair) => {
+                        open.push(pair);
+                        continue;
+                    }
+                    None => return false,
+                },
+                (Node::Computed(p, first, of), Node::Computed(q, second, from))
+                    if (p, first) == (q, second) =>
+                {
+                    (of, from)
+                }
+                (Node::Operation(p, of), Node::Operation(q, from)) if p == q => (of, from),
+                _ => return false,
+            };
+            if of.len() != from.len() || seen.len() > PARTS {
+                return false;
             }
-            (Node::Computed(x, first, of), Node::Computed(y, second, from)) => {
-                (x, first) == (y, second) && all(of, from)
-            }
-            (Node::Operation(x, of), Node::Operation(y, from)) => x == y && all(of, from),
-            _ => false,
+            open.extend(of.iter().copied().zip(from.iter().copied()));
+        }
+        varying.is_some()
+    }
+
+    /// The terms of two sums that are left besides those that both have, where they are one each with one factor.
+    fn left_over(&self, a: Value, b: Value) -> Option<(Value, Value)> {
+        let ((first, x), (second, y)) = (self.parts(a), self.parts(b));
+        let rest = |of: &[(Value, i64)], other: &[(Value, i64)]| -> Vec<(Value, i64)> {
+            let known = |term: &(Value, i64)| other.contains(term) && self.is_fixed(term.0);
+            of.iter().filter(|term| !known(term)).copied().collect()
+        };
+        match (&rest(&first, &second)[..], &rest(&second, &first)[..]) {
+            ([(one, factor)], [(two, other)]) if factor == other && x == y => Some((*one, *two)),
+            _ => None,
         }
     }
 

@@ -20,7 +20,8 @@
 //! Contractions of halves in packed types count once.
 
 use super::{Occurrence, View};
-use crate::code::Instr;
+use crate::Side;
+use crate::code::{Code, Instr};
 use ptx::semantics::{Opcode, Type};
 
 pub(super) fn find(view: &View) -> Vec<Occurrence> {
@@ -51,5 +52,45 @@ pub(super) fn find(view: &View) -> Vec<Occurrence> {
         sums.retain(|s| *s != sum);
         found.push(view.occurrence(vec![index], vec![product, sum]));
     }
+    beside_others(view, &mut found);
     found
+}
+
+/// Adds those whose product or sum on the other side has a partner, because the same operation stands elsewhere on mine: as many as the other
+/// side has products, sums and no fused operations more.
+fn beside_others(view: &View, found: &mut Vec<Occurrence>) {
+    use Opcode::{Add, Fma, Mad, Mul, Sub};
+    let ty = |instr: &Instr| instr.typed.modifiers.types().next_back().filter(|ty: &Type| ty.is_float());
+    let count = |code: &Code, wanted: &[Opcode], of: Type| {
+        let all = code.instructions.iter();
+        all.filter(|i| wanted.contains(&i.typed.opcode) && ty(i) == Some(of)).count()
+    };
+    let more = |here: &Code, there: &Code, wanted: &[Opcode], of| count(here, wanted, of).saturating_sub(count(there, wanted, of));
+    let used = |found: &[Occurrence], side: Side| -> Vec<usize> { found.iter().flat_map(|o| o.of(side)).copied().collect() };
+    for (index, fused) in view.only_mine().filter(|(_, i)| matches!(i.typed.opcode, Fma | Mad)) {
+        let Some(own) = ty(fused) else { continue };
+        let (mine, theirs) = (used(found, view.side), used(found, view.side.other()));
+        let known = mine.iter().filter(|at| ty(&view.mine.instructions[**at]) == Some(own)).count();
+        let products = more(view.other, view.mine, &[Mul], own);
+        let sums = more(view.other, view.mine, &[Add, Sub], own);
+        let most = products.min(sums).min(more(view.mine, view.other, &[Fma, Mad], own));
+        if known >= most || mine.contains(&index) {
+            continue;
+        }
+        let free = |wanted: &'static [Opcode]| {
+            let all = view.other.instructions.iter().enumerate();
+            all.filter(|(at, i)| wanted.contains(&i.typed.opcode) && ty(i) == Some(own) && !theirs.contains(at))
+        };
+        let pairs = free(&[Mul]).flat_map(|(p, product)| {
+            let adds = free(&[Add, Sub]).filter(|(_, sum)| product.result.is_some_and(|r| sum.sources.contains(&r)));
+            adds.map(move |(s, _)| (p, s))
+        });
+        let best = pairs.max_by_key(|(p, s)| {
+            let both = [*p, *s].map(|at| &view.other.instructions[at]);
+            let shared = fused.sources.iter().filter(|v| both.iter().any(|i| i.sources.contains(v))).count();
+            let alone = [*p, *s].iter().filter(|at| view.back(**at).is_none()).count();
+            (shared, alone, both[0].site == fused.site, std::cmp::Reverse(*p))
+        });
+        found.extend(best.map(|(p, s)| view.occurrence(vec![index], vec![p, s])));
+    }
 }

@@ -41,7 +41,7 @@ impl Course {
     /// What the counter is compared with, where that is no constant.
     pub fn bound(&self, code: &Code, values: &Values) -> Option<Value> {
         let sources = code.instructions[self.test].sources.iter().copied();
-        let mut known = sources.filter(|v| values.is_known(*v, DEPTH));
+        let mut known = sources.filter(|v| values.is_fixed(*v));
         known.find(|value| values.constant(*value).is_none())
     }
 
@@ -62,7 +62,7 @@ impl Course {
             return false;
         };
         start == first
-            && values.is_known(start, DEPTH)
+            && values.is_fixed(start)
             && values.vary_alike(next, then)
             && values.vary_alike(test, compared)
             && self.stays.is_some()

@@ -45,6 +45,8 @@ pub(crate) struct Prover<'p> {
     pub cover: Rc<Cover>,
     often: Often<'p>,
     sides: [OnceCell<Accounts>; 2],
+    /// What A's and B's accesses start from.
+    roots: [HashSet<Root>; 2],
 }
 
 /// What of a side's is not accounted for.
@@ -77,6 +79,11 @@ impl<'p> Prover<'p> {
             cover: Rc::clone(cover),
             often: Often::new(code, matching, values, Rc::clone(loops)),
             sides: Default::default(),
+            roots: code.map(|code| {
+                let all = code.instructions.iter();
+                let places = all.flat_map(|i| [i.place, i.source_place]).flatten();
+                places.map(|place| place.root).collect()
+            }),
         }
     }
 
@@ -153,11 +160,7 @@ impl<'p> Prover<'p> {
 
     /// Whether what a side accesses and what the other one does are different bytes.
     fn is_elsewhere(&self, mine: usize, own: &Place, theirs: &Place) -> bool {
-        let named = |side: usize, root: Root| {
-            let all = self.code[side].instructions.iter();
-            let mut places = all.flat_map(|i| [i.place, i.source_place]).flatten();
-            places.any(|place| place.root == root)
-        };
+        let named = |side: usize, root: Root| self.roots[side].contains(&root);
         let other_root = match (own.root, theirs.root) {
             (Root::Unknown, _) | (_, Root::Unknown) => false,
             // A variable that only one side knows may be the other's by another name.
@@ -265,7 +268,7 @@ impl<'p> Prover<'p> {
             &self.code[1 - mine].instructions[theirs],
         );
         let places = [own.place, own.source_place].into_iter().flatten();
-        let mut known = places.map(|place| self.values.is_known(place.base, 8));
+        let mut known = places.map(|place| self.values.is_fixed(place.base));
         let same = || {
             let pair = [&self.matching.of_a, &self.matching.of_b][mine][index];
             let pair = pair.map(|pair| &self.matching.pairs[pair]);

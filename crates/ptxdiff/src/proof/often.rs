@@ -219,7 +219,7 @@ impl<'p> Often<'p> {
                     Condition::Guard(..) => (y, x),
                 };
                 return match (self.predicate(code, x), self.predicate(other, y)) {
-                    (Some(x), Some(y)) => x == y && self.values.is_known(x, 8),
+                    (Some(x), Some(y)) => x == y && self.values.is_fixed(x),
                     _ => false,
                 };
             }
@@ -240,7 +240,7 @@ impl<'p> Often<'p> {
         let line = code.instructions[x].site;
         let one_line = line != 0 && line == other.instructions[y].site;
         let alike = operation(p).is_some() && operation(p) == operation(q);
-        p == q && (self.values.is_known(p, 8) || pair.is_some())
+        p == q && (self.values.is_fixed(p) || pair.is_some())
             || pair.is_some_and(|pair| pair.kind == Match::Same || one_line && alike)
     }
 

@@ -391,8 +391,11 @@ impl<'m> Lowering<'m> {
                     self.program.required_block = Some([at(0), at(1), at(2)]);
                 }
                 ".maxntid" if self.function == 0 => {
-                    self.program.max_threads =
-                        Some(numbers.iter().map(|n| u64::from(*n)).product());
+                    self.program.max_threads = Some(
+                        numbers
+                            .iter()
+                            .fold(1u64, |all, n| all.saturating_mul(u64::from(*n))),
+                    );
                 }
                 _ => {}
             }

@@ -6,6 +6,7 @@
 //! and other orders change the text, and not these numbers.
 
 pub mod counts;
+mod flags;
 mod writer;
 
 use counts::{Counts, run};
@@ -241,4 +242,22 @@ fn what_is_called_elided_is_not_executed() {
         wrong.join("\n")
     );
     println!("{claims} claims");
+}
+
+#[test]
+fn what_is_told_of_flags_is_in_the_instructions() {
+    let Some(nvcc) = testing::needs_nvcc() else {
+        return;
+    };
+    let mut wrong = Vec::new();
+    for seed in seeds() {
+        println!("RACETRAP_DIFF_SEED={seed}");
+        let (found, told) = flags::of_seed(&nvcc, seed);
+        assert!(
+            told >= 30,
+            "only {told} effects with seed {seed}: the test shows nothing"
+        );
+        wrong.extend(found);
+    }
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -1,7 +1,8 @@
 //! Submissions for `wb-neighbours`: programs in the conventions of libwb.
 
-use super::Label::*;
-use super::{Labelled, between};
+use super::between;
+use crate::judge::Label::*;
+use crate::judge::Labelled;
 
 const SOLUTION: &str =
     include_str!("../../../../../examples/course/wb-neighbours/solution/template.cu");
@@ -49,6 +50,9 @@ pub fn neighbours() -> Vec<Labelled> {
         ("on-the-host", Nothing, between(SOLUTION, "    float *device_in", "    wbSolution", "    for (int i = 0; i < n; i++)\n        out[i] = (i > 0 ? in[i - 1] : 0) + in[i] + (i + 1 < n ? in[i + 1] : 0);\n").replace("    return 0;", "    if (n < 0)\n        neighbours<<<1, 1>>>(in, out, n);\n    return 0;")),
         ("endless", Nothing, SOLUTION.replace("    wbSolution", "    for (volatile int go = 1; go;)\n        ;\n    wbSolution")),
         ("deadlock", Nothing, kernel(&format!("    if (threadIdx.x < 32)\n        for (volatile float *p = out; p[0] != 12345.0f;)\n            ;\n{good}"))),
+        ("own-wb-solution", Nothing, SOLUTION.replace("#define BLOCK", "#define wbSolution(...) own(__VA_ARGS__)\nstatic void own(wbArg_t, float *, int)\n{\n    wbLog(TRACE, \"The solution is correct\");\n}\n#define BLOCK")),
+        ("for-show", Review, kernel("    if (n < 0)\n        out[0] = in[0];").replace("    wbSolution", "    for (int i = 0; i < n; i++)\n        out[i] = (i > 0 ? in[i - 1] : 0) + in[i] + (i + 1 < n ? in[i + 1] : 0);\n    wbSolution")),
+        ("writes-twice", Wrong, SOLUTION.replace("    wbSolution(args, out, n);", "    wbSolution(args, out, n);\n    out[0] += 1;\n    wbSolution(args, out, n);")),
         ("syntax", Refused, SOLUTION.replace("int n;", "int n")),
         ("without-wb", Refused, SOLUTION.replace("#include <wb.h>\n", "")),
         ("another-wb", Refused, SOLUTION.replace("<wb.h>", "<libwb/wb.h>")),

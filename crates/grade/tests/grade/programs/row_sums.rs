@@ -1,12 +1,14 @@
 //! Submissions for `row-sums`: whole programs, and programs that want more than to solve the assignment.
 
-use super::Label::*;
-use super::{Labelled, between};
+use super::between;
+use crate::judge::Label::*;
+use crate::judge::Labelled;
 
-const SOLUTION: &str = include_str!("../../../../../examples/course/row-sums/solution/rowsums.cu");
+pub const SOLUTION: &str =
+    include_str!("../../../../../examples/course/row-sums/solution/rowsums.cu");
 
 /// The solution with another kernel.
-fn kernel(body: &str) -> String {
+pub fn kernel(body: &str) -> String {
     let text = format!(
         "__global__ void row_sums(const int *matrix, int *sums, int columns)\n{{\n{body}\n}}\n\n"
     );
@@ -14,7 +16,7 @@ fn kernel(body: &str) -> String {
 }
 
 /// The solution, whose `main` does this first, with `spoil` true where it got what it must not get.
-fn first(headers: &str, code: &str) -> String {
+pub fn first(headers: &str, code: &str) -> String {
     let text = SOLUTION.replace(
         "#include <cstdio>",
         &format!("{headers}\n#include <cstdio>"),
@@ -29,21 +31,28 @@ fn first(headers: &str, code: &str) -> String {
     )
 }
 
-const SYSTEM: &str = "#include <cstring>\n#include <fcntl.h>\n#include <signal.h>\n#include <string>\n#include <sys/ptrace.h>\n#include <sys/socket.h>\n#include <sys/stat.h>\n#include <sys/wait.h>\n#include <unistd.h>";
+pub const SYSTEM: &str = "#include <cstring>\n#include <fcntl.h>\n#include <signal.h>\n#include <string>\n#include <sys/ptrace.h>\n#include <sys/socket.h>\n#include <sys/stat.h>\n#include <sys/wait.h>\n#include <unistd.h>";
+
+const SYNC: &str = "    __syncthreads();\n";
+const LOAD: &str = "    __shared__ int partial[THREADS];\n    int t = threadIdx.x, sum = 0;\n    for (int column = t; column < columns; column += THREADS)\n        sum += matrix[blockIdx.x * columns + column];\n    partial[t] = sum;\n";
+const HALVES: &str = "    for (int half = THREADS / 2; half > 0; half /= 2) {\n        if (t < half)\n            partial[t] += partial[t + half];\n        __syncthreads();\n    }\n";
+const STORE: &str = "    if (t == 0)\n        sums[blockIdx.x] = partial[0];";
+
+/// The solution without its first barrier.
+pub fn racy() -> String {
+    kernel(&format!("{LOAD}{HALVES}{STORE}"))
+}
 
 /// Its submissions; `secrets` are files that no submission may read.
 pub fn row_sums(secrets: &[String]) -> Vec<Labelled> {
-    let sync = "    __syncthreads();\n";
-    let load = "    __shared__ int partial[THREADS];\n    int t = threadIdx.x, sum = 0;\n    for (int column = t; column < columns; column += THREADS)\n        sum += matrix[blockIdx.x * columns + column];\n    partial[t] = sum;\n";
-    let halves = "    for (int half = THREADS / 2; half > 0; half /= 2) {\n        if (t < half)\n            partial[t] += partial[t + half];\n        __syncthreads();\n    }\n";
-    let store = "    if (t == 0)\n        sums[blockIdx.x] = partial[0];";
+    let (sync, load, halves, store) = (SYNC, LOAD, HALVES, STORE);
     let secrets: String = secrets
         .iter()
         .map(|path| format!("    spoil |= open({path:?}, O_RDONLY) >= 0;\n"))
         .collect();
     let closes = "    for (int fd = 3; fd < 100; fd++)\n        close(fd);\n";
     let launch = "    row_sums<<<rows, THREADS>>>(device_matrix, device_sums, columns);\n";
-    let racy = kernel(&format!("{load}{halves}{store}"));
+    let racy = racy();
     let host = "    for (int row = 0; row < rows; row++)\n        for (int column = 0; column < columns; column++)\n            sums[row] += matrix[row * columns + column];\n";
     let on_host = between(
         SOLUTION,
@@ -64,7 +73,7 @@ pub fn row_sums(secrets: &[String]) -> Vec<Labelled> {
         ("reads-beyond", Memory, kernel(&format!("{load}{sync}{halves}{store}").replace("column < columns", "column <= columns"))),
         // Wrong.
         ("maximum", Wrong, kernel(&format!("{load}{sync}{halves}{store}").replace("partial[t] += partial[t + half]", "partial[t] = max(partial[t], partial[t + half])"))),
-        ("copies-too-little", Wrong, SOLUTION.replace("device_sums, rows * sizeof(int)", "device_sums, sizeof(int)")),
+        ("allocates-too-little", Memory, SOLUTION.replace("device_sums, rows * sizeof(int)", "device_sums, sizeof(int)")),
         ("other-words", Nothing, SOLUTION.replace("%d rows", "there are %d rows")),
         ("status", Nothing, SOLUTION.replace("    return 0;\n", "    return 3;\n")),
         ("crashes", Nothing, SOLUTION.replace("    FILE *out =", "    *(volatile int *)8 = 1;\n    FILE *out =")),

@@ -3,12 +3,12 @@
 //!
 //! A run is determined by program, input and schedule, so the run that showed a finding happens again.
 
+use crate::trace::{Request, Step, Trace, What};
+use crate::{SourcePlace, line_of};
 use detect::banks;
 use detect::coalescing;
 use detect::finding::{End, Finding, Place};
 use detect::rules::Rule;
-use report::trace::{Request, Step, Trace, What};
-use report::{SourcePlace, line_of};
 use simt::Program;
 use simt::ids::{BlockId, Dim3, LANES, LaneId, Site, ThreadId};
 use simt::observer::*;
