@@ -184,3 +184,100 @@ fn what_is_missing_is_told() {
     insta::assert_snapshot!(shown.join("\n"));
     assert_eq!(files(at, "empty"), [""; 0]);
 }
+
+/// Known findings of cases: in a baseline, and by a comment; what accepts nothing is told, and patterns select kernels.
+#[test]
+fn known_findings_of_cases() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = begun();
+    let mine = folder.path().join("mine");
+    let kernel = mine.join("kernels/example/reverse.cu");
+    let right = fs::read_to_string(&kernel).unwrap();
+    let test = |options: &[&str]| {
+        let arguments = [&["test", "--catalog", "."], options].concat();
+        racetrap(&mine, &arguments)
+    };
+    let first = test(&[]);
+    assert!(first.ends_with("--- exit status 0\n"), "{first}");
+
+    // A case that has a finding which it does not expect.
+    let barrier = right.lines().find(|l| l.contains("__syncthreads")).unwrap();
+    let wrong = right.replace(barrier, "");
+    fs::write(&kernel, &wrong).unwrap();
+    let shown = test(&[]);
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    let shown = test(&["--baseline", "known.json", "--update-baseline"]);
+    assert!(
+        shown.contains("wrote known.json") && shown.contains("added, 0 dropped"),
+        "{shown}"
+    );
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(
+        shown.contains(" by the baseline") && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+
+    // It knows the text of the lines: on another line, the finding is a new one.
+    fs::write(
+        &kernel,
+        wrong.replace("blockDim.x - 1 - t", "(blockDim.x - 1) - t"),
+    )
+    .unwrap();
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+
+    // Comments above the lines, which are of no use without the findings.
+    let allowed = |text: &str| {
+        let mut out = String::new();
+        for line in text.lines() {
+            for (part, rule) in [
+                ("= data[t]", "data-race"),
+                ("= tile[", "uninitialized-read"),
+            ] {
+                if line.contains(part) {
+                    out += &format!("    // racetrap: allow({rule}): for this test\n");
+                }
+            }
+            out += &format!("{line}\n");
+        }
+        out
+    };
+    fs::write(&kernel, allowed(&wrong)).unwrap();
+    let shown = test(&[]);
+    assert!(
+        shown.contains(" by a comment") && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+    let shown = test(&["--ignore-allow"]);
+    assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+    fs::write(&kernel, allowed(&right)).unwrap();
+    fs::remove_file(mine.join("cases/example/no-barrier.yaml")).unwrap();
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(
+        shown.contains("this comment allows `data-race`, which was not found here")
+            && shown.contains("the baseline lists `data-race` in `reverse`")
+            && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+
+    // Patterns.
+    let shown = test(&["--kernel", "rev*"]);
+    assert!(
+        shown.contains("example/reverse") && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+    for options in [["--kernel", "other"], ["--skip-kernel", "rev*"]] {
+        let shown = test(&options);
+        assert!(
+            shown.contains("no case launches a kernel") && shown.ends_with("--- exit status 2\n"),
+            "{shown}"
+        );
+    }
+    let shown = test(&["--on", "gpu", "--baseline", "known.json"]);
+    assert!(
+        shown.contains("`--baseline`") && shown.ends_with("--- exit status 2\n"),
+        "{shown}"
+    );
+}

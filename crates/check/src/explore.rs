@@ -5,7 +5,6 @@ mod escalate;
 mod grow;
 mod memory;
 mod outside;
-mod trace;
 mod writers;
 
 pub use difference::Difference;
@@ -25,6 +24,7 @@ use detect::rules::{Level, Rule};
 use grow::{Need, enlarge, too_far, too_small};
 use memory::{left_in, place};
 use ptx::source::SourceLine;
+use report::tracer::Tracer;
 use report::{Diagnostic, KernelView, Scene, Sources, View, diagnose, merge};
 use session::coverage;
 use session::explorer::{Explorer, Schedules, explore};
@@ -36,7 +36,6 @@ use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-use trace::Tracer;
 use writers::Writers;
 
 /// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and

@@ -10,6 +10,7 @@ use crate::module::Kernel;
 use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
+use crate::trace::{Again, Shown};
 use detect::footprint::Footprint;
 use simt::children::Child;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
@@ -192,7 +193,9 @@ impl Context {
             block: request.block,
         };
         let concerns = self.concerns();
-        let start = watched.then(|| self.start(request)).flatten();
+        let before = self.before(watched);
+        let start = watched.then(|| self.start(request, before.as_ref()));
+        let start = start.flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
         let began = Instant::now();
@@ -211,6 +214,13 @@ impl Context {
         };
         let took = began.elapsed();
         self.spent.running += took;
+        // Later runs are the simulator's alone: what they ask for is not done.
+        let children = self.device.take_children();
+        let again = before.map(|memory| Again::new(memory, &how));
+        let shown = Shown {
+            schedule: None,
+            again: again.as_ref(),
+        };
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();
@@ -220,7 +230,7 @@ impl Context {
                 self.totals_of(kernel).counts.add(&counts);
             }
             let findings = self.detectors.take_findings();
-            self.report(&findings, request, &name, call);
+            self.report_under(&findings, request, &name, call, shown);
             let footprint = self.detectors.take_footprint();
             if let Some(footprint) = footprint {
                 let agent = self.agent(request.stream);
@@ -238,12 +248,11 @@ impl Context {
                 if let Some(start) = start {
                     self.explore(start, request, &how, &name, (steps, took), call);
                 }
-                self.children(request, call);
+                self.children(children, request, call);
                 steps
             }
             Err(stop) => {
-                self.device.take_children();
-                self.stopped(&stop, request, &name, call);
+                self.stopped(&stop, request, &name, call, shown);
                 0
             }
         }
@@ -252,10 +261,9 @@ impl Context {
     /// Does what a kernel has asked for, when it has ended (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"): each launch with
     /// all that it launches itself before the next one, which is the order of a stream. Blind spot: what launches on different streams
     /// of the device do to each other.
-    fn children(&mut self, parent: &Request, call: &impl Fn() -> Call) {
+    fn children(&mut self, children: Vec<Child>, parent: &Request, call: &impl Fn() -> Call) {
         // The guide's limit for nested launches.
         const DEEPEST: u32 = 24;
-        let children = self.device.take_children();
         if children.is_empty() {
             return;
         }
@@ -324,9 +332,10 @@ impl Context {
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
+        shown: Shown<'_>,
     ) {
         if let Some(finding) = session::simulator::finding(stop, 0) {
-            self.report(&[finding], request, name, call);
+            self.report_under(&[finding], request, name, call, shown);
         }
         let kernel = &request.kernel;
         let error = match stop {

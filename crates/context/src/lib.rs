@@ -26,6 +26,7 @@ pub mod report;
 pub mod seal;
 pub mod stream;
 pub mod timeline;
+mod trace;
 pub mod watch;
 
 pub use context::{Context, context, existing};

@@ -44,6 +44,9 @@ pub struct Options {
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
+    /// Whether findings get a [trace](report::trace): one more run of a launch for each schedule that shows one.
+    #[serde(default)]
+    pub traces: bool,
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
@@ -66,6 +69,7 @@ impl Default for Options {
             host: true,
             jobs: 1,
             counts: false,
+            traces: false,
             seal: None,
         }
     }

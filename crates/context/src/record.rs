@@ -4,6 +4,7 @@
 use crate::seal::Seal;
 use detect::counts::Counts;
 use detect::rules::{Level, Rule};
+use report::trace::Trace;
 use report::{About, Diagnostic, Label, SourceFile, SourcePlace, Who};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -90,6 +91,9 @@ pub struct Finding {
     pub launch: Option<LaunchName>,
     /// Where the host program called, innermost first.
     pub call: Option<Call>,
+    /// What happened around it, if it was asked for.
+    #[serde(default)]
+    pub trace: Option<Trace>,
 }
 
 /// A launch, for the reader.
@@ -272,6 +276,7 @@ impl Recorder {
             about: diagnostic.about.clone(),
             launch,
             call,
+            trace: diagnostic.trace.clone(),
         })));
     }
 
@@ -345,6 +350,7 @@ mod tests {
             expected: false,
             accepted: None,
             trace: None,
+            launched: None,
             about: report::About::default(),
         };
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);

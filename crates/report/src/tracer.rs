@@ -3,12 +3,12 @@
 //!
 //! A run is determined by program, input and schedule, so the run that showed a finding happens again.
 
+use super::trace::{Request, Step, Trace, What};
+use super::{SourcePlace, line_of};
 use detect::banks;
 use detect::coalescing;
 use detect::finding::{End, Finding, Place};
 use detect::rules::Rule;
-use report::trace::{Request, Step, Trace, What};
-use report::{SourcePlace, line_of};
 use simt::Program;
 use simt::ids::{BlockId, Dim3, LANES, LaneId, Site, ThreadId};
 use simt::observer::*;
@@ -133,6 +133,7 @@ fn step(program: &Program, (grid, block): (Dim3, Dim3), one: Seen, end: Option<u
         what: one.what,
         thread: (!barrier).then(|| block.coordinates(one.thread.0)),
         block: grid.coordinates(one.block.0),
+        by: None,
         place: line.map(|(file, line)| SourcePlace { file, line }),
         before: one.before,
         after: one.after,
