@@ -56,6 +56,17 @@ clean=(env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"
 [[ -x $outside/installed/bin/racetrap ]] || fail 'no racetrap'
 [[ ! -e $outside/installed/bin/racetrap-device ]] || fail 'racetrap-device needs CUDA, and was not asked for'
 
+echo '==> the feature device'
+# The build script of `cust` says what it misses, and takes the way that racetrap names.
+cust() { # COMMAND…
+    (cd "racetrap-$version" && "${clean[@]}" "$@" cargo build --locked --features device -p cust_raw) >"$outside/cust.txt" 2>&1
+}
+cust CUDA_LIBRARY_PATH=/ || { cat "$outside/cust.txt"; fail 'CUDA_LIBRARY_PATH=/ does not let racetrap-device be built'; }
+if [[ -z $(compgen -G '/usr/local/cuda*') && ! -d /opt/cuda ]]; then
+    cust && fail 'the feature device needs no CUDA any more: say so in `racetrap doctor`'
+    grep -q 'Could not find a cuda installation' "$outside/cust.txt" || { cat "$outside/cust.txt"; fail 'another message'; }
+fi
+
 echo '==> what is installed'
 # Alone, in another place, and without any compiler.
 work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-install.XXXXXX")
@@ -68,6 +79,7 @@ alone=(env -i HOME="$work" PATH=/usr/bin:/bin ./racetrap)
 grep -q 'false alarms 0/' run.txt || fail 'racetrap run says nothing'
 "${alone[@]}" doctor >doctor.txt
 grep -q 'racetrap setup' doctor.txt || fail 'doctor does not name racetrap setup'
+grep -q 'CUDA_LIBRARY_PATH=/ cargo install racetrap --features device' doctor.txt || fail 'doctor does not say how to get racetrap-device'
 # The drop-in library is in the program.
 "${alone[@]}" exec -- /bin/true >exec.txt 2>&1 || true
 [[ -s $(echo .cache/racetrap/library-*/libracetrap_cuda.so) ]] || { cat exec.txt; fail 'racetrap exec has no library'; }

@@ -38,6 +38,13 @@ if ldd "$racetrap" 2>/dev/null | grep -q '=>'; then
     printf 'release: %s is not static\n' "$racetrap" >&2
     exit 1
 fi
+# The library is where the program looks for it: with it, a program that launches nothing is inconclusive (3); without it, an error (2).
+status=0
+"$racetrap" exec --quiet -- true 2>/dev/null || status=$?
+((status == 3)) || {
+    printf 'release: racetrap exec ends with status %d\n' "$status" >&2
+    exit 1
+}
 "$racetrap" run histogram >/dev/null
 "$racetrap" man "$folder/$name/share/man/man1" >/dev/null
 for shell in bash zsh fish; do

@@ -26,12 +26,20 @@ mkdir -p target
 failed=()
 began=$SECONDS
 
+# Seconds of processor time of all that has ended: on a busy machine, what there is to compare.
+spent() {
+    local fields
+    read -r -a fields </proc/$$/stat
+    printf '%d' $(((fields[15] + fields[16]) / $(getconf CLK_TCK)))
+}
+
 step() { # NAME COMMAND…
-    local name=$1 start=$SECONDS
+    local name=$1 start=$SECONDS before
+    before=$(spent)
     shift
     printf '\n==> %s: %s\n' "$name" "$*"
     if "$@"; then
-        printf '<== %s: passed in %d s\n' "$name" $((SECONDS - start))
+        printf '<== %s: passed in %d s (%d s of processor time)\n' "$name" $((SECONDS - start)) $(($(spent) - before))
     else
         printf '<== %s: FAILED after %d s\n' "$name" $((SECONDS - start))
         failed+=("$name")

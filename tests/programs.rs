@@ -112,11 +112,20 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    for (arguments, expected) in &directives.runs {
+    // What was run again for a trace changes nothing of the program, of its verdict and of what it launches itself.
+    let traced = ["reverse.cu", "streams.cu", "nested.cu", "orders.cu"].contains(&name);
+    let ways: &[&[&str]] = match traced {
+        true => &[&[], &["--trace"]],
+        false => &[&[]],
+    };
+    let runs = directives.runs.iter();
+    for (way, (arguments, expected)) in ways.iter().flat_map(|w| runs.clone().map(move |r| (w, r)))
+    {
         let to = temporary.path().join("report.json");
         let output = Command::new(RACETRAP)
             .args(["exec", "--format", "json", "--report"])
             .arg(&to)
+            .args(*way)
             .arg("--")
             .arg(&program)
             .args(arguments)
@@ -143,6 +152,9 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
                 _ => drop(wanted.insert(word.clone())),
             }
         }
+        if !way.is_empty() {
+            has_traces(&report);
+        }
         let names_unseen = wanted.iter().any(|w| w.starts_with("unseen"));
         let mut told = findings(&report);
         told.extend(unseen(&report).filter(|_| names_unseen));
@@ -151,6 +163,26 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
         let printed = String::from_utf8_lossy(&output.stdout);
         for text in &directives.prints {
             assert!(printed.contains(text), "{said}");
+        }
+    }
+}
+
+/// Every race has its two accesses in its trace, the earlier one first, by the threads and at the lines that the finding names.
+fn has_traces(report: &Value) {
+    let checks = report["checks"].as_array().unwrap();
+    let findings = checks
+        .iter()
+        .flat_map(|c| c["findings"].as_array().unwrap());
+    for race in findings.filter(|f| f["rule"] == "data-race") {
+        let steps = race["trace"]["steps"].as_array();
+        let steps = steps.unwrap_or_else(|| panic!("no trace: {race:#}"));
+        let at = |end: u64| steps.iter().position(|s| s["end"] == end);
+        let (later, earlier) = (at(0).expect("an end"), at(1).expect("an end"));
+        assert!(earlier < later, "{race:#}");
+        for (index, step) in [(0, &steps[later]), (1, &steps[earlier])] {
+            let place = &race["places"][index];
+            assert_eq!(step["place"]["line"], place["line"], "{race:#}");
+            assert_eq!(step["thread"], place["who"]["thread"], "{race:#}");
         }
     }
 }
@@ -219,4 +251,66 @@ fn programs_keep_their_input_output_and_status() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("never called"));
     let output = run(&["--", "/nowhere/prog"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Known findings of programs: in a baseline, and by a comment; patterns select the kernels that are watched.
+#[test]
+fn known_findings_of_programs() {
+    if Nvcc::find().is_err() {
+        return;
+    }
+    let temporary = tempfile::tempdir().unwrap();
+    let here = temporary.path();
+    let source = std::fs::read_to_string(folder().join("reverse.cu")).unwrap();
+    let line = "    tile[t] = data[t];";
+    let allowed = format!("    // racetrap: allow(data-race): for this test\n{line}");
+    let allowed = source.replace(line, &allowed);
+    assert_ne!(source, allowed);
+    for (name, text) in [("plain", &source), ("allowed", &allowed)] {
+        let file = here.join(format!("{name}.cu"));
+        std::fs::write(&file, text).unwrap();
+        let built = build(&[file], &[], &here.join(name));
+        assert!(built.status.success(), "{built:?}");
+    }
+    let exec = |program: &str, options: &[&str]| {
+        let output = Command::new(RACETRAP)
+            .arg("exec")
+            .args(options)
+            .args(["--", &format!("./{program}"), "bug"])
+            .current_dir(here)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (said, output.status.code().unwrap())
+    };
+    let (said, status) = exec("plain", &["--baseline", "known.json", "--update-baseline"]);
+    assert!(said.contains("1 finding: 1 added") && status == 0, "{said}");
+    let (said, status) = exec("plain", &["--baseline", "known.json"]);
+    assert!(
+        said.contains("accepted: 1 by the baseline") && status == 0,
+        "{said}"
+    );
+    let (said, status) = exec("plain", &[]);
+    assert!(said.contains("error[data-race]") && status == 1, "{said}");
+    // The command that repeats it is in the report.
+    assert!(
+        said.contains("reproduce with `racetrap exec -- ./plain bug`"),
+        "{said}"
+    );
+    let (said, status) = exec("allowed", &[]);
+    assert!(
+        said.contains("accepted: 1 by a comment") && status == 0,
+        "{said}"
+    );
+    let (said, status) = exec("allowed", &["--ignore-allow"]);
+    assert!(said.contains("error[data-race]") && status == 1, "{said}");
+    for (option, pattern, expected) in [
+        ("--kernel", "rev*", 1),
+        ("--kernel", "other", 3),
+        ("--skip-kernel", "reverse", 3),
+        ("--skip-kernel", "other", 1),
+    ] {
+        let (said, status) = exec("plain", &[option, pattern]);
+        assert_eq!(status, expected, "{option} {pattern}: {said}");
+    }
 }

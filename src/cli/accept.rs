@@ -33,6 +33,11 @@ pub struct Known<'a> {
 }
 
 impl AcceptArgs {
+    /// Whether there is a list of known findings.
+    pub fn has_baseline(&self) -> bool {
+        self.baseline.is_some()
+    }
+
     /// Reads the baseline, before anything runs.
     ///
     /// # Errors

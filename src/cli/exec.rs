@@ -3,6 +3,7 @@
 use super::accept::AcceptArgs;
 use super::also::AlsoArgs;
 use super::choice::choice;
+use check::verdict::quote;
 use clap::Args;
 use context::options::Options;
 use detect::rules::Level;
@@ -121,6 +122,9 @@ pub struct ExecArgs {
     /// Write the report to a file instead of stderr
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     report: Option<PathBuf>,
+    /// Write down what happened around each finding: all accesses of the location with values, barriers (`html` has it always)
+    #[arg(long, help_heading = "Output")]
+    trace: bool,
     /// Say nothing where there is nothing to say
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
@@ -174,8 +178,70 @@ impl ExecArgs {
             perf: self.perf,
             host: !self.no_host_accesses,
             jobs: super::check::jobs(self.jobs),
+            traces: self.trace || self.format == Format::Html || self.also.has(Format::Html),
             ..Options::default()
         }
+    }
+
+    /// The same command, without what says how to report.
+    fn repeated(&self) -> String {
+        let usual = Options::default();
+        let mut words = vec!["racetrap exec".to_owned()];
+        let mut flag = |name: &str, value: String| words.push(format!("{name} {}", quote(&value)));
+        for kernel in &self.kernel {
+            flag("--kernel", kernel.clone());
+        }
+        for kernel in &self.skip_kernel {
+            flag("--skip-kernel", kernel.clone());
+        }
+        if self.first != usual.first {
+            flag("--first", self.first.to_string());
+        }
+        if let Some(every) = self.every {
+            flag("--every", every.to_string());
+        }
+        if self.schedules != usual.schedules {
+            flag("--schedules", self.schedules.to_string());
+        }
+        if self.budget != usual.budget {
+            flag("--budget", self.budget.to_string());
+        }
+        if self.max_steps != usual.steps {
+            flag("--max-steps", self.max_steps.to_string());
+        }
+        if self.device != 75 {
+            flag("--device", format!("sm_{}", self.device));
+        }
+        if self.memory << 20 != usual.memory {
+            flag("--memory", self.memory.to_string());
+        }
+        for define in &self.defines {
+            flag("-D", define.clone());
+        }
+        for folder in &self.includes {
+            flag("-I", folder.display().to_string());
+        }
+        if let Some(standard) = &self.std {
+            flag("--std", standard.clone());
+        }
+        for option in &self.nvcc {
+            flag("--nvcc", option.clone());
+        }
+        let switches = [
+            (self.perf, "--perf"),
+            (self.no_host_accesses, "--no-host-accesses"),
+        ];
+        words.extend(switches.iter().filter(|s| s.0).map(|s| s.1.to_owned()));
+        if !self.is_source() {
+            words.push("--".to_owned());
+        }
+        words.extend(self.command.iter().map(|w| quote(&w.to_string_lossy())));
+        words.join(" ")
+    }
+
+    /// Whether the program is compiled first.
+    fn is_source(&self) -> bool {
+        self.command[0].to_string_lossy().ends_with(".cu")
     }
 
     fn compiler(&self) -> CompileOptions {
@@ -200,8 +266,7 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let libraries = install(folder.path())?;
     let mut command = args.command.clone();
     let name = command[0].to_string_lossy().into_owned();
-    let is_source = name.ends_with(".cu");
-    if is_source {
+    if args.is_source() {
         let program = folder.path().join("program");
         compile(args, Path::new(&name), &program, &libraries)?;
         command[0] = program.into();
@@ -219,6 +284,10 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let collected = Collected::read(folder.path());
     let mut report = collected.report(&name, ended, started.elapsed());
+    let again = args.repeated();
+    for diagnostic in &mut report.checks[0].diagnostics {
+        diagnostic.replay = Some(again.clone());
+    }
     let complete = collected.is_complete() && args.kernel.is_empty() && args.skip_kernel.is_empty();
     known.apply(&mut report, &[], complete, color)?;
     args.also.write(&report)?;

@@ -1,5 +1,6 @@
 //! `racetrap run`, `list` and `replay`: commands on the catalogue.
 
+use super::accept::Known;
 use super::also::AlsoArgs;
 use super::choice::choice;
 use super::progress::Progress as Live;
@@ -10,14 +11,15 @@ use catalog::load::{Catalog, Entry, NoSuchCase, Unresolved};
 use catalog::runner::{self, CaseResults, Progress};
 use catalog::token::{self, TokenError};
 use clap::Args;
+use ptx::KernelFilter;
 use report::Failure;
 use report::exit;
-use report::{Format, Report, render, terminal};
+use report::{Format, Report, SourceFile, render, terminal};
 use simt::ScheduleSpec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const RUN_EXAMPLES: &str = "\
@@ -136,19 +138,34 @@ pub struct ReplayArgs {
 ///
 /// The catalogue has errors, or a pattern matches nothing.
 pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
+    run_accepting(args, &KernelFilter::default(), None, color)
+}
+
+/// The same for the cases that launch a wanted kernel, with findings that somebody has accepted. Then the lines come at the end: only
+/// all cases together tell what a list of known findings accepts.
+///
+/// # Errors
+///
+/// As [`run()`]; or no case is left.
+pub fn run_accepting(
+    args: &RunArgs,
+    filter: &KernelFilter,
+    known: Option<&Known<'_>>,
+    color: bool,
+) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let cases = select(&catalog, &args.patterns)?;
+    let cases = wanted(select(&catalog, &args.patterns)?, filter)?;
     let settings = Settings {
         seed: args.seed,
         schedule: args.schedule.clone(),
         runs: args.runs,
         ..Settings::default()
     };
-    let text = args.format == Format::Text;
+    let live_lines = args.format == Format::Text && known.is_none();
     let width = cases.iter().map(|e| e.id.len()).max().unwrap_or(0);
     let live = Live::bar(cases.len(), true);
     let lines = Mutex::new(InOrder::new(&cases));
-    let trials = runner::run(
+    let mut trials = runner::run(
         &catalog,
         &cases,
         &settings,
@@ -163,19 +180,93 @@ pub fn run(args: &RunArgs, color: bool) -> Result<(String, u8), Failure> {
                 }
                 let mut lines = lines.lock().unwrap_or_else(|e| e.into_inner());
                 let ready = lines.add(&trial.id, shown);
-                if text && !ready.is_empty() {
+                if live_lines && !ready.is_empty() {
                     live.print(&ready);
                 }
             }
         },
     );
     live.end();
+    let mut lines = String::new();
+    if let Some(known) = known {
+        let complete = cases.len() == catalog.cases.len();
+        accept(
+            &mut trials,
+            known,
+            &texts(&catalog, &cases),
+            complete,
+            color,
+        )?;
+        for trial in &trials.trials {
+            lines += &line(trial, width, color);
+            if args.verbose {
+                lines += &details(trial, color);
+            }
+        }
+    }
     args.also.write(&trials.report())?;
     let output = match args.format {
-        Format::Text => sums(&trials, color),
+        Format::Text => lines + &sums(&trials, color),
         format => render(&trials.report(), format),
     };
     Ok((output, trials.exit_code()))
+}
+
+/// The cases that launch a wanted kernel.
+///
+/// # Errors
+///
+/// There is none.
+pub fn wanted<'c>(cases: Vec<&'c Entry>, filter: &KernelFilter) -> Result<Vec<&'c Entry>, Failure> {
+    if filter.is_empty() {
+        return Ok(cases);
+    }
+    let left = cases.into_iter().filter(|entry| {
+        entry.case.launched().any(|launch| {
+            let plain = launch.entry.split('<').next().unwrap_or_default();
+            let is = |pattern: &String| {
+                let names = [launch.entry.as_str(), plain];
+                names.iter().any(|name| ptx::matches_kernel(name, pattern))
+            };
+            (filter.only.is_empty() || filter.only.iter().any(is)) && !filter.skip.iter().any(is)
+        })
+    });
+    let left: Vec<&Entry> = left.collect();
+    match left.is_empty() {
+        true => Err(Failure::usage(
+            "no case launches a kernel that `--kernel` and `--skip-kernel` leave",
+        )
+        .help("`racetrap list` lists all cases; their files name the kernels that they launch")),
+        false => Ok(left),
+    }
+}
+
+/// The kernels' files of cases, in which comments may accept findings.
+fn texts(catalog: &Catalog, cases: &[&Entry]) -> Vec<Arc<SourceFile>> {
+    let files: BTreeSet<String> = cases.iter().map(|entry| entry.kernel_file()).collect();
+    let texts = files.into_iter().filter_map(|file| {
+        let text = catalog.tree.text(&file)?.to_owned();
+        Some(Arc::new(SourceFile::new(file, text)))
+    });
+    texts.collect()
+}
+
+/// Gives cases the verdicts that they have without the findings that somebody has accepted.
+fn accept(
+    trials: &mut CaseResults,
+    known: &Known<'_>,
+    texts: &[Arc<SourceFile>],
+    complete: bool,
+    color: bool,
+) -> Result<(), Failure> {
+    let mut report = trials.report();
+    known.apply(&mut report, texts, complete, color)?;
+    for (trial, check) in trials.trials.iter_mut().zip(report.checks) {
+        trial.verdict = check.verdict;
+        trial.summary = check.summary;
+        trial.diagnostics = check.diagnostics;
+    }
+    Ok(())
 }
 
 /// Lists cases: the name, the kind (correct, buggy or refused by the compiler) and the title.

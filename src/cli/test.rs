@@ -1,11 +1,13 @@
 //! `racetrap test`: the cases of a catalogue on the simulator, on a GPU, or under a tool of compute-sanitizer, without cargo.
 
+use super::accept::AcceptArgs;
 use super::choice::{Choice, choice};
 use super::run::{self, RunArgs, none};
 use crate::harness;
 use catalog::load::{Catalog, Entry};
 use catalog::native::{self, Settings};
 use clap::Args;
+use ptx::KernelFilter;
 use report::{Check, Failure, Format, Report, Verdict, exit, render, terminal};
 use session::explore::parallel;
 use std::path::{Path, PathBuf};
@@ -26,8 +28,8 @@ Examples:
   racetrap test --catalog . scan --on gpu      cases whose names contain `scan`, on a GPU, with 64 inputs and geometries each
   racetrap test --catalog . --on racecheck --format junit > racecheck.xml
 
-A GPU needs the program racetrap-device (`cargo install racetrap --features device`); a tool needs compute-sanitizer, too. Where they
-or the GPU are missing, the command fails: the simulator does not take their place.
+A GPU needs the program racetrap-device (`racetrap doctor` says how to get it); a tool needs compute-sanitizer, too. Where they or
+the GPU are missing, the command fails: the simulator does not take their place.
 
 Exit status: 0 every verdict is the expected one, 1 not so, 2 bad input, 3 inconclusive.";
 
@@ -43,12 +45,20 @@ pub struct TestArgs {
     /// Where the cases run
     #[arg(long, value_parser = choice::<On>(), value_name = "WHERE", default_value = "simulator")]
     on: On,
+    /// Test the cases that launch a kernel that this pattern matches: a name, with `*` for any text (can be given again)
+    #[arg(long, value_name = "PATTERN")]
+    kernel: Vec<String>,
+    /// Leave out the cases that launch no other kernel than this pattern matches (can be given again)
+    #[arg(long, value_name = "PATTERN")]
+    skip_kernel: Vec<String>,
     /// Don't compile: PTX that is older than its kernel is an error
     #[arg(long)]
     locked: bool,
     /// Keep what the tools write, and a receipt of each run, below this folder, for `racetrap dev evidence merge`
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Where cases run.
@@ -115,11 +125,20 @@ pub fn test(args: &TestArgs, color: bool) -> Result<(String, u8), Failure> {
         harness::load(folder, true)
             .map_err(|error| Failure::usage("the catalogue can't be tested").text(error))?;
     }
+    let filter = KernelFilter {
+        only: args.kernel.clone(),
+        skip: args.skip_kernel.clone(),
+    };
     if args.on == On::Simulator {
-        return run::run(&args.run, color);
+        let known = args.accept.load()?;
+        return run::run_accepting(&args.run, &filter, Some(&known), color);
+    }
+    if args.accept.has_baseline() {
+        return Err(Failure::usage("a baseline lists findings of the simulator")
+            .help("leave out `--baseline`: on a GPU and under a tool, the case states the verdict that it expects"));
     }
     let catalog = args.run.place.load()?;
-    let cases = catalog.select(&args.run.patterns).map_err(none)?;
+    let cases = run::wanted(catalog.select(&args.run.patterns).map_err(none)?, &filter)?;
     let cases: Vec<&Entry> = cases.into_iter().filter(|e| e.case.is_for_gpus()).collect();
     let started = Instant::now();
     let outcomes = match args.on {

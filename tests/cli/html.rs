@@ -186,14 +186,7 @@ fn a_page_in_a_browser() {
     }
 
     // A narrow window scrolls inside its cards, not as a whole.
-    browser.call(
-        "Emulation.setDeviceMetricsOverride",
-        serde_json::json!({"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}),
-    );
-    assert_eq!(
-        browser.value("document.documentElement.scrollWidth <= innerWidth"),
-        true
-    );
+    screenshots(&mut browser, &file);
     assert_eq!(browser.complaints, [""; 0]);
 }
 
@@ -233,11 +226,127 @@ fn pages_of_the_catalogue_in_a_browser() {
         assert_eq!(browser.value(&wrong), 0, "{name}");
         let left = browser.value(&format!("{cards}.filter(c => !c.hidden).length"));
         assert!(left.as_u64().unwrap() > 0 && left != all, "{name}: {left}");
-        if let Some(to) = std::env::var_os("RACETRAP_SCREENSHOTS") {
-            browser.picture(&Path::new(&to).join(format!("{name}.png")));
-        }
+        screenshots(&mut browser, &file);
         assert_eq!(browser.complaints, [""; 0], "{name}");
     }
+}
+
+/// Pages of whole programs: a race in a kernel, and one between streams.
+#[test]
+fn pages_of_programs() {
+    if toolchain::Nvcc::find().is_err() {
+        testing::skip("there is no CUDA compiler");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let programs = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+    let pages: [(&str, &str, &[&str]); 3] = [
+        (
+            "reverse",
+            "bug",
+            &[
+                "data-race",
+                ">thread 32<",
+                "__syncthreads() is missing here",
+                "nothing → ",
+                "Launch 1 of the program",
+                "on the default stream",
+                "launched here",
+                "reverse&lt;false&gt;",
+                "Repeat it",
+                "/reverse.cu -- bug<",
+            ],
+        ),
+        (
+            "streams",
+            "no-event",
+            &[
+                ">launch 1 on stream 1<",
+                ">launch 2 on stream 2<",
+                "no event and no synchronisation orders the two",
+                "Launch 2 of the program",
+                "consume&lt;&lt;&lt;4, 256, 0, second&gt;&gt;&gt;",
+            ],
+        ),
+        (
+            "streams",
+            "copy-no-wait",
+            &[">cudaMemcpyAsync<", ">on stream 2<", "reads, line 45"],
+        ),
+    ];
+    let mut files = Vec::new();
+    for (program, argument, parts) in pages {
+        let file = folder.path().join(format!("{program}-{argument}.html"));
+        let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+            .args(["exec", "--format", "html", "--report"])
+            .arg(&file)
+            .arg(format!("{programs}/{program}.cu"))
+            .args(["--", argument])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = fs::read_to_string(&file).unwrap();
+        for part in parts {
+            assert!(text.contains(part), "{program} {argument}: {part}\n{text}");
+        }
+        files.push(file);
+    }
+    let Some(mut browser) = browser() else {
+        return;
+    };
+    for file in &files {
+        browser.open(file);
+        assert_eq!(
+            browser.value("document.querySelectorAll('.card svg').length > 0"),
+            true
+        );
+        // What is written in a picture lies in it, and none of it over another.
+        let outside = "[...document.querySelectorAll('svg')].filter(s => [...s.querySelectorAll('text')].some(t => t.getBBox().x + t.getBBox().width > s.viewBox.baseVal.width)).length";
+        assert_eq!(browser.value(outside), 0, "{}", file.display());
+        let heads = "[...document.querySelectorAll('svg')].filter(s => { const all = [...s.querySelectorAll('text.head')].map(t => t.getBBox()); return all.some((b, i) => i > 0 && all[i - 1].x + all[i - 1].width > b.x); }).length";
+        assert_eq!(browser.value(heads), 0, "{}", file.display());
+        browser.key("j");
+        assert_eq!(
+            browser.value("document.activeElement.className.includes('card')"),
+            true
+        );
+        screenshots(&mut browser, file);
+        assert_eq!(browser.complaints, [""; 0], "{}", file.display());
+    }
+}
+
+/// Keeps pictures of a page, light, dark and narrow, in the folder that RACETRAP_SCREENSHOTS names; it must not be wider than its window.
+fn screenshots(browser: &mut Browser, file: &Path) {
+    let to = std::env::var_os("RACETRAP_SCREENSHOTS").map(PathBuf::from);
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    for (way, width, scheme) in [
+        ("light", 1200, "light"),
+        ("dark", 1200, "dark"),
+        ("narrow", 420, "light"),
+    ] {
+        browser.call(
+            "Emulation.setEmulatedMedia",
+            serde_json::json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
+        );
+        browser.call(
+            "Emulation.setDeviceMetricsOverride",
+            serde_json::json!({"width": width, "height": 1400, "deviceScaleFactor": 1, "mobile": false}),
+        );
+        assert_eq!(
+            browser.value("document.documentElement.scrollWidth <= innerWidth"),
+            true,
+            "{way} {}",
+            file.display()
+        );
+        if let Some(to) = &to {
+            browser.picture(&to.join(format!("{name}-{way}.png")));
+        }
+    }
+    browser.call(
+        "Emulation.clearDeviceMetricsOverride",
+        serde_json::json!({}),
+    );
 }
 
 /// Without JavaScript all findings are there, and no filter that does nothing.

@@ -106,6 +106,44 @@ fn known_findings_do_not_fail() {
 }
 
 #[test]
+fn a_comment_accepts_what_a_tool_found_and_patterns_select_kernels() {
+    let setting = Setting::new("programs/racecheck-analysis/read_before_write");
+    let found = setting.run(&["--format", "json"]);
+    let (from, to) = (found.find('{').unwrap(), found.rfind('}').unwrap());
+    let json: serde_json::Value = serde_json::from_str(&found[from..=to]).unwrap();
+    let finding = &json["checks"][0]["findings"][0];
+    let line = finding["places"][0]["line"].as_u64().unwrap() as usize;
+    let file = setting.0.path().join("reports.cu");
+    let text = fs::read_to_string(&file).unwrap();
+    let allowed = text.lines().enumerate().map(|(index, line_text)| {
+        let comment = match index + 1 == line {
+            true => " // racetrap: allow(data-race): for this test",
+            false => "",
+        };
+        format!("{line_text}{comment}\n")
+    });
+    fs::write(&file, allowed.collect::<String>()).unwrap();
+    let shown = setting.run(&[]);
+    assert!(
+        shown.contains("accepted: 1 by a comment") && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+    for (options, status) in [
+        (&["--ignore-allow"][..], 1),
+        (&["--ignore-allow", "--kernel", "read_*"], 1),
+        (&["--ignore-allow", "--kernel", "other"], 0),
+        (
+            &["--ignore-allow", "--skip-kernel", "read_before_write*"],
+            0,
+        ),
+    ] {
+        let shown = setting.run(options);
+        let end = format!("--- exit status {status}\n");
+        assert!(shown.ends_with(&end), "{options:?}\n{shown}");
+    }
+}
+
+#[test]
 fn the_program_keeps_its_output_and_arguments() {
     let setting = Setting::new("memcheck/vector/add");
     let shown = setting.run(&["--tool", "memcheck"]);

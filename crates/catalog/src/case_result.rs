@@ -18,6 +18,7 @@ use super::refused;
 use super::simulate::{PrepareError, Prepared};
 use report::{Check, Diagnostic, Verdict};
 use simt::ScheduleSpec;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// How cases are tried.
@@ -61,6 +62,12 @@ pub struct CaseResult {
     pub expected: ExpectedVerdict,
     /// The verdict's reason in one line.
     pub summary: String,
+    /// What the verdict would be if findings that the case does not expect did not count; `None` where there are none.
+    pub otherwise: Option<Verdict>,
+    /// The file of the case: `cases/scan/warp/volatile.yaml`.
+    pub file: String,
+    /// The kernels that it launches.
+    pub kernels: Vec<String>,
     /// The smallest run that shows the bug (or what should not be there).
     pub counterexample: Option<Counterexample>,
     /// Of a run with a wrong result, the smallest that was found.
@@ -89,6 +96,10 @@ impl CaseResult {
 
     /// Whether the verdict is the expected one.
     pub fn verdict_ok(&self) -> bool {
+        self.expects(self.verdict)
+    }
+
+    fn expects(&self, verdict: Verdict) -> bool {
         let expected = match self.expected {
             ExpectedVerdict::Caught => Verdict::Caught,
             ExpectedVerdict::Clean => Verdict::Clean,
@@ -96,7 +107,7 @@ impl CaseResult {
             ExpectedVerdict::FalseAlarm => Verdict::FalseAlarm,
             ExpectedVerdict::Unsupported => Verdict::Unsupported,
         };
-        self.verdict == expected
+        verdict == expected
     }
 
     /// For the renderers.
@@ -110,7 +121,15 @@ impl CaseResult {
             setting: None,
             diagnostics: self.diagnostics.clone(),
             unseen: report::Unseen::default(),
-            judged: report::Judged::default(),
+            judged: report::Judged {
+                file: self.file.clone(),
+                kernels: Some(self.kernels.clone()),
+                doubt: None,
+                warnings_fail: true,
+                otherwise: self
+                    .otherwise
+                    .map(|verdict| (verdict, self.expects(verdict) && self.ptx.is_empty())),
+            },
             output: self.output.clone(),
             time: self.time,
         }
@@ -185,6 +204,12 @@ fn blank(entry: &Entry) -> CaseResult {
         verdict: Verdict::Inconclusive,
         expected: entry.case.expect.simulator.verdict,
         summary: String::new(),
+        otherwise: None,
+        file: entry.file.clone(),
+        kernels: {
+            let launched = entry.case.launched().map(|l| l.entry.clone());
+            launched.collect::<BTreeSet<_>>().into_iter().collect()
+        },
         counterexample: None,
         wrong_result: None,
         diagnostics: Vec::new(),

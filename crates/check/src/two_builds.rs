@@ -154,6 +154,7 @@ mod tests {
             expected: false,
             accepted: None,
             trace: None,
+            launched: None,
             about: report::About::default(),
         }
     }

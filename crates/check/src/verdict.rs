@@ -159,7 +159,7 @@ fn dims([x, y, z]: [u32; 3]) -> String {
 }
 
 /// A word as a POSIX shell takes it.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_string(),
@@ -257,6 +257,7 @@ pub fn judge(
             kernels: Some(vec![ptx::without_signature(&entry).to_owned()]),
             doubt: doubt(explored),
             warnings_fail: false,
+            otherwise: None,
         },
         time: told.time,
     }

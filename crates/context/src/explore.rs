@@ -8,6 +8,7 @@
 use crate::context::Context;
 use crate::launch::Request;
 use crate::record::{Call, LaunchName};
+use crate::trace::{Again, Shown};
 use detect::Detectors;
 use detect::communication::Log;
 use detect::coverage::Coverage;
@@ -17,7 +18,7 @@ use simt::lower::dependence::dependence;
 use simt::snapshot::Image;
 use simt::{Launch, Limits, Program, ScheduleSpec};
 use std::ops::ControlFlow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Allocated bytes of the device up to which launches are explored; they are copied twice.
@@ -38,7 +39,7 @@ pub(crate) struct Spent {
 
 /// What there is to explore of a launch: from before its first run.
 pub(crate) struct Start {
-    memory: Image,
+    memory: Arc<Image>,
     explorer: Explorer,
 }
 
@@ -71,8 +72,13 @@ impl Context {
         self.spent.running.mul_f64(share).max(GRACE)
     }
 
-    /// Before a launch: what is needed to run it again; `None` where nothing is to be tried.
-    pub(crate) fn start(&mut self, request: &Request) -> Option<Start> {
+    /// Before a launch: what is needed to run it under other schedules; `None` where nothing is to be tried. `before` is a copy of its
+    /// memory, if there is one already.
+    pub(crate) fn start(
+        &mut self,
+        request: &Request,
+        before: Option<&Arc<Image>>,
+    ) -> Option<Start> {
         let program = &request.kernel.program;
         let most = self.options.schedules as usize;
         if most < 2
@@ -82,7 +88,10 @@ impl Context {
         {
             return None;
         }
-        let memory = self.device.image(MOST)?;
+        let memory = match before {
+            Some(memory) => memory.clone(),
+            None => Arc::new(self.device.image(MOST)?),
+        };
         let explorer = Explorer::new(&Schedules::UpTo {
             most,
             seed: 0,
@@ -177,7 +186,7 @@ impl Context {
         };
         explore(&mut explorer, 1, run, take);
         self.device.put_back(&left);
-        let before = self.options.pictures.then_some(&memory);
+        let again = self.options.traces.then(|| Again::new(memory, how));
         self.spent.exploring = exploring;
         let totals = self.totals_of(&request.kernel);
         totals.explored.0 += 1;
@@ -190,8 +199,11 @@ impl Context {
                     .0
                     .merge(&coverage);
             }
-            let traces = self.pictures(before, &findings, request, how, &schedule);
-            self.report_under((&findings, traces), request, name, call, Some(&schedule));
+            let from = Shown {
+                schedule: Some(&schedule),
+                again: again.as_ref(),
+            };
+            self.report_under(&findings, request, name, call, from);
         }
     }
 }

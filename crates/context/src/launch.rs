@@ -10,6 +10,7 @@ use crate::module::Kernel;
 use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
+use crate::trace::{Again, Shown};
 use detect::footprint::Footprint;
 use simt::children::Child;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
@@ -216,8 +217,9 @@ impl Context {
         };
         let concerns = self.concerns();
         let jobs = self.cores(request, watched);
-        let start = watched.then(|| self.start(request)).flatten();
-        let before = watched.then(|| self.before()).flatten();
+        let before = self.before(watched);
+        let start = watched.then(|| self.start(request, before.as_ref()));
+        let start = start.flatten();
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
         let began = Instant::now();
@@ -241,9 +243,13 @@ impl Context {
                 _ => self.independent.remove(&kernel.id),
             };
         }
-
-        // Other runs of the launch ask for their own.
+        // Later runs are the simulator's alone: what they ask for is not done.
         let children = self.device.take_children();
+        let again = before.map(|memory| Again::new(memory, &how));
+        let shown = Shown {
+            schedule: None,
+            again: again.as_ref(),
+        };
         if watched {
             let coverage = self.detectors.take_coverage();
             let seen = self.coverage.entry(kernel.id).or_default();
@@ -253,8 +259,7 @@ impl Context {
                 self.totals_of(kernel).counts.add(&counts);
             }
             let findings = self.detectors.take_findings();
-            let traces = self.pictures(before.as_ref(), &findings, request, &how, &schedule);
-            self.report((&findings, traces), request, &name, call);
+            self.report_under(&findings, request, &name, call, shown);
             let footprint = self.detectors.take_footprint();
             if let Some(footprint) = footprint {
                 let agent = self.agent(request.stream);
@@ -276,7 +281,7 @@ impl Context {
                 steps
             }
             Err(stop) => {
-                self.stopped(&stop, request, &name, call);
+                self.stopped(&stop, request, &name, call, shown);
                 0
             }
         }
@@ -356,9 +361,10 @@ impl Context {
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
+        shown: Shown<'_>,
     ) {
         if let Some(finding) = session::simulator::finding(stop, 0) {
-            self.report((&[finding], Vec::new()), request, name, call);
+            self.report_under(&[finding], request, name, call, shown);
         }
         let kernel = &request.kernel;
         let error = match stop {

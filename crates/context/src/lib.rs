@@ -20,13 +20,13 @@ pub mod memory;
 pub mod module;
 pub mod options;
 mod output;
-mod picture;
 pub mod property;
 pub mod record;
 pub mod report;
 pub mod seal;
 pub mod stream;
 pub mod timeline;
+mod trace;
 pub mod watch;
 
 pub use context::{Context, context, existing};

@@ -46,9 +46,9 @@ pub struct Options {
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
-    /// Whether findings get a [trace](report::trace), which takes one more run of the launch.
+    /// Whether findings get a [trace](report::trace): one more run of a launch for each schedule that shows one.
     #[serde(default)]
-    pub pictures: bool,
+    pub traces: bool,
     /// PTX that takes the place of the program's own.
     #[serde(default)]
     pub instead: Vec<Instead>,
@@ -94,7 +94,7 @@ impl Default for Options {
             host: true,
             jobs: 1,
             counts: false,
-            pictures: false,
+            traces: false,
             instead: Vec::new(),
             seal: None,
         }

@@ -91,7 +91,7 @@ pub struct Finding {
     pub launch: Option<LaunchName>,
     /// Where the host program called, innermost first.
     pub call: Option<Call>,
-    /// What happened around it, where that was asked for.
+    /// What happened around it, if it was asked for.
     #[serde(default)]
     pub trace: Option<Trace>,
 }
@@ -350,6 +350,7 @@ mod tests {
             expected: false,
             accepted: None,
             trace: None,
+            launched: None,
             about: report::About::default(),
         };
         recorder.finding(4, &diagnostic, &HashMap::new(), None, None);

@@ -4,14 +4,14 @@ use crate::context::Context;
 use crate::launch::{Request, Work};
 use crate::memory::Kind;
 use crate::record::{Call, LaunchName, Record};
+use crate::trace::Shown;
 use detect::finding::{Detail, End, Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
 use detect::rules::{Level, Rule};
-use report::trace::Trace;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
+use simt::Dim3;
 use simt::ids::Site;
 use simt::observer::Space;
-use simt::{Dim3, ScheduleSpec};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use toolchain::cuda_text::CudaText;
@@ -89,52 +89,39 @@ fn place(call: &Call, text: String) -> Label {
 }
 
 impl Context {
-    /// Whether a finding of a launch was not told yet.
-    pub(crate) fn is_new(&self, request: &Request, finding: &Finding) -> bool {
-        let (first, second) = finding.sites();
-        let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
-        !self.known.findings.contains_key(&key)
-    }
-
-    /// Findings of one launch, with what happened around each.
-    pub(crate) fn report(
-        &mut self,
-        found: (&[Finding], Vec<Option<Trace>>),
-        request: &Request,
-        name: &LaunchName,
-        call: &impl Fn() -> Call,
-    ) {
-        self.report_under(found, request, name, call, None);
-    }
-
-    /// The same of a run that the program knows nothing of, under another schedule: what the others have shown is not told again.
+    /// Findings of one run of a launch. Of a run that the program knows nothing of, under another schedule, what the others have shown is
+    /// not told again.
     pub(crate) fn report_under(
         &mut self,
-        (findings, traces): (&[Finding], Vec<Option<Trace>>),
+        findings: &[Finding],
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
-        schedule: Option<&ScheduleSpec>,
+        shown: Shown<'_>,
     ) {
-        let mut traces = traces.into_iter();
+        let schedule = shown.schedule;
+        let mut new = Vec::new();
         for finding in findings {
-            let trace = traces.next().flatten();
             let (first, second) = finding.sites();
             let key = Key::Kernel(request.kernel.id, finding.rule, first, second);
             if schedule.is_some() && self.known.findings.contains_key(&key) {
                 continue;
             }
-            let Some(id) = self.known.count(key, finding.count) else {
-                continue;
-            };
+            if let Some(id) = self.known.count(key, finding.count) {
+                new.push((id, finding));
+            }
+        }
+        let alone: Vec<&Finding> = new.iter().map(|(_, finding)| *finding).collect();
+        let traces = self.traces(&alone, request, shown);
+        for ((id, finding), trace) in new.into_iter().zip(traces) {
             let view = View::Kernel(self.view(name, request));
             let mut scene = Scene {
                 steps: vec![view],
                 sources: &mut self.sources,
             };
             let mut diagnostic = diagnose(finding, &mut scene);
-            self.complete(&mut diagnostic, finding);
             diagnostic.trace = trace;
+            self.complete(&mut diagnostic, finding);
             if let Some(schedule) = schedule {
                 diagnostic.notes.push(format!(
                     "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"
@@ -348,6 +335,11 @@ impl Context {
                     *help = help.replacen("the step at line 1", &name, 1);
                 }
             }
+            diagnostic.trace = self.two_operations(
+                [earlier, now],
+                [&conflict.second, &conflict.first],
+                &diagnostic,
+            );
             let calls = works.iter().enumerate().filter(|(_, w)| w.kernel.is_none());
             let calls = calls
                 .map(|(index, work)| (index, work.call.clone()))
@@ -421,6 +413,7 @@ impl Context {
             expected: false,
             accepted: None,
             trace: None,
+            launched: None,
             about: report::About::default(),
         };
         self.recorder

@@ -91,5 +91,13 @@ pub fn build(
         .env("PATH", path);
     child.env("CUDA_PATH", toolkit).env("CUDA_HOME", toolkit);
     child.env("CUDACXX", bin.join("nvcc"));
+    // For those who link with the host's compiler alone (GCC, "Environment Variables Affecting GCC").
+    let mut libraries = vec![library.to_owned()];
+    if let Some(old) = std::env::var_os("LIBRARY_PATH") {
+        libraries.extend(std::env::split_paths(&old));
+    }
+    if let Ok(libraries) = std::env::join_paths(libraries) {
+        child.env("LIBRARY_PATH", libraries);
+    }
     child.status()
 }

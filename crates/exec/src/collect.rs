@@ -6,8 +6,10 @@ use context::record::{self, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
 use detect::rules::Level;
 use report::terminal::thousands;
+use report::trace::Trace;
 use report::{
-    Check, Diagnostic, Report, SourceFile, SourcePlace, Unseen, Verdict, merge, settle_causes,
+    Check, Diagnostic, Label, Launched, Report, SourceFile, SourcePlace, Unseen, Verdict, merge,
+    settle_causes,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -163,20 +165,15 @@ impl Collected {
             });
         }
         let mut notes = finding.notes.clone();
+        let call = finding.call.as_ref().filter(|c| !c.frames.is_empty());
+        let host = call.map(|call| lines.line(call));
         if let Some(launch) = &finding.launch {
             let three = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
-            let from = finding
-                .call
-                .as_ref()
-                .filter(|c| !c.frames.is_empty())
-                .map(|call| {
-                    let at = lines.line(call);
-                    match at.source.text.lines().count() {
-                        _ if at.source.path == NOWHERE => String::new(),
-                        1 => format!(", launched {}", at.source.text),
-                        _ => format!(", launched at {}:{}", at.source.path, at.line),
-                    }
-                });
+            let known = host.as_ref().filter(|at| at.source.path != NOWHERE);
+            let from = known.map(|at| match has_line(at) {
+                false => format!(", launched {}", at.source.text),
+                true => format!(", launched at {}:{}", at.source.path, at.line),
+            });
             notes.push(format!(
                 "in launch {} of the program, `{}` with grid {} and block {} on {}{}",
                 thousands(launch.number),
@@ -188,6 +185,8 @@ impl Collected {
             ));
         }
         let count = self.counts.get(&(process, finding.id));
+        let trace = finding.trace.clone();
+        let trace = trace.map(|trace| placed(trace, &labels));
         Diagnostic {
             rule: finding.rule,
             level: finding.level,
@@ -200,7 +199,22 @@ impl Collected {
             builds: Vec::new(),
             expected: false,
             accepted: None,
-            trace: finding.trace.clone(),
+            trace,
+            launched: finding.launch.as_ref().map(|launch| Launched {
+                number: launch.number,
+                kernel: launch.kernel.clone(),
+                grid: launch.grid,
+                block: launch.block,
+                stream: launch.stream.clone(),
+                host: host.filter(has_line).map(|at| Label {
+                    source: at.source,
+                    line: at.line,
+                    columns: at.columns,
+                    text: "launched here".to_owned(),
+                    who: None,
+                    instruction: None,
+                }),
+            }),
             about: report::About {
                 kernel: finding.launch.as_ref().map(|l| l.kernel.clone()),
                 ..finding.about.clone()
@@ -242,6 +256,7 @@ impl Collected {
                     kernels: Some(self.watched()),
                     doubt: doubtful.then_some(Verdict::Inconclusive),
                     warnings_fail: true,
+                    otherwise: None,
                 },
                 time,
             }],
@@ -337,6 +352,25 @@ impl Collected {
         }
         parts.join("; ")
     }
+}
+
+/// Whether a line of the host program was found, rather than a text that stands for it.
+fn has_line(at: &Line) -> bool {
+    at.source.text.lines().count() != 1 || at.source.path == "host program"
+}
+
+/// A trace, with the lines of what the host did: they are not known in the program's process.
+fn placed(mut trace: Trace, labels: &[Label]) -> Trace {
+    if let Trace::Location { steps, .. } = &mut trace {
+        for step in steps.iter_mut().filter(|s| s.place.is_none()) {
+            let label = step.end.and_then(|end| labels.get(end));
+            step.place = label.filter(|l| l.line > 0).map(|l| SourcePlace {
+                file: l.source.path.clone(),
+                line: l.line,
+            });
+        }
+    }
+    trace
 }
 
 fn counted(count: u64, one: &str, many: &str) -> String {

@@ -94,6 +94,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         expected: false,
         accepted: None,
         trace: None,
+        launched: None,
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
             ..subject(finding, names, kernel)

@@ -108,6 +108,25 @@ pub struct Diagnostic {
     pub about: About,
     /// What happened around it, if it was asked for.
     pub trace: Option<trace::Trace>,
+    /// The launch of a whole program in which it was found.
+    pub launched: Option<Launched>,
+}
+
+/// A launch of a program that was run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launched {
+    /// Its number in the process, from 1.
+    pub number: u64,
+    /// The kernel, demangled.
+    pub kernel: String,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The stream: `the default stream`, `stream 2`.
+    pub stream: String,
+    /// The line of the host program, if it is known.
+    pub host: Option<Label>,
 }
 
 /// What a finding is about: what tells whether several have one cause.

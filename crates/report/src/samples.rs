@@ -74,6 +74,7 @@ fn diagnostic(rule: Rule, title: &str, labels: Vec<Label>) -> Diagnostic {
         expected: false,
         accepted: None,
         trace: None,
+        launched: None,
         about: About::default(),
     }
 }

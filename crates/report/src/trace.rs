@@ -38,22 +38,25 @@ pub struct Step {
     pub number: u64,
     /// What happened.
     pub what: What,
-    /// `threadIdx`; of a barrier none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `threadIdx`; of a barrier, a copy and the host none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<[u32; 3]>,
-    /// `blockIdx`.
+    /// `blockIdx`; zeros of a copy and of the host.
     pub block: [u32; 3],
+    /// Who did it, where several operations take part: `launch 2 on stream 1`, `the host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The source line.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourcePlace>,
     /// What is in the location before it, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What a write leaves there, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Which of the finding's places it is, from 0; `None` for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<usize>,
 }
 

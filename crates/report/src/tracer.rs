@@ -3,8 +3,8 @@
 //!
 //! A run is determined by program, input and schedule, so the run that showed a finding happens again.
 
-use crate::trace::{Request, Step, Trace, What};
-use crate::{SourcePlace, line_of};
+use super::trace::{Request, Step, Trace, What};
+use super::{SourcePlace, line_of};
 use detect::banks;
 use detect::coalescing;
 use detect::finding::{End, Finding, Place};
@@ -133,6 +133,7 @@ fn step(program: &Program, (grid, block): (Dim3, Dim3), one: Seen, end: Option<u
         what: one.what,
         thread: (!barrier).then(|| block.coordinates(one.thread.0)),
         block: grid.coordinates(one.block.0),
+        by: None,
         place: line.map(|(file, line)| SourcePlace { file, line }),
         before: one.before,
         after: one.after,

@@ -347,11 +347,37 @@ impl<'a> CaseRunner<'a> {
                     .extend(self.worded(&observation, &aim, &draw));
             }
         }
+        let concluded = self.conclude(trial.runs, &shown, &missing, &tags);
+        let mut expected = shown.clone();
+        expected.retain(|aim, _| !matches!(aim, Target::Unexpected(..)));
+        if expected.len() < shown.len() {
+            let otherwise = self.conclude(trial.runs, &expected, &missing, &tags);
+            trial.otherwise = Some(otherwise.0);
+        }
+        let (verdict, summary, example) = concluded;
+        if verdict == Verdict::Clean {
+            trial.schedule_independent = Some(self.dependent.is_none());
+        }
+        trial.verdict = verdict;
+        trial.summary = summary;
+        trial.counterexample = example.cloned();
+        trial.wrong_result = shown.get(&Target::WrongResult).cloned();
+    }
+
+    /// The verdict on what so many runs have shown and on what they have not, the reason, and the run that shows it.
+    fn conclude<'s>(
+        &self,
+        ran: u32,
+        shown: &'s BTreeMap<Target, Counterexample>,
+        missing: &[impl fmt::Display],
+        tags: &BTreeMap<Target, String>,
+    ) -> (Verdict, String, Option<&'s Counterexample>) {
+        let case = self.case();
         let unexpected = shown
             .iter()
             .find(|(aim, _)| matches!(aim, Target::Unexpected(..) | Target::Figures));
         let wrong = shown.get(&Target::WrongResult);
-        let (verdict, summary, example) = if let Some((aim, example)) = unexpected {
+        if let Some((aim, example)) = unexpected {
             let tags = tags
                 .get(aim)
                 .map(|t| format!("; if this is the bug, tag it: {t}"));
@@ -372,32 +398,26 @@ impl<'a> CaseRunner<'a> {
             (Verdict::FalseAlarm, summary, Some(example))
         } else if !missing.is_empty() {
             let missing: Vec<_> = missing.iter().map(ToString::to_string).collect();
-            let summary = format!("in {}: no {}", runs(trial.runs), missing.join(", no "));
+            let summary = format!("in {}: no {}", runs(ran), missing.join(", no "));
             (Verdict::Missed, summary, None)
         } else if case.wrong_results == Some(true) && wrong.is_none() {
-            let summary = format!("no wrong result in {}", runs(trial.runs));
+            let summary = format!("no wrong result in {}", runs(ran));
             (Verdict::Missed, summary, None)
         } else if case.is_buggy() || !shown.is_empty() {
             let example = wrong.or_else(|| shown.values().next());
             let summary = example.map(ToString::to_string).unwrap_or_default();
             (Verdict::Caught, summary, example)
         } else {
-            let dependent = self.dependent.is_some();
-            let promise = match dependent {
+            let promise = match self.dependent.is_some() {
                 true => "under the schedules tried",
                 false => "under every schedule",
             };
-            trial.schedule_independent = Some(!dependent);
             (
                 Verdict::Clean,
-                format!("{}, right {promise}", runs(trial.runs)),
+                format!("{}, right {promise}", runs(ran)),
                 None,
             )
-        };
-        trial.verdict = verdict;
-        trial.summary = summary;
-        trial.counterexample = example.cloned();
-        trial.wrong_result = wrong.cloned();
+        }
     }
 
     /// The smallest run that still shows it.

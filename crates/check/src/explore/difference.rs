@@ -136,6 +136,7 @@ impl Difference {
             expected: false,
             accepted: None,
             trace: None,
+            launched: None,
             about: report::About::default(),
         }
     }

@@ -166,6 +166,7 @@ fn judged(
             kernels: None,
             doubt: (!doubts.is_empty()).then_some(Verdict::Inconclusive),
             warnings_fail: true,
+            otherwise: None,
         },
         time: program.time,
     }
@@ -267,6 +268,7 @@ fn diagnostic(record: &Record, ends: &[&End], sources: &mut Sources) -> Diagnost
         expected: false,
         accepted: None,
         trace: None,
+        launched: None,
         about: About {
             kernel,
             ..About::default()

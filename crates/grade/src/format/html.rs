@@ -317,6 +317,7 @@ fn diagnostic(cause: &Cause, seen: &Seen) -> Diagnostic {
         accepted: None,
         about: About::default(),
         trace: seen.trace.clone(),
+        launched: None,
     }
 }
 

@@ -271,7 +271,7 @@ impl Run<'_> {
             steps: self.steps,
             counts: true,
             schedules: self.schedules.max(1),
-            pictures: self.pictures,
+            traces: self.pictures,
             instead: self.built.instead.clone(),
             seal: Some(key.to_owned()),
             ..Options::default()

@@ -17,6 +17,7 @@ fn report(diagnostics: Vec<Diagnostic>, doubt: Option<Verdict>) -> Report {
                 kernels: Some(vec!["reverse".into()]),
                 doubt,
                 warnings_fail: false,
+                otherwise: None,
             },
             ..of.unwrap()
         }],

@@ -20,13 +20,22 @@ pub fn sources(diagnostic: &Diagnostic) -> Markup {
     html! { @for of in files { (file(of, diagnostic)) } }
 }
 
+/// The source around one place.
+pub fn place(label: &Label) -> Markup {
+    excerpt(label, &[(0, label)])
+}
+
 fn file(of: &Label, diagnostic: &Diagnostic) -> Markup {
     let all = diagnostic.labels.iter().enumerate();
     let labels: Vec<(usize, &Label)> = all
         .filter(|(_, l)| l.source.path == of.source.path)
         .collect();
+    excerpt(of, &labels)
+}
+
+fn excerpt(of: &Label, labels: &[(usize, &Label)]) -> Markup {
     let mut lines: BTreeSet<u32> = BTreeSet::new();
-    for (_, label) in &labels {
+    for (_, label) in labels {
         let from = label.line.saturating_sub(AROUND).max(1);
         lines.extend(
             (from..=label.line.saturating_add(AROUND)).filter(|n| of.source.line(*n).is_some()),
@@ -39,7 +48,7 @@ fn file(of: &Label, diagnostic: &Diagnostic) -> Markup {
             table.code {
                 @for line in lines {
                     @if last.is_some_and(|l| l + 1 < line) { tr.gap { td.n { "⋮" } td {} td {} } }
-                    ({ last = Some(line); row(line, of, &labels) })
+                    ({ last = Some(line); row(line, of, labels) })
                 }
             }
             @for (index, label) in labels.iter().filter(|(_, l)| of.source.line(l.line).is_none()) {
@@ -61,7 +70,7 @@ fn row(line: u32, of: &Label, labels: &[(usize, &Label)]) -> Markup {
         tr class=(class) {
             td.n { (line) }
             td { (marked(text, here.first().map(|(_, l)| *l))) }
-            td.say { @for (index, label) in here { div class={ "say say" ((*index).min(1)) } { (label.text) } } }
+            td.say { @for (index, label) in here { div class=[label.is_guilty().then(|| format!("say say{}", (*index).min(1)))] { (label.text) } } }
         }
     }
 }

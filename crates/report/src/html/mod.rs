@@ -7,7 +7,7 @@ mod code;
 pub mod page;
 mod picture;
 
-use super::{Accepted, Check, Diagnostic, Report, Setting, Verdict};
+use super::{Accepted, Check, Diagnostic, Launched, Report, Setting, Verdict};
 use crate::terminal::{counted, thousands};
 use detect::rules::Level;
 use maud::{Markup, html};
@@ -136,6 +136,7 @@ fn card(check: &Check, diagnostic: &Diagnostic) -> Markup {
 pub fn finding(diagnostic: &Diagnostic) -> Markup {
     html! {
         (code::sources(diagnostic))
+        @if let Some(launched) = &diagnostic.launched { (in_program(launched)) }
         @if let Some(help) = &diagnostic.help { p.help { b { "fix: " } (help) } }
         @if let Some(picture) = picture::picture(diagnostic) { (picture) }
         @for note in &diagnostic.notes { p { (note) } }
@@ -144,6 +145,17 @@ pub fn finding(diagnostic: &Diagnostic) -> Markup {
             h4 { "Repeat it" }
             pre.command { (replay) }
         }
+    }
+}
+
+/// The launch of a whole program, and the line of the host that asked for it.
+fn in_program(launched: &Launched) -> Markup {
+    let three = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+    html! {
+        h4 { "The launch" }
+        p { "Launch " (thousands(launched.number)) " of the program, on " (launched.stream) ": " code { (launched.kernel) }
+            " with grid " (three(launched.grid)) " and block " (three(launched.block)) "." }
+        @if let Some(host) = &launched.host { (code::place(host)) }
     }
 }
 

@@ -18,9 +18,9 @@ const HEAD: usize = 46;
 pub fn picture(diagnostic: &Diagnostic) -> Option<Markup> {
     match &diagnostic.trace {
         Some(Trace::Location { steps, left_out }) => Some(html! {
-            h4 { "What happened, in the order of this run" }
+            h4 { (heading(steps)) }
             div.scroll { (interleaving(steps, diagnostic)) }
-            (table(steps, *left_out))
+            @if steps.iter().all(|s| s.by.is_none()) { (table(steps, *left_out)) }
         }),
         Some(Trace::Banks(request)) => Some(html! {
             h4 { "The banks of shared memory that the worst request touches" }
@@ -36,6 +36,14 @@ pub fn picture(diagnostic: &Diagnostic) -> Option<Markup> {
                 div.scroll { (interleaving(&steps, diagnostic)) }
             }
         }),
+    }
+}
+
+/// What a picture of steps is of.
+fn heading(steps: &[Step]) -> &'static str {
+    match steps.iter().any(|s| s.by.is_some()) {
+        true => "What may happen at the same time, in the order of this run",
+        false => "What happened, in the order of this run",
     }
 }
 
@@ -61,6 +69,7 @@ fn ends(diagnostic: &Diagnostic) -> Option<Vec<Step>> {
             what,
             thread: Some(thread),
             block,
+            by: None,
             place: Some(crate::SourcePlace {
                 file: label.source.path.clone(),
                 line: label.line,
@@ -80,17 +89,49 @@ fn triple([x, y, z]: [u32; 3]) -> String {
     }
 }
 
-/// Who a lane is for.
-type Thread = ([u32; 3], [u32; 3]);
+/// Who a lane is for: a thread, or an operation that has none.
+#[derive(PartialEq)]
+struct Lane<'s> {
+    by: Option<&'s str>,
+    thread: Option<([u32; 3], [u32; 3])>,
+}
 
-/// The threads that get a lane: those of the finding first, then those of other steps.
-fn lanes(steps: &[Step]) -> Vec<Thread> {
-    let mut all: Vec<Thread> = Vec::new();
-    let of = |step: &Step| step.thread.map(|thread| (step.block, thread));
+impl Lane<'_> {
+    /// `None` for barriers, which belong to all lanes.
+    fn of(step: &Step) -> Option<Lane<'_>> {
+        let thread = step.thread.map(|thread| (step.block, thread));
+        let by = step.by.as_deref();
+        (step.what != What::Barrier && (thread.is_some() || by.is_some()))
+            .then_some(Lane { by, thread })
+    }
+
+    /// The two lines of its head.
+    fn head(&self) -> (String, String) {
+        match (self.by, self.thread) {
+            (Some(by), None) => match by.split_once(" on ") {
+                Some((what, place)) => (what.to_owned(), format!("on {place}")),
+                None => (by.to_owned(), String::new()),
+            },
+            (Some(by), Some((block, thread))) => (
+                by.to_owned(),
+                format!("block {}, thread {}", triple(block), triple(thread)),
+            ),
+            (None, Some((block, thread))) => (
+                format!("thread {}", triple(thread)),
+                format!("block {}", triple(block)),
+            ),
+            (None, None) => Default::default(),
+        }
+    }
+}
+
+/// Those that get a lane: those of the finding first, then those of other steps.
+fn lanes(steps: &[Step]) -> Vec<Lane<'_>> {
+    let mut all: Vec<Lane<'_>> = Vec::new();
     let guilty = steps.iter().filter(|s| s.end.is_some());
-    for thread in guilty.chain(steps).filter_map(of) {
-        if !all.contains(&thread) && all.len() < LANES {
-            all.push(thread);
+    for lane in guilty.chain(steps).filter_map(Lane::of) {
+        if !all.contains(&lane) && all.len() < LANES {
+            all.push(lane);
         }
     }
     all
@@ -99,10 +140,13 @@ fn lanes(steps: &[Step]) -> Vec<Thread> {
 /// Threads as lanes, time downwards.
 fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
     let lanes = lanes(steps);
-    let x = |lane: usize| LEFT + lane * LANE;
+    let heads = lanes.iter().map(Lane::head);
+    let heads = heads.map(|(name, more)| name.chars().count().max(more.chars().count()));
+    let lane_width = LANE.max(heads.max().unwrap_or(0) * CHARACTER + 15);
+    let x = |lane: usize| LEFT + lane * lane_width;
     let lane_of = |step: &Step| {
-        let thread = (step.block, step.thread?);
-        lanes.iter().position(|l| *l == thread)
+        let lane = Lane::of(step)?;
+        lanes.iter().position(|l| *l == lane)
     };
     let shown: Vec<&Step> = steps
         .iter()
@@ -121,7 +165,7 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
                 0
             }
     };
-    let width = LEFT + lanes.len().max(2) * LANE;
+    let width = LEFT + lanes.len().max(2) * lane_width;
     // What the last lane says may need more room than a lane has.
     let needed = shown.iter().filter_map(|step| {
         let characters = said(step).chars().count();
@@ -129,13 +173,14 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
     });
     let room = needed.max().unwrap_or(0).max(width);
     let height = y(shown.len().saturating_sub(1)) + 30;
-    let summary = format!("Threads as lanes, time downwards: {}", diagnostic.title);
+    let summary = format!("Lanes with the time downwards: {}", diagnostic.title);
     html! {
         svg role="img" aria-label=(summary) width=(room) height=(height) viewBox={ "0 0 " (room) " " (height) } {
             text.dim x="8" y=(HEAD + 4) { "time ↓" }
-            @for (index, (block, thread)) in lanes.iter().enumerate() {
-                text.head x=(x(index)) y="18" { "thread " (triple(*thread)) }
-                text.dim x=(x(index)) y="34" { "block " (triple(*block)) }
+            @for (index, lane) in lanes.iter().enumerate() {
+                @let (name, more) = lane.head();
+                text.head x=(x(index)) y="18" { (name) }
+                text.dim x=(x(index)) y="34" { (more) }
                 line.lane x1=(x(index)) y1=(HEAD) x2=(x(index)) y2=(height - 8) {}
             }
             @for (row, step) in shown.iter().enumerate() {
@@ -151,7 +196,7 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
                 }
             }
             @if let (Some((earlier, later)), Some(gap)) = (pair, gap) {
-                (missing(diagnostic, y(gap) - ROW, width))
+                (missing(diagnostic, shown[later].by.is_some(), y(gap) - ROW, width))
                 @if let (Some(from), Some(to)) = (lane_of(shown[earlier]), lane_of(shown[later])) {
                     @if from != to {
                         path.unordered d={ "M " (x(from)) " " (y(earlier) + 7) " L " (x(to)) " " (y(later) - 7) } {}
@@ -163,8 +208,9 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
 }
 
 /// What would have ordered the two, as a line across.
-fn missing(diagnostic: &Diagnostic, y: usize, width: usize) -> Markup {
+fn missing(diagnostic: &Diagnostic, of_operations: bool, y: usize, width: usize) -> Markup {
     let words = match diagnostic.rule {
+        _ if of_operations => "no event and no synchronisation orders the two",
         Rule::LockstepAssumption => "__syncwarp() is missing here",
         Rule::InsufficientScope => "no operation of sufficient scope orders the two",
         Rule::UninitializedRead => return html! {},
