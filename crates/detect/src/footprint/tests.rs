@@ -211,7 +211,8 @@ proptest::proptest! {
         only in proptest::option::of((0u64..8000, 1u64..600)),
         granule in proptest::sample::select(vec![1u32, 2, 4]),
     ) {
-        let only = only.map(|(start, bytes)| Ranges::from(vec![start..start + bytes]));
+        let range = |(start, bytes)| std::iter::once(start..start + bytes).collect::<Ranges>();
+        let only = only.map(range);
         let new = || Recorder::only(only.clone()).begin(&shape(granule));
         let (mut by_rows, mut by_lanes, mut shared) = (new(), new(), new());
         let mut first = std::collections::HashMap::new();
