@@ -45,6 +45,12 @@ pub(super) fn fits(value: &Value, parameters: &Parameters, index: usize) -> Resu
                 false => wrong("only another parameter's buffer can be passed again".into()),
             }
         }
+        // What a pointer to pointers leads to are addresses.
+        (Value::Buffer(spec), Kind::Rows(_))
+            if spec.element.bytes() == 8 && !spec.element.is_float() =>
+        {
+            Ok(())
+        }
         (
             Value::Buffer(spec) | Value::Rows(_, spec),
             Kind::Pointer(Some(element)) | Kind::Rows(Some(element)),
