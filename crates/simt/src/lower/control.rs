@@ -71,7 +71,7 @@ impl<'m> Lowering<'m> {
         };
         let results = results
             .iter()
-            .map(|o| self.argument(o))
+            .map(|o| self.result(o))
             .collect::<Decoded<Vec<_>>>()?;
         let args = args
             .iter()
@@ -120,6 +120,21 @@ impl<'m> Lowering<'m> {
             results,
         })));
         Ok(())
+    }
+
+    /// Where a call puts a result: a register or a variable, not a number.
+    fn result(&mut self, operand: &Operand) -> Decoded<Carried> {
+        match self.argument(operand)? {
+            Carried::Register(slot, RegisterClass::W(_) | RegisterClass::D)
+                if slot.0 & Slot::CONST != 0 =>
+            {
+                Err("a call whose result is a number".into())
+            }
+            Carried::Register(_, RegisterClass::P | RegisterClass::Q) => {
+                Err("a call whose result is in a register of this type".into())
+            }
+            result => Ok(result),
+        }
     }
 
     fn argument(&mut self, operand: &Operand) -> Decoded<Carried> {

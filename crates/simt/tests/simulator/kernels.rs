@@ -424,3 +424,36 @@ fn waiting_for_a_lock_is_cheap() {
         }
     }
 }
+
+/// Found by fuzzing: a number, or a predicate, where a call's result goes is refused and written nowhere.
+#[test]
+fn results_of_calls_go_to_registers() {
+    let mut ran = 0;
+    for result in ["5", "%p1", "%q1"] {
+        for callee in ["vprintf, (a, b)", "own, (a, b)"] {
+            let ptx = format!(
+                ".version 8.0\n.target sm_75\n.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 x, .param .b64 y);
+.func (.reg .b32 %r) own(.reg .b64 %x, .reg .b64 %y) {{ mov.u32 %r, 1; ret; }}
+.visible .entry k() {{
+    .reg .b64 a, b; .reg .pred %p1; .reg .b128 %q1;
+    mov.u64 a, 0; mov.u64 b, 0;
+    call ({result}), {callee};
+    ret; }}"
+            );
+            let Ok(tree) = parse(&ptx) else { continue };
+            let Ok(program) = Program::lower(&tree, &ptx, "k") else {
+                continue;
+            };
+            let mut run = Run {
+                device: Device::new(1 << 16),
+                program,
+                limits: Limits::default(),
+            };
+            let ended = run.launch(1, 1, &[], "lockstep");
+            assert!(ended.is_err(), "{result} {callee}");
+            ran += 1;
+        }
+    }
+    assert!(ran >= 2, "{ran}");
+}
