@@ -13,6 +13,9 @@ makefile, both under `racetrap build`. Then it runs with the smallest arguments 
 Columns: whether it builds, what the program says of itself (its exit status, and the words that it prints on success), the findings by rule, seconds,
 and what stops it, where something does.
 
+With `--modes`, each program that ends well runs three times more, and a second table says how long without detection, with it, and with other schedules
+tried, too: one program at a time.
+
 With `--native`, on a machine with a GPU, the very program that was built runs once more under the toolkit's own runtime (a second time, since the driver
 translates its PTX the first time and keeps the result): another column of seconds.
 """
@@ -280,6 +283,8 @@ def try_one(options, name, source, root, scratch):
         row["stops"] = "no report"
         return row
     row["verdict"] = check["verdict"]
+    if options.modes:
+        modes(row, program, arguments, folder, options)
     for finding in check["findings"]:
         if finding["level"] != "note":
             row["findings"][finding["rule"]] = row["findings"].get(finding["rule"], 0) + 1
@@ -295,6 +300,31 @@ def try_one(options, name, source, root, scratch):
 
 def cell(text):
     return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+# What a run is asked for: no launch watched, all as usual but one schedule, all as usual.
+MODES = {
+    "detection off": ["--first", "0", "--every", "4000000000"],
+    "detection on": ["--schedules", "1"],
+    "explored": [],
+}
+
+
+def modes(row, program, arguments, folder, options):
+    """Seconds of a run in each mode."""
+    for mode, flags in MODES.items():
+        command = [options.racetrap, "exec", "--quiet", "--timeout", str(options.seconds), *flags, "--", str(program), *arguments]
+        status, _, seconds = run(command, folder, options.seconds + 60)
+        row.setdefault("modes", {})[mode] = None if status in (None, 124) else round(seconds, 2)
+
+
+def times(rows):
+    """The table of [`modes`]."""
+    lines = ["", "Seconds, one program at a time:", "", "| program | natively | " + " | ".join(MODES) + " |", "|---|---|" + "---|" * len(MODES)]
+    for r in sorted(rows, key=lambda r: r["program"].lower()):
+        cells = [r.get("native"), *(r.get("modes", {}).get(mode) for mode in MODES)]
+        lines.append(f"| {r['program']} | " + " | ".join("" if c is None else str(c) for c in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def markdown(rows, left, options):
@@ -336,6 +366,7 @@ def main():
     parser.add_argument("--build-only", action="store_true", help="run nothing")
     parser.add_argument("--built", action="store_true", help="take what an earlier run with the same `--keep` has built")
     parser.add_argument("--native", type=pathlib.Path, metavar="DIR", help="the folder of the toolkit's libcudart.so: run natively on this machine's GPU too")
+    parser.add_argument("--modes", action="store_true", help="time each program with and without detection and exploration")
     parser.add_argument("--note", default="", help="a sentence above the table: the machine, the commits")
     parser.add_argument("--out", type=pathlib.Path, help="the table as Markdown")
     options = parser.parse_args()
@@ -361,7 +392,7 @@ def main():
             rows.append(row)
             print(json.dumps(row), file=sys.stderr, flush=True)
     (scratch / "rows.json").write_text(json.dumps(rows, indent=1))
-    table = markdown(rows, left, options)
+    table = markdown(rows, left, options) + (times(rows) if options.modes else "")
     if options.out:
         options.out.write_text(table)
     else:
