@@ -266,3 +266,38 @@ fn signals_leave_nothing_behind() {
     assert_eq!(status.code(), Some(143), "128 + SIGTERM");
     assert_eq!(entries(), 0);
 }
+
+/// Both builds of a source are compiled at the same time, and the doctor says what the compiler is confined by.
+#[cfg(unix)]
+#[test]
+fn builds_are_compiled_side_by_side_and_confined() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+    const LONG: u64 = 5;
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let bin = folder.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let nvcc = bin.join("nvcc");
+    let script = format!("#!/bin/sh\nsleep {LONG}\necho k.cu: error: slow >&2\nexit 1\n");
+    fs::write(&nvcc, script).unwrap();
+    fs::set_permissions(&nvcc, PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n").unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_racetrap"));
+        command
+            .args(args)
+            .current_dir(folder.path())
+            .env("CUDA_PATH", folder.path());
+        command.output().unwrap()
+    };
+    let started = Instant::now();
+    let out = run(&["check", "k.cu", "--no-cache", "--jobs", "2"]);
+    let took = started.elapsed();
+    assert_eq!(out.status.code(), Some(2), "{out:?}");
+    let long = Duration::from_secs(LONG);
+    assert!(long <= took && took < 2 * long, "{took:?}");
+    let doctor = run(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout);
+    assert!(said.contains("sandbox"), "{said}");
+}
