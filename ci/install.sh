@@ -58,14 +58,14 @@ clean=(env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"
 
 echo '==> the feature device'
 # The build script of `cust` says what it misses, and takes the way that racetrap names.
-cust() { # COMMAND…
-    (cd "racetrap-$version" && "${clean[@]}" "$@" cargo build --locked --features device -p cust_raw) >"$outside/cust.txt" 2>&1
+device() { # COMMAND…
+    (cd "racetrap-$version" && "${clean[@]}" "$@" cargo check --locked --features device --bin racetrap-device) >"$outside/device.txt" 2>&1
 }
-cust CUDA_LIBRARY_PATH=/ || { cat "$outside/cust.txt"; fail 'CUDA_LIBRARY_PATH=/ does not let racetrap-device be built'; }
 if [[ -z $(compgen -G '/usr/local/cuda*') && ! -d /opt/cuda ]]; then
-    cust && fail 'the feature device needs no CUDA any more: say so in `racetrap doctor`'
-    grep -q 'Could not find a cuda installation' "$outside/cust.txt" || { cat "$outside/cust.txt"; fail 'another message'; }
+    device && fail 'the feature device needs no CUDA any more: say so in `racetrap doctor`'
+    grep -q 'Could not find a cuda installation' "$outside/device.txt" || { cat "$outside/device.txt"; fail 'another message'; }
 fi
+device CUDA_LIBRARY_PATH=/ || { cat "$outside/device.txt"; fail 'CUDA_LIBRARY_PATH=/ does not let racetrap-device be built'; }
 
 echo '==> what is installed'
 # Alone, in another place, and without any compiler.
