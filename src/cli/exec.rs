@@ -101,7 +101,11 @@ pub struct ExecArgs {
     )]
     launch_timeout: f64,
 
-    /// Cores that the simulated GPU may use [default: all]
+    /// Cores that the simulated GPU may use [default: all] (see `--help`)
+    ///
+    /// Blocks of one launch are dealt out where nothing that they do depends on their order. Launches that are not watched are dealt out where
+    /// those of the same kernel that were watched showed that. If such a launch has a race all the same, its results may differ from run to run; with
+    /// 1 they never do. [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Device")]
     jobs: Option<u32>,
     /// Which GPU to simulate: sm_75, sm_80, sm_90
