@@ -58,6 +58,13 @@ impl Work {
     }
 }
 
+/// How many there are of these extents; what is too large for the number is the largest one.
+fn volume(extents: [u32; 3]) -> u64 {
+    extents
+        .into_iter()
+        .fold(1, |n, extent| n.saturating_mul(u64::from(extent)))
+}
+
 fn dim([x, y, z]: [u32; 3]) -> Dim3 {
     Dim3 { x, y, z }
 }
@@ -90,7 +97,7 @@ impl Context {
     /// Whether the runtime would take the launch.
     fn valid(&self, request: &Request) -> Result<()> {
         let Request { grid, block, .. } = *request;
-        let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
+        let threads = volume(block);
         let program = &request.kernel.program;
         if threads == 0 || grid.contains(&0) || threads > 1024 || block[2] > 64 {
             return Err(Error::INVALID_CONFIGURATION);
@@ -114,7 +121,7 @@ impl Context {
             let shared = u64::from(program.shared_bytes) + request.shared;
             let resident = self.model.occupancy(threads, shared);
             let room = u64::from(resident) * u64::from(self.model.multiprocessors);
-            if grid.iter().map(|n| u64::from(*n)).product::<u64>() > room {
+            if volume(grid) > room {
                 return Err(Error::COOPERATIVE_LAUNCH_TOO_LARGE);
             }
         }
@@ -145,12 +152,12 @@ impl Context {
         let number = *count;
         let wanted = self.recorder.is_heard() && self.options.watches(&kernel.mangled);
         let watched = wanted && self.options.samples(number);
-        let threads = geometry.iter().map(|n| u64::from(*n)).product::<u64>();
+        let threads = volume(request.grid).saturating_mul(volume(request.block));
         let totals = self.totals_of(kernel);
         totals.launches += 1;
         totals.watched += u64::from(watched);
-        totals.threads += threads;
-        let blocks = request.grid.iter().map(|n| u64::from(*n)).product::<u64>();
+        totals.threads = totals.threads.saturating_add(threads);
+        let blocks = volume(request.grid);
         let shared = u64::from(kernel.program.shared_bytes) + request.shared;
         let (most_blocks, most_threads, most_shared) = totals.largest;
         totals.largest = (
@@ -180,12 +187,11 @@ impl Context {
         if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
             return 1;
         }
-        let [blocks, threads] =
-            [request.grid, request.block].map(|n| n.iter().map(|n| u64::from(*n)).product::<u64>());
-        let warps = blocks * threads.div_ceil(32);
+        let [blocks, threads] = [request.grid, request.block].map(volume);
+        let warps = blocks.saturating_mul(threads.div_ceil(32));
         let totals = self.totals_of(&request.kernel);
         let before = totals.steps / (totals.launches - 1).max(1);
-        let steps = before.max(warps * SHORT);
+        let steps = before.max(warps.saturating_mul(SHORT));
         let words = self.device.in_use() / 4;
         match steps >= WORTH && words / 4 <= steps {
             true => self.options.jobs,
@@ -410,5 +416,19 @@ impl Context {
     /// What the host learns of an error that a launch gave: nobody needs to be told any more.
     pub fn heard(&mut self) {
         self.unheard = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest grid and block that pass the checks are more threads than a number of 64 bits holds.
+    #[test]
+    fn extents_do_not_overflow() {
+        assert_eq!(volume([2, 3, 4]), 24);
+        assert_eq!(volume([0, u32::MAX, u32::MAX]), 0);
+        let grid = volume([i32::MAX as u32, 65535, 65535]);
+        assert_eq!(grid.saturating_mul(volume([1024, 1, 1])), u64::MAX);
     }
 }

@@ -58,12 +58,7 @@ pub fn refused_result(course: &Course, name: &str, error: &SubmissionError) -> G
         messages: String::new(),
     };
     let submission = Submitted::of_nothing(name);
-    let making = Making {
-        course,
-        submission: &submission,
-        started: Instant::now(),
-        called: false,
-    };
+    let making = Making::new(course, &submission);
     making.graded(Some(refused), Observed::default())
 }
 
@@ -79,12 +74,7 @@ pub fn grade_files(
     progress: &mut dyn FnMut(&Graded),
 ) -> Result<Graded, GradeError> {
     let submission = files.submitted(name);
-    let mut making = Making {
-        course,
-        submission: &submission,
-        started: Instant::now(),
-        called: false,
-    };
+    let mut making = Making::new(course, &submission);
     progress(&making.graded(None, nothing_yet(course)));
     let source = course.source(files)?;
     if course.assignment.build.kind != BuildKind::Kernel {
@@ -115,12 +105,7 @@ pub fn grade_ptx(
     name: &str,
 ) -> Result<Graded, GradeError> {
     let submission = files.submitted(name);
-    let making = Making {
-        course,
-        submission: &submission,
-        started: Instant::now(),
-        called: false,
-    };
+    let making = Making::new(course, &submission);
     let compiled = Compiled::of_ptx(&course.source(files)?, ptx)?;
     Ok(making.run(&compiled, files, &mut |_| {}))
 }
@@ -137,12 +122,7 @@ pub fn grade_built(
     name: &str,
 ) -> Result<Graded, GradeError> {
     let submission = files.submitted(name);
-    let making = Making {
-        course,
-        submission: &submission,
-        started: Instant::now(),
-        called: false,
-    };
+    let making = Making::new(course, &submission);
     making.run_program(built, files, &mut |_| {})
 }
 
@@ -155,7 +135,16 @@ struct Making<'a> {
     called: bool,
 }
 
-impl Making<'_> {
+impl<'a> Making<'a> {
+    fn new(course: &'a Course, submission: &'a Submitted) -> Making<'a> {
+        Making {
+            course,
+            submission,
+            started: Instant::now(),
+            called: false,
+        }
+    }
+
     fn run(&self, compiled: &Compiled, files: &Files, progress: &mut dyn FnMut(&Graded)) -> Graded {
         let limit = self.course.assignment.limits.seconds.clamp(0.1, 86_400.0);
         let until = Instant::now() + Duration::from_secs_f64(limit);
