@@ -314,3 +314,151 @@ fn known_findings_of_programs() {
         assert_eq!(status, expected, "{option} {pattern}: {said}");
     }
 }
+
+/// Words that a program prints under a name, and whether its sums round.
+struct Printed {
+    name: String,
+    words: Vec<u32>,
+    rounded: bool,
+}
+
+fn printed(text: &str) -> Vec<Printed> {
+    let mut all: Vec<Printed> = Vec::new();
+    for line in text.lines() {
+        if let Some(kind) = line.strip_prefix("  ^ ") {
+            all.last_mut().unwrap().rounded = kind == "rounded";
+        } else if let Some(words) = line.strip_prefix("  ") {
+            let words = words
+                .split(' ')
+                .map(|w| u32::from_str_radix(w, 16).unwrap());
+            all.last_mut().unwrap().words.extend(words);
+        } else {
+            all.push(Printed {
+                name: line.to_owned(),
+                words: Vec::new(),
+                rounded: line.ends_with(" rounded"),
+            });
+        }
+    }
+    all
+}
+
+/// Whether sums of a case are `.f32`, whose order and rounding the manual leaves open.
+fn sums_of_singles(name: &str) -> bool {
+    name.contains(" float ") || name.starts_with("mma.") && name.contains(".f32.")
+}
+
+/// What instructions on matrices and video instructions give, word for word as an H200 gave it: `recorded/*.h200.txt.gz` is what the same
+/// program printed there. Sums of `.f32` may round otherwise (PTX ISA, "mma": their order and rounding are unspecified).
+#[rstest]
+#[case("matrix")]
+#[case("video")]
+fn what_a_gpu_gave(#[case] name: &str) {
+    if Nvcc::find().is_err() {
+        return;
+    }
+    let folder = folder().join("recorded");
+    let recorded = std::fs::File::open(folder.join(format!("{name}.h200.txt.gz"))).unwrap();
+    let mut expected = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(recorded), &mut expected)
+        .unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let program = temporary.path().join("program");
+    let built = Command::new(RACETRAP)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args([
+            "build",
+            "--device",
+            "sm_90",
+            "--",
+            "nvcc",
+            "-std=c++17",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(folder.join(format!("{name}.cu")))
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--device", "sm_90", "--"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (here, there) = (printed(&text), printed(&expected));
+    assert_eq!(here.len(), there.len());
+    assert!(there.len() > 100);
+    for (here, there) in here.iter().zip(&there) {
+        let name = &there.name;
+        assert_eq!(here.name, *name);
+        assert_eq!(here.words.len(), there.words.len(), "{name}");
+        for (at, (a, b)) in here.words.iter().zip(&there.words).enumerate() {
+            if there.rounded && sums_of_singles(name) {
+                let [a, b] = [a, b].map(|word| f32::from_bits(*word));
+                // Some units of the last place of the largest number on the way.
+                assert!(
+                    (a - b).abs() <= 4e-6,
+                    "{name}: word {at}: {a}, and {b} on the GPU"
+                );
+            } else {
+                assert_eq!(a, b, "{name}: word {at}");
+            }
+        }
+    }
+}
+
+/// Programs that were built for earlier releases of the runtime, whose structures and parameters differ.
+#[rstest]
+#[case(11, "libcudart.so.11.0")]
+#[case(12, "libcudart.so.12")]
+#[case(13, "libcudart.so.13")]
+fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
+    let temporary = tempfile::tempdir().unwrap();
+    let here = temporary.path();
+    let gcc = |arguments: &[&str]| {
+        let output = Command::new("gcc")
+            .args(arguments)
+            .current_dir(here)
+            .output()
+            .expect("gcc, which Rust links with");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+    // What the program is linked with: nothing but a name.
+    std::fs::write(here.join("nothing.c"), "").unwrap();
+    let name = format!("-Wl,-soname,{soname}");
+    gcc(&["-shared", "-o", "libcudart.so", &name, "nothing.c"]);
+    let source = folder().join("releases.c");
+    gcc(&[
+        &format!("-DRELEASE={release}"),
+        "-std=c11",
+        "-Wall",
+        "-Werror",
+        "-o",
+        "program",
+        source.to_str().unwrap(),
+        "-L.",
+        "-Wl,--no-as-needed",
+        "-lcudart",
+        "-Wl,--unresolved-symbols=ignore-all",
+    ]);
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--", "./program"])
+        .current_dir(here)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed, format!("as release {release} has it\n"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}

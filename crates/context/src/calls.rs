@@ -94,3 +94,69 @@ fn absolute(path: String) -> String {
         _ => path,
     }
 }
+
+/// The shared libraries whose names begin so that the process's objects ask for: for each, the object's path and what follows in the name
+/// (System V ABI, "Dynamic Section": `DT_NEEDED`).
+pub fn needed(prefix: &str) -> Vec<(String, String)> {
+    let mut search = Search {
+        prefix,
+        found: Vec::new(),
+    };
+    // SAFETY: the function calls `look` for each object, with the pointer that it is given.
+    unsafe { libc::dl_iterate_phdr(Some(look), std::ptr::from_mut(&mut search).cast()) };
+    search.found
+}
+
+struct Search<'s> {
+    prefix: &'s str,
+    found: Vec<(String, String)>,
+}
+
+/// An entry of a dynamic section.
+#[repr(C)]
+struct Dynamic {
+    tag: isize,
+    value: usize,
+}
+
+/// An object that the loader has loaded.
+extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> i32 {
+    const NEEDED: isize = 1;
+    const STRINGS: isize = 5;
+    const LENGTH: isize = 10;
+    // SAFETY: the loader passes the description of an object that stays while this runs, whose program headers say where its
+    // dynamic section is; that ends in an entry of tag 0, and its strings end in zeros. `search` is ours.
+    unsafe {
+        let (info, search) = (&*info, &mut *search.cast::<Search<'_>>());
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let base = info.dlpi_addr as usize;
+        let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
+            return 0;
+        };
+        let mut entry = (base + dynamic.p_vaddr as usize) as *const Dynamic;
+        let (mut names, mut strings, mut length) = (Vec::new(), 0, 0);
+        while (*entry).tag != 0 {
+            match ((*entry).tag, (*entry).value) {
+                (NEEDED, value) => names.push(value),
+                // glibc has relocated it; other loaders, and the kernel's own object, have not.
+                (STRINGS, value) => strings = if value < base { base + value } else { value },
+                (LENGTH, value) => length = value,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        for name in names {
+            if strings == 0 || name >= length {
+                continue;
+            }
+            let name = CStr::from_ptr((strings + name) as *const std::os::raw::c_char);
+            if let Some(rest) = name.to_string_lossy().strip_prefix(search.prefix) {
+                let path = CStr::from_ptr(info.dlpi_name)
+                    .to_string_lossy()
+                    .into_owned();
+                search.found.push((absolute(path), rest.to_owned()));
+            }
+        }
+    }
+    0
+}

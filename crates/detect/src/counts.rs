@@ -51,11 +51,13 @@ impl Events for Counts {
                     AccessKind::Read => self.reads += elements,
                     _ => self.writes += elements,
                 }
-                let (moved, _) = coalescing::sectors(access.address, lanes, access.bytes());
-                self.requests += 1;
-                self.sectors += moved;
+                if !access.fragment {
+                    let (moved, _) = coalescing::sectors(access.address, lanes, access.bytes());
+                    self.requests += 1;
+                    self.sectors += moved;
+                }
             }
-            Space::Shared => {
+            Space::Shared if !access.fragment => {
                 let (least, passes, _) = banks::passes(access.address, lanes, access.bytes());
                 self.conflicts += u64::from(passes.saturating_sub(least));
             }

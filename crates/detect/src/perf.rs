@@ -31,6 +31,7 @@ impl Perf {
     /// See [`Events::access`].
     pub fn access(&mut self, access: &Access<'_>) {
         match access.space {
+            _ if access.fragment => {}
             Space::Shared => self.banks.access(access, self.launch),
             Space::Global => self.sectors.access(access, self.launch),
             Space::Local | Space::Const | Space::Param => {}

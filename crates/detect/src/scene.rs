@@ -237,6 +237,7 @@ impl<O: Events> Scene<O> {
             elements: does.elements,
             kind: does.kind,
             non_coherent: does.non_coherent,
+            fragment: false,
             order: does.order,
             scope: does.scope,
             wrote: match does.kind {

@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 const FILE: &str = "libracetrap_cuda.so";
 
 /// The names under which the loader looks for it.
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 6] = [
     "libcudart.so",
+    "libcudart.so.11.0",
+    "libcudart.so.12",
     "libcudart.so.13",
     "libcuda.so",
     "libcuda.so.1",

@@ -21,6 +21,7 @@ mod inline;
 mod launch;
 mod lent;
 pub mod lower;
+pub mod matrix;
 pub mod memory;
 pub mod observer;
 pub mod op;
@@ -31,6 +32,7 @@ mod state;
 mod stop;
 pub mod texture;
 mod undefined;
+pub mod video;
 mod weak_memory;
 mod wide;
 

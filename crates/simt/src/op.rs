@@ -10,6 +10,7 @@ use super::ids::Site;
 pub use super::inline::Inline;
 use super::observer::{FenceOrder, Order, Scope, Update};
 use super::texture::Geometry;
+use super::video::VideoOp;
 
 pub use ptx::semantics::{Special, System};
 
@@ -166,6 +167,10 @@ pub enum Op {
     Atomic(u32),
     /// `tex`, `tld4`, `suld`, `sust`: an index into [`super::Program::image_ops`].
     Image(u32),
+    /// Products of matrices, and what goes with them: an index into [`super::Program::matrix_ops`].
+    Matrix(u32),
+    /// Video instructions.
+    Video(Box<VideoOp>),
     /// `fence`, `membar`.
     Fence(FenceOrder, Scope),
     /// `bar`, `barrier`.
@@ -261,6 +266,32 @@ pub enum AddressSpace {
     Param,
 }
 
+impl Base {
+    /// The row of an address in a register.
+    pub fn slot(self) -> Slot {
+        match self {
+            Base::W(slot) | Base::D(slot) => slot,
+            Base::Frame | Base::Zero => Slot::NONE,
+        }
+    }
+
+    /// The class of that row.
+    pub fn class(self) -> RegisterClass {
+        match self {
+            Base::D(_) => RegisterClass::D,
+            _ => RegisterClass::W(32),
+        }
+    }
+
+    /// Another row of the same class.
+    pub fn with(self, slot: Slot) -> Base {
+        match self {
+            Base::D(_) => Base::D(slot),
+            _ => Base::W(slot),
+        }
+    }
+}
+
 impl AddressSpace {
     /// Whether one thread can see there what another one does.
     pub fn is_between_threads(self) -> bool {
@@ -315,6 +346,9 @@ pub struct MemoryOp {
     pub non_coherent: bool,
     /// Whether the access goes to a call's parameters (never shared, never judged).
     pub private: bool,
+    /// Whether it is a part of an instruction on matrices, whose lanes share the work as the implementation likes: it counts for nothing
+    /// where passes and sectors are counted.
+    pub fragment: bool,
     /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
     pub copies: bool,
     /// The lanes in which something uses a load's value: [`Slot::TRUE`] for all, else see
@@ -537,6 +571,8 @@ pub enum WarpKind {
     },
     Elect,
     ActiveMask,
+    /// All lanes come to one instruction on matrices, with this site.
+    Together(u32),
 }
 
 /// A call.

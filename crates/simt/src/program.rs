@@ -3,6 +3,7 @@
 use super::alu::{Row32, Row64};
 use super::children::KernelName;
 use super::ids::Site;
+use super::matrix::MatrixOp;
 use super::observer::Effect;
 use super::op::{AtomicOp, ImageOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
@@ -44,6 +45,8 @@ pub struct Program {
     pub atomic_ops: Vec<AtomicOp>,
     /// Fetches from textures, accesses to surfaces.
     pub image_ops: Vec<ImageOp>,
+    /// What is done to matrices.
+    pub matrix_ops: Vec<MatrixOp>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
     pub points: u32,
     /// `.reqntid`, where declared.
@@ -106,6 +109,8 @@ pub struct SiteInfo {
     pub seeds_swap: bool,
     /// What racetrap does not implement of it.
     pub missing: Option<String>,
+    /// A look at the clock in a loop that waits for time and does nothing else.
+    pub waits: bool,
 }
 
 /// An update of a place in several instructions, of which a store is the last.

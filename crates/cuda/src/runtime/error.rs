@@ -1,5 +1,6 @@
 //! Errors and versions (CUDA Runtime API, "Error Handling", "Version Management").
 
+use super::release::Release;
 use crate::entry::{enter, last, put, set_last};
 use context::Error;
 use std::os::raw::{c_char, c_int};
@@ -47,9 +48,9 @@ pub extern "C" fn cudaGetErrorString(error: u32) -> *const c_char {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaRuntimeGetVersion(version: *mut c_int) -> u32 {
-    enter("cudaRuntimeGetVersion", |_, _| {
+    enter("cudaRuntimeGetVersion", |_, entry| {
         // SAFETY: the caller passes a place for it.
-        unsafe { put(version, VERSION) }
+        unsafe { put(version, Release::of(entry).version()) }
     })
 }
 

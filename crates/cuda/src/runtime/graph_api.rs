@@ -81,9 +81,9 @@ pub unsafe extern "C" fn cudaGraphGetRootNodes(
     })
 }
 
-/// The form of CUDA 13, which is also that of `cudaGraphGetEdges_v2`.
+/// Of CUDA 12.3 on; that of CUDA 13 under the plain name, too: see [`super::release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphGetEdges(
+pub unsafe extern "C" fn cudaGraphGetEdges_v2(
     graph: Handle,
     from: *mut Handle,
     to: *mut Handle,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn cudaGraphGetEdges(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphNodeGetDependencies(
+pub unsafe extern "C" fn cudaGraphNodeGetDependencies_v2(
     node: Handle,
     to: *mut Handle,
     _edges: *mut c_void,
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn cudaGraphNodeGetDependencies(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphNodeGetDependentNodes(
+pub unsafe extern "C" fn cudaGraphNodeGetDependentNodes_v2(
     node: Handle,
     to: *mut Handle,
     _edges: *mut c_void,
@@ -154,7 +154,7 @@ unsafe fn pairs(from: *const Handle, to: *const Handle, count: usize) -> Result<
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphAddDependencies(
+pub unsafe extern "C" fn cudaGraphAddDependencies_v2(
     graph: Handle,
     from: *const Handle,
     to: *const Handle,
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn cudaGraphAddDependencies(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphRemoveDependencies(
+pub unsafe extern "C" fn cudaGraphRemoveDependencies_v2(
     graph: Handle,
     from: *const Handle,
     to: *const Handle,
@@ -346,9 +346,21 @@ impl Graphs {
 /// `cudaGraphExecUpdateResultInfo`
 #[repr(C)]
 pub struct UpdateResult {
-    result: c_int,
-    node: Handle,
+    pub(super) result: c_int,
+    pub(super) node: Handle,
     from: Handle,
+}
+
+impl UpdateResult {
+    /// That of nothing.
+    pub(super) fn none() -> UpdateResult {
+        let none = std::ptr::null_mut();
+        UpdateResult {
+            result: 0,
+            node: none,
+            from: none,
+        }
+    }
 }
 
 /// What keeps a graph from taking the place of another one, as `cudaGraphExecUpdateResult`.
@@ -378,13 +390,12 @@ fn difference(old: &Graph, new: &Graph) -> Option<(c_int, u64)> {
     None
 }
 
-/// The form of CUDA 12 and 13.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphExecUpdate(
-    executable: Handle,
-    graph: Handle,
-    to: *mut UpdateResult,
-) -> u32 {
+/// `cudaGraphExecUpdate`
+///
+/// # Safety
+///
+/// `to` is null or a place for the result.
+pub(super) unsafe fn update(executable: Handle, graph: Handle, to: *mut UpdateResult) -> u32 {
     enter("cudaGraphExecUpdate", |_, _| {
         let mut graphs = graphs();
         let executable = graphs.executables.get(&(executable.addr() as u64));

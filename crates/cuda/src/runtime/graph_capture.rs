@@ -229,9 +229,9 @@ pub unsafe extern "C" fn cudaStreamIsCapturing(stream: Handle, to: *mut c_int) -
     })
 }
 
-/// The form of CUDA 13, which is also that of `cudaStreamGetCaptureInfo_v3`.
+/// Of CUDA 12.3 on; that of CUDA 13 under the plain name, too: see [`super::release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaStreamGetCaptureInfo(
+pub unsafe extern "C" fn cudaStreamGetCaptureInfo_v3(
     stream: Handle,
     status: *mut c_int,
     number: *mut u64,
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn cudaStreamGetCaptureInfo(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
+pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies_v2(
     stream: Handle,
     nodes: *const Handle,
     _edges: *const c_void,

@@ -275,9 +275,9 @@ pub unsafe extern "C" fn cudaGraphAddMemFreeNode(
     }
 }
 
-/// The form of CUDA 13, which is also that of `cudaGraphAddNode_v2`.
+/// Of CUDA 12.3 on; that of CUDA 13 under the plain name, too: see [`super::release`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cudaGraphAddNode(
+pub unsafe extern "C" fn cudaGraphAddNode_v2(
     to: *mut Handle,
     graph: Handle,
     after: *const Handle,

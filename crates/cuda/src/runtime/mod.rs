@@ -14,7 +14,9 @@ mod graph_node;
 mod graph_params;
 mod launch;
 mod memory;
+mod properties;
 mod register;
+mod release;
 mod stream;
 mod symbol;
 mod texture;
@@ -23,6 +25,6 @@ mod texture;
 #[allow(unused_imports)]
 pub use {
     array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
-    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, register::*, stream::*,
-    symbol::*, texture::*,
+    graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, properties::*,
+    register::*, release::*, stream::*, symbol::*, texture::*,
 };

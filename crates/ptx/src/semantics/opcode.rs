@@ -67,7 +67,33 @@ opcodes! {
     // Stack Manipulation Instructions.
     Stacksave, Stackrestore, Alloca,
     // Video Instructions: scalar, and of two and four elements.
-    Vadd, Vsub, Vabsdiff, Vmin, Vmax, Vshl, Vshr, Vmad, Vset, VideoSimd,
+    Vadd, Vsub, Vabsdiff, Vmin, Vmax, Vshl, Vshr, Vmad, Vset,
+    Vadd2, Vsub2, Vavrg2, Vabsdiff2, Vmin2, Vmax2, Vset2, Vadd4, Vsub4, Vavrg4, Vabsdiff4, Vmin4, Vmax4, Vset4,
     // Miscellaneous Instructions.
     Brkpt, Nanosleep, Pmevent, Trap, Setmaxnreg,
+}
+
+impl Opcode {
+    /// Whether it is a scalar video instruction.
+    pub fn is_video(&self) -> bool {
+        use Opcode::*;
+        matches!(
+            self,
+            Vadd | Vsub | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset
+        )
+    }
+
+    /// Whether it is a video instruction on two or four elements.
+    pub fn is_simd_video(&self) -> bool {
+        use Opcode::*;
+        let two = matches!(
+            self,
+            Vadd2 | Vsub2 | Vavrg2 | Vabsdiff2 | Vmin2 | Vmax2 | Vset2
+        );
+        let four = matches!(
+            self,
+            Vadd4 | Vsub4 | Vavrg4 | Vabsdiff4 | Vmin4 | Vmax4 | Vset4
+        );
+        two || four
+    }
 }

@@ -94,6 +94,16 @@ pub enum AluOp {
     DDD_D_Carry(fn(&Row64, &Row64, &Row64, Mask, &mut Row64) -> Mask),
 }
 
+/// The value of an `.f16` code.
+pub(crate) fn half_value(code: u32) -> f32 {
+    <half::F16 as half::Half>::widen(code)
+}
+
+/// The `.f16` code nearest to a value.
+pub(crate) fn to_half(value: f64) -> u32 {
+    half::narrow_double::<half::F16>(value)
+}
+
 /// The operation that an opcode with its modifiers is, or `None` where racetrap does
 /// not implement it.
 ///

@@ -171,6 +171,7 @@ impl<O: Hooks> Core<'_, O> {
                     AccessKind::Atomic
                 },
                 non_coherent: false,
+                fragment: false,
                 order: op.order,
                 scope: op.scope,
                 wrote,

@@ -10,6 +10,7 @@ mod atomic;
 mod barrier;
 mod bounds;
 mod call;
+mod matrix;
 mod memory;
 mod poison;
 mod special;
@@ -88,6 +89,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     /// Steps that were taken into the common count, and looks at the clock: what the clock goes on from.
     spent: u64,
     looks: u64,
+    /// What the next look at the clock adds to it: see [`Core::clock`].
+    haste: u64,
     /// For each instruction, the allocation that its last global access hit.
     pub(super) recent: Vec<Range>,
     /// Where strong loads may return older values.
@@ -124,6 +127,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             steps: 0,
             spent: 0,
             looks: 0,
+            haste: 1,
             recent: vec![Range::default(); program.sites.len()],
             history: None,
             t32: [0; LANES],
@@ -272,7 +276,8 @@ impl<'a, O: Hooks> Core<'a, O> {
                 }
                 Op::Special { which, d, wide } => {
                     if active != 0 {
-                        self.special(block, w, *which, *d, *wide, active, dead);
+                        let waits = program.site(i.site).waits;
+                        self.special(block, w, *which, *d, *wide, active, dead, waits);
                     }
                     pc += 1;
                 }
@@ -297,6 +302,21 @@ impl<'a, O: Hooks> Core<'a, O> {
                     pc += 1;
                 }
                 Op::Nop => pc += 1,
+                Op::Matrix(index) => {
+                    if active != 0 {
+                        let op = &program.matrix_ops[*index as usize];
+                        self.matrix(warp, op, active, dead);
+                    }
+                    pc += 1;
+                }
+                Op::Video(video) => {
+                    if active != 0 {
+                        let row = |k: usize| row(&warp.w, self.const_w, video.s[k]);
+                        video.form.row(row(0), row(1), row(2), &mut self.t32);
+                        blend(&mut warp.w[video.d.0 as usize], &self.t32, active, dead);
+                    }
+                    pc += 1;
+                }
                 Op::Atomic(index) => {
                     if active != 0 {
                         if visible == 0 {

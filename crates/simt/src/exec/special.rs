@@ -19,6 +19,7 @@ impl<O: Hooks> Core<'_, O> {
         wide: bool,
         active: Mask,
         dead: Mask,
+        waits: bool,
     ) {
         let geometry = self.geometry;
         if let Special::Tid(axis) = which {
@@ -61,9 +62,9 @@ impl<O: Hooks> Core<'_, O> {
             Special::NSmId => 132,
             Special::GridId => 1,
             Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
-                self.clock()
+                self.clock(waits)
             }
-            Special::ClockHi | Special::GlobalTimerHi => self.clock() >> 32,
+            Special::ClockHi | Special::GlobalTimerHi => self.clock(false) >> 32,
             Special::DynamicSharedSize => u64::from(geometry.dynamic_shared),
             Special::TotalSharedSize => block.shared.bytes,
             // The driver hands the cooperative launch's workspace over in two of them.
@@ -77,9 +78,17 @@ impl<O: Hooks> Core<'_, O> {
         self.splat(warp, d, wide, value, active);
     }
 
-    /// A clock that every instruction moves on, and every look at it.
-    fn clock(&mut self) -> u64 {
-        self.looks += 1;
-        (self.spent + self.steps + self.looks) * 8
+    /// A clock that every instruction moves on, and every look at it. For those who `wait` for time alone, each look in a row takes twice
+    /// as long as the one before.
+    fn clock(&mut self, waits: bool) -> u64 {
+        const LONGEST: u64 = 1 << 40;
+        self.haste = match waits {
+            true => (self.haste * 2).min(LONGEST),
+            false => 1,
+        };
+        self.looks = self.looks.wrapping_add(self.haste);
+        (self.spent + self.steps)
+            .wrapping_add(self.looks)
+            .wrapping_mul(8)
     }
 }

@@ -283,7 +283,7 @@ impl<O: Hooks> Core<'_, O> {
                 kind: sync,
             });
         }
-        if kind == WarpKind::Sync {
+        if matches!(kind, WarpKind::Sync | WarpKind::Together(_)) {
             return;
         }
         // Gather: each lane's operands come from its own instruction.

@@ -166,6 +166,7 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
                 AccessKind::Read
             },
             non_coherent: op.non_coherent,
+            fragment: false,
             order: op.order,
             scope: op.scope,
             wrote: if op.store { Mask::MAX } else { 0 },

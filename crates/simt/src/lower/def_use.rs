@@ -2,6 +2,7 @@
 
 use super::instruction::signature;
 use crate::alu::AluOp;
+use crate::matrix::{Element, MatrixOp};
 use crate::op::*;
 use crate::program::Program;
 
@@ -48,6 +49,11 @@ pub fn visit_operands(
         Op::Memory(index) => v.access(&program.memory_ops[*index as usize]),
         Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
         Op::Image(index) => v.image(&program.image_ops[*index as usize]),
+        Op::Matrix(index) => v.matrix(&program.matrix_ops[*index as usize]),
+        Op::Video(video) => {
+            video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
+            v.writes(W, video.d);
+        }
         Op::Barrier(b) => v.barrier(b),
         Op::Warp(w) => v.warp(w),
         Op::BranchIndexed { index, .. } => v.reads(W, *index, Use::Control),
@@ -213,6 +219,35 @@ impl Visitor<'_> {
             match image.kind {
                 ImageKind::Store => self.reads(image.class, *slot, Use::Escape),
                 _ => self.writes(image.class, *slot),
+            }
+        }
+    }
+
+    fn matrix(&mut self, op: &MatrixOp) {
+        let class = |wide| if wide { RegisterClass::D } else { W };
+        match op {
+            MatrixOp::Product(p) => {
+                for held in [&p.a, &p.b, &p.c] {
+                    let class = class(held.element == Element::F64);
+                    held.slots
+                        .iter()
+                        .for_each(|s| self.reads(class, *s, Use::Data));
+                }
+                let class = class(p.d.element == Element::F64);
+                p.d.slots.iter().for_each(|s| self.writes(class, *s));
+            }
+            MatrixOp::Place(p) => {
+                self.reads(class(p.wide), p.base, Use::Data);
+                self.reads(W, p.stride, Use::Data);
+                self.writes(class(p.wide), p.d);
+            }
+            MatrixOp::Gather(g) => {
+                self.reads(class(g.wide), g.s, Use::Data);
+                self.writes(class(g.wide), g.d);
+            }
+            MatrixOp::Transpose { d, s } => {
+                self.reads(W, *s, Use::Data);
+                self.writes(W, *d);
             }
         }
     }

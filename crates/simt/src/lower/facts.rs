@@ -241,7 +241,7 @@ fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
                 }
             };
             visit_operands(program, i, &mut look, &mut |_| {});
-            if data || hit && matches!(i.op, Op::Warp(_)) {
+            if data || hit && matches!(i.op, Op::Warp(_) | Op::Matrix(_)) {
                 return true;
             }
             if hit {

@@ -91,6 +91,18 @@ impl<'m> Lowering<'m> {
             (Opcode::Alloca, _) => self.alloca(i, t),
             (Opcode::Setp, _) => self.setp(i, t),
             (Opcode::Set, _) => self.set(i, t),
+            (
+                Opcode::WmmaLoad
+                | Opcode::WmmaStore
+                | Opcode::WmmaMma
+                | Opcode::Mma
+                | Opcode::Ldmatrix
+                | Opcode::Stmatrix
+                | Opcode::Movmatrix,
+                _,
+            ) => self.matrix(i, t),
+            (opcode, _) if opcode.is_video() => self.video(i, t),
+            (opcode, _) if opcode.is_simd_video() => self.video_simd(i, t),
             _ => self.arithmetic(i, t),
         }
     }

@@ -14,16 +14,16 @@ use ptx::ast::{Address, Instruction, Operand, ScalarType};
 use ptx::semantics::{self, AtomicOperation, Modifier, Opcode, Space, Type, TypedInstruction};
 
 /// What a memory instruction does, as the simulator has it.
-struct Access {
+pub(super) struct Access {
     order: Order,
     scope: Scope,
-    space: AddressSpace,
+    pub(super) space: AddressSpace,
     count: u8,
     non_coherent: bool,
 }
 
 impl Access {
-    fn of(t: &TypedInstruction) -> Decoded<Access> {
+    pub(super) fn of(t: &TypedInstruction) -> Decoded<Access> {
         let m = t
             .memory
             .as_ref()
@@ -70,17 +70,25 @@ pub(super) fn move_dynamic_shared(offset: &mut i64, base: Base, start: u32) {
     }
 }
 
+/// Where an access goes.
+#[derive(Clone, Copy)]
+pub(super) struct Where {
+    pub(super) space: AddressSpace,
+    pub(super) base: Base,
+    pub(super) offset: i64,
+}
+
 /// A decoded address.
-struct Place {
+pub(super) struct Place {
     space: AddressSpace,
-    base: Base,
-    offset: i64,
+    pub(super) base: Base,
+    pub(super) offset: i64,
     /// A call's parameters: nobody else can see them.
     private: bool,
 }
 
 impl Lowering<'_> {
-    fn address(&mut self, operand: &Operand, space: AddressSpace) -> Decoded<Place> {
+    pub(super) fn address(&mut self, operand: &Operand, space: AddressSpace) -> Decoded<Place> {
         let Operand::Address(Address { base, offset, rest }) = operand else {
             return Err(String::from("an address that is not in brackets"));
         };
@@ -214,6 +222,7 @@ impl Lowering<'_> {
             non_coherent: s.non_coherent,
             private: place.private,
             copies: false,
+            fragment: false,
             used_if: Slot::TRUE,
         });
         self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));

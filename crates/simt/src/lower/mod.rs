@@ -16,6 +16,7 @@ pub mod def_use;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
+mod matrix;
 pub mod memory;
 pub mod operand;
 pub mod pointers;
@@ -26,6 +27,8 @@ pub mod symbols;
 pub mod sync;
 pub mod texture;
 pub mod updates;
+mod video;
+mod waits;
 
 use super::children::KernelName;
 use super::ids::Site;
@@ -117,6 +120,8 @@ pub(super) struct Lowering<'m> {
     pub(super) guard: Slot,
     pub(super) site: Site,
     pub(super) constants: operand::Constants,
+    /// Where the elements of matrices lie, for each kind of matrix that has come up.
+    pub(super) fragments: HashMap<crate::matrix::Fragment, std::sync::Arc<[u16]>>,
     location: Option<ast::Loc>,
 }
 
@@ -163,6 +168,7 @@ impl<'m> Lowering<'m> {
                 memory_ops: Vec::new(),
                 atomic_ops: Vec::new(),
                 image_ops: Vec::new(),
+                matrix_ops: Vec::new(),
                 points: 0,
                 required_block: None,
                 max_threads: None,
@@ -188,6 +194,7 @@ impl<'m> Lowering<'m> {
             guard: Slot::TRUE,
             site: Site(0),
             constants: operand::Constants::default(),
+            fragments: HashMap::new(),
             location: None,
         }
     }
@@ -235,6 +242,7 @@ impl<'m> Lowering<'m> {
         pointers::find(program);
         updates::find(program);
         swaps::find(program);
+        waits::find(program);
         facts::find(program);
         Ok(self.program)
     }
@@ -446,6 +454,7 @@ impl<'m> Lowering<'m> {
             seeds_swap: false,
             no_body: None,
             missing: None,
+            waits: false,
         });
         Site(self.program.sites.len() as u32 - 1)
     }

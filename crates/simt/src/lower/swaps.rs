@@ -77,7 +77,7 @@ fn seeds_swap(program: &Program, load: &Instr) -> bool {
                     }
                     swaps = true;
                 }
-                Op::Warp(_) if data || escapes => return false,
+                Op::Warp(_) | Op::Matrix(_) if data || escapes => return false,
                 Op::System(_) | Op::Image(_) if escapes || local => return false,
                 Op::Call(_) => data |= escapes || local,
                 _ => {}

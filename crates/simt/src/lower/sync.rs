@@ -159,7 +159,7 @@ impl Lowering<'_> {
         self.push_warp(kind, slots, members)
     }
 
-    fn push_warp(
+    pub(super) fn push_warp(
         &mut self,
         kind: WarpKind,
         [d, p, a, b, c]: [Slot; 5],

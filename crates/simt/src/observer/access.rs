@@ -263,6 +263,7 @@ impl RowAccess<'_> {
                 false => AccessKind::Read,
             },
             non_coherent: self.non_coherent,
+            fragment: false,
             order: self.order,
             scope: self.scope,
             wrote: if self.write { Mask::MAX } else { 0 },
@@ -301,6 +302,9 @@ pub struct Access<'a> {
     /// A read through the non-coherent cache (`ld.global.nc`, `ldu.global`): what the launch has written it need
     /// not see, however the two are ordered (PTX ISA, "ld.global.nc").
     pub non_coherent: bool,
+    /// A part of an instruction on matrices, whose lanes share the work as the implementation likes: how their addresses lie says nothing
+    /// about the hardware.
+    pub fragment: bool,
     /// Its ordering.
     pub order: Order,
     /// Its scope; [`Scope::Sys`] for volatile; meaningless for weak accesses.

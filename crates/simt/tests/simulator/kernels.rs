@@ -457,3 +457,34 @@ fn results_of_calls_go_to_registers() {
     }
     assert!(ran >= 2, "{ran}");
 }
+
+/// A kernel that spins on the clock until so many cycles have passed, and stores them; with `poll`, it looks at memory meanwhile.
+fn spins(poll: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 cycles)\n{{\n\
+         .reg .pred %p<2>;\n.reg .b32 %r<2>;\n.reg .b64 %d<8>;\n\
+         ld.param.u64 %d0, [out];\ncvta.to.global.u64 %d0, %d0;\nld.param.u64 %d1, [cycles];\nmov.u64 %d2, %clock64;\n\
+         LOOP:\n{poll}\nmov.u64 %d3, %clock64;\nsub.s64 %d4, %d3, %d2;\nsetp.lt.s64 %p1, %d4, %d1;\n@%p1 bra LOOP;\n\
+         st.global.u64 [%d0], %d4;\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn a_loop_that_waits_for_time_alone_is_short() {
+    // A second of a GPU's clock.
+    let cycles = 1_600_000_000;
+    let mut run = Run::of(&spins(""));
+    let out = run.buffer(&[0; 2]);
+    let stats = run.launch(1, 64, &[out, cycles], "lockstep").unwrap();
+    assert!(stats.steps < 2000, "{} steps", stats.steps);
+    let waited = u64::from(run.words(out, 2)[0]) | u64::from(run.words(out, 2)[1]) << 32;
+    assert!((cycles..4 * cycles).contains(&waited), "{waited} cycles");
+}
+
+#[test]
+fn a_loop_that_polls_memory_sees_time_pass_as_all_do() {
+    let mut run = Run::of(&spins("ld.volatile.global.u32 %r1, [%d0];"));
+    let out = run.buffer(&[0; 2]);
+    let stats = run.launch(1, 32, &[out, 80_000], "lockstep").unwrap();
+    assert!(stats.steps > 5000, "{} steps", stats.steps);
+}

@@ -22,23 +22,20 @@ pub(super) fn rows() -> Vec<Row> {
     ];
     // "vadd2, vsub2, vavrg2, vabsdiff2, vmin2, vmax2", "vset2", and the same with 4
     let packed = [
-        "vadd2",
-        "vsub2",
-        "vavrg2",
-        "vabsdiff2",
-        "vmin2",
-        "vmax2",
-        "vset2",
-        "vadd4",
-        "vsub4",
-        "vavrg4",
-        "vabsdiff4",
-        "vmin4",
-        "vmax4",
-        "vset4",
+        row(Vadd2, "vadd2", OPERANDS),
+        row(Vsub2, "vsub2", OPERANDS),
+        row(Vavrg2, "vavrg2", OPERANDS),
+        row(Vabsdiff2, "vabsdiff2", OPERANDS),
+        row(Vmin2, "vmin2", OPERANDS),
+        row(Vmax2, "vmax2", OPERANDS),
+        row(Vset2, "vset2", OPERANDS),
+        row(Vadd4, "vadd4", OPERANDS),
+        row(Vsub4, "vsub4", OPERANDS),
+        row(Vavrg4, "vavrg4", OPERANDS),
+        row(Vabsdiff4, "vabsdiff4", OPERANDS),
+        row(Vmin4, "vmin4", OPERANDS),
+        row(Vmax4, "vmax4", OPERANDS),
+        row(Vset4, "vset4", OPERANDS),
     ];
-    let packed = packed
-        .into_iter()
-        .map(|spelling| row(VideoSimd, spelling, OPERANDS));
     scalar.into_iter().chain(packed).collect()
 }

@@ -221,6 +221,14 @@ impl<O: Hooks> Core<'_, O> {
                 let b = u.of(w, class, s[1]).within(!chosen);
                 u.of(w, RegisterClass::P, s[2]).or(a).or(b)
             }
+            // Each lane's result comes from several lanes.
+            Op::Matrix(_) => {
+                let mut all = self.data(u, w, i);
+                if all.mask != 0 {
+                    all.mask = Mask::MAX;
+                }
+                all
+            }
             Op::Alu { f, s, .. } => {
                 let (out, ins) = signature(f);
                 let all = ins

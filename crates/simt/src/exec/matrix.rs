@@ -1,0 +1,105 @@
+//! Operations on matrices that a warp holds together: see [`crate::matrix`].
+
+use super::Core;
+use crate::alu::{Mask, Row32, Row64};
+use crate::ids::LANES;
+use crate::lent::Hooks;
+use crate::matrix::{Gather, MatrixOp, Place, Product, Registers, Sums};
+use crate::op::Slot;
+use crate::state::*;
+
+impl<O: Hooks> Core<'_, O> {
+    /// Executes one; only active lanes are written.
+    #[inline(never)]
+    pub(super) fn matrix(&mut self, warp: &mut Warp, op: &MatrixOp, active: Mask, dead: Mask) {
+        match op {
+            MatrixOp::Product(product) => self.product(warp, product, active),
+            MatrixOp::Place(place) => self.place(warp, place, active, dead),
+            MatrixOp::Gather(gather) => self.gather(warp, gather, active, dead),
+            MatrixOp::Transpose { d, s } => {
+                let from = *row(&warp.w, self.const_w, *s);
+                // Lane `l` gets two elements of column l / 4, of rows l % 4 · 2 and the one below; a lane holds two of a row.
+                let element = |row: usize, column: usize| {
+                    from[row * 4 + column / 2] >> (16 * (column % 2)) & 0xffff
+                };
+                let turned: Row32 = std::array::from_fn(|l| {
+                    let (row, column) = (l % 4 * 2, l / 4);
+                    element(row, column) | element(row + 1, column) << 16
+                });
+                blend(&mut warp.w[d.0 as usize], &turned, active, dead);
+            }
+        }
+    }
+
+    fn product(&mut self, warp: &mut Warp, product: &Product, active: Mask) {
+        let sums = product.compute(Registers {
+            w: &warp.w,
+            d: &warp.d,
+            const_w: self.const_w,
+            const_d: self.const_d,
+        });
+        let d = &product.d;
+        let parts = d.element.parts();
+        for (r, slot) in d.slots.iter().enumerate() {
+            let at = |part: usize, l: usize| usize::from(d.places[(r * parts + part) * LANES + l]);
+            match &sums {
+                Sums::Words(words) => {
+                    let new: Row32 = std::array::from_fn(|l| match parts {
+                        2 => words[at(0, l)] | words[at(1, l)] << 16,
+                        _ => words[at(0, l)],
+                    });
+                    blend(&mut warp.w[slot.0 as usize], &new, active, 0);
+                }
+                Sums::Doubles(doubles) => {
+                    let new: Row64 = std::array::from_fn(|l| doubles[at(0, l)].to_bits());
+                    blend(&mut warp.d[slot.0 as usize], &new, active, 0);
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, warp: &mut Warp, place: &Place, active: Mask, dead: Mask) {
+        let strides = *row(&warp.w, self.const_w, place.stride);
+        let bytes = |l: usize| {
+            let (line, element) = place.at[l];
+            let elements = u64::from(line)
+                .wrapping_mul(u64::from(strides[l]))
+                .wrapping_add(u64::from(element));
+            elements.wrapping_mul(u64::from(place.bits)) / 8
+        };
+        let from = self.addresses_of(warp, place.base, place.wide);
+        let to = std::array::from_fn(|l| from[l].wrapping_add(bytes(l)));
+        write_addresses(warp, place.d, place.wide, &to, active, dead);
+    }
+
+    fn gather(&mut self, warp: &mut Warp, gather: &Gather, active: Mask, dead: Mask) {
+        let from = self.addresses_of(warp, gather.s, gather.wide);
+        let to = std::array::from_fn(|l| {
+            let (lane, bytes) = gather.at[l];
+            from[usize::from(lane)].wrapping_add(u64::from(bytes))
+        });
+        write_addresses(warp, gather.d, gather.wide, &to, active, dead);
+    }
+
+    fn addresses_of(&self, warp: &Warp, slot: Slot, wide: bool) -> Row64 {
+        match wide {
+            true => *row(&warp.d, self.const_d, slot),
+            false => row(&warp.w, self.const_w, slot).map(u64::from),
+        }
+    }
+}
+
+fn write_addresses(
+    warp: &mut Warp,
+    slot: Slot,
+    wide: bool,
+    addresses: &Row64,
+    active: Mask,
+    dead: Mask,
+) {
+    let at = slot.0 as usize;
+    match wide {
+        true => blend(&mut warp.d[at], addresses, active, dead),
+        false => blend(&mut warp.w[at], &addresses.map(|a| a as u32), active, dead),
+    }
+}

@@ -1,0 +1,316 @@
+//! `d = a × b + c` of matrices that a warp holds.
+//!
+//! The manual fixes the result of integers and of `.f64`: of a chain of fused operations, whose order it leaves open, along `k` here, as
+//! an H200 does. Of other floating-point types it leaves order, rounding and precision of sums open (PTX ISA, "wmma.mma", "mma": at least
+//! single precision for `.f32`, half for `.f16`): here sums are exact to 53 bits and are rounded once, to the nearest.
+
+use super::{Element, Fragment};
+use crate::alu::{Row32, Row64, half_value, to_half};
+use crate::ids::LANES;
+use crate::op::Slot;
+use crate::state::row;
+use crate::wide::{Work, at_best};
+
+/// Elements of the largest factor, and of the largest sum.
+const FACTOR: usize = 1024;
+const SUM: usize = 256;
+
+/// What is done with bits before they are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum BitOperation {
+    Xor,
+    And,
+}
+
+/// A matrix in registers.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The type of its elements.
+    pub element: Element,
+    /// Who holds what.
+    pub fragment: Fragment,
+    /// The registers: W rows, D rows for `.f64`.
+    pub slots: Box<[Slot]>,
+    /// For each element of each lane, lanes first, its place in the matrix, row by row.
+    pub places: std::sync::Arc<[u16]>,
+}
+
+/// `wmma.mma`, `mma`.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// Rows of the sum.
+    pub m: usize,
+    /// Columns of the sum.
+    pub n: usize,
+    /// Columns of the first factor; of bits, words.
+    pub k: usize,
+    /// First factor, `m` × `k`.
+    pub a: Held,
+    /// Second factor, `k` × `n`.
+    pub b: Held,
+    /// What is added, `m` × `n`.
+    pub c: Held,
+    /// The result.
+    pub d: Held,
+    /// `.satfinite`: integers stop at the ends of their range.
+    pub saturates: bool,
+    /// For bits.
+    pub bits: Option<BitOperation>,
+}
+
+/// The registers of a warp, and the constants.
+#[derive(Clone, Copy)]
+pub(crate) struct Registers<'r> {
+    pub w: &'r [Row32],
+    pub d: &'r [Row64],
+    pub const_w: &'r [Row32],
+    pub const_d: &'r [Row64],
+}
+
+/// The result, row by row.
+pub(crate) enum Sums {
+    /// Words: `.f16` codes, `.f32` bits, integers.
+    Words([u32; SUM]),
+    /// `.f64`
+    Doubles([f64; SUM]),
+}
+
+impl Held {
+    /// A matrix in registers; `None` if the registers don't hold it.
+    pub fn new(
+        element: Element,
+        fragment: Fragment,
+        slots: Box<[Slot]>,
+        places: std::sync::Arc<[u16]>,
+    ) -> Held {
+        Held {
+            element,
+            fragment,
+            slots,
+            places,
+        }
+    }
+
+    /// The places of a fragment's elements, as [`Held::places`] has them.
+    pub fn places(fragment: &Fragment) -> std::sync::Arc<[u16]> {
+        let places = (0..fragment.each).flat_map(|index| {
+            (0..LANES).map(move |lane| {
+                let (row, column) = fragment.place(lane, index);
+                (row * fragment.columns + column) as u16
+            })
+        });
+        places.collect()
+    }
+
+    /// Hands every element to `put`: its place and its bits.
+    #[inline(always)]
+    fn words(&self, registers: Registers<'_>, mut put: impl FnMut(usize, u32)) {
+        let parts = self.element.parts();
+        let bits = self.element.bits();
+        let mask = u32::MAX >> (32 - bits.min(32));
+        for (r, slot) in self.slots.iter().enumerate() {
+            let row = row(registers.w, registers.const_w, *slot);
+            for part in 0..parts {
+                let first = (r * parts + part) * LANES;
+                let places = &self.places[first..first + LANES];
+                for l in 0..LANES {
+                    put(
+                        usize::from(places[l]),
+                        row[l] >> (part as u32 * bits) & mask,
+                    );
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn doubles(&self, registers: Registers<'_>, to: &mut [f64]) {
+        for (r, slot) in self.slots.iter().enumerate() {
+            let row = row(registers.d, registers.const_d, *slot);
+            for l in 0..LANES {
+                to[usize::from(self.places[r * LANES + l])] = f64::from_bits(row[l]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn singles(&self, registers: Registers<'_>, to: &mut [f32]) {
+        match self.element {
+            Element::F16 => self.words(registers, |at, w| to[at] = half_value(w)),
+            Element::Bf16 => self.words(registers, |at, w| to[at] = f32::from_bits(w << 16)),
+            // What is below its digits is not looked at.
+            Element::Tf32 => self.words(registers, |at, w| to[at] = f32::from_bits(w & !0x1fff)),
+            Element::E4m3 => self.words(registers, |at, w| to[at] = e4m3_value(w)),
+            Element::E5m2 => self.words(registers, |at, w| to[at] = half_value(w << 8)),
+            _ => self.words(registers, |at, w| to[at] = f32::from_bits(w)),
+        }
+    }
+
+    #[inline(always)]
+    fn integers(&self, registers: Registers<'_>, to: &mut [i32]) {
+        match self.element {
+            Element::S8 => self.words(registers, |at, w| to[at] = i32::from(w as i8)),
+            Element::S4 => self.words(registers, |at, w| to[at] = (w << 28) as i32 >> 28),
+            _ => self.words(registers, |at, w| to[at] = w as i32),
+        }
+    }
+}
+
+/// The value of an `.e4m3` code: digits and exponents of `.f16`, whose exponents are 8 lower.
+#[inline(always)]
+fn e4m3_value(code: u32) -> f32 {
+    let value = half_value((code & 0x7f) << 7 | (code & 0x80) << 8);
+    if code & 0x7f == 0x7f {
+        f32::NAN
+    } else {
+        value * 256.0
+    }
+}
+
+struct Compute<'p>(&'p Product, Registers<'p>);
+
+impl Work for Compute<'_> {
+    type Output = Sums;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Sums {
+        let Compute(product, registers) = self;
+        match product.a.element {
+            Element::F64 => product.of_doubles(registers),
+            Element::Bits => product.of_bits(registers),
+            Element::S8 | Element::U8 | Element::S4 | Element::U4 | Element::S32 => {
+                product.of_integers(registers)
+            }
+            _ => product.of_singles(registers),
+        }
+    }
+}
+
+impl Product {
+    /// The result.
+    pub(crate) fn compute(&self, registers: Registers<'_>) -> Sums {
+        at_best(Compute(self, registers))
+    }
+
+    /// Whether the types go together.
+    pub fn is_of_one_kind(&self) -> bool {
+        use Element::*;
+        let sums = [self.c.element, self.d.element];
+        match (self.a.element, self.b.element) {
+            (F16, F16) => sums.iter().all(|s| matches!(s, F16 | F32)),
+            (Bf16, Bf16) | (Tf32, Tf32) => sums == [F32; 2],
+            (E4m3 | E5m2, E4m3 | E5m2) => sums.iter().all(|s| matches!(s, F16 | F32)),
+            (F64, F64) => sums == [F64; 2],
+            (S8 | U8, S8 | U8) | (S4 | U4, S4 | U4) => sums == [S32; 2],
+            (Bits, Bits) => sums == [S32; 2] && self.bits.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether everything fits the arrays that it is computed in.
+    pub fn is_bounded(&self) -> bool {
+        let factors = [self.m * self.k, self.k * self.n];
+        factors.iter().all(|f| *f <= FACTOR) && self.m * self.n <= SUM
+    }
+
+    #[inline(always)]
+    fn of_singles(&self, registers: Registers<'_>) -> Sums {
+        let (mut a, mut b, mut c) = ([0f32; FACTOR], [0f32; FACTOR], [0f32; SUM]);
+        self.a.singles(registers, &mut a);
+        self.b.singles(registers, &mut b);
+        self.c.singles(registers, &mut c);
+        let mut words = [0; SUM];
+        let (n, k) = (self.n, self.k);
+        for i in 0..self.m {
+            let mut sums = [0f64; 32];
+            let sums = &mut sums[..n];
+            for (sum, c) in sums.iter_mut().zip(&c[i * n..]) {
+                *sum = f64::from(*c);
+            }
+            for j in 0..k {
+                let x = f64::from(a[i * k + j]);
+                // The product of any two of these types is exact.
+                for (sum, y) in sums.iter_mut().zip(&b[j * n..]) {
+                    *sum += x * f64::from(*y);
+                }
+            }
+            for (word, sum) in words[i * n..].iter_mut().zip(sums.iter()) {
+                *word = match self.d.element {
+                    Element::F16 if sum.is_nan() => 0x7fff,
+                    Element::F16 => to_half(*sum),
+                    _ if sum.is_nan() => 0x7fff_ffff,
+                    _ => (*sum as f32).to_bits(),
+                };
+            }
+        }
+        Sums::Words(words)
+    }
+
+    #[inline(always)]
+    fn of_doubles(&self, registers: Registers<'_>) -> Sums {
+        let (mut a, mut b, mut c) = ([0f64; SUM], [0f64; SUM], [0f64; SUM]);
+        self.a.doubles(registers, &mut a);
+        self.b.doubles(registers, &mut b);
+        self.c.doubles(registers, &mut c);
+        let (n, k) = (self.n, self.k);
+        for i in 0..self.m {
+            for j in 0..k {
+                let x = a[i * k + j];
+                for (sum, y) in c[i * n..][..n].iter_mut().zip(&b[j * n..]) {
+                    *sum = x.mul_add(*y, *sum);
+                }
+            }
+        }
+        Sums::Doubles(c)
+    }
+
+    #[inline(always)]
+    fn of_integers(&self, registers: Registers<'_>) -> Sums {
+        let (mut a, mut b, mut c) = ([0i32; FACTOR], [0i32; FACTOR], [0i32; SUM]);
+        self.a.integers(registers, &mut a);
+        self.b.integers(registers, &mut b);
+        self.c.integers(registers, &mut c);
+        let mut words = [0; SUM];
+        let (n, k) = (self.n, self.k);
+        for i in 0..self.m {
+            // At most 128 products of 16 bits.
+            let mut sums = [0i32; 32];
+            let sums = &mut sums[..n];
+            for j in 0..k {
+                let x = a[i * k + j];
+                for (sum, y) in sums.iter_mut().zip(&b[j * n..]) {
+                    *sum += x * y;
+                }
+            }
+            for ((word, sum), c) in words[i * n..].iter_mut().zip(sums.iter()).zip(&c[i * n..]) {
+                *word = match self.saturates {
+                    true => c.saturating_add(*sum),
+                    false => c.wrapping_add(*sum),
+                } as u32;
+            }
+        }
+        Sums::Words(words)
+    }
+
+    #[inline(always)]
+    fn of_bits(&self, registers: Registers<'_>) -> Sums {
+        let (mut a, mut b, mut words) = ([0i32; FACTOR], [0i32; FACTOR], [0u32; SUM]);
+        self.a.integers(registers, &mut a);
+        self.b.integers(registers, &mut b);
+        self.c.words(registers, |at, w| words[at] = w);
+        let (n, k) = (self.n, self.k);
+        for i in 0..self.m {
+            for j in 0..k {
+                let x = a[i * k + j];
+                for (sum, y) in words[i * n..][..n].iter_mut().zip(&b[j * n..]) {
+                    let bits = match self.bits {
+                        Some(BitOperation::And) => x & y,
+                        _ => x ^ y,
+                    };
+                    *sum = sum.wrapping_add(bits.count_ones());
+                }
+            }
+        }
+        Sums::Words(words)
+    }
+}
