@@ -175,7 +175,8 @@ impl Model {
             100 | 101 => 0,
             // Addresses and memory apart, by one process.
             102 => 1,
-            103..=105 | 107 | 110 => 0,
+            103..=105 | 110 => 0,
+            107 => u32::from(self.capability >= 80),
             106 => self.blocks,
             108 => self.l2 / 2,
             109 => self.l2 / 2,

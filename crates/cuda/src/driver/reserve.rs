@@ -13,8 +13,17 @@ use std::sync::{Mutex, PoisonError};
 /// Allocations come in multiples of this many bytes.
 const GRANULARITY: usize = 2 << 20;
 
-/// By handle: bytes, and where they are mapped.
-type Allocations = HashMap<u64, (usize, Option<u64>)>;
+/// What was allocated.
+struct Allocation {
+    bytes: usize,
+    /// Where it is mapped.
+    at: Option<u64>,
+    /// `CUmemAllocationProp::allocFlags`, of which nothing follows here: compressed memory holds what was written.
+    flags: [u8; 8],
+}
+
+/// By handle.
+type Allocations = HashMap<u64, Allocation>;
 
 static ALLOCATIONS: Mutex<Option<Allocations>> = Mutex::new(None);
 
@@ -39,10 +48,13 @@ pub unsafe extern "C" fn cuMemGetAllocationGranularity(
 pub unsafe extern "C" fn cuMemCreate(
     to: *mut u64,
     bytes: usize,
-    _properties: *const c_void,
+    properties: *const AllocationProperties,
     _flags: u64,
 ) -> u32 {
     plain("cuMemCreate", |context, _| {
+        if properties.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
         if bytes == 0 || !bytes.is_multiple_of(GRANULARITY) {
             return Err(Error::INVALID_VALUE);
         }
@@ -50,7 +62,14 @@ pub unsafe extern "C" fn cuMemCreate(
             return Err(Error::MEMORY_ALLOCATION);
         }
         let handle = context.handle();
-        allocations(|all| all.insert(handle, (bytes, None)));
+        // SAFETY: the caller passes the structure.
+        let flags = unsafe { properties.read_unaligned() }.flags;
+        let allocation = Allocation {
+            bytes,
+            at: None,
+            flags,
+        };
+        allocations(|all| all.insert(handle, allocation));
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, handle) }
     })
@@ -108,10 +127,10 @@ pub extern "C" fn cuMemMap(
         }
         let twice = allocations(|all| {
             let known = all.get_mut(&allocation).ok_or(Error::INVALID_VALUE)?;
-            if bytes > known.0 {
+            if bytes > known.bytes {
                 return Err(Error::INVALID_VALUE);
             }
-            Ok(known.1.replace(address).is_some())
+            Ok(known.at.replace(address).is_some())
         })?;
         if twice {
             context.missing("cuMemMap of an allocation that is mapped already");
@@ -126,8 +145,8 @@ pub extern "C" fn cuMemUnmap(address: u64, bytes: usize) -> u32 {
     plain("cuMemUnmap", |context, _| {
         context.synchronize_all()?;
         let range = address..address.saturating_add(bytes as u64);
-        let inside = |at: &Option<u64>| at.is_some_and(|at| range.contains(&at));
-        allocations(|all| all.retain(|_, (_, at)| !inside(at)));
+        let inside = |a: &Allocation| a.at.is_some_and(|at| range.contains(&at));
+        allocations(|all| all.retain(|_, allocation| !inside(allocation)));
         Ok(())
     })
 }
@@ -144,7 +163,7 @@ pub extern "C" fn cuMemSetAccess(
     })
 }
 
-/// `CUmemAllocationProp`: what was asked for; memory is never compressed.
+/// `CUmemAllocationProp`
 #[repr(C)]
 pub struct AllocationProperties {
     kind: c_int,
@@ -162,14 +181,14 @@ pub unsafe extern "C" fn cuMemGetAllocationPropertiesFromHandle(
     const PINNED: c_int = 1;
     const DEVICE: c_int = 1;
     plain("cuMemGetAllocationPropertiesFromHandle", |_, _| {
-        let known = allocations(|all| all.contains_key(&allocation));
-        known.then_some(()).ok_or(Error::INVALID_VALUE)?;
+        let flags = allocations(|all| all.get(&allocation).map(|a| a.flags));
+        let flags = flags.ok_or(Error::INVALID_VALUE)?;
         let properties = AllocationProperties {
             kind: PINNED,
             handles: 0,
             location: [DEVICE, 0],
             metadata: std::ptr::null_mut(),
-            flags: [0; 8],
+            flags,
         };
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, properties) }

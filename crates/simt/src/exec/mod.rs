@@ -421,6 +421,18 @@ impl<'a, O: Hooks> Core<'a, O> {
                             return Ok(Yield::Blocked);
                         }
                         Op::Warp(op) => {
+                            let whole = block.warps[w].exists == Mask::MAX;
+                            if matches!(op.kind, WarpKind::Together(_)) && !whole {
+                                let info = program.site(i.site);
+                                return Err(Stop::Unsupported {
+                                    site: i.site,
+                                    text: format!(
+                                        "{} (in a warp of fewer than 32 threads)",
+                                        info.text
+                                    ),
+                                    line: info.ptx_line,
+                                });
+                            }
                             if !self.warp_operation(block, w, s, op, i.site) {
                                 self.steps += u64::from(quantum.fuel - fuel);
                                 return Ok(Yield::Blocked);

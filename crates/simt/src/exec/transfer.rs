@@ -43,6 +43,29 @@ pub(super) fn load_words<S: Words>(
     valid == 0xf
 }
 
+/// A vector of 32-bit words: word by word, all lanes at once. Whether all bytes had been written.
+fn load_vector<S: Words>(
+    memory: &S,
+    warp: &mut Warp,
+    op: &MemoryOp,
+    active: Mask,
+    address: &Row64,
+) -> bool {
+    let mut valid = 0xf;
+    for (k, slot) in op.regs[..usize::from(op.count)].iter().enumerate() {
+        let mut words = [0; LANES];
+        for l in lanes_of(active) {
+            let word = (address[l] >> 2) as usize + k;
+            words[l] = memory.get(word, l);
+            valid &= memory.valid(word, l);
+        }
+        if *slot != Slot::NONE {
+            blend(&mut warp.w[slot.0 as usize], &words, active, 0);
+        }
+    }
+    valid == 0xf
+}
+
 /// Any load. Whether all bytes had been written.
 pub(super) fn load<S: Words>(
     memory: &S,
@@ -51,6 +74,9 @@ pub(super) fn load<S: Words>(
     active: Mask,
     address: &Row64,
 ) -> bool {
+    if op.element == 4 && op.class == RegisterClass::W(32) {
+        return load_vector(memory, warp, op, active, address);
+    }
     let element = u32::from(op.element);
     let mut valid = true;
     for k in 0..usize::from(op.count) {
@@ -143,17 +169,19 @@ pub(super) fn store<S: Words>(
     cd: &[Row64],
 ) {
     let element = u32::from(op.element);
-    if element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(_)) {
-        let from = row(&warp.w, cw, op.regs[0]);
-        let mut put = |l: usize| {
-            let word = (address[l] >> 2) as usize;
-            memory.set(word, l, from[l]);
-            memory.mark(word, l, 0xf);
-        };
-        if active == Mask::MAX {
-            (0..LANES).for_each(put);
-        } else {
-            lanes_of(active).for_each(&mut put);
+    if element == 4 && matches!(op.class, RegisterClass::W(_)) {
+        for (k, slot) in op.regs[..usize::from(op.count)].iter().enumerate() {
+            let from = row(&warp.w, cw, *slot);
+            let mut put = |l: usize| {
+                let word = (address[l] >> 2) as usize + k;
+                memory.set(word, l, from[l]);
+                memory.mark(word, l, 0xf);
+            };
+            if active == Mask::MAX {
+                (0..LANES).for_each(put);
+            } else {
+                lanes_of(active).for_each(&mut put);
+            }
         }
         return;
     }

@@ -103,9 +103,14 @@ impl Held {
         places.collect()
     }
 
-    /// Hands every element to `put`: its place and its bits.
+    /// Puts every element in its place, as `value` makes it of its bits.
     #[inline(always)]
-    fn words(&self, registers: Registers<'_>, mut put: impl FnMut(usize, u32)) {
+    fn words<T: Copy, const N: usize>(
+        &self,
+        registers: Registers<'_>,
+        to: &mut [T; N],
+        value: impl Fn(u32) -> T,
+    ) {
         let parts = self.element.parts();
         let bits = self.element.bits();
         let mask = u32::MAX >> (32 - bits.min(32));
@@ -113,12 +118,10 @@ impl Held {
             let row = row(registers.w, registers.const_w, *slot);
             for part in 0..parts {
                 let first = (r * parts + part) * LANES;
-                let places = &self.places[first..first + LANES];
-                for l in 0..LANES {
-                    put(
-                        usize::from(places[l]),
-                        row[l] >> (part as u32 * bits) & mask,
-                    );
+                let values = row.map(|word| value(word >> (part as u32 * bits) & mask));
+                for (place, value) in self.places[first..first + LANES].iter().zip(values) {
+                    // Places are within the matrix, which is within the array: the remainder changes nothing and needs no check.
+                    to[usize::from(*place) % N] = value;
                 }
             }
         }
@@ -135,24 +138,25 @@ impl Held {
     }
 
     #[inline(always)]
-    fn singles(&self, registers: Registers<'_>, to: &mut [f32]) {
+    fn singles<const N: usize>(&self, registers: Registers<'_>, to: &mut [f64; N]) {
+        let single = |word: u32| f64::from(f32::from_bits(word));
         match self.element {
-            Element::F16 => self.words(registers, |at, w| to[at] = half_value(w)),
-            Element::Bf16 => self.words(registers, |at, w| to[at] = f32::from_bits(w << 16)),
+            Element::F16 => self.words(registers, to, |w| f64::from(half_value(w))),
+            Element::Bf16 => self.words(registers, to, |w| single(w << 16)),
             // What is below its digits is not looked at.
-            Element::Tf32 => self.words(registers, |at, w| to[at] = f32::from_bits(w & !0x1fff)),
-            Element::E4m3 => self.words(registers, |at, w| to[at] = e4m3_value(w)),
-            Element::E5m2 => self.words(registers, |at, w| to[at] = half_value(w << 8)),
-            _ => self.words(registers, |at, w| to[at] = f32::from_bits(w)),
+            Element::Tf32 => self.words(registers, to, |w| single(w & !0x1fff)),
+            Element::E4m3 => self.words(registers, to, |w| f64::from(e4m3_value(w))),
+            Element::E5m2 => self.words(registers, to, |w| f64::from(half_value(w << 8))),
+            _ => self.words(registers, to, single),
         }
     }
 
     #[inline(always)]
-    fn integers(&self, registers: Registers<'_>, to: &mut [i32]) {
+    fn integers<const N: usize>(&self, registers: Registers<'_>, to: &mut [i32; N]) {
         match self.element {
-            Element::S8 => self.words(registers, |at, w| to[at] = i32::from(w as i8)),
-            Element::S4 => self.words(registers, |at, w| to[at] = (w << 28) as i32 >> 28),
-            _ => self.words(registers, |at, w| to[at] = w as i32),
+            Element::S8 => self.words(registers, to, |w| i32::from(w as i8)),
+            Element::S4 => self.words(registers, to, |w| (w << 28) as i32 >> 28),
+            _ => self.words(registers, to, |w| w as i32),
         }
     }
 }
@@ -215,35 +219,28 @@ impl Product {
 
     #[inline(always)]
     fn of_singles(&self, registers: Registers<'_>) -> Sums {
-        let (mut a, mut b, mut c) = ([0f32; FACTOR], [0f32; FACTOR], [0f32; SUM]);
+        let (mut a, mut b, mut c) = ([0f64; FACTOR], [0f64; FACTOR], [0f64; SUM]);
         self.a.singles(registers, &mut a);
         self.b.singles(registers, &mut b);
         self.c.singles(registers, &mut c);
-        let mut words = [0; SUM];
         let (n, k) = (self.n, self.k);
         for i in 0..self.m {
-            let mut sums = [0f64; 32];
-            let sums = &mut sums[..n];
-            for (sum, c) in sums.iter_mut().zip(&c[i * n..]) {
-                *sum = f64::from(*c);
-            }
+            let sums = &mut c[i * n..][..n];
             for j in 0..k {
-                let x = f64::from(a[i * k + j]);
+                let x = a[i * k + j];
                 // The product of any two of these types is exact.
-                for (sum, y) in sums.iter_mut().zip(&b[j * n..]) {
-                    *sum += x * f64::from(*y);
+                for (sum, y) in sums.iter_mut().zip(&b[j * n..][..n]) {
+                    *sum += x * y;
                 }
             }
-            for (word, sum) in words[i * n..].iter_mut().zip(sums.iter()) {
-                *word = match self.d.element {
-                    Element::F16 if sum.is_nan() => 0x7fff,
-                    Element::F16 => to_half(*sum),
-                    _ if sum.is_nan() => 0x7fff_ffff,
-                    _ => (*sum as f32).to_bits(),
-                };
-            }
         }
-        Sums::Words(words)
+        let half = self.d.element == Element::F16;
+        Sums::Words(c.map(|sum| match half {
+            true if sum.is_nan() => 0x7fff,
+            true => to_half(sum),
+            false if sum.is_nan() => 0x7fff_ffff,
+            false => (sum as f32).to_bits(),
+        }))
     }
 
     #[inline(always)]
@@ -297,7 +294,7 @@ impl Product {
         let (mut a, mut b, mut words) = ([0i32; FACTOR], [0i32; FACTOR], [0u32; SUM]);
         self.a.integers(registers, &mut a);
         self.b.integers(registers, &mut b);
-        self.c.words(registers, |at, w| words[at] = w);
+        self.c.words(registers, &mut words, |w| w);
         let (n, k) = (self.n, self.k);
         for i in 0..self.m {
             for j in 0..k {
