@@ -294,7 +294,11 @@ fn known_findings_of_programs() {
     let fixed = source.replace(line, &format!("{line}\n    __syncthreads();"));
     let (file, built_again) = (here.join("plain.cu"), here.join("plain"));
     std::fs::write(&file, fixed).unwrap();
-    assert!(build(&[file.clone()], &[], &built_again).status.success());
+    assert!(
+        build(std::slice::from_ref(&file), &[], &built_again)
+            .status
+            .success()
+    );
     let (said, status) = exec("plain", &["--baseline", "known.json"]);
     assert!(
         said.contains("warning: the baseline lists `data-race` in `reverse<false>` of plain")
