@@ -18,6 +18,9 @@ tried, too: one program at a time.
 
 With `--native`, on a machine with a GPU, the very program that was built runs once more under the toolkit's own runtime (a second time, since the driver
 translates its PTX the first time and keeps the result): another column of seconds.
+
+With `--more` the programs that `--only` names run again, and the others' rows stay as an earlier run with the same `--keep` found them: for those that need
+the machine for themselves, or for `--modes` of a few.
 """
 
 import argparse
@@ -377,6 +380,7 @@ def main():
     parser.add_argument("--include", action="append", type=pathlib.Path, default=[], help="a further folder with headers, for example cuRAND's")
     parser.add_argument("--build-only", action="store_true", help="run nothing")
     parser.add_argument("--built", action="store_true", help="take what an earlier run with the same `--keep` has built")
+    parser.add_argument("--more", action="store_true", help="add to what an earlier run with the same `--keep` has found")
     parser.add_argument("--native", type=pathlib.Path, metavar="DIR", help="the folder of the toolkit's libcudart.so: run natively on this machine's GPU too")
     parser.add_argument("--modes", action="store_true", help="time each program with and without detection and exploration")
     parser.add_argument("--note", default="", help="a sentence above the table: the machine, the commits")
@@ -403,8 +407,12 @@ def main():
                 row = {"program": jobs[job], "builds": False, "says": "", "stops": f"{type(error).__name__}: {error}", "seconds": None, "findings": {}}
             rows.append(row)
             print(json.dumps(row), file=sys.stderr, flush=True)
+    if options.more:
+        earlier = {row["program"]: row for row in json.loads((scratch / "rows.json").read_text())}
+        now = {row["program"]: earlier.get(row["program"], {}) | row for row in rows}
+        rows = list((earlier | now).values())
     (scratch / "rows.json").write_text(json.dumps(rows, indent=1))
-    table = markdown(rows, left, options) + (times(rows) if options.modes else "")
+    table = markdown(rows, left, options) + (times(rows) if any("modes" in row for row in rows) else "")
     if options.out:
         options.out.write_text(table)
     else:
