@@ -334,7 +334,7 @@ def modes(row, program, arguments, folder, options):
 def times(rows):
     """The table of [`modes`]."""
     lines = ["", "Seconds, one program at a time:", "", "| program | natively | " + " | ".join(MODES) + " |", "|---|---|" + "---|" * len(MODES)]
-    for r in sorted(rows, key=lambda r: r["program"].lower()):
+    for r in sorted((r for r in rows if "modes" in r), key=lambda r: r["program"].lower()):
         cells = [r.get("native"), *(r.get("modes", {}).get(mode) for mode in MODES)]
         lines.append(f"| {r['program']} | " + " | ".join("" if c is None else str(c) for c in cells) + " |")
     return "\n".join(lines) + "\n"
@@ -392,9 +392,10 @@ def main():
         if root is None:
             continue
         for name, folder, lacking in found(root.resolve()):
-            if not re.search(options.only, name):
-                continue
-            (left if lacking else programs).append((name, folder, root.resolve(), lacking))
+            if lacking:
+                left.append((name, folder, root.resolve(), lacking))
+            elif re.search(options.only, name):
+                programs.append((name, folder, root.resolve(), lacking))
     scratch = options.keep or pathlib.Path(tempfile.mkdtemp(prefix="racetrap-programs-"))
     scratch.mkdir(parents=True, exist_ok=True)
     rows = []
