@@ -307,6 +307,10 @@ def try_one(options, name, source, root, scratch):
             row["status"] = 0
             continue
         if words in summary and not row["stops"]:
+            instruction = re.search(r"`(\S+)[^`]*` \(PTX line \d+\) is not implemented", summary)
+            if words == "is not implemented" and instruction:
+                row["stops"] = f"{instruction[1]} is not implemented"
+                continue
             row["stops"] = summary[summary.index(words) :].split(";")[0].replace("called, and not supported: ", "lacks ")[:160]
     return row
 
