@@ -101,6 +101,10 @@ fn pages_of_a_class_of_kernels() {
     let all = [
         ("ada", solution.clone()),
         ("bob", format!("// Bob's.\n{racy}")),
+        (
+            "far",
+            solution.replacen("i < n ? in[i] : 0.0f", "in[i + 4]", 1),
+        ),
         ("<img src=x onerror=alert(2)>", racy),
         ("eve", format!("#error {EVIL}\n")),
         (
