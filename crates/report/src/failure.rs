@@ -126,7 +126,7 @@ impl Failure {
             out += &renderer.render(&[group]);
             out.push('\n');
         }
-        out
+        super::safe(&out).into_owned()
     }
 }
 

@@ -11,6 +11,7 @@ mod expression;
 mod function;
 mod host;
 mod indirect;
+mod macros;
 mod scan;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
@@ -208,7 +209,7 @@ impl CudaText {
             let behind = self.text[start + inside.len() + 1..].trim_start();
             let declared = match inside.trim() {
                 "" | "void" => Some(Vec::new()),
-                _ => split(inside)
+                _ => split(&self.with_lists(inside))
                     .into_iter()
                     .map(|part| self.parameter(part, start))
                     .collect(),
@@ -218,7 +219,7 @@ impl CudaText {
                 (false, declared) => prototype = prototype.or(declared),
             }
         }
-        prototype
+        prototype.or_else(|| self.parameters_by_macro(name))
     }
 
     /// A parameter in a list of them; its name is empty where it has none.
@@ -231,6 +232,14 @@ impl CudaText {
             let type_word = TYPES.contains(&d.name.as_str()) || d.name.ends_with("_t");
             type_word && words.all(|w| QUALIFIERS.contains(&w))
         };
+        if let Some((ty, name)) = through_pointer(text) {
+            return Some(Declared {
+                ty,
+                name,
+                dims: Vec::new(),
+                line: self.line_of(start),
+            });
+        }
         let named = self.declared(text, start).filter(|d| !is_type(d));
         named.or_else(|| {
             let ty = text.split('=').next()?.trim();
@@ -297,6 +306,17 @@ impl CudaText {
             line: self.line_of(start),
         })
     }
+}
+
+/// Type and name of a pointer to an array or a function, whose name stands in the middle: `float (*rows)[256]`, `int (*f)(int)`.
+fn through_pointer(text: &str) -> Option<(String, String)> {
+    let open = text.find('(')?;
+    let inside = text[open + 1..].trim_start().strip_prefix('*')?;
+    let close = inside.find(')')?;
+    let name = last_identifier(&inside[..close])?;
+    let ty = format!("{}(*){}", &text[..open], &inside[close + 1..]);
+    let is_name = !name.starts_with("__") && name != "const";
+    is_name.then(|| (ty.trim().to_owned(), name.to_owned()))
 }
 
 /// A declaration without `__align__(16)`, `alignas(16)` and the like.
@@ -393,6 +413,15 @@ int main() {
             [("float*", "data"), ("const P", "p"), ("unsigned int", "n")]
         );
         assert_eq!(text.parameters("absent"), None);
+    }
+
+    #[test]
+    fn names_stand_in_the_middle_of_types() {
+        let text = "__global__ void k(float (*rows)[256], int (*f)(int, float), const int *__restrict__ x) { }";
+        let all = CudaText::new(text, &[]).parameters("k").unwrap();
+        let said: Vec<_> = all.iter().map(|d| (d.ty.as_str(), d.name.as_str())).collect();
+        let wanted = [("float (*)[256]", "rows"), ("int (*)(int, float)", "f"), ("const int*", "x")];
+        assert_eq!(said, wanted);
     }
 
     #[test]
