@@ -37,7 +37,10 @@ fn names_command_nothing(#[case] name: &str) {
     }
     let missing = check(folder.path(), &[&format!("no{name}")]);
     let missing = missing.split_once("--- stderr").unwrap().1;
-    assert!(!missing.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{missing:?}");
+    assert!(
+        !missing.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']),
+        "{missing:?}"
+    );
 }
 
 /// What is no text, no file, or nobody's: one message, and no waiting for what never comes.
@@ -56,11 +59,16 @@ fn files_are_files(#[case] name: &str, #[case] message: &str) {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     write("k.ptx", race().as_bytes());
-    write("wide.ptx", &race().bytes().flat_map(|b| [b, 0x80]).collect::<Vec<_>>());
+    write(
+        "wide.ptx",
+        &race().bytes().flat_map(|b| [b, 0x80]).collect::<Vec<_>>(),
+    );
     write("nul.ptx", race().replace("ret;", "\0ret;").as_bytes());
     write("packed.ptx", &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
     fs::create_dir(folder.path().join("folder.ptx")).unwrap();
-    let made = Command::new("mkfifo").arg(folder.path().join("pipe.ptx")).status();
+    let made = Command::new("mkfifo")
+        .arg(folder.path().join("pipe.ptx"))
+        .status();
     if name == "pipe.ptx" && !made.is_ok_and(|status| status.success()) {
         println!("not checked: there is no mkfifo");
         return;
@@ -91,15 +99,32 @@ fn files_are_files(#[case] name: &str, #[case] message: &str) {
 )), "where the instruction takes 4")]
 #[case::arguments(ptx(".func f(.param .b32 a) { ret; }", "", &format!("call f, ({});", vec!["1"; 100_000].join(","))),
     "the number of arguments is 100000, where `f` is declared with 1")]
-#[case::vector_of_vectors(ptx("", "", ".reg .b64 %a; .reg .b32 %r; mov.b64 {{%r}, %r}, %a;"), "takes no vector here")]
-#[case::vector_of_a_barrier(ptx("", "", ".reg .b32 %r; bar.sync {%r, %r};"), "takes no vector here")]
-#[case::undeclared_word(ptx("", "", ".reg .b32 %r; mov.u32 %r, %nowhere;"), "`%nowhere` is not declared")]
+#[case::vector_of_vectors(
+    ptx("", "", ".reg .b64 %a; .reg .b32 %r; mov.b64 {{%r}, %r}, %a;"),
+    "takes no vector here"
+)]
+#[case::vector_of_a_barrier(
+    ptx("", "", ".reg .b32 %r; bar.sync {%r, %r};"),
+    "takes no vector here"
+)]
+#[case::undeclared_word(
+    ptx("", "", ".reg .b32 %r; mov.u32 %r, %nowhere;"),
+    "`%nowhere` is not declared"
+)]
 fn ptx_that_no_assembler_takes_is_refused(#[case] text: String, #[case] message: &str) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("k.ptx"), text).unwrap();
     let shown = check(folder.path(), &["k.ptx", "--entry", "k"]);
-    assert!(shown.ends_with("--- exit status 2\n"), "{}", &shown[..shown.len().min(2000)]);
-    assert!(shown.contains(message) && shown.contains("k.ptx:"), "{}", &shown[..shown.len().min(2000)]);
+    assert!(
+        shown.ends_with("--- exit status 2\n"),
+        "{}",
+        &shown[..shown.len().min(2000)]
+    );
+    assert!(
+        shown.contains(message) && shown.contains("k.ptx:"),
+        "{}",
+        &shown[..shown.len().min(2000)]
+    );
     assert!(shown.len() < 4000, "{} bytes", shown.len());
 }
 
@@ -107,7 +132,11 @@ fn ptx_that_no_assembler_takes_is_refused(#[case] text: String, #[case] message:
 #[test]
 fn barriers_of_too_many_threads_are_told() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("k.ptx"), ptx("", "", "bar.sync 0, 4294967295;")).unwrap();
+    fs::write(
+        folder.path().join("k.ptx"),
+        ptx("", "", "bar.sync 0, 4294967295;"),
+    )
+    .unwrap();
     let shown = check(folder.path(), &["k.ptx", "--block", "64"]);
     assert!(shown.contains("error[invalid-barrier]"), "{shown}");
     assert!(shown.contains("use a thread count of 1024"), "{shown}");
@@ -127,7 +156,11 @@ fn names_are_cut(#[case] text: String) {
     fs::write(folder.path().join("k.ptx"), text).unwrap();
     for more in [&[][..], &["--entry", "nope"]] {
         let shown = check(folder.path(), &[&["k.ptx", "--block", "2"], more].concat());
-        assert!(!shown.contains("panicked"), "{}", &shown[..shown.len().min(2000)]);
+        assert!(
+            !shown.contains("panicked"),
+            "{}",
+            &shown[..shown.len().min(2000)]
+        );
         assert!(shown.len() < 6000, "{} bytes", shown.len());
     }
 }
@@ -169,8 +202,14 @@ fn what_is_around_may_be_broken() {
     fs::write(folder.path().join("k.cu"), source).unwrap();
     let run = |file: &str, name: &str, value: &str, out: Stdio| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_racetrap"));
-        command.args(["check", file, "--block", "8"]).current_dir(folder.path());
-        command.env(name, value).stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+        command
+            .args(["check", file, "--block", "8"])
+            .current_dir(folder.path());
+        command
+            .env(name, value)
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(Stdio::piped());
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!said.contains("panicked"), "{name}={value}: {said}");
@@ -191,7 +230,10 @@ fn what_is_around_may_be_broken() {
         ("TMPDIR", evil.as_str(), None),
     ] {
         let code = run("k.cu", name, value, Stdio::piped());
-        assert!(wanted.is_none_or(|w| code == Some(w)), "{name}={value}: {code:?}");
+        assert!(
+            wanted.is_none_or(|w| code == Some(w)),
+            "{name}={value}: {code:?}"
+        );
     }
     assert!(!folder.path().join("pwned").exists() && !Path::new("pwned").exists());
 }
@@ -216,8 +258,14 @@ fn sources_print_little(#[case] source: String) {
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("k.cu"), source).unwrap();
-    let shown = check(folder.path(), &["k.cu", "--timeout", "30", "--no-cache", "--entry", "k"]);
-    assert!(!shown.contains("panicked") && !shown.contains("killed"), "{shown}");
+    let shown = check(
+        folder.path(),
+        &["k.cu", "--timeout", "30", "--no-cache", "--entry", "k"],
+    );
+    assert!(
+        !shown.contains("panicked") && !shown.contains("killed"),
+        "{shown}"
+    );
     assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
     assert!(shown.len() < 100_000, "{} bytes", shown.len());
 }
@@ -245,12 +293,19 @@ fn catalogues_are_read_with_care(#[case] case: String) {
     for part in ["kernels/o", "cases/o"] {
         fs::create_dir_all(folder.path().join(part)).unwrap();
     }
-    fs::write(folder.path().join("kernels/o/k.cu"), "__global__ void k(int *x) { x[threadIdx.x] = 1; }\n").unwrap();
+    fs::write(
+        folder.path().join("kernels/o/k.cu"),
+        "__global__ void k(int *x) { x[threadIdx.x] = 1; }\n",
+    )
+    .unwrap();
     fs::write(folder.path().join("cases/o/k.yaml"), case).unwrap();
     let began = Instant::now();
     let shown = racetrap(folder.path(), &["run", "--catalog", "."]);
     assert!(began.elapsed() < Duration::from_secs(20));
     assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
-    assert!(!shown.contains("panicked") && !shown.contains("root:"), "{shown}");
+    assert!(
+        !shown.contains("panicked") && !shown.contains("root:"),
+        "{shown}"
+    );
     assert!(!folder.path().join("pwned").exists());
 }

@@ -422,7 +422,8 @@ impl Plan {
             indices.extend(launched.followed.indices());
         }
         let all = self.integer_values().into_iter().zip(indices).enumerate();
-        let doubtful = all.filter(|(_, (value, index))| *value == 0 && index.is_some_and(|i| !i.zero));
+        let doubtful =
+            all.filter(|(_, (value, index))| *value == 0 && index.is_some_and(|i| !i.zero));
         doubtful.map(|(place, _)| place).collect()
     }
 
@@ -444,7 +445,8 @@ impl Plan {
         }
         if let Some(launched) = &mut self.launched {
             let rest = launched.followed.indices_mut().iter_mut().zip(at..);
-            rest.filter(|(_, at)| places.contains(at)).for_each(|(index, _)| raise(index));
+            rest.filter(|(_, at)| places.contains(at))
+                .for_each(|(index, _)| raise(index));
         }
     }
 

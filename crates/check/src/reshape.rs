@@ -50,9 +50,9 @@ pub fn explore(
         }
         if let Some((other, mut found)) = with(prepared, request, block, sources, watch)? {
             let errors = settled.errors_in_short();
-            found
-                .left_out
-                .push(format!("blocks of {before} threads, which lead to {errors}"));
+            found.left_out.push(format!(
+                "blocks of {before} threads, which lead to {errors}"
+            ));
             return Ok(Some((other, found)));
         }
     }

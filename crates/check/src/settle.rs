@@ -169,12 +169,16 @@ pub fn explore(
 /// Turns calls through pointers that nobody gave, and for which the file has no function, into warnings.
 fn unknown_functions(settled: &mut Settled) {
     let plan = &settled.plan;
-    let unknown = |(planned, parameter): &(&super::plan::Planned, &super::parameters::Parameter)| {
-        let nothing = matches!(planned.value, Value::Scalar(..));
-        parameter.kind == Kind::Function && planned.origin == Origin::Guessed && nothing
-    };
+    let unknown =
+        |(planned, parameter): &(&super::plan::Planned, &super::parameters::Parameter)| {
+            let nothing = matches!(planned.value, Value::Scalar(..));
+            parameter.kind == Kind::Function && planned.origin == Origin::Guessed && nothing
+        };
     let all = plan.values.iter().zip(&plan.parameters.0);
-    let Some(index) = all.enumerate().find_map(|(i, both)| unknown(&both).then_some(i)) else {
+    let Some(index) = all
+        .enumerate()
+        .find_map(|(i, both)| unknown(&both).then_some(i))
+    else {
         return;
     };
     let name = plan.parameters.label(index);

@@ -419,8 +419,15 @@ int main() {
     fn names_stand_in_the_middle_of_types() {
         let text = "__global__ void k(float (*rows)[256], int (*f)(int, float), const int *__restrict__ x) { }";
         let all = CudaText::new(text, &[]).parameters("k").unwrap();
-        let said: Vec<_> = all.iter().map(|d| (d.ty.as_str(), d.name.as_str())).collect();
-        let wanted = [("float (*)[256]", "rows"), ("int (*)(int, float)", "f"), ("const int*", "x")];
+        let said: Vec<_> = all
+            .iter()
+            .map(|d| (d.ty.as_str(), d.name.as_str()))
+            .collect();
+        let wanted = [
+            ("float (*)[256]", "rows"),
+            ("int (*)(int, float)", "f"),
+            ("const int*", "x"),
+        ];
         assert_eq!(said, wanted);
     }
 

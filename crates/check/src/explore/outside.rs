@@ -159,7 +159,9 @@ impl Exploration<'_> {
         for (deed, pointer, place) in watcher.global {
             let of_pointer = pointer.and_then(|to| device.allocation_at(to));
             let of_pointer = of_pointer.filter(|a| a.name != GAP_NAME);
-            let before = of_pointer.as_ref().is_some_and(|a| place.address < a.offset);
+            let before = of_pointer
+                .as_ref()
+                .is_some_and(|a| place.address < a.offset);
             let behind = || owner(&place, &device).map(|(name, _)| name.to_owned());
             match of_pointer.map(|a| a.name).or_else(behind) {
                 None => outside.wild = true,

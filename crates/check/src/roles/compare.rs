@@ -101,7 +101,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Which way each comparison lets threads work: branches forward leave work out, branches back do it again.
-    pub(super) fn branches(&mut self, instructions: &[&'a Instruction], labels: &HashMap<&str, usize>) {
+    pub(super) fn branches(
+        &mut self,
+        instructions: &[&'a Instruction],
+        labels: &HashMap<&str, usize>,
+    ) {
         let compared = std::mem::take(&mut self.compared);
         // Predicates that others are made of: each with whether it is negated there.
         let mut parts: HashMap<&str, Vec<(usize, &str, bool)>> = HashMap::new();

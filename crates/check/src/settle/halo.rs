@@ -23,14 +23,19 @@ pub(super) fn excuse(
         return Ok(());
     }
     let around = exploration.around(&prepared.programs[0], guess)?;
-    let halos = around.iter().filter(|(_, reach)| reach.before > 0 && reach.before == reach.behind);
+    let halos = around
+        .iter()
+        .filter(|(_, reach)| reach.before > 0 && reach.before == reach.behind);
     let halos: Vec<(String, u64)> = halos
         .map(|(index, reach)| (guess.parameters.label(*index), reach.before))
         .collect();
     let diagnostics = first.explored.iter_mut().flat_map(|e| &mut e.diagnostics);
     for diagnostic in diagnostics.filter(|d| is_outside(d.rule) && d.level == Level::Error) {
         let of = |(name, _): &&(String, u64)| {
-            diagnostic.notes.iter().any(|note| note.ends_with(&format!("before `{name}`")))
+            diagnostic
+                .notes
+                .iter()
+                .any(|note| note.ends_with(&format!("before `{name}`")))
         };
         if let Some((name, bytes)) = halos.iter().find(of) {
             diagnostic.level = Level::Warning;

@@ -48,7 +48,8 @@ pub(super) fn explore(
         if exploration.out_of_time() {
             break;
         }
-        if !is_well(prepared, &quick, &plan)? || half != plan && !is_well(prepared, &quick, &half)? {
+        if !is_well(prepared, &quick, &plan)? || half != plan && !is_well(prepared, &quick, &half)?
+        {
             continue;
         }
         plan.start_at_one(set);

@@ -28,8 +28,15 @@ const DIRECTIVES: [&str; 17] = [
 
 /// Whether `.target` may name this: an architecture, or one of the options of the section ".target".
 fn is_target(word: &str) -> bool {
-    let options = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
-    let number = word.strip_prefix("sm_").map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
+    let options = [
+        "texmode_unified",
+        "texmode_independent",
+        "debug",
+        "map_f64_to_f32",
+    ];
+    let number = word
+        .strip_prefix("sm_")
+        .map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
     let architecture = number.and_then(|digits| digits.parse::<u16>().ok());
     options.contains(&word) || architecture.is_some_and(|number| (10..1000).contains(&number))
 }

@@ -12,8 +12,31 @@ const TEXELS: usize = 4;
 
 /// How the instructions whose operands may be vectors begin; no others take any.
 const VECTORS: [&str; 25] = [
-    "mov", "ld", "ldu", "st", "atom", "red", "cvt", "tex", "tld4", "suld", "sust", "sured", "call", "brx", "wmma", "mma", "wgmma",
-    "ldmatrix", "stmatrix", "tcgen05", "multimem", "cp", "tensormap", "clusterlaunchcontrol", "txq",
+    "mov",
+    "ld",
+    "ldu",
+    "st",
+    "atom",
+    "red",
+    "cvt",
+    "tex",
+    "tld4",
+    "suld",
+    "sust",
+    "sured",
+    "call",
+    "brx",
+    "wmma",
+    "mma",
+    "wgmma",
+    "ldmatrix",
+    "stmatrix",
+    "tcgen05",
+    "multimem",
+    "cp",
+    "tensormap",
+    "clusterlaunchcontrol",
+    "txq",
 ];
 
 /// Checks the vectors among an instruction's operands.
@@ -39,7 +62,9 @@ pub(super) fn check(
         let wanted = match typed.opcode {
             _ if lanes.iter().any(|lane| matches!(lane, Operand::Vector(_))) => None,
             Opcode::Mov => packed(lanes, typed, scopes),
-            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red if in_address => None,
+            Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red if in_address => {
+                None
+            }
             Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Atom | Opcode::Red => {
                 let wanted = usize::from(typed.modifiers.vector());
                 (wanted > 1).then_some((lanes.len() == wanted, wanted))
@@ -59,7 +84,9 @@ pub(super) fn check(
     let memory = matches!(typed.opcode, Opcode::Ld | Opcode::Ldu | Opcode::St);
     match (memory, usize::from(typed.modifiers.vector())) {
         (true, wanted @ 2..) => one.operands.iter().try_for_each(|operand| match operand {
-            Operand::Name(name, None) if matches!(scopes.find(name), Some(Named::Register(_, 1))) => {
+            Operand::Name(name, None)
+                if matches!(scopes.find(name), Some(Named::Register(_, 1))) =>
+            {
                 Err(InvalidKind::Lanes(1, wanted))
             }
             _ => Ok(()),
@@ -106,13 +133,20 @@ fn packed(
 
 /// Whether a call of a function by its name has as many arguments and results as the function.
 fn arguments(one: &Instruction, scopes: &Scopes<'_>) -> Result<(), InvalidKind> {
-    let called = one.operands.iter().enumerate().find_map(|(at, operand)| match operand {
-        Operand::Name(name, None) => match scopes.find(name)? {
-            Named::Function { returns, parameters } => Some((at, name, returns, parameters)),
+    let called = one
+        .operands
+        .iter()
+        .enumerate()
+        .find_map(|(at, operand)| match operand {
+            Operand::Name(name, None) => match scopes.find(name)? {
+                Named::Function {
+                    returns,
+                    parameters,
+                } => Some((at, name, returns, parameters)),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
-    });
+        });
     let Some((at, name, returns, parameters)) = called else {
         return Ok(());
     };

@@ -12,10 +12,7 @@ pub(super) enum Named {
     /// A variable in memory, or a parameter.
     Variable,
     /// A function with so many results and parameters.
-    Function {
-        returns: u32,
-        parameters: u32,
-    },
+    Function { returns: u32, parameters: u32 },
 }
 
 impl Named {
@@ -151,7 +148,11 @@ pub(super) fn special(name: &str, component: Option<&str>, covered: bool) -> boo
     let known = Special::named(name, component).or_else(|| Special::named(name, axis));
     let wordy = |rest: &str| {
         let letter = |c: char| c.is_ascii_lowercase() || c == '_';
-        rest.len() > 3 && rest.trim_end_matches(|c: char| c.is_ascii_digit()).chars().all(letter)
+        rest.len() > 3
+            && rest
+                .trim_end_matches(|c: char| c.is_ascii_digit())
+                .chars()
+                .all(letter)
     };
     let later = || !covered && name.strip_prefix('%').is_some_and(wordy);
     ["_", "WARP_SZ"].contains(&name) || known.is_some() || counter || later()

@@ -10,14 +10,20 @@ impl CudaText {
     /// The parameters of a kernel whose definition a macro makes, or whose name.
     pub(super) fn parameters_by_macro(&self, name: &str) -> Option<Vec<Declared>> {
         let makes = |body: &str| body.contains("__global__") || body.contains("##");
-        let mut all: Vec<_> = self.macros.iter().filter(|(_, (_, body))| makes(body)).collect();
+        let mut all: Vec<_> = self
+            .macros
+            .iter()
+            .filter(|(_, (_, body))| makes(body))
+            .collect();
         all.sort_unstable_by_key(|(name, _)| *name);
         all.into_iter()
             .take(MACROS)
             .find_map(|(called, (parameters, body))| {
                 let mentions = words(&self.text, called).take(MENTIONS);
                 mentions
-                    .filter_map(|at| self.made_at(name, at, called, (&parameters[..], body.as_str())))
+                    .filter_map(|at| {
+                        self.made_at(name, at, called, (&parameters[..], body.as_str()))
+                    })
                     .next()
             })
     }
@@ -38,7 +44,9 @@ impl CudaText {
         words(&made, name).next()?;
         let before = &self.text[..at];
         let before = &before[boundary(before, at.saturating_sub(STATEMENT))..];
-        let head = before.rfind([';', '}', '{']).map_or(before, |p| &before[p + 1..]);
+        let head = before
+            .rfind([';', '}', '{'])
+            .map_or(before, |p| &before[p + 1..]);
         let tail = &open[inside.len() + 1..];
         // It has no macros of its own, so this ends.
         let one = CudaText::new(&format!("{head}{made}{tail}"), &[]);
@@ -99,7 +107,12 @@ mod tests {
         let text = CudaText::new(text, &[]);
         let names = |kernel: &str| {
             let all = text.parameters(kernel)?;
-            Some(all.into_iter().map(|d| d.name).collect::<Vec<_>>().join(" "))
+            Some(
+                all.into_iter()
+                    .map(|d| d.name)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
         };
         assert_eq!(names("first").as_deref(), Some("alpha beta"));
         assert_eq!(names("scan_float").as_deref(), Some("data count"));
