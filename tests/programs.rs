@@ -290,6 +290,28 @@ fn known_findings_of_programs() {
         said.contains("accepted: 1 by the baseline") && status == 0,
         "{said}"
     );
+    // An entry whose finding is gone is told, and goes.
+    let fixed = source.replace(line, &format!("{line}\n    __syncthreads();"));
+    let (file, built_again) = (here.join("plain.cu"), here.join("plain"));
+    std::fs::write(&file, fixed).unwrap();
+    assert!(
+        build(std::slice::from_ref(&file), &[], &built_again)
+            .status
+            .success()
+    );
+    let (said, status) = exec("plain", &["--baseline", "known.json"]);
+    assert!(
+        said.contains("warning: the baseline lists `data-race` in `reverse<false>` of plain")
+            && status == 0,
+        "{said}"
+    );
+    let (said, status) = exec("plain", &["--baseline", "known.json", "--update-baseline"]);
+    assert!(
+        said.contains("0 added, 1 dropped") && !said.contains("warning") && status == 0,
+        "{said}"
+    );
+    std::fs::write(&file, &source).unwrap();
+    assert!(build(&[file], &[], &built_again).status.success());
     let (said, status) = exec("plain", &[]);
     assert!(said.contains("error[data-race]") && status == 1, "{said}");
     // The command that repeats it is in the report.

@@ -53,6 +53,28 @@ impl Where {
         }
     }
 
+    /// The command that lists its cases.
+    pub fn lister(&self) -> String {
+        match &self.catalog {
+            Some(folder) => format!("racetrap list --catalog {}", folder.display()),
+            None => "racetrap list".to_owned(),
+        }
+    }
+
+    /// The cases that match the patterns.
+    ///
+    /// # Errors
+    ///
+    /// A pattern matches no case.
+    pub fn select<'c>(
+        &self,
+        catalog: &'c Catalog,
+        patterns: &[String],
+    ) -> Result<Vec<&'c Entry>, Failure> {
+        let chosen = catalog.select(patterns);
+        chosen.map_err(|missing| none(missing, &self.lister()))
+    }
+
     /// Loads the catalogue.
     pub fn load(&self) -> Result<Catalog, Failure> {
         let catalog = match &self.catalog {
@@ -154,7 +176,8 @@ pub fn run_accepting(
     color: bool,
 ) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let cases = wanted(select(&catalog, &args.patterns)?, filter)?;
+    let cases = args.place.select(&catalog, &args.patterns)?;
+    let cases = wanted(cases, filter, &args.place)?;
     let settings = Settings {
         seed: args.seed,
         schedule: args.schedule.clone(),
@@ -217,7 +240,11 @@ pub fn run_accepting(
 /// # Errors
 ///
 /// There is none.
-pub fn wanted<'c>(cases: Vec<&'c Entry>, filter: &KernelFilter) -> Result<Vec<&'c Entry>, Failure> {
+pub fn wanted<'c>(
+    cases: Vec<&'c Entry>,
+    filter: &KernelFilter,
+    place: &Where,
+) -> Result<Vec<&'c Entry>, Failure> {
     if filter.is_empty() {
         return Ok(cases);
     }
@@ -236,7 +263,10 @@ pub fn wanted<'c>(cases: Vec<&'c Entry>, filter: &KernelFilter) -> Result<Vec<&'
         true => Err(Failure::usage(
             "no case launches a kernel that `--kernel` and `--skip-kernel` leave",
         )
-        .help("`racetrap list` lists all cases; their files name the kernels that they launch")),
+        .help(format!(
+            "`{}` lists all cases; their files name the kernels that they launch",
+            place.lister()
+        ))),
         false => Ok(left),
     }
 }
@@ -276,7 +306,7 @@ fn accept(
 /// The catalogue has errors, or a pattern matches nothing.
 pub fn list(args: &ListArgs, color: bool) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
-    let cases = select(&catalog, &args.patterns)?;
+    let cases = args.place.select(&catalog, &args.patterns)?;
     let width = cases.iter().map(|e| e.id.len()).max().unwrap_or(0);
     let (bold, dim) = styles(color);
     let mut out = String::new();
@@ -345,15 +375,16 @@ pub fn replay(args: &ReplayArgs, color: bool) -> Result<(String, u8), Failure> {
 
 /// The cases that match the patterns. A pattern that matches no case is an error.
 pub fn select<'a>(catalog: &'a Catalog, patterns: &[String]) -> Result<Vec<&'a Entry>, Failure> {
-    catalog.select(patterns).map_err(none)
+    let chosen = catalog.select(patterns);
+    chosen.map_err(|missing| none(missing, "racetrap list"))
 }
 
-/// The error for a pattern that matches no case, with a hint.
-pub fn none(none: NoSuchCase) -> Failure {
+/// The error for a pattern that matches no case, with a hint: `lister` is the command that lists them.
+pub fn none(none: NoSuchCase, lister: &str) -> Failure {
     let failure = Failure::usage(format!("no case matches `{}`", none.pattern));
     match none.near {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
-        None => failure.help("`racetrap list` lists all cases"),
+        None => failure.help(format!("`{lister}` lists all cases")),
     }
 }
 
@@ -376,8 +407,10 @@ fn line(trial: &CaseResult, width: usize, color: bool) -> String {
         "{style}{verdict:<12}{style:#} {bold}{:<width$}{bold:#}",
         trial.id
     );
+    // The smallest run may be that of an accepted finding, which says nothing of the verdict.
+    let accepted = trial.diagnostics.iter().any(|d| d.accepted.is_some());
     let _ = match &trial.counterexample {
-        Some(smallest) if trial.ok() => write!(out, "  {dim}{smallest}{dim:#}"),
+        Some(smallest) if trial.ok() && !accepted => write!(out, "  {dim}{smallest}{dim:#}"),
         _ => write!(out, "  {dim}{}{dim:#}", trial.summary),
     };
     out.truncate(out.trim_end().len());

@@ -2,7 +2,7 @@
 
 use super::accept::AcceptArgs;
 use super::choice::{Choice, choice};
-use super::run::{self, RunArgs, none};
+use super::run::{self, RunArgs};
 use crate::harness;
 use catalog::load::{Catalog, Entry};
 use catalog::native::{self, Settings};
@@ -138,7 +138,9 @@ pub fn test(args: &TestArgs, color: bool) -> Result<(String, u8), Failure> {
             .help("leave out `--baseline`: on a GPU and under a tool, the case states the verdict that it expects"));
     }
     let catalog = args.run.place.load()?;
-    let cases = run::wanted(catalog.select(&args.run.patterns).map_err(none)?, &filter)?;
+    let place = &args.run.place;
+    let cases = place.select(&catalog, &args.run.patterns)?;
+    let cases = run::wanted(cases, &filter, place)?;
     let cases: Vec<&Entry> = cases.into_iter().filter(|e| e.case.is_for_gpus()).collect();
     let started = Instant::now();
     let outcomes = match args.on {

@@ -76,3 +76,149 @@ fn a_gpu_that_is_not_there_is_no_pass() {
         assert!(!shown.contains("clean"), "{shown}");
     }
 }
+
+fn edit(at: &Path, from: &str, to: &str) {
+    let kernel = at.join("mine/kernels/example/reverse.cu");
+    let text = fs::read_to_string(&kernel).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(&kernel, text.replacen(from, to, 1)).unwrap();
+}
+
+/// A project whose kernel has a race that its oracle can't see: whatever is read there, the results are right.
+fn with_a_race() -> tempfile::TempDir {
+    let folder = made();
+    let at = folder.path();
+    edit(
+        at,
+        "    tile[t] = data[t];",
+        "    tile[t] = 0;\n    __syncthreads();\n    tile[t] = data[t];",
+    );
+    let read = format!("    {EARLY}\n        data[t] = 1;\n#ifndef BUG_NO_BARRIER");
+    edit(at, "#ifndef BUG_NO_BARRIER", &read);
+    folder
+}
+
+const EARLY: &str = "if (tile[blockDim.x - 1 - t] == 1 << 30)";
+
+fn ends(shown: &str, status: i32) {
+    let end = format!("--- exit status {status}\n");
+    assert!(shown.ends_with(&end), "{shown}");
+}
+
+#[test]
+fn a_baseline_of_a_project() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = with_a_race();
+    let at = folder.path();
+    let test = |options: &[&str]| {
+        let all = [&["test", "--catalog", "mine", "reverse"], options].concat();
+        racetrap(at, &all)
+    };
+    let shown = test(&[]);
+    assert!(shown.contains("not annotated"), "{shown}");
+    ends(&shown, 1);
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(shown.contains("--update-baseline"), "{shown}");
+    ends(&shown, 2);
+    let shown = test(&["--baseline", "known.json", "--update-baseline"]);
+    assert!(shown.contains("added, 0 dropped)"), "{shown}");
+    assert!(
+        shown.contains("right under every schedule; accepted: "),
+        "{shown}"
+    );
+    ends(&shown, 0);
+    let known = fs::read_to_string(at.join("known.json")).unwrap();
+    assert!(known.contains("cases/example/reverse.yaml"), "{known}");
+    assert!(known.contains(EARLY), "{known}");
+    // Lines above move the finding, and nothing else.
+    edit(at, "__global__", "// Another line.\n\n__global__");
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(shown.contains("by the baseline"), "{shown}");
+    assert!(!shown.contains("warning"), "{shown}");
+    ends(&shown, 0);
+    // It accepts what it lists, not what is new.
+    edit(at, "data[t] = tile[", "tile[0] = t;\n    data[t] = tile[");
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(shown.contains("false-alarm"), "{shown}");
+    ends(&shown, 1);
+    // An entry whose finding is gone is told, and goes.
+    edit(at, "    tile[0] = t;\n", "");
+    edit(at, EARLY, "if (t < 0)");
+    let shown = test(&["--baseline", "known.json"]);
+    assert!(shown.contains("warning: the baseline lists `data-race` in `reverse` of cases/example/reverse.yaml at `if (tile["), "{shown}");
+    ends(&shown, 0);
+    let shown = test(&["--baseline", "known.json", "--update-baseline"]);
+    assert!(shown.contains("0 findings: 0 added, "), "{shown}");
+    assert!(!shown.contains("warning"), "{shown}");
+    ends(&shown, 0);
+    // Where a case states what comes out, there is nothing to accept.
+    let shown = test(&["--on", "gpu", "--baseline", "known.json"]);
+    assert!(shown.contains("a baseline lists findings of the simulator"));
+    ends(&shown, 2);
+}
+
+/// A comment accepts one rule on one line; a wrong result stays one.
+#[test]
+fn a_comment_in_a_project() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = with_a_race();
+    let at = folder.path();
+    let test = |options: &[&str]| {
+        let all = [&["test", "--catalog", "mine", "reverse"], options].concat();
+        racetrap(at, &all)
+    };
+    let comment = format!("{EARLY} // racetrap: allow(data-race): for this test");
+    edit(at, EARLY, &comment);
+    let shown = test(&[]);
+    assert!(shown.contains("by a comment"), "{shown}");
+    ends(&shown, 0);
+    ends(&test(&["--ignore-allow"]), 1);
+    // Without a reason, for another rule, or on another line it accepts nothing, and that is told.
+    edit(at, ": for this test", "");
+    let shown = test(&[]);
+    assert!(shown.contains("reason"), "{shown}");
+    ends(&shown, 1);
+    edit(at, "allow(data-race)", "allow(deadlock): for this test");
+    ends(&test(&[]), 1);
+
+    let folder = made();
+    let at = folder.path();
+    edit(at, "    __syncthreads();\n", "");
+    let options = ["test", "--catalog", "mine", "reverse"];
+    let accepted = [&options[..], &["--baseline", "k.json", "--update-baseline"]].concat();
+    let shown = racetrap(at, &accepted);
+    assert!(shown.contains("wrong result: "), "{shown}");
+    assert!(shown.contains("by the baseline"), "{shown}");
+    ends(&shown, 1);
+}
+
+#[test]
+fn patterns_select_cases() {
+    let folder = made();
+    let test = |options: &[&str]| {
+        let all = ["test", "--catalog", "mine", "--locked"];
+        racetrap(folder.path(), &[&all[..], options].concat())
+    };
+    for options in [
+        &["--kernel", "rev*"][..],
+        &["--kernel", "reverse", "--skip-kernel", "other"],
+    ] {
+        let shown = test(options);
+        assert!(shown.contains("  2 cases in"), "{shown}");
+        ends(&shown, 0);
+    }
+    for options in [
+        &["--kernel", "other"][..],
+        &["--skip-kernel", "*"],
+        &["--kernel", "rev*", "--skip-kernel", "reverse"],
+    ] {
+        let shown = test(options);
+        assert!(shown.contains("no case launches a kernel"), "{shown}");
+        assert!(shown.contains("`racetrap list --catalog mine`"), "{shown}");
+        ends(&shown, 2);
+    }
+}

@@ -62,8 +62,8 @@ pub struct CaseResult {
     pub expected: ExpectedVerdict,
     /// The verdict's reason in one line.
     pub summary: String,
-    /// What the verdict would be if findings that the case does not expect did not count; `None` where there are none.
-    pub otherwise: Option<Verdict>,
+    /// What the verdict would be if findings that the case does not expect did not count, and its reason; `None` where there are none.
+    pub otherwise: Option<(Verdict, String)>,
     /// The file of the case: `cases/scan/warp/volatile.yaml`.
     pub file: String,
     /// The kernels that it launches.
@@ -126,9 +126,13 @@ impl CaseResult {
                 kernels: Some(self.kernels.clone()),
                 doubt: None,
                 warnings_fail: true,
-                otherwise: self
-                    .otherwise
-                    .map(|verdict| (verdict, self.expects(verdict) && self.ptx.is_empty())),
+                otherwise: self.otherwise.as_ref().map(|(verdict, summary)| {
+                    report::accept::Otherwise {
+                        verdict: *verdict,
+                        ok: self.expects(*verdict) && self.ptx.is_empty(),
+                        summary: summary.clone(),
+                    }
+                }),
             },
             output: self.output.clone(),
             time: self.time,

@@ -51,7 +51,7 @@ pub enum BuildError {
         error: std::io::Error,
     },
     /// There is no compiler.
-    #[error("there is no CUDA compiler (nvcc): see `racetrap doctor`")]
+    #[error("there is no CUDA compiler (nvcc): `racetrap setup` gets it, without root")]
     NoCompiler,
     /// There is no library for programs to run with.
     #[error("{0}; it comes with racetrap, and lies beside it")]

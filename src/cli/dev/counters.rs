@@ -82,7 +82,7 @@ fn jobs(args: &JobsArgs) -> Result<(String, u8), Failure> {
     let catalog = args.place.load()?;
     let entries = catalog
         .select(&args.patterns)
-        .map_err(crate::cli::run::none)?;
+        .map_err(|missing| crate::cli::run::none(missing, "racetrap list"))?;
     std::fs::create_dir_all(&args.folder).map_err(|e| failed(&args.folder, &e))?;
     let mut out = String::new();
     let mut written = 0;

@@ -57,7 +57,9 @@ const LIBRARIES: [&str; 3] = ["libcudart", "libcudadevrt", "libculibos"];
 pub fn zip(course: &Course, assignment: &Path, out: &Path) -> Result<(String, u8), Failure> {
     let wrong = |error: io::Error| Failure::usage(format!("{}: {error}", out.display()));
     let nvcc = course.compiler.nvcc.as_ref().ok_or_else(|| {
-        Failure::usage("there is no CUDA compiler to put into the zip: see `racetrap doctor`")
+        Failure::usage(
+            "there is no CUDA compiler to put into the zip: `racetrap setup` gets it, without root",
+        )
     })?;
     let toolkit = nvcc.program.path.parent().and_then(Path::parent);
     let name = assignment.file_name().unwrap_or_default().to_string_lossy();

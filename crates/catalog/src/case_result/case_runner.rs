@@ -351,8 +351,8 @@ impl<'a> CaseRunner<'a> {
         let mut expected = shown.clone();
         expected.retain(|aim, _| !matches!(aim, Target::Unexpected(..)));
         if expected.len() < shown.len() {
-            let otherwise = self.conclude(trial.runs, &expected, &missing, &tags);
-            trial.otherwise = Some(otherwise.0);
+            let (verdict, summary, _) = self.conclude(trial.runs, &expected, &missing, &tags);
+            trial.otherwise = Some((verdict, summary));
         }
         let (verdict, summary, example) = concluded;
         if verdict == Verdict::Clean {

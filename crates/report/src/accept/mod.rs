@@ -48,8 +48,19 @@ pub struct Judged {
     pub doubt: Option<Verdict>,
     /// Whether warnings make it fail, too.
     pub warnings_fail: bool,
-    /// Of a case, its verdict if the findings that it does not expect did not count, and whether that is the expected one.
-    pub otherwise: Option<(Verdict, bool)>,
+    /// Of a case, what it would be if the findings that it does not expect did not count.
+    pub otherwise: Option<Otherwise>,
+}
+
+/// What is left of a case without the findings that somebody has accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Otherwise {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether it is the expected one.
+    pub ok: bool,
+    /// Its reason in one line: a wrong result, say, which nothing accepts.
+    pub summary: String,
 }
 
 /// What is accepted.
@@ -178,10 +189,11 @@ fn settle(check: &mut Check) {
     if listed + commented == 0 {
         return;
     }
-    if let Some(otherwise) = check.judged.otherwise
+    if let Some(otherwise) = &check.judged.otherwise
         && !check.diagnostics.iter().any(Diagnostic::counts)
     {
-        (check.verdict, check.ok) = otherwise;
+        (check.verdict, check.ok) = (otherwise.verdict, otherwise.ok);
+        check.summary.clone_from(&otherwise.summary);
     }
     let counted = |d: &&Diagnostic| d.counts() && d.level > Level::Note;
     let left: Vec<&Diagnostic> = check.diagnostics.iter().filter(counted).collect();

@@ -197,9 +197,14 @@ fn opening(text: &str, open: char, close: char) -> Option<usize> {
 /// What stands behind a variable's name and `=`: `)(int) = k;`, `[] = {k, l};`, `.run = k;`
 fn set_to(rest: &str) -> Option<&str> {
     let mut rest = window(rest, STATEMENT);
+    let mut brackets = String::new();
     loop {
         rest = rest.trim_start();
-        rest = match rest.chars().next()? {
+        let next = rest.chars().next()?;
+        if matches!(next, ')' | '(') {
+            brackets.push(next);
+        }
+        rest = match next {
             ')' => &rest[1..],
             '[' => &rest[matching(&rest[1..], '[', ']')? + 2..],
             '(' => &rest[matching(&rest[1..], '(', ')')? + 2..],
@@ -208,8 +213,8 @@ fn set_to(rest: &str) -> Option<&str> {
                 &name[identifier(name).len()..]
             }
             '=' if !rest.starts_with("==") => break,
-            // `F f{k};`, `Entry table[] {{k, 1}};`
-            '{' => break,
+            // `F f{k};`, `Entry table[] {{k, 1}};`, `void (*f)(int){k};`: but behind `f(int)` or `int f)` stands a function's body.
+            '{' if brackets.is_empty() || brackets == ")(" => break,
             _ => return None,
         };
     }
@@ -285,6 +290,15 @@ mod tests {
         ] {
             assert_eq!(seen(host), [flat(2, 64, 100), vec![]], "{host}");
         }
+    }
+
+    #[test]
+    fn bodies_of_functions_are_no_values() {
+        // `x` is a parameter of all three; what launches `two` says nothing of `one`.
+        let text = "__global__ void one(float *x, int n) { x[n] = 0; }
+            __global__ void two(float *x) { x[0] = 1; }
+            void run(float *x) { two<<<1, 1000>>>(x); one<<<2, 64>>>(x, 100); }";
+        assert_eq!(launches(text, "one"), flat(2, 64, 100));
     }
 
     #[test]

@@ -1,0 +1,15 @@
+// A scan that lacks a barrier.
+__global__ void scan(int *data, int n)
+{
+    __shared__ int sums[1024];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    sums[t] = i < n ? data[i] : 0;
+    __syncthreads();
+    for (int step = 1; step < blockDim.x; step *= 2) {
+        int before = t >= step ? sums[t - step] : 0;
+        sums[t] += before;
+        __syncthreads();
+    }
+    if (i < n)
+        data[i] = sums[t];
+}
