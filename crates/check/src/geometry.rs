@@ -172,28 +172,38 @@ pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
 
 /// Whether the grid is guessed and likely to follow from sizes: the kernel reads its block's number and not how many there are.
 pub(super) fn grid_follows_sizes(given: Given, input: &Input, entry: &str) -> bool {
-    let reads = |register| reads_anywhere(&input.builds[0].module, entry, register);
+    let module = &input.builds[0].module;
+    let reads = |register| {
+        AXES.iter()
+            .any(|axis| reads_anywhere(module, entry, register, axis))
+    };
     given.grid.is_none() && reads("%ctaid") && !reads("%nctaid")
 }
 
-/// Whether the kernel, or a function that it may call, reads how many threads a block has.
-pub(super) fn reads_block(input: &Input, entry: &str) -> bool {
+/// Whether a kernel is made for every block: where it reads a thread's number, it reads how many threads there are.
+pub(super) fn fits_every_block(input: &Input, entry: &str) -> bool {
     let module = &input.builds[0].module;
     let declared = function(module, entry).is_some_and(|f| directive(f, ".reqntid").is_some());
-    declared || reads_anywhere(module, entry, "%ntid")
+    let reads = |register, axis| reads_anywhere(module, entry, register, axis);
+    declared
+        || AXES
+            .iter()
+            .all(|axis| !reads("%tid", axis) || reads("%ntid", axis))
 }
 
-fn reads_anywhere(module: &Module, entry: &str, register: &str) -> bool {
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Whether the kernel, or a function that it may call, reads a component of a special register.
+fn reads_anywhere(module: &Module, entry: &str, register: &str, axis: &str) -> bool {
     let others = module.items.iter().filter_map(|item| match item {
         Item::Function(f) if f.kind == FunctionKind::Func => Some(f),
         _ => None,
     });
     let mut all = function(module, entry).into_iter().chain(others);
-    let axes = ["x", "y", "z"];
-    all.any(|f| axes.iter().any(|axis| reads(f, register, axis)))
+    all.any(|f| reads(f, register, axis))
 }
 
-/// Other blocks that a kernel may be made for which does not read how many threads there are: constants of the source, the larger one
+/// Other blocks that a kernel may be made for which does not fit every block: constants of the source, the larger one
 /// first, and two tiles that are common where it works on a plane.
 pub(super) fn other_blocks(input: &Input, entry: &str) -> Vec<Dim3> {
     const THREADS: std::ops::RangeInclusive<u64> = 64..=BLOCK_THREADS;

@@ -1,7 +1,7 @@
 //! Other blocks for kernels that are made for one block and do not say which.
 //!
 //! A transpose in tiles of 32 × 32 elements may want blocks of 32 × 32 threads, or of 32 × 8 that go round four times. A kernel that
-//! reads `%ntid` fits every block. For one that does not, the block is a guess from names and arrays, and a wrong guess makes two
+//! reads `%ntid` wherever it reads `%tid` fits every block. For one that does not, the block is a guess from names and arrays, and a wrong guess makes two
 //! threads do one thread's work: no kernel is wrong because of that. So where a guessed block shows errors, others are tried that the
 //! source's constants make; with the first one that shows none the kernel is judged, and a clean verdict says what was given up. Blocks
 //! of fewer than two warps are not among them: they would hide missing barriers.
@@ -34,7 +34,7 @@ pub fn explore(
     if !guessed || long || !settled.is_wrong() {
         return Ok(None);
     }
-    if geometry::reads_block(&prepared.input, &prepared.entry) {
+    if geometry::fits_every_block(&prepared.input, &prepared.entry) {
         return Ok(None);
     }
     let before = prepared.geometry.block;

@@ -288,7 +288,9 @@ impl CudaText {
             None => (text, ""),
         };
         let name = last_identifier(left)?;
-        let ty = left[..left.trim_end().len() - name.len()].trim();
+        let ty = &left[..left.trim_end().len() - name.len()];
+        // It may stand directly behind the `*`.
+        let ty = ty.replace("__restrict__", " ");
         let kept: Vec<&str> = ty
             .split_whitespace()
             .filter(|w| !w.starts_with("__") && *w != "extern" && *w != "static")
