@@ -276,7 +276,7 @@ const CASE: &str = "title: T\nkernel: o/k.cu\nsizes:\n  n: 1..=64\nbuffers:\n  x
 #[rstest]
 #[case::multiplied({
     let names: Vec<char> = ('a'..='j').collect();
-    let lists = names.windows(2).map(|two| format!("{1}: &{1} [{2}]\n", two[0], two[1], vec![format!("*{}", two[0]); 9].join(",")));
+    let lists = names.windows(2).map(|two| format!("{0}: &{0} [{1}]\n", two[1], vec![format!("*{}", two[0]); 9].join(",")));
     "a: &a [x, x]\n".to_owned() + &lists.collect::<String>() + CASE
 })]
 #[case::of_itself(CASE.replace("title: T", "title: &a [*a]"))]
