@@ -98,7 +98,7 @@ impl Failure {
                     .annotation(
                         a::AnnotationKind::Primary
                             .span(place.span.start - start..place.span.end - start)
-                            .label(place.label.as_str()),
+                            .label(ptx::shortened(&place.label)),
                     ),
             );
         }

@@ -402,10 +402,10 @@ impl Format {
 /// Renders a report in a machine-readable format, or as text without colour.
 pub fn render(report: &Report, format: Format) -> String {
     let text = match format {
-        // JSON and XML spell control characters out.
+        // JSON spells control characters out.
         Format::Json => return json::render(report),
         Format::Sarif => return sarif::render(report),
-        Format::Junit => return junit::render(report),
+        Format::Junit => junit::render(report),
         Format::Text => terminal::render(report, false),
         Format::Github => github::render(report),
         Format::Html => html::render(report),

@@ -162,13 +162,18 @@ impl CudaText {
                     continue;
                 };
                 let statement = &text[at..at + end];
-                if let Some((left, value)) = statement.split_once('=')
-                    && !statement.contains('(')
-                    && let Some(name) = last_identifier(left)
-                {
-                    constants
-                        .entry(name.to_string())
-                        .or_insert_with(|| value.trim().to_string());
+                if statement.contains('(') {
+                    continue;
+                }
+                // `const int rows = 64, columns = 32;`
+                for declared in split(statement) {
+                    if let Some((left, value)) = declared.split_once('=')
+                        && let Some(name) = last_identifier(left)
+                    {
+                        constants
+                            .entry(name.to_string())
+                            .or_insert_with(|| value.trim().to_string());
+                    }
                 }
             }
         }
@@ -456,6 +461,18 @@ int main() {
         );
         assert_eq!(text.variable("dyn").unwrap().dims, [""]);
         assert_eq!(text.variable("data"), None);
+    }
+
+    #[test]
+    fn one_statement_declares_several_constants() {
+        let text = CudaText::new(
+            "const int rows = 64, columns = rows / 2;\nconst int t[2] = {1, 2};\n",
+            &[],
+        );
+        assert_eq!(
+            ["rows", "columns"].map(|name| text.evaluate(name)),
+            [Some(64), Some(32)]
+        );
     }
 
     #[test]
