@@ -59,7 +59,7 @@ clean=(env -i PATH="$PATH" HOME="$HOME" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"
 echo '==> the feature device'
 # The build script of `cust` says what it misses, and takes the way that racetrap names.
 device() { # COMMAND…
-    (cd "racetrap-$version" && "${clean[@]}" "$@" cargo check --locked --features device --bin racetrap-device) >"$outside/device.txt" 2>&1
+    (cd "racetrap-$version" && "${clean[@]}" "$@" cargo build --locked --features device --bin racetrap-device) >"$outside/device.txt" 2>&1
 }
 if [[ -z $(compgen -G '/usr/local/cuda*') && ! -d /opt/cuda ]]; then
     device && fail 'the feature device needs no CUDA any more: say so in `racetrap doctor`'

@@ -4,7 +4,7 @@
 #
 #   ci/new-project.sh [FOLDER]
 #
-# FOLDER receives the archive, to be run on a machine with a GPU: FOLDER/ci/gpu-run.sh FOLDER gpu racecheck
+# FOLDER receives the archive, to be run on a machine with a GPU: FOLDER/new-project-gpu.sh
 #
 # Needs cargo-nextest, the CUDA compiler, and what ci/install.sh leaves. No GPU: the profile gpu runs on the simulated driver of `racetrap exec`, and a script stands
 # in for compute-sanitizer. With RACETRAP_BUILT=1 it takes the programs in target/debug as they are.
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 keep=${1:+$(realpath -m "$1")}
-export PATH="$root/.toolchain/bin:$PATH" CUDA_PATH=${CUDA_PATH:-$root/.toolchain/cuda}
+export PATH="$root/.toolchain/bin:$PATH"
 export CARGO_TERM_COLOR=never NO_COLOR=1
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/racetrap-new.XXXXXX")
@@ -28,16 +28,16 @@ has() { # FILE TEXT
     }
 }
 
-# As the tests are built, so that nothing is built twice.
+# As the tests are built, so that nothing is built twice. CUDA_PATH comes later: with another one, cargo builds anew what asks for it.
 [[ ${RACETRAP_BUILT:-} == 1 ]] || cargo nextest run --locked --no-run
-export PATH="$root/target/debug:$PATH"
+export PATH="$root/target/debug:$PATH" CUDA_PATH=${CUDA_PATH:-$root/.toolchain/cuda}
 
 outside=${RACETRAP_OUTSIDE:-${TMPDIR:-/tmp}/racetrap-outside-$(id -u)}
 [[ -f $outside/packed/.cargo/patched.toml ]] || ci/install.sh
 
 echo '==> new'
 cd "$work"
-racetrap new mine >new.txt
+racetrap new --registry mine >new.txt
 has new.txt tests/kernels.rs
 racetrap new mine >again.txt 2>&1 && fail 'wrote into a folder that is not empty'
 cd mine
@@ -122,7 +122,7 @@ has matrix.txt 'racecheck'
 
 echo '==> an archive for a machine without Rust'
 ci/gpu-archive.sh gpu >archive.txt 2>&1 || { cat archive.txt; fail 'ci/gpu-archive.sh'; }
-[[ -z $keep ]] || { rm -rf "$keep" && cp -R gpu "$keep"; }
+[[ -z $keep ]] || { rm -rf "$keep" && cp -R gpu "$keep" && cp "$root/ci/new-project-gpu.sh" "$keep"; }
 mv gpu "$work/elsewhere"
 cd /
 env -u CARGO_TARGET_DIR RACETRAP_REQUIRE_GPU=0 "$work/elsewhere/ci/gpu-run.sh" "$work/elsewhere" gpu racecheck >"$work/ran.txt" 2>&1 ||

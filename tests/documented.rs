@@ -12,8 +12,9 @@ use std::process::{Command, Stdio};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const RACETRAP: &str = env!("CARGO_BIN_EXE_racetrap");
-const DOCUMENTS: [&str; 4] = [
+const DOCUMENTS: [&str; 5] = [
     "README.md",
+    "docs/installation.md",
     "docs/ci.md",
     "CONTRIBUTING.md",
     "examples/course/README.md",
@@ -23,8 +24,8 @@ const NOT_RUN: [(&str, usize); 5] = [
     ("cluster", 2),
     ("cmake", 2),
     ("gpu", 11),
-    ("network", 6),
-    ("sources", 22),
+    ("network", 7),
+    ("sources", 23),
 ];
 
 /// A command that is shown, and what must come of it.

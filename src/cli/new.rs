@@ -33,12 +33,15 @@ pub struct NewArgs {
     /// The folder; it must not exist, or be empty
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Depend on racetrap in a folder, a checkout, instead of on the registry's
+    /// Depend on racetrap in a folder [default: the checkout in which this program was built, if it is still there, else the registry]
     #[arg(long, value_name = "FOLDER", conflicts_with = "git")]
     path: Option<PathBuf>,
-    /// Depend on racetrap in a git repository instead of on the registry's
+    /// Depend on racetrap in a git repository, as others and CI services need it
     #[arg(long, value_name = "URL")]
     git: Option<String>,
+    /// Depend on the registry's racetrap
+    #[arg(long, conflicts_with_all = ["path", "git"])]
+    registry: bool,
 }
 
 /// Makes the project.
@@ -57,7 +60,8 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
     std::fs::create_dir_all(folder).map_err(failed)?;
     let whole = folder.canonicalize().map_err(failed)?;
     let name = package_name(&whole);
-    let files = files(&name, &dependency(args)?);
+    let (dependency, of) = dependency(args)?;
+    let files = files(&name, &dependency);
     for (file, text) in &files {
         let path = whole.join(file);
         path.parent()
@@ -71,25 +75,53 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
         "\nmade the package `{name}`; in {shown}:\n  cargo test                              \
          test each case on the simulator; also cargo nextest run\n  \
          cargo nextest run --profile racecheck   test each case on a GPU, under a tool\n  \
-         racetrap test --catalog .               without cargo\n"
+         racetrap test --catalog .               without cargo\n\n\
+         it depends on {of}\n"
     );
     Ok((text, exit::OK))
 }
 
-/// How the project refers to racetrap.
-fn dependency(args: &NewArgs) -> Result<String, Failure> {
+/// How the project refers to racetrap, for cargo and in words.
+fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     if let Some(folder) = &args.path {
         let whole = folder
             .canonicalize()
             .map_err(|e| Failure::usage(format!("`{}`: {e}", folder.display())))?;
         let path = quoted(&whole.display().to_string());
-        return Ok(format!("{{ path = {path} }}"));
+        return Ok((
+            format!("{{ path = {path} }}"),
+            format!("racetrap in {path}"),
+        ));
     }
-    Ok(match &args.git {
-        Some(url) => format!("{{ git = {} }}", quoted(url)),
-        None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(match (&args.git, checkout().filter(|_| !args.registry)) {
+        (Some(url), _) => (
+            format!("{{ git = {} }}", quoted(url)),
+            format!("racetrap in the repository {url}"),
+        ),
+        (None, Some(folder)) => {
+            let path = quoted(&folder.display().to_string());
+            let of = format!(
+                "racetrap in {path}, where this program was built: for other machines give `--git URL`"
+            );
+            (format!("{{ path = {path} }}"), of)
+        }
+        (None, None) => (
+            format!("\"{version}\""),
+            format!(
+                "racetrap {version} of the registry: `--git URL` and `--path FOLDER` name others"
+            ),
+        ),
     })
+}
+
+/// The checkout in which this program was built: what its user has, while a registry may have another version, or none.
+fn checkout() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // What a registry has is one package.
+    let is_there = folder.join("Cargo.toml").is_file() && folder.join("crates").is_dir();
+    is_there.then(|| folder.to_owned())
 }
 
 /// The folder's name as a package may be called.

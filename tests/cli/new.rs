@@ -28,6 +28,26 @@ fn a_new_project_passes() {
         &["test", "--catalog", "mine", "--locked", "--format", "junit"],
     );
     assert!(shown.contains("tests=\"2\""), "{shown}");
+    // This program was built in a checkout, and the project can be built with what is there.
+    let manifest = fs::read_to_string(at.join("mine/Cargo.toml")).unwrap();
+    let here = env!("CARGO_MANIFEST_DIR");
+    assert!(manifest.contains(&format!("racetrap = {{ path = \"{here}\" }}")));
+    for (options, dependency) in [
+        (
+            &["--registry"][..],
+            format!("racetrap = \"{}\"", env!("CARGO_PKG_VERSION")),
+        ),
+        (
+            &["--git", "https://example.org/racetrap"],
+            "racetrap = { git = \"https://example.org/racetrap\" }".to_owned(),
+        ),
+    ] {
+        let shown = racetrap(at, &[&["new", "other"], options].concat());
+        assert!(shown.contains("it depends on racetrap"), "{shown}");
+        let manifest = fs::read_to_string(at.join("other/Cargo.toml")).unwrap();
+        assert!(manifest.contains(&dependency), "{manifest}");
+        fs::remove_dir_all(at.join("other")).unwrap();
+    }
     // Nothing is overwritten.
     let again = racetrap(at, &["new", "mine"]);
     assert!(again.contains("`mine` is not empty"), "{again}");
@@ -221,4 +241,19 @@ fn patterns_select_cases() {
         assert!(shown.contains("`racetrap list --catalog mine`"), "{shown}");
         ends(&shown, 2);
     }
+}
+
+/// What an H200 and the tools of compute-sanitizer said of the project as it is made (ci/new-project-gpu.sh), in its own matrix.
+#[test]
+fn the_matrix_of_a_new_project() {
+    let folder = made();
+    let at = folder.path();
+    let evidence = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/new");
+    fs::create_dir(at.join("mine/evidence")).unwrap();
+    for file in fs::read_dir(evidence).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), at.join("mine/evidence").join(file.file_name())).unwrap();
+    }
+    let shown = racetrap(at, &["dev", "matrix", "--catalog", "mine", "--all"]);
+    insta::assert_snapshot!(shown);
 }
