@@ -27,5 +27,6 @@ mod own_catalog;
 mod planted_bugs;
 mod sanitize;
 mod sanitizer;
+mod strangers;
 mod templates;
 mod which_tools;

@@ -352,6 +352,8 @@ struct Room {
     headers: Vec<PathBuf>,
 }
 
+/// The name by which a compiler that runs in its scratch folder sees the source's folder; messages about files above it have it.
+pub const SOURCE_FOLDER: &str = "source";
 /// The header that has the macros.
 const MACROS: &str = "racetrap-macros.h";
 /// The file that names the headers that were read.
@@ -361,7 +363,7 @@ impl Room {
     fn new(scratch: &Path, file: &Path, options: &CompileOptions) -> std::io::Result<Room> {
         let real = std::path::absolute(file)?;
         let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let mut links = vec![("source".to_owned(), folder)];
+        let mut links = vec![(SOURCE_FOLDER.to_owned(), folder)];
         for (number, folder) in options.includes.iter().enumerate() {
             links.push((format!("include{number}"), std::path::absolute(folder)?));
         }
