@@ -486,7 +486,8 @@ impl Checking<'_> {
                 ]
             };
             if !LeaveOut::FUNCTIONS.contains(&lose.call.as_str()) {
-                let near = suggest(&lose.call, LeaveOut::FUNCTIONS).unwrap_or_default();
+                let near = suggest(&lose.call, LeaveOut::FUNCTIONS);
+                let near = near.map_or(String::new(), |near| format!("; {near}"));
                 let what = format!("calls of `{}` can't be left out{near}", lose.call);
                 return self.wrong(&at("call"), what);
             }
