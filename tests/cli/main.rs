@@ -15,6 +15,7 @@ mod device_process;
 mod diff;
 mod flags;
 mod gpu_run;
+mod grade_pages;
 mod homework;
 mod hostile;
 mod html;

@@ -30,6 +30,7 @@ pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;
+pub mod transfer;
 mod undefined;
 mod weak_memory;
 mod wide;
