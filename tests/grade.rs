@@ -429,3 +429,117 @@ fn the_zip_of_a_program_grades_in_an_empty_folder() {
         "{races:#}"
     );
 }
+
+/// An instructor who has nothing but the program.
+#[test]
+fn an_assignment_begins_with_an_example() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.env("CUDA_PATH", testing::root().join(".toolchain/cuda"));
+        command.current_dir(folder.path()).arg("grade");
+        let output = command.args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        (text, output.status.code())
+    };
+    let (examples, code) = run(&["--new"]);
+    assert_eq!(code, Some(0), "{examples}");
+    let names: Vec<&str> = examples
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next())
+        .collect();
+    assert_eq!(names.len(), 7, "{examples}");
+    for name in names {
+        let (said, code) = run(&["--new", name]);
+        assert_eq!(code, Some(0), "{said}");
+        let path = folder.path().join(name).join("assignment.yaml");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert!(
+            !text.contains("change this text") && text.contains("$schema=assignment.schema.json"),
+            "{text}"
+        );
+        assert!(said.contains(&format!("--selftest {name}/assignment.yaml")));
+        assert_eq!(run(&["--new", name]).1, Some(2), "it is there already");
+    }
+    assert_eq!(run(&["--new", "nothing"]).1, Some(2));
+    if testing::needs_nvcc().is_some() {
+        let (said, code) = run(&["--selftest", "reduction/assignment.yaml"]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+}
+
+/// The files of an input, with the command that runs a program on them: it shows again what a page says.
+#[test]
+fn an_input_is_written_for_whoever_wants_to_repeat_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let course = testing::root().join("examples/course");
+    let run = |assignment: &str, arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        let assignment = course.join(assignment).join("assignment.yaml");
+        command.current_dir(folder.path()).arg("grade");
+        let output = command.arg(assignment).args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        (text, output.status.code())
+    };
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len();
+    let (said, code) = run("row-sums", &["--write-input", "small", "small"]);
+    assert_eq!(
+        (said.as_str(), code),
+        (
+            "small (columns = 64, rows = 2): matrix.bin\n  racetrap exec rowsums.cu -- matrix.bin 2 64 sums.bin\n",
+            Some(0)
+        )
+    );
+    assert_eq!(size("small/matrix.bin"), 2 * 64 * 4);
+    let fewer = ["--write-input", "small", ".", "--sizes", "columns=2,rows=1"];
+    let (said, code) = run("row-sums", &fewer);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("-- matrix.bin 1 2 sums.bin"), "{said}");
+    assert_eq!(size("matrix.bin"), 8);
+    let (said, code) = run("wb-neighbours", &["--write-input", "block", "wb"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("racetrap exec -I . template.cu -- -e expected -i "),
+        "{said}"
+    );
+    assert!(size("wb/wb.h") > 1000);
+    let (said, code) = run("row-sums", &["--write-input", "smal", "x"]);
+    assert!(
+        code == Some(2) && said.contains("no input `smal`, but `small`, `odd`, `drawn`"),
+        "{said}"
+    );
+    let (said, code) = run(
+        "row-sums",
+        &["--write-input", "small", "x", "--sizes", "n=1"],
+    );
+    assert!(
+        code == Some(2) && said.contains("no size `n`, but `columns`, `rows`"),
+        "{said}"
+    );
+    assert!(!folder.path().join("x").exists());
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    // The command that was printed finds the race again.
+    let racy = std::fs::read_to_string(course.join("row-sums/solution/rowsums.cu")).unwrap();
+    let racy = racy.replacen("    __syncthreads();\n", "", 1);
+    std::fs::write(folder.path().join("rowsums.cu"), racy).unwrap();
+    let words = [
+        "exec",
+        "rowsums.cu",
+        "--",
+        "matrix.bin",
+        "1",
+        "2",
+        "sums.bin",
+    ];
+    let output = Command::new(PROGRAM)
+        .env("CUDA_PATH", testing::root().join(".toolchain/cuda"))
+        .current_dir(folder.path())
+        .args(words)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("error[data-race]"), "{said}");
+}

@@ -2,6 +2,7 @@
 
 mod class;
 mod gradescope;
+mod new;
 mod slurm;
 mod time;
 
@@ -12,7 +13,7 @@ use ::grade::format::{self, table::Roster};
 use ::grade::grade::{grade_step_by_step, name_of};
 use ::grade::result::Graded;
 use ::grade::view::{View, When, view};
-use ::grade::{assignment, class as classes, selftest};
+use ::grade::{assignment, class as classes, selftest, written};
 use clap::Args;
 use report::{Failure, exit};
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ several machines (`--shard`, or what a job array sets) and merged (`--merge`).";
 
 const EXAMPLES: &str = "\
 Examples:
+  racetrap grade --new reduction
+      a folder with an assignment, a starter and a solution to start from
   racetrap grade assignment.yaml ada/reduction.cu
       what the student is told
   racetrap grade assignment.yaml ada.zip --format json
@@ -46,6 +49,8 @@ Examples:
       a part of a class
   racetrap grade assignment.yaml submissions/ --slurm --slurm-per 20 --slurm-at-once 8
       a class as a Slurm job array, merged at the end
+  racetrap grade assignment.yaml --write-input small inputs/small
+      the files that a program finds on the input `small`, and the command that runs it there
   racetrap grade assignment.yaml --gradescope autograder.zip
       what Gradescope wants to have
   racetrap grade --schema > assignment.schema.json
@@ -59,7 +64,7 @@ the command line; 3 a submission could not be graded for a reason of this machin
 #[command(after_help = EXAMPLES)]
 pub struct GradeArgs {
     /// The assignment
-    #[arg(value_name = "ASSIGNMENT.yaml", required_unless_present = "schema")]
+    #[arg(value_name = "ASSIGNMENT.yaml", required_unless_present_any = ["schema", "new"])]
     assignment: Option<PathBuf>,
     /// Submissions: folders, files, or archives (zip, tar); a folder with several of them is a class
     #[arg(value_name = "SUBMISSION")]
@@ -119,6 +124,15 @@ pub struct GradeArgs {
     /// Print the JSON Schema of assignments, or of results (`--format json`)
     #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "assignment", help_heading = "The assignment")]
     schema: Option<Schema>,
+    /// Start an assignment of your own from an example, in a folder of its name; without a name, list the examples
+    #[arg(long, value_name = "EXAMPLE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["assignment", "submissions"], help_heading = "The assignment")]
+    new: Option<String>,
+    /// Write the files of an input into a folder: for students who try their program, or to repeat a finding
+    #[arg(long, num_args = 2, value_names = ["INPUT", "FOLDER"], conflicts_with_all = ["submissions", "merge", "selftest"], help_heading = "The assignment")]
+    write_input: Option<Vec<String>>,
+    /// With other sizes, such as those of a smallest counterexample: `--sizes rows=1,columns=64`
+    #[arg(long, value_name = "NAME=N", value_parser = size, value_delimiter = ',', requires = "write_input", help_heading = "The assignment")]
+    sizes: Vec<(String, i64)>,
     /// Write the zip that Gradescope builds an autograder from
     #[arg(long, value_name = "FILE.zip", conflicts_with_all = ["submissions", "merge", "selftest"], help_heading = "The assignment")]
     gradescope: Option<PathBuf>,
@@ -168,6 +182,14 @@ impl Shown {
     }
 }
 
+fn size(text: &str) -> Result<(String, i64), String> {
+    let (name, number) = text.split_once('=').ok_or("write NAME=N")?;
+    let number = number
+        .parse()
+        .map_err(|_| format!("`{number}` is no number"))?;
+    Ok((name.to_owned(), number))
+}
+
 fn shard(text: &str) -> Result<classes::Shard, String> {
     classes::Shard::parse(text).ok_or_else(|| "write I/N, with I from 1 to N".into())
 }
@@ -185,9 +207,15 @@ pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
         };
         return Ok((format!("{schema:#}\n"), exit::OK));
     }
+    if let Some(example) = &args.new {
+        return new::new(example);
+    }
     let Some(path) = &args.assignment else {
         return Err(Failure::usage("name an assignment"));
     };
+    if let Some([input, folder]) = args.write_input.as_deref() {
+        return write_input(path, input, Path::new(folder), &args.sizes);
+    }
     let compiler = Compiler {
         unconfined: args.unconfined,
         ..Compiler::find()
@@ -240,6 +268,34 @@ pub fn grade(args: &GradeArgs) -> Result<(String, u8), Failure> {
     }
     let text = args.render(&course, &all)?;
     Ok((args.write(&text)?, code))
+}
+
+/// Writes the files of an input.
+fn write_input(
+    path: &Path,
+    input: &str,
+    folder: &Path,
+    sizes: &[(String, i64)],
+) -> Result<(String, u8), Failure> {
+    let sizes = sizes.iter().cloned().collect();
+    let all = written::write(path, input, &sizes, folder);
+    let mut out = String::new();
+    for one in all.map_err(|e| Failure::usage(e.to_string()))? {
+        let sizes: Vec<String> = one
+            .sizes
+            .iter()
+            .map(|(n, v)| format!("{n} = {v}"))
+            .collect();
+        let files = match one.files.is_empty() {
+            true => "no files: `racetrap check --arg` makes what it needs".to_owned(),
+            false => one.files.join(", "),
+        };
+        out += &format!("{} ({}): {files}\n", one.folder.display(), sizes.join(", "));
+        if let Some(command) = one.command {
+            out += &format!("  {command}\n");
+        }
+    }
+    Ok((out, exit::OK))
 }
 
 impl GradeArgs {

@@ -272,6 +272,12 @@ fn wants_color(color: Color, stream: &dyn anstream::stream::IsTerminal) -> bool 
 
 /// Writes to stdout. A reader that has gone (`racetrap list | head`) is no error.
 fn print(text: &str) -> std::io::Result<()> {
+    // What machines read spells control characters out.
+    let for_readers = !text.starts_with(['{', '[', '<']);
+    let text = match for_readers {
+        true => report::safe(text),
+        false => text.into(),
+    };
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

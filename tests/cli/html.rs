@@ -43,7 +43,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// A browser; none where the test is to be skipped. With `RACETRAP_REQUIRE_TOOLS=1` it must be there.
-fn browser() -> Option<Browser> {
+pub fn browser() -> Option<Browser> {
     let browser = Browser::start();
     if browser.is_none() {
         let reason = "there is no Chromium (Debian's package `chromium`)";
@@ -317,7 +317,7 @@ fn pages_of_programs() {
 }
 
 /// Keeps pictures of a page, light, dark and narrow, in the folder that RACETRAP_SCREENSHOTS names; it must not be wider than its window.
-fn screenshots(browser: &mut Browser, file: &Path) {
+pub fn screenshots(browser: &mut Browser, file: &Path) {
     let to = std::env::var_os("RACETRAP_SCREENSHOTS").map(PathBuf::from);
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     for (way, width, scheme) in [

@@ -337,8 +337,39 @@ pub fn from_yaml(file: &str, text: &str) -> Result<Case, CatalogError> {
     parsed(file, text)
 }
 
+/// Brackets in brackets of a YAML file, at most: the reader takes quadratic time for them.
+const NESTED: usize = 100;
+
+/// The line, from 1, where more brackets are open than [`NESTED`]. Those in strings count, too: nobody writes so many.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut open = 0usize;
+    for (line, content) in text.lines().enumerate() {
+        for c in content.chars() {
+            match c {
+                '[' | '{' => open += 1,
+                ']' | '}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+            if open > NESTED {
+                return Some(line + 1);
+            }
+        }
+    }
+    None
+}
+
 /// Reads a YAML file of the catalogue. Errors name line, column and the closest key.
 pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
+    if let Some(line) = too_deep(text) {
+        return Err(CatalogError::Syntax {
+            place: Place {
+                file: file.to_owned(),
+                line,
+                column: 1,
+            },
+            message: format!("lists or mappings are nested more than {NESTED} deep"),
+        });
+    }
     serde_yaml::from_str(text).map_err(|error| {
         let (line, column, index) = error
             .location()

@@ -2,7 +2,7 @@
 
 use super::error::{Error, ErrorKind};
 use ptx::ast::{FunctionKind, Item, Module};
-use ptx::{KernelFilter, demangle, matches_entry};
+use ptx::{KernelFilter, demangle, matches_entry, shortened};
 use report::suggest;
 
 /// The kernels that a module defines, mangled.
@@ -94,12 +94,12 @@ pub fn choose_of<'a>(all: &[&'a str], wanted: Option<&str>, file: &str) -> Resul
             let names: Vec<String> = all.iter().map(|n| plain(n)).collect();
             let failure = Error::new(
                 ErrorKind::Kernel,
-                format!("`{file}` has no kernel `{wanted}`"),
+                format!("`{file}` has no kernel `{}`", shortened(wanted)),
             )
             .text(format!("its kernels are:\n{}", list(all)));
             Err(match suggest(wanted, names.iter().map(String::as_str)) {
                 Some(near) => failure.help(near),
-                None => failure.help(format!("for example `--entry {}`", names[0])),
+                None => failure.help(format!("for example `--entry {}`", shortened(&names[0]))),
             })
         }
         several => Err(Error::new(
@@ -109,7 +109,7 @@ pub fn choose_of<'a>(all: &[&'a str], wanted: Option<&str>, file: &str) -> Resul
         .text(list(several))
         .help(format!(
             "give the full name: `--entry '{}'`",
-            demangle(several[0])
+            shortened(&demangle(several[0]))
         ))),
     }
 }
@@ -160,14 +160,18 @@ fn unique(all: &[&str]) -> String {
             == 1
     };
     match all.iter().find(only) {
-        Some(name) => plain(name),
-        None => format!("'{}'", demangle(all[0])),
+        Some(name) => shortened(&plain(name)).into_owned(),
+        None => format!("'{}'", shortened(&demangle(all[0]))),
     }
 }
 
 fn list(names: &[&str]) -> String {
     const SHOWN: usize = 20;
-    let mut lines: Vec<String> = names.iter().take(SHOWN).map(|n| demangle(n)).collect();
+    let mut lines: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| shortened(&demangle(name)).into_owned())
+        .collect();
     if names.len() > SHOWN {
         lines.push(format!("… and {} more", names.len() - SHOWN));
     }

@@ -143,6 +143,11 @@ impl Followed {
         &self.indices
     }
 
+    /// The same, to be changed.
+    pub fn indices_mut(&mut self) -> &mut [Option<Index>] {
+        &mut self.indices
+    }
+
     /// The same with other values.
     pub fn with(&self, values: &[i64]) -> Followed {
         let mut other = self.clone();

@@ -170,6 +170,70 @@ pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
     (block, guess_grid(module, function).count() > 1)
 }
 
+/// Whether the grid is guessed and likely to follow from sizes: the kernel reads its block's number and not how many there are.
+pub(super) fn grid_follows_sizes(given: Given, input: &Input, entry: &str) -> bool {
+    let module = &input.builds[0].module;
+    let reads = |register| {
+        AXES.iter()
+            .any(|axis| reads_anywhere(module, entry, register, axis))
+    };
+    given.grid.is_none() && reads("%ctaid") && !reads("%nctaid")
+}
+
+/// Whether a kernel is made for every block: where it reads a thread's number, it reads how many threads there are.
+pub(super) fn fits_every_block(input: &Input, entry: &str) -> bool {
+    let module = &input.builds[0].module;
+    let declared = function(module, entry).is_some_and(|f| directive(f, ".reqntid").is_some());
+    let reads = |register, axis| reads_anywhere(module, entry, register, axis);
+    declared
+        || AXES
+            .iter()
+            .all(|axis| !reads("%tid", axis) || reads("%ntid", axis))
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Whether the kernel, or a function that it may call, reads a component of a special register.
+fn reads_anywhere(module: &Module, entry: &str, register: &str, axis: &str) -> bool {
+    let others = module.items.iter().filter_map(|item| match item {
+        Item::Function(f) if f.kind == FunctionKind::Func => Some(f),
+        _ => None,
+    });
+    let mut all = function(module, entry).into_iter().chain(others);
+    all.any(|f| reads(f, register, axis))
+}
+
+/// Other blocks that a kernel may be made for which does not fit every block: constants of the source, the larger one
+/// first, and two tiles that are common where it works on a plane.
+pub(super) fn other_blocks(input: &Input, entry: &str) -> Vec<Dim3> {
+    const THREADS: std::ops::RangeInclusive<u64> = 64..=BLOCK_THREADS;
+    let module = &input.builds[0].module;
+    let plane = function(module, entry).is_some_and(|f| reads(f, "%tid", "y"));
+    let named = input.source.as_ref().map(|text| text.compiled_integers());
+    let named = named.unwrap_or_default().into_iter();
+    let mut numbers: Vec<u32> = named
+        .filter_map(|(_, value)| u32::try_from(value).ok())
+        .filter(|value| (2..=1024).contains(value))
+        .collect();
+    numbers.sort_unstable_by(|a, b| b.cmp(a));
+    numbers.dedup();
+    let mut all: Vec<Dim3> = Vec::new();
+    match plane {
+        true => {
+            for (at, x) in numbers.iter().enumerate() {
+                for y in &numbers[at..] {
+                    all.push(Dim3 { x: *x, y: *y, z: 1 });
+                    all.push(Dim3 { x: *y, y: *x, z: 1 });
+                }
+            }
+            all.extend([(32, 8), (16, 16)].map(|(x, y)| Dim3 { x, y, z: 1 }));
+        }
+        false => all.extend(numbers.into_iter().map(Dim3::linear)),
+    }
+    all.retain(|block| THREADS.contains(&block.count()));
+    all
+}
+
 fn function<'a>(module: &'a Module, entry: &str) -> Option<&'a Function> {
     module.items.iter().find_map(|item| match item {
         Item::Function(f) if f.name == entry && f.body.is_some() => Some(f),

@@ -9,7 +9,7 @@ pub use file::{read_bytes, text_of};
 use super::entry;
 use super::error::{Error, ErrorKind};
 use super::request::{Progress, Request, Source, Watch};
-use compiler::{newer_gpu, no_compiler};
+use compiler::{kept_from_compiler, newer_gpu, no_compiler};
 use file::no_ptx;
 use ptx::ast::{Item, Module};
 use ptx::part::{PartError, outline};
@@ -222,9 +222,12 @@ fn compile(
         })
     });
     let texts = compiled.into_iter().map(|ptx| {
-        ptx.map_err(|error| match (newer_gpu(&error, options), refused(error)) {
-            (Some(help), failure) => failure.help(help),
-            (None, failure) => failure,
+        ptx.map_err(|error| {
+            let help = newer_gpu(&error, options).or_else(|| kept_from_compiler(&error));
+            match (help, refused(error)) {
+                (Some(help), failure) => failure.help(help),
+                (None, failure) => failure,
+            }
         })
     });
     texts.collect()

@@ -10,7 +10,8 @@
 //! Where buffers of integers hold random numbers because nobody said what they hold, one more setting fills them with zeros and ones:
 //! flags, and what a branch compares with.
 //!
-//! What only these settings show is a warning, not an error: nobody said that the kernel is called so.
+//! What only these settings show is a warning, not an error: nobody said that the kernel is called so. Sizes of 0 are left out where
+//! the kernel works on an element a thread and its grid is guessed: a host that has no elements launches no blocks.
 //!
 //! Buffers keep the size that the first setting needed, and grow where a setting needs more. Whether a kernel reaches one element
 //! past the end is asked by itself ([`Exploration::one_past`]): a guessed buffer of `n` elements of which element `n` is touched,
@@ -18,6 +19,7 @@
 
 use super::argument::Fill;
 use super::explore::{Exploration, Explored, Key};
+use super::geometry;
 use super::plan::Plan;
 use super::settle::{Settled, other_contents};
 use super::verdict;
@@ -47,6 +49,8 @@ enum Change {
     Sizes(fn(u64) -> u64, u64),
     /// What all floating-point numbers become.
     Floats(&'static str),
+    /// Sizes become 0, and indices their first value.
+    Nothing,
 }
 
 /// One less, and a prime.
@@ -64,7 +68,7 @@ const CHANGES: [Change; 8] = [
     Change::Floats("-1.0"),
     Change::Sizes(|_| 1, 0),
     Change::Floats("0.001"),
-    Change::Sizes(|_| 0, 0),
+    Change::Nothing,
 ];
 
 impl Change {
@@ -73,6 +77,7 @@ impl Change {
         match self {
             Change::Sizes(change, halves) => Some(plan.with_sizes(change, halves)),
             Change::Floats(value) => plan.with_floats(value),
+            Change::Nothing => Some(plan.with_sizes(|_| 0, 0)),
         }
     }
 }
@@ -149,7 +154,10 @@ pub fn explore(
     known.extend(further.diagnostics.iter().map(Diagnostic::key));
     let mut tried: Vec<Plan> = vec![plan.clone()];
     let few = plan.with_contents(&Fill::random_in(0, 1));
-    let others = CHANGES.iter().filter_map(|change| change.of(plan));
+    let empty = geometry::grid_follows_sizes(request.launch, &prepared.input, &prepared.entry);
+    let changes = CHANGES.iter();
+    let changes = changes.filter(|change| !(empty && matches!(change, Change::Nothing)));
+    let others = changes.filter_map(|change| change.of(plan));
     let others = others.filter(|other| other != plan);
     for mut changed in few
         .into_iter()

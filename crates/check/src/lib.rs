@@ -24,6 +24,7 @@ pub mod limits;
 pub mod parameters;
 pub mod plan;
 mod request;
+mod reshape;
 mod roles;
 mod settle;
 mod two_builds;
@@ -46,6 +47,7 @@ use input::{Build, Input, Wanted};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge, settle_causes};
 use session::Independence;
+use settle::Settled;
 use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
 use std::time::Instant;
@@ -314,17 +316,34 @@ fn run(
     watch: &dyn Watch,
 ) -> Result<Checked, Error> {
     let exploration = prepared.exploration(request, watch);
+    let settled = settle::explore(prepared, request, &exploration, sources)?;
+    match reshape::explore(prepared, request, &settled, sources, watch)? {
+        Some((other, settled)) => judge(request, &other, settled, started, sources, watch),
+        None => judge(request, prepared, settled, started, sources, watch),
+    }
+}
+
+/// Tries the other settings of what is guessed, and words what comes of all.
+fn judge(
+    request: &Request,
+    prepared: &Prepared,
+    mut settled: Settled,
+    started: Instant,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Checked, Error> {
+    let exploration = prepared.exploration(request, watch);
     let input = &prepared.input;
-    let mut settled = settle::explore(prepared, request, &exploration, sources)?;
     two_builds::downgrade(&mut settled.explored, &input.builds);
 
     let enlarged = settle::enlarged(prepared, request, &exploration, &settled, sources)?;
     settled.warnings.extend(enlarged);
     let further = inputs::explore(prepared, request, watch, &settled, sources)?;
-    let settle::Settled {
+    let Settled {
         plan,
         mut explored,
         warnings,
+        left_out,
         ..
     } = settled;
 
@@ -395,7 +414,7 @@ fn run(
                 all
             })
             .collect();
-        check.unseen = unseen::unseen(prepared, &plan, &coverage, sources);
+        check.unseen = unseen::unseen(prepared, &plan, &coverage, left_out, sources);
     }
     let memory = explored
         .iter_mut()

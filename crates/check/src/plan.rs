@@ -409,6 +409,47 @@ impl Plan {
         own.chain(followed).collect()
     }
 
+    /// The indices that are guessed to be 0 though the kernel does not ask for that, by their places among
+    /// [`Plan::integer_values`].
+    pub fn doubtful_zeros(&self) -> Vec<usize> {
+        let mut plan = self.clone();
+        let mut indices: Vec<Option<Index>> = Vec::new();
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            let count = planned.guessed_integers(parameter).len();
+            indices.extend(std::iter::repeat_n(parameter.index, count));
+        }
+        if let Some(launched) = &self.launched {
+            indices.extend(launched.followed.indices());
+        }
+        let all = self.integer_values().into_iter().zip(indices).enumerate();
+        let doubtful =
+            all.filter(|(_, (value, index))| *value == 0 && index.is_some_and(|i| !i.zero));
+        doubtful.map(|(place, _)| place).collect()
+    }
+
+    /// Lets the indices at these places of [`Plan::integer_values`] be no smaller than 1 in other settings.
+    pub fn start_at_one(&mut self, places: &[usize]) {
+        let raise = |index: &mut Option<Index>| {
+            if let Some(index) = index {
+                index.start = index.start.max(1);
+            }
+        };
+        let mut at = 0;
+        for (planned, parameter) in self.values.iter_mut().zip(&mut self.parameters.0) {
+            for _ in 0..planned.guessed_integers(parameter).len() {
+                if places.contains(&at) {
+                    raise(&mut parameter.index);
+                }
+                at += 1;
+            }
+        }
+        if let Some(launched) = &mut self.launched {
+            let rest = launched.followed.indices_mut().iter_mut().zip(at..);
+            rest.filter(|(_, at)| places.contains(at))
+                .for_each(|(index, _)| raise(index));
+        }
+    }
+
     /// The guessed integers, for messages: ``n` = 128`.
     pub fn integers(&self) -> Vec<String> {
         let mut all = Vec::new();
@@ -496,6 +537,15 @@ impl Plan {
         (0..self.values.len())
             .filter(|index| random(*index, &self.values[*index]))
             .collect()
+    }
+
+    /// Whether bytes are among them.
+    pub fn has_random_bytes(&self) -> bool {
+        let bytes = |index: &usize| match &self.values[*index].value {
+            Value::Buffer(spec) => spec.element.bytes() == 1,
+            _ => false,
+        };
+        self.random_integers().iter().any(bytes)
     }
 
     /// The smallest integer beyond 1 that is passed: what an index into something stays below.

@@ -10,10 +10,18 @@
 //! - `filter[j + radius]` with 17 weights is right with a radius of 5. So if the very threads that reach outside an array do the same
 //!   access inside with another value, the first value was wrong, and what it showed is a warning: callers know. `s[t + 1]` below
 //!   `if (t < n)` stays an error: with a smaller `n` the last thread does not come there.
+//! - An index that nobody gave is 0 at first. Errors that only 0 makes are none, unless the kernel asks whether it is 0 ([`zero`]).
+//! - A pointer that nobody gave may lead into an array rather than to its start ([`halo`]).
+
+mod halo;
+#[cfg(test)]
+mod tests;
+mod zero;
 
 use super::argument::{Fill, Value};
 use super::builds;
 use super::explore::{Deed, Exploration, Explored};
+use super::parameters::Kind;
 use super::plan::{Origin, Plan};
 use super::{Error, ErrorKind, Prepared, Request, verdict};
 use detect::finding::Action;
@@ -28,6 +36,12 @@ const SMALLER: usize = 2;
 const STEPS: u64 = 4_000_000;
 /// The same for what takes few runs.
 const LONG: u64 = 4 * STEPS;
+/// Codes of what a text is made of: small letters, capitals, digits.
+const LETTERS: [(i64, i64); 3] = [
+    (b'a' as i64, b'z' as i64),
+    (b'A' as i64, b'Z' as i64),
+    (b'0' as i64, b'9' as i64),
+];
 /// Runs with other integers, at most.
 const TRIALS: usize = 40;
 
@@ -42,6 +56,8 @@ pub struct Settled {
     pub warnings: Vec<Diagnostic>,
     /// Whether the integers are as large as given buffers let them be.
     pub bounded: bool,
+    /// What a clean verdict has left out: guesses that the kernel is not judged with, and what they lead to.
+    pub left_out: Vec<String>,
 }
 
 /// One way to change guessed integers.
@@ -92,17 +108,25 @@ pub fn explore(
         };
         (guess, plan, explored) = (smaller, other, less);
     }
-    let first = Settled {
+    let mut first = Settled {
         plan,
         explored,
         warnings: Vec::new(),
         bounded: false,
+        left_out: Vec::new(),
     };
-    let late = exploration.out_of_time();
-    if late
-        || !errors(&first.explored).any(|_| true)
-        || first.explored.iter().any(|e| e.steps > LONG)
-    {
+    if exploration.out_of_time() || !first.is_wrong() {
+        return Ok(first);
+    }
+    if let Some(other) = zero::explore(prepared, request, exploration, (&guess, &first), sources)? {
+        return Ok(other);
+    }
+    if exploration.out_of_time() || first.explored.iter().any(|e| e.steps > LONG) {
+        return Ok(first);
+    }
+    unknown_functions(&mut first);
+    halo::excuse(prepared, exploration, &guess, &mut first)?;
+    if !first.is_wrong() {
         return Ok(first);
     }
     let long = first.explored.iter().any(|e| e.steps > STEPS);
@@ -138,7 +162,57 @@ pub fn explore(
         bounded: excuse == Excuse::Given,
         plan,
         explored,
+        left_out: Vec::new(),
     })
+}
+
+/// Turns calls through pointers that nobody gave, and for which the file has no function, into warnings.
+fn unknown_functions(settled: &mut Settled) {
+    let plan = &settled.plan;
+    let unknown =
+        |(planned, parameter): &(&super::plan::Planned, &super::parameters::Parameter)| {
+            let nothing = matches!(planned.value, Value::Scalar(..));
+            parameter.kind == Kind::Function && planned.origin == Origin::Guessed && nothing
+        };
+    let all = plan.values.iter().zip(&plan.parameters.0);
+    let Some(index) = all
+        .enumerate()
+        .find_map(|(i, both)| unknown(&both).then_some(i))
+    else {
+        return;
+    };
+    let name = plan.parameters.label(index);
+    let diagnostics = settled.explored.iter_mut().flat_map(|e| &mut e.diagnostics);
+    for diagnostic in diagnostics.filter(|d| d.rule == Rule::InvalidCall) {
+        diagnostic.level = diagnostic.level.min(Level::Warning);
+        diagnostic.notes.insert(0, format!(
+            "nobody said which function `{name}` is, and this file takes no function's address: name one with `--arg {name}=FUNCTION`"
+        ));
+    }
+}
+
+impl Settled {
+    /// Whether there are errors.
+    pub fn is_wrong(&self) -> bool {
+        errors(&self.explored).next().is_some()
+    }
+
+    /// The errors by rule and line, in a few words: ``out-of-bounds at `k.cu:7` ``.
+    pub fn errors_in_short(&self) -> String {
+        const SHOWN: usize = 3;
+        let mut all: Vec<String> = Vec::new();
+        for diagnostic in errors(&self.explored) {
+            let place = diagnostic.labels.iter().find(|l| l.is_guilty());
+            let place = place.map(|l| format!(" at {}:{}", l.source.path, l.line));
+            let one = format!("{}{}", diagnostic.rule.name(), place.unwrap_or_default());
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        let more = all.len() > SHOWN;
+        all.truncate(SHOWN);
+        format!("{}{}", all.join(", "), if more { ", …" } else { "" })
+    }
 }
 
 /// What reaches beyond the sizes that the host program gives to buffers, where it does not bind ([`Origin::Host`]): racetrap does not
@@ -339,22 +413,25 @@ fn inside(
     }
     let program = &prepared.programs[0];
     let first = exploration.outside(program, plan, &HashSet::new())?;
-    if first.wild || first.is_nothing() {
+    if first.wild || first.is_nothing() && first.before.is_empty() {
         return Ok(None);
     }
     let smaller = contents(plan).into_iter();
     let others = candidates(plan, &integers, &first.given, !first.fixed.is_empty());
     let most = if long { 3 } else { TRIALS };
+    let asked: HashSet<Deed> = first.fixed.union(&first.before).copied().collect();
     for (change, excuse) in smaller.chain(others).take(most) {
-        if exploration.out_of_time() {
+        // Integers say how far a kernel reaches, not that it begins before a buffer.
+        if exploration.out_of_time() || first.is_nothing() && excuse != Excuse::Contents {
             break;
         }
-        let other = exploration.outside(program, &change.of(plan), &first.fixed);
+        let other = exploration.outside(program, &change.of(plan), &asked);
         let Some(other) = told(other)? else {
             continue;
         };
-        let same = first.fixed.is_empty() || !other.inside.is_empty();
-        if other.is_nothing() && same {
+        let same = asked.is_empty() || !other.inside.is_empty();
+        let before = first.before.is_empty() || other.before.is_empty();
+        if other.is_nothing() && before && same {
             return Ok(Some((change, excuse)));
         }
     }
@@ -367,8 +444,11 @@ fn contents(plan: &Plan) -> Vec<(Change, Excuse)> {
         return Vec::new();
     }
     let below = plan.least_size().map(|size| Fill::random_in(0, size - 1));
+    // Characters are letters or digits more often than not: `count[text[i] - 'a']`.
+    let letters = LETTERS.map(|(from, to)| Fill::random_in(from, to));
+    let letters = letters.into_iter().filter(|_| plan.has_random_bytes());
     let few = [Fill::random_in(0, 3), Fill::Zeros];
-    let all = below.into_iter().chain(few);
+    let all = letters.chain(below).chain(few);
     all.map(|fill| (Change::Contents(fill), Excuse::Contents))
         .collect()
 }
@@ -474,120 +554,4 @@ fn outside(all: Vec<Diagnostic>) -> Vec<Diagnostic> {
         diagnostic.notes.push(also);
     }
     vec![diagnostic]
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::{Request, Source, Unwatched, check};
-    use detect::rules::Level;
-    use report::Diagnostic;
-
-    /// What comes of a kernel of `x`, `n` and `k` in 32 threads, and the values that it is judged with.
-    fn judged(head: &str, body: &str, given: Option<&str>) -> (Vec<Diagnostic>, Vec<String>) {
-        let text = format!(
-            ".version 8.0\n.target sm_75\n.address_size 64\n{head}\n.visible .entry k(.param .u64 x, .param .u32 n, .param .u32 k)\n{{
-             .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %a<9>; .shared .b32 s[16];
-             ld.param.u64 %a0, [x]; ld.param.u32 %r0, [n]; ld.param.u32 %r1, [k]; mov.u32 %r2, %tid.x;
-             mov.u64 %a7, s; mul.wide.u32 %a1, %r2, 4; add.s64 %a2, %a0, %a1;
-             {body}\nDONE: ret;\n}}\n"
-        );
-        let mut request = Request::new(Source::Ptx {
-            name: "k.ptx".into(),
-            text,
-        });
-        request.launch.block = Some(simt::Dim3::linear(32));
-        request.budgets.jobs = 1;
-        request.arguments = given
-            .map(|text| crate::argument::parse(text).expect("an argument"))
-            .into_iter()
-            .collect();
-        let checked = check(&request, &Unwatched).expect("checked");
-        (checked.check.diagnostics, checked.plan.integers())
-    }
-
-    /// What each thread reads of a table, by an index that depends on `k` alone: `table[k]` or `table[k - 1]`.
-    const TABLE: &str = ".const .align 4 .b32 table[6] = {1, 2, 3, 4, 5, 6};";
-    const LOOK_UP: &str = "mov.u64 %a3, table; mul.wide.u32 %a4, %r1, 4; add.s64 %a5, %a3, %a4;
-         ld.const.u32 %r3, [%a5]; st.global.u32 [%a2], %r3;";
-
-    #[test]
-    fn an_index_into_an_array_is_made_smaller() {
-        // Threads stay below it, too, so it may be a size.
-        let body = format!("setp.ge.u32 %p0, %r2, %r1; @%p0 bra DONE; {LOOK_UP}");
-        let (found, integers) = judged(TABLE, &body, None);
-        let said: Vec<_> = found.iter().map(|d| (d.rule.name(), d.level)).collect();
-        assert_eq!(said, [("out-of-bounds", Level::Warning)]);
-        assert!(
-            found[0].notes[0].starts_with("seen with `2` = 32, not with `2` = 5"),
-            "{found:#?}"
-        );
-        assert_eq!(integers, ["`1` = 32", "`2` = 5"]);
-        // What does nothing but select an element is an index from the start.
-        let (found, integers) = judged(TABLE, LOOK_UP, None);
-        assert_eq!((found.len(), found[0].level), (1, Level::Warning));
-        assert!(
-            found[0].notes[0].starts_with("seen with `1` = 31, `2` = 30, not with"),
-            "{found:#?}"
-        );
-        assert_eq!(integers, ["`1` = 32", "`2` = 0"]);
-    }
-
-    #[test]
-    fn what_was_given_is_an_error() {
-        let (found, _) = judged(TABLE, LOOK_UP, Some("2=7"));
-        assert_eq!(found[0].level, Level::Error);
-    }
-
-    /// `if (t < n) s[t] = t;` with an array of 16 for 32 threads: with a smaller `n`, the threads that go wrong do nothing.
-    #[test]
-    fn a_guard_is_no_excuse() {
-        let body = "setp.ge.u32 %p0, %r2, %r0; @%p0 bra DONE; add.s64 %a3, %a7, %a1; st.shared.u32 [%a3], %r2;";
-        let (found, integers) = judged("", body, None);
-        assert_eq!(
-            (found[0].rule.name(), found[0].level),
-            ("out-of-bounds", Level::Error)
-        );
-        assert!(integers.iter().all(|n| n.ends_with("= 32")), "{integers:?}");
-    }
-
-    #[test]
-    fn the_size_of_a_given_buffer_bounds_what_counts_its_elements() {
-        let body = "setp.ge.u32 %p0, %r2, %r0; @%p0 bra DONE; st.global.u32 [%a2], %r2;";
-        let (found, integers) = judged("", body, Some("0=i32[20]"));
-        assert_eq!(found, []);
-        assert_eq!(integers, ["`1` = 20", "`2` = 32"]);
-        let (found, _) = judged("", &body.replace("[%a2]", "[%a2+4]"), Some("0=i32[20]"));
-        assert_eq!(
-            (found[0].rule.name(), found[0].level),
-            ("out-of-bounds", Level::Error)
-        );
-    }
-
-    /// Each thread writes element `t * (n - k)`: one place where `k` equals `n`.
-    const ROW: &str = "sub.s32 %r3, %r0, %r1; mul.lo.s32 %r4, %r3, %r2; mul.wide.s32 %a3, %r4, 4; add.s64 %a4, %a0, %a3;
-         st.global.u32 [%a4], %r2;";
-
-    #[test]
-    fn an_index_is_below_its_size() {
-        let (found, integers) = judged("", ROW, None);
-        let said: Vec<_> = found.iter().map(|d| (d.rule.name(), d.level)).collect();
-        assert_eq!(said, [("data-race", Level::Warning)]);
-        let note = "seen with `2` = 32, not with `2` = 31";
-        assert!(found[0].notes[0].starts_with(note), "{found:#?}");
-        assert_eq!(integers, ["`1` = 32", "`2` = 31"]);
-        let (found, _) = judged("", ROW, Some("2=32"));
-        assert_eq!(found[0].level, Level::Error);
-    }
-
-    /// A race that the same accesses make whatever the integers are, and one whose accesses one less leaves out.
-    #[test]
-    fn other_races_stay_errors() {
-        let always = "st.global.u32 [%a0], %r2;";
-        let last = "add.s32 %r3, %r2, 1; setp.ne.s32 %p0, %r3, %r0; @!%p0 st.global.u32 [%a0], %r2; @%p0 st.global.u32 [%a2], %r2;";
-        for body in [always, last] {
-            let (found, _) = judged("", body, None);
-            let worst = found.iter().map(|d| (d.rule.name(), d.level)).next();
-            assert_eq!(worst, Some(("data-race", Level::Error)), "{body}");
-        }
-    }
 }

@@ -1,5 +1,5 @@
 //! What the runs of a clean check have not shown: lines that no thread ran, branches that always went the same way, accesses
-//! beyond the ends of buffers whose sizes are guesses.
+//! beyond the ends of buffers whose sizes are guesses, and what guesses led to that were given up.
 //!
 //! Lines and branches are those of the unoptimised build, where there is one: it has all lines, and a branch for each of the
 //! source. [`session::coverage`] says what counts as run.
@@ -12,16 +12,20 @@ use report::{GuessedBuffer, Sources, Unseen, note_lines, source_place};
 use session::coverage::{one_way, reached};
 use std::collections::BTreeMap;
 
-/// What was not seen; `coverage` is that of each build, over all runs.
+/// What was not seen; `coverage` is that of each build, over all runs, and `left_out` says which guesses were given up.
 pub(super) fn unseen(
     prepared: &Prepared,
     plan: &Plan,
     coverage: &[Coverage],
+    left_out: Vec<String>,
     sources: &mut Sources,
 ) -> Unseen {
     let last = prepared.programs.iter().zip(coverage).next_back();
     let Some((program, coverage)) = last else {
-        return Unseen::default();
+        return Unseen {
+            guesses: left_out,
+            ..Unseen::default()
+        };
     };
     let warps = prepared.geometry.block.count().div_ceil(32) as u32;
     let masks = reached(program, coverage, warps);
@@ -41,6 +45,7 @@ pub(super) fn unseen(
         lines: lines.collect(),
         branches,
         buffers: buffers(plan),
+        guesses: left_out,
     }
 }
 

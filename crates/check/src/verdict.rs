@@ -207,7 +207,7 @@ pub fn judge(
                     thousands(u64::from(*blocks)),
                     thousands(request.budgets.steps)
                 ),
-                other => other.to_string(),
+                other => ptx::shortened(&other.to_string()).into_owned(),
             };
             (verdict, format!("{what}{at}{inside}"))
         }
@@ -240,7 +240,7 @@ pub fn judge(
     let entry = setting.entry.clone();
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
-        name: format!("{}: {}", input.path, setting.entry),
+        name: format!("{}: {}", input.path, ptx::shortened(&setting.entry)),
         verdict,
         ok: clean,
         summary,

@@ -49,6 +49,11 @@ impl Arena {
         }
     }
 
+    /// None at all: for a context whose memory is no program's.
+    pub(crate) fn nowhere() -> Arena {
+        Arena { file: -1, bytes: 0 }
+    }
+
     fn of(bytes: usize) -> io::Result<(Arena, Cells)> {
         // SAFETY: a name that ends in zero and flags as documented.
         let file = unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) };

@@ -6,11 +6,12 @@ use crate::explore::Spent;
 use crate::image::Arrays;
 use crate::memory::{Block, Kind};
 use crate::module::{Image, Kernel, Module};
-use crate::options::{self, Options};
+use crate::options::{self, LeaveOut, Options};
 use crate::property::Model;
 use crate::record::{Call, KernelTotals, Record, Recorder, Totals};
 use crate::report::Known;
 use crate::stream::Streams;
+use crate::tape::Tape;
 use crate::timeline::Timeline;
 use crate::watch::Watch;
 use detect::Detectors;
@@ -49,6 +50,9 @@ pub struct Context {
     pub(crate) recorder: Recorder,
     pub(crate) known: Known,
     pub(crate) sources: Sources,
+    pub(crate) tape: Tape,
+    /// The stream of a launch that is run again.
+    pub(crate) stream_elsewhere: Option<String>,
     pub(crate) timeline: Timeline<crate::launch::Work>,
     pub(crate) watch: Watch,
     pub(crate) spent: Spent,
@@ -163,9 +167,24 @@ impl Context {
             });
         })?;
         let memory = options.memory.min(arena.bytes() / 2);
-        Ok(Context {
+        let device = Device::lent(cells.words, cells.valid, memory);
+        // The program runs as its user, and may read any file itself.
+        let mut sources = Sources::new();
+        sources.look_in(std::path::Path::new("/"));
+        Ok(Context::on(options, recorder, arena, device, sources))
+    }
+
+    /// A context on a device.
+    pub(crate) fn on(
+        options: Options,
+        recorder: Recorder,
+        arena: Arena,
+        device: Device,
+        sources: Sources,
+    ) -> Context {
+        Context {
             model: Model::of(options.capability),
-            device: Device::lent(cells.words, cells.valid, memory),
+            device,
             arena,
             detectors: Detectors::new(options.perf),
             blocks: BTreeMap::new(),
@@ -178,12 +197,9 @@ impl Context {
             opted_in: HashMap::new(),
             recorder,
             known: Known::default(),
-            sources: {
-                // The program runs as its user, and may read any file itself.
-                let mut sources = Sources::new();
-                sources.look_in(std::path::Path::new("/"));
-                sources
-            },
+            sources,
+            tape: Tape::default(),
+            stream_elsewhere: None,
             timeline: Timeline::default(),
             watch: Watch::default(),
             spent: Spent::default(),
@@ -205,7 +221,12 @@ impl Context {
             told: Instant::now(),
             handles: 0,
             options,
-        })
+        }
+    }
+
+    /// Whether this is the context of the program's own process.
+    pub(crate) fn is_own(&self) -> bool {
+        self.arena.bytes() > 0
     }
 
     /// A handle that is not a null pointer and was never given before.
@@ -223,9 +244,16 @@ impl Context {
         self.sticky.map_or(Ok(()), Err)
     }
 
-    /// A call of the library, for the summary.
-    pub fn count_call(&mut self) {
+    /// A call of the library, for the summary; whether it is to be done.
+    pub fn count_call(&mut self, function: &str) -> bool {
         self.totals.calls += 1;
+        if !LeaveOut::FUNCTIONS.contains(&function) {
+            return true;
+        }
+        let calls = self.totals.functions.entry(function.to_owned());
+        let number = calls.and_modify(|n| *n += 1).or_insert(1);
+        let out = self.options.leave_out.as_ref();
+        !out.is_some_and(|out| out.function == function && out.number == *number)
     }
 
     /// Names a function that is not there.

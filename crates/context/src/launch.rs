@@ -222,6 +222,9 @@ impl Context {
             block: request.block,
         };
         let concerns = self.concerns();
+        self.tape(request, &name, call());
+        // What somebody else looks at is watched here for what concerns others.
+        let watched = watched && (!self.options.tape || concerns.is_some());
         let jobs = self.cores(request, watched);
         let before = self.before(watched);
         let start = watched.then(|| self.start(request, before.as_ref()));
@@ -385,9 +388,11 @@ impl Context {
             } => {
                 let [bx, by, bz] = dim(request.grid).coordinates(block.0);
                 let [tx, ty, tz] = dim(request.block).coordinates(thread.0);
-                eprintln!(
-                    "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
-                );
+                if self.is_own() {
+                    eprintln!(
+                        "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{message}` failed."
+                    );
+                }
                 Error::ASSERT
             }
             Stop::Trap { .. } | Stop::InvalidCall { .. } => Error::LAUNCH_FAILURE,

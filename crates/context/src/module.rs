@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::fatbin;
-use crate::options::Options;
+use crate::options::{Instead, Options};
 use ptx::ast::{FunctionKind, Item, Module as Tree};
 use ptx::demangle;
 use report::SourceFile;
@@ -41,6 +41,8 @@ pub enum Image {
     FatBinaries(Vec<Vec<u8>>),
     /// PTX.
     Text(String),
+    /// PTX of several files, to be linked.
+    Texts(Vec<String>),
 }
 
 /// A module.
@@ -68,6 +70,7 @@ pub struct Loaded {
     ptx: Arc<SourceFile>,
     files: Arc<Vec<String>>,
     kernels: HashMap<String, Result<Arc<Kernel>>>,
+    names: Vec<String>,
 }
 
 impl Module {
@@ -84,6 +87,14 @@ impl Module {
     /// Whether it has been used.
     pub fn is_loaded(&self) -> bool {
         matches!(self.state, State::Loaded(_))
+    }
+
+    /// The names of the texts that it is linked from, once it is loaded.
+    pub(crate) fn texts(&self) -> &[String] {
+        match &self.state {
+            State::Loaded(loaded) => &loaded.names,
+            State::Untouched | State::Failed(_) => &[],
+        }
     }
 
     /// Parses it, the first time; what keeps it from that goes to `doubt`.
@@ -120,8 +131,9 @@ impl Module {
                 (Error::INVALID_PTX, text)
             })
         };
-        let text = match &self.image {
-            Image::Text(text) => text.clone(),
+        let texts = match &self.image {
+            Image::Text(text) => vec![text.clone()],
+            Image::Texts(texts) => texts.clone(),
             Image::FatBinaries(all) => {
                 let mut texts = Vec::new();
                 for bytes in all {
@@ -142,23 +154,27 @@ impl Module {
                         }
                     }
                 }
-                match &texts[..] {
-                    [] => {
-                        return Err((
-                            Error::NO_KERNEL_IMAGE_FOR_DEVICE,
-                            format!("{from} has no PTX"),
-                        ));
-                    }
-                    [one] => one.clone(),
-                    several => {
-                        let trees = several.iter().map(|t| parse(t));
-                        let trees: std::result::Result<Vec<Tree>, _> = trees.collect();
-                        let linked = ptx::link(trees?);
-                        let linked =
-                            linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
-                        ptx::print(&linked)
-                    }
-                }
+                texts
+            }
+        };
+        let names = match options.tape {
+            true => texts.iter().map(|text| Instead::name(text)).collect(),
+            false => Vec::new(),
+        };
+        let text = match &texts[..] {
+            [] => {
+                return Err((
+                    Error::NO_KERNEL_IMAGE_FOR_DEVICE,
+                    format!("{from} has no PTX"),
+                ));
+            }
+            [one] => one.clone(),
+            several => {
+                let trees = several.iter().map(|t| parse(t));
+                let trees: std::result::Result<Vec<Tree>, _> = trees.collect();
+                let linked = ptx::link(trees?);
+                let linked = linked.map_err(|e| (Error::INVALID_PTX, format!("{from}: {e}")))?;
+                ptx::print(&linked)
             }
         };
         let tree = parse(&text)?;
@@ -171,6 +187,7 @@ impl Module {
             ptx: Arc::new(SourceFile::new(format!("{from} (PTX)"), text)),
             tree,
             kernels: HashMap::new(),
+            names,
         })
     }
 }

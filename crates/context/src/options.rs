@@ -49,12 +49,55 @@ pub struct Options {
     /// Whether findings get a [trace](report::trace): one more run of a launch for each schedule that shows one.
     #[serde(default)]
     pub traces: bool,
+    /// Whether launches are [written down](crate::tape) so that somebody else can run them again. Then nobody looks at them here, but for
+    /// what concerns other streams and the host.
+    #[serde(default)]
+    pub tape: bool,
+    /// A call of the program that does nothing, as if it were not there: a mutant.
+    #[serde(default)]
+    pub leave_out: Option<LeaveOut>,
     /// PTX that takes the place of the program's own.
     #[serde(default)]
     pub instead: Vec<Instead>,
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
+}
+
+/// One of a program's calls of a function that gives nothing back but an error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaveOut {
+    /// The function: `cudaMemcpy`.
+    pub function: String,
+    /// Which call of it, from 1.
+    pub number: u64,
+}
+
+impl LeaveOut {
+    /// Functions that leave nothing undefined when they are left out: they give back an error alone.
+    pub const FUNCTIONS: [&str; 21] = [
+        "cudaDeviceSynchronize",
+        "cudaStreamSynchronize",
+        "cudaEventSynchronize",
+        "cudaStreamWaitEvent",
+        "cudaEventRecord",
+        "cudaMemcpy",
+        "cudaMemcpyAsync",
+        "cudaMemcpy2D",
+        "cudaMemcpy2DAsync",
+        "cudaMemcpyToSymbol",
+        "cudaMemcpyToSymbolAsync",
+        "cudaMemcpyFromSymbol",
+        "cudaMemcpyFromSymbolAsync",
+        "cudaMemset",
+        "cudaMemsetAsync",
+        "cudaMemset2D",
+        "cudaFree",
+        "cudaFreeAsync",
+        "cudaFreeHost",
+        "cudaLaunchKernel",
+        "cudaLaunchCooperativeKernel",
+    ];
 }
 
 /// PTX that takes the place of a text in the program's fat binaries: a mutant.
@@ -95,6 +138,8 @@ impl Default for Options {
             jobs: 1,
             counts: false,
             traces: false,
+            tape: false,
+            leave_out: None,
             instead: Vec::new(),
             seal: None,
         }

@@ -2,12 +2,13 @@
 //! however the program ends.
 
 use crate::seal::Seal;
+use crate::tape::Taped;
 use detect::counts::Counts;
 use detect::rules::{Level, Rule};
 use report::trace::Trace;
 use report::{About, Diagnostic, Label, SourceFile, SourcePlace, Who};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ pub enum Record {
     },
     /// A finding.
     Finding(Box<Finding>),
+    /// A launch that is about to run, for whoever runs it again.
+    Launch(Box<Taped>),
     /// A finding was seen again.
     Again {
         /// Its number.
@@ -161,6 +164,9 @@ pub struct Totals {
     pub lines: Vec<(SourcePlace, bool)>,
     /// Calls of functions of the library.
     pub calls: u64,
+    /// Calls of those that can be [left out](crate::options::LeaveOut).
+    #[serde(default)]
+    pub functions: BTreeMap<String, u64>,
     /// Bytes of device memory in use at most.
     pub peak: u64,
 }
@@ -190,10 +196,19 @@ pub struct KernelTotals {
     pub largest: (u64, u64, u64),
 }
 
+/// Where records go.
+#[derive(Debug)]
+enum To {
+    Nowhere,
+    File(std::fs::File),
+    /// They are kept.
+    Here(Vec<Record>),
+}
+
 /// The way to the parent.
 #[derive(Debug)]
 pub struct Recorder {
-    file: Option<std::fs::File>,
+    to: To,
     seal: Option<Seal>,
     /// By the text's address, which stays its own for as long as it is kept.
     sources: HashMap<usize, usize>,
@@ -210,21 +225,43 @@ impl Recorder {
                 .open(p)
         };
         Recorder {
-            file: path.and_then(|p| open(p).ok()),
+            to: path
+                .and_then(|p| open(p).ok())
+                .map_or(To::Nowhere, To::File),
             seal: key.map(Seal::new),
             sources: HashMap::new(),
             kept: Vec::new(),
         }
     }
 
+    /// Keeps records.
+    pub fn kept() -> Recorder {
+        Recorder {
+            to: To::Here(Vec::new()),
+            ..Recorder::new(None, None)
+        }
+    }
+
+    /// The records that were kept.
+    pub fn take(&mut self) -> Vec<Record> {
+        match &mut self.to {
+            To::Here(records) => std::mem::take(records),
+            To::Nowhere | To::File(_) => Vec::new(),
+        }
+    }
+
     /// Whether anybody reads.
     pub fn is_heard(&self) -> bool {
-        self.file.is_some()
+        !matches!(self.to, To::Nowhere)
     }
 
     /// Writes one record, in one call of the system: several processes may write to one file.
     pub fn write(&mut self, record: Record) {
-        let Some(file) = &mut self.file else { return };
+        let file = match &mut self.to {
+            To::Nowhere => return,
+            To::Here(records) => return records.push(record),
+            To::File(file) => file,
+        };
         let line = Line {
             process: std::process::id(),
             record,

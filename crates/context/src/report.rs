@@ -99,6 +99,9 @@ impl Context {
         call: &impl Fn() -> Call,
         shown: Shown<'_>,
     ) {
+        if self.options.tape {
+            return;
+        }
         let schedule = shown.schedule;
         let mut new = Vec::new();
         for finding in findings {

@@ -135,6 +135,9 @@ impl Context {
 
     /// How the reader knows a stream.
     pub fn stream_name(&self, handle: u64) -> String {
+        if let Some(name) = &self.stream_elsewhere {
+            return name.clone();
+        }
         match self.streams.streams.get(&handle) {
             Some(stream) if stream.branch => "another branch of the graph".to_owned(),
             Some(stream) if stream.number > 0 => format!("stream {}", stream.number),

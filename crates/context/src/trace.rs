@@ -46,7 +46,7 @@ pub(crate) struct Shown<'r> {
 impl Context {
     /// A copy of the memory before a launch, if findings of it are to get a trace and there is not too much memory.
     pub(crate) fn before(&self, watched: bool) -> Option<Arc<Image>> {
-        let wanted = watched && self.options.traces;
+        let wanted = watched && self.options.traces && !self.options.tape;
         wanted.then(|| self.device.image(MOST))?.map(Arc::new)
     }
 

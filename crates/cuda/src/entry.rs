@@ -34,7 +34,9 @@ pub fn enter(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
 pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Result<()>) -> u32 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let mut context = context::context().ok_or(Error::INITIALIZATION_ERROR)?;
-        context.count_call();
+        if !context.count_call(name) {
+            return Ok(());
+        }
         body(&mut context, Entry(name))
     }));
     match result {

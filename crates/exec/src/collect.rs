@@ -4,6 +4,7 @@ use crate::lines::{Line, Lines, NOWHERE};
 use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
+use context::tape::Taped;
 use detect::rules::Level;
 use report::terminal::thousands;
 use report::trace::Trace;
@@ -35,6 +36,10 @@ pub struct Collected {
     pub over_budget: bool,
     /// Whether the last record is that the program has come to its end.
     pub ended: bool,
+    /// Calls of functions that can be left out.
+    pub functions: BTreeMap<String, u64>,
+    /// Launches, for whoever runs them again.
+    pub tape: Vec<Taped>,
 }
 
 impl Collected {
@@ -70,6 +75,16 @@ impl Collected {
         (out, Ok(()))
     }
 
+    /// Takes what launches showed that were [run again](context::repeat), instead of what the process says of them.
+    pub fn repeated(&mut self, records: Vec<Record>) {
+        let (process, ended) = (0, self.ended);
+        self.totals.clear();
+        for record in records {
+            self.add(Record_ { process, record });
+        }
+        self.ended = ended;
+    }
+
     /// Sums by kernel.
     pub fn kernels(&self) -> impl Iterator<Item = &record::KernelTotals> {
         self.totals.values().flat_map(|t| &t.kernels)
@@ -86,6 +101,7 @@ impl Collected {
                 self.sources.insert((process, id), file);
             }
             Record::Finding(finding) => self.findings.push((process, *finding)),
+            Record::Launch(taped) => self.tape.push(*taped),
             Record::Again { id, count } => drop(self.counts.insert((process, id), count)),
             Record::Missing { function } => drop(self.missing.insert(function)),
             Record::Doubt { text, budget } => {
@@ -94,7 +110,10 @@ impl Collected {
                     self.doubts.push(text);
                 }
             }
-            Record::Totals(totals) => drop(self.totals.insert(process, totals)),
+            Record::Totals(totals) => {
+                self.functions.extend(totals.functions.clone());
+                self.totals.insert(process, totals);
+            }
             Record::Ended => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::assignment::Compare;
 use crate::result::Difference;
+use crate::view::visible;
 use session::buffer::{ElementType, Elements, Number};
 
 /// What a comparison says.
@@ -65,7 +66,7 @@ pub fn compare_words(name: &str, found: &[u8], expected: &[u8], how: &Compare) -
     );
     let (mut is, mut want) = (found.split_whitespace(), expected.split_whitespace());
     let mut out = Compared::default();
-    let shown = |word: &str| word.chars().take(80).collect::<String>();
+    let shown = |word: &str| visible(&word.chars().take(80).collect::<String>());
     let same = |a: &str, b: &str| match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(a), Ok(b)) => close(ElementType::F64, Number::Float(a), Number::Float(b), how),
         _ => a == b,

@@ -44,6 +44,8 @@ pub struct Expected {
     pub counts: BTreeMap<Metric, f64>,
     /// The reference's warp-instructions, if there is one.
     pub steps: Option<u64>,
+    /// How often its program calls what can be left out.
+    pub calls: BTreeMap<String, u64>,
 }
 
 impl Expected {
@@ -263,7 +265,8 @@ impl Course {
                 input: self.input_id(drawn).to_owned(),
                 what,
             };
-            let doubt = ran.broken.clone().or(ran.collected.doubts.first().cloned());
+            let doubt = ran.broken.clone().or(ran.partial.clone());
+            let doubt = doubt.or(ran.collected.doubts.first().cloned());
             let missing = ran.collected.missing.first();
             let missing =
                 missing.map(|function| format!("it calls `{function}`, which is not simulated"));
@@ -284,6 +287,7 @@ impl Course {
             let mut expected = Expected {
                 counts: ran.counts(),
                 steps: Some(ran.steps()),
+                calls: ran.collected.functions.clone(),
                 ..Expected::default()
             };
             for name in self.assignment.compare.keys() {

@@ -35,6 +35,7 @@ pub mod selftest;
 mod smaller;
 pub mod submission;
 pub mod view;
+pub mod written;
 
 pub use course::{Course, CourseError};
 pub use grade::{GradeError, grade};

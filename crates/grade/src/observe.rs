@@ -9,6 +9,7 @@ use crate::input::Drawn;
 use crate::result::{Cause, DrawResult, InputResult, Outcome, Refused, Smallest};
 use crate::run::{Ran, Run, RunError};
 use crate::smaller::{Budget, smallest};
+use crate::written::with_files;
 use report::Diagnostic;
 use simt::Stop;
 use std::collections::BTreeMap;
@@ -161,7 +162,7 @@ impl Watching<'_> {
                 }
             }
             for diagnostic in &ran.checked.check.diagnostics {
-                let replay = self.replay(diagnostic);
+                let replay = self.replay(drawn, diagnostic);
                 self.causes.add(&id, *build, diagnostic, replay);
             }
         }
@@ -273,8 +274,8 @@ impl Watching<'_> {
             cause.smallest = found.and_then(|(smaller, diagnostic)| {
                 Some(Smallest {
                     input: id,
+                    replay: self.replay(&smaller, &diagnostic)?,
                     sizes: smaller.sizes,
-                    replay: self.replay(&diagnostic)?,
                 })
             });
         }
@@ -303,7 +304,7 @@ impl Watching<'_> {
     }
 
     /// The command that repeats a finding, on the student's own file.
-    fn replay(&self, diagnostic: &Diagnostic) -> Option<String> {
+    fn replay(&self, drawn: &Drawn, diagnostic: &Diagnostic) -> Option<String> {
         let room = self.compiled.ptx(Optimisation::Optimised);
         let room = room
             .parent()
@@ -316,7 +317,7 @@ impl Watching<'_> {
             let ptx = format!("{room}/{}", file_name(build));
             command = command.replace(&ptx, main.map_or("kernel.cu", String::as_str));
         }
-        Some(command)
+        Some(with_files(&self.course.assignment, drawn, &command))
     }
 }
 

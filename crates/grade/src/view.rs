@@ -4,7 +4,7 @@
 //! the lines at most: no sizes, no values, no threads, no seeds, no output of the kernel. Of several inputs that show one root cause,
 //! a visible one is told.
 
-use crate::assignment::{Assignment, Detail, Feedback, Told, Visibility};
+use crate::assignment::{Assignment, BuildKind, Detail, Feedback, Told, Visibility};
 use crate::hint::hint;
 use crate::result::{Cause, Graded, InputResult, Loss, Outcome, PartResult, State};
 use detect::rules::Rule;
@@ -65,6 +65,7 @@ pub fn view(graded: &Graded, assignment: &Assignment, when: When) -> View {
     let seer = Seer {
         graded,
         feedback: &assignment.feedback,
+        has_files: assignment.build.kind != BuildKind::Kernel,
         when,
     };
     let seen = |part: &&PartResult| match part.visibility {
@@ -98,6 +99,7 @@ pub fn part_view(
     let seer = Seer {
         graded,
         feedback: &assignment.feedback,
+        has_files: assignment.build.kind != BuildKind::Kernel,
         when,
     };
     seer.part(part)
@@ -106,10 +108,20 @@ pub fn part_view(
 struct Seer<'a> {
     graded: &'a Graded,
     feedback: &'a Feedback,
+    /// Whether commands need the files of an input, which a course hands out.
+    has_files: bool,
     when: When,
 }
 
 impl Seer<'_> {
+    /// What a command needs.
+    fn files_of(&self, input: &str) -> String {
+        match self.has_files {
+            true => format!(" (with the files of input \"{input}\")"),
+            false => String::new(),
+        }
+    }
+
     fn detail(&self, visible: bool) -> Detail {
         let at = |told: Told| match self.when {
             When::BeforeDue => told.before,
@@ -166,7 +178,7 @@ impl Seer<'_> {
             earned: part.earned,
             of: part.of,
             state: part.state,
-            text,
+            text: text.iter().map(|words| visible(words)).collect(),
             visibility: part.visibility,
         }
     }
@@ -278,7 +290,7 @@ impl Seer<'_> {
                 text += &format!("\n    {}. {step}", number + 1);
             }
             if let Some(replay) = &seen.replay {
-                text += &format!("\n  To repeat it: {replay}");
+                text += &format!("\n  To repeat it{}: {replay}", self.files_of(&seen.input));
             }
             if let Some(smallest) = cause
                 .smallest
@@ -290,7 +302,12 @@ impl Seer<'_> {
                     .iter()
                     .map(|(n, v)| format!("{n} = {v}"))
                     .collect();
-                text += &format!("\n  With less ({}): {}", sizes.join(", "), smallest.replay);
+                // Its files are not those that a course hands out.
+                let replay = match self.has_files {
+                    true => String::new(),
+                    false => format!(": {}", smallest.replay),
+                };
+                text += &format!("\n  With less ({}){replay}", sizes.join(", "));
             }
         }
         if detail >= Detail::Lines
@@ -300,6 +317,22 @@ impl Seer<'_> {
         }
         Some(text)
     }
+}
+
+/// A text in which nothing speaks to a terminal or turns the direction of writing: such characters are written as what they are.
+pub fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control() && !"\n\t".contains(c)
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match hidden(c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 fn sentence(text: &str) -> String {

@@ -17,6 +17,25 @@ pub fn demangle(name: &str) -> String {
     demangle_with(name, DemangleOptions::new()).unwrap_or_else(|| name.to_owned())
 }
 
+/// A name for messages: one that fills screens (names in PTX have no limit) keeps its beginning and its end.
+///
+/// ```
+/// # use racetrap_ptx::shortened;
+/// assert_eq!(shortened("scan(int*, int)"), "scan(int*, int)");
+/// assert_eq!(shortened(&"x".repeat(100_000)).chars().count(), 241);
+/// ```
+pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
+    const MOST: usize = 400;
+    const ENDS: usize = 120;
+    if name.len() <= MOST {
+        return name.into();
+    }
+    let start = name.chars().take(ENDS);
+    let mut end: Vec<char> = name.chars().rev().take(ENDS).collect();
+    end.reverse();
+    start.chain(['…']).chain(end).collect::<String>().into()
+}
+
 /// Whether the entry with the name `mangled` is what somebody means who writes
 /// `plain`: the mangled name itself, the demangled one, or that without
 /// parameters, template arguments or leading namespaces.

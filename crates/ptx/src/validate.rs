@@ -5,10 +5,11 @@
 //! instruction asks for ("Operand Type Checking"; [`semantics`](crate::semantics) says what it asks for).
 //!
 //! Instructions and modifiers that the table does not have are refused in files of a version that it covers. Beyond that it errs on the
-//! side of acceptance: vectors, opaque operands (textures, fragments,
+//! side of acceptance: the types of a vector's elements, opaque operands (textures, fragments,
 //! descriptors) and the values of modifiers are not judged. Loads, stores and conversions take wider registers than their type
 //! ("Operand Size Exceeding Instruction-Type Size").
 
+mod lanes;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,17 @@ pub enum InvalidKind {
     Destination,
     #[error("the instruction takes {wanted} operands, and {found} are given")]
     Count { wanted: &'static str, found: usize },
+    #[error("the number of elements is {0}, where the instruction takes {1}")]
+    Lanes(usize, usize),
+    #[error("`{0}` takes no vector here")]
+    NoVector(String),
+    #[error("the number of {what} is {found}, where `{name}` is declared with {wanted}")]
+    Arguments {
+        name: String,
+        what: &'static str,
+        wanted: u32,
+        found: usize,
+    },
     #[error("the instruction has no address in brackets")]
     NoAddress,
     #[error("PTX has no instruction `{0}`")]
@@ -114,7 +126,13 @@ impl<'m> Names<'m> {
         let mut names = Block::default();
         for item in items {
             match item {
-                Item::Function(function) => names.add(&function.name, Named::Function),
+                Item::Function(function) => {
+                    let named = Named::Function {
+                        returns: u32::try_from(function.returns.len()).unwrap_or(u32::MAX),
+                        parameters: u32::try_from(function.params.len()).unwrap_or(u32::MAX),
+                    };
+                    names.add(&function.name, named);
+                }
                 Item::Variable(variable) => {
                     aligned(variable)?;
                     names.add(&variable.name, Named::of(variable));
@@ -248,7 +266,10 @@ fn instruction(
         names(operand, *role, scopes, labels).or_else(wrong)?;
         value(operand, *role, &typed, scopes).or_else(wrong)?;
     }
-    Ok(())
+    match scopes.covered {
+        true => lanes::check(one, &typed, scopes).or_else(wrong),
+        false => Ok(()),
+    }
 }
 
 /// Whether there is such an instruction, and its modifiers are some.
@@ -324,7 +345,7 @@ fn names(
         Operand::Name(name, component) => {
             let known = labels.contains(name.as_str())
                 || scopes.find(name).is_some()
-                || scope::special(name, component.as_deref());
+                || scope::special(name, component.as_deref(), scopes.covered);
             match (known, role.class) {
                 (true, _) => Ok(()),
                 (false, OperandClass::Target) => Err(InvalidKind::NoLabel(name.clone())),

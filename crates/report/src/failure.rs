@@ -98,7 +98,7 @@ impl Failure {
                     .annotation(
                         a::AnnotationKind::Primary
                             .span(place.span.start - start..place.span.end - start)
-                            .label(place.label.as_str()),
+                            .label(ptx::shortened(&place.label)),
                     ),
             );
         }
@@ -126,7 +126,7 @@ impl Failure {
             out += &renderer.render(&[group]);
             out.push('\n');
         }
-        out
+        super::safe(&out).into_owned()
     }
 }
 

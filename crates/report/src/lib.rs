@@ -16,6 +16,7 @@ pub mod junit;
 pub mod markdown;
 pub mod memory;
 mod merge;
+mod safe;
 pub mod sarif;
 pub mod scene;
 pub mod source;
@@ -33,6 +34,7 @@ pub use failure::{Failure, FailurePlace};
 pub use help::barrier_between;
 pub use merge::merge;
 pub use ptx::nearest::{nearest, suggest};
+pub use safe::{safe, visible};
 pub use source::{SourceFile, Sources};
 pub use unseen::{note_lines, source_place};
 pub use view::{HostView, View};
@@ -176,6 +178,8 @@ pub struct Unseen {
     pub branches: Vec<SourcePlace>,
     /// Buffers whose size racetrap guessed: accesses beyond their real ends are not seen.
     pub buffers: Vec<GuessedBuffer>,
+    /// Guesses that led to errors and were given up, as sentences: `` `k` = 0, which leads to out-of-bounds at k.cu:7 ``.
+    pub guesses: Vec<String>,
 }
 
 /// A line of a source file.
@@ -210,7 +214,10 @@ pub struct GuessedBuffer {
 impl Unseen {
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.branches.is_empty() && self.buffers.is_empty()
+        self.lines.is_empty()
+            && self.branches.is_empty()
+            && self.buffers.is_empty()
+            && self.guesses.is_empty()
     }
 }
 
@@ -394,15 +401,17 @@ impl Format {
 
 /// Renders a report in a machine-readable format, or as text without colour.
 pub fn render(report: &Report, format: Format) -> String {
-    match format {
-        Format::Text => terminal::render(report, false),
-        Format::Json => json::render(report),
-        Format::Github => github::render(report),
-        Format::Sarif => sarif::render(report),
+    let text = match format {
+        // JSON spells control characters out.
+        Format::Json => return json::render(report),
+        Format::Sarif => return sarif::render(report),
         Format::Junit => junit::render(report),
+        Format::Text => terminal::render(report, false),
+        Format::Github => github::render(report),
         Format::Html => html::render(report),
         Format::Markdown => markdown::render(report),
-    }
+    };
+    safe(&text).into_owned()
 }
 
 #[cfg(test)]

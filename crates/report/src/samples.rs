@@ -274,6 +274,7 @@ pub fn report() -> Report {
                 name: "data".into(),
                 elements: 128,
             }],
+            guesses: vec!["`k` = 0, which leads to out-of-bounds at reverse.cu:7".into()],
         },
         output: "hello <from> thread 0\n".into(),
         judged: Judged::default(),

@@ -223,6 +223,7 @@ fn unseen(unseen: &Unseen) -> Option<String> {
             "accesses beyond the end of {shown}{more}, whose size is guessed"
         ));
     }
+    parts.extend(unseen.guesses.iter().cloned());
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

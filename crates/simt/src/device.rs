@@ -29,10 +29,10 @@ pub struct Device {
 
 /// A variable of a loaded module.
 #[derive(Debug)]
-struct Variable {
-    module: u32,
-    name: String,
-    address: u64,
+pub(crate) struct Variable {
+    pub module: u32,
+    pub name: String,
+    pub address: u64,
 }
 
 impl Device {
@@ -364,6 +364,20 @@ impl Device {
         let mut all = self.variables.iter();
         let found = all.find(|v| v.module == module && v.name == name)?;
         Some(found.address)
+    }
+
+    /// The variables: module, name, address.
+    pub(crate) fn named_variables(&self) -> impl Iterator<Item = (u32, String, u64)> {
+        let all = self.variables.iter();
+        all.map(|v| (v.module, v.name.clone(), v.address))
+    }
+
+    /// Takes other allocations and variables, of which nothing is known but their places.
+    pub(crate) fn replace(&mut self, allocations: Vec<Allocation>, variables: Vec<Variable>) {
+        let live = allocations.iter().filter(|a| !a.freed);
+        self.in_use = live.map(|a| a.bytes).sum();
+        self.allocations = allocations;
+        self.variables = variables;
     }
 
     /// Lets an allocation be the variable of this name of a module, before the module is loaded.

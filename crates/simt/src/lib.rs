@@ -31,6 +31,7 @@ pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;
+pub mod transfer;
 mod undefined;
 pub mod video;
 mod weak_memory;

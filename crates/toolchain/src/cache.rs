@@ -109,6 +109,8 @@ impl Cache {
         };
         let mut all: Vec<(SystemTime, PathBuf)> = entries
             .flatten()
+            // `racetrap diff --across` keeps its own in the same folder.
+            .filter(|e| e.path().extension().is_none())
             .filter_map(|e| Some((e.metadata().ok()?.modified().ok()?, e.path())))
             .collect();
         all.sort();

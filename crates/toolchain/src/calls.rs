@@ -99,12 +99,9 @@ mod linux {
             let refused = |error: i32| SeccompAction::Errno(error.cast_unsigned());
             let filter = match self {
                 Calls::Any => return None,
-                Calls::Family => SeccompFilter::new(
-                    family().map(|call| (call, Vec::new())).collect(),
-                    SeccompAction::Allow,
-                    refused(c::EPERM),
-                    arch,
-                ),
+                Calls::Family => {
+                    SeccompFilter::new(family(), SeccompAction::Allow, refused(c::EPERM), arch)
+                }
                 Calls::Alone => {
                     SeccompFilter::new(alone(), refused(c::ENOSYS), SeccompAction::Allow, arch)
                 }
@@ -119,8 +116,28 @@ mod linux {
             && std::path::Path::new("/proc/sys/kernel/seccomp/actions_avail").exists()
     }
 
-    /// What a build may not call.
-    fn family() -> impl Iterator<Item = i64> {
+    /// What a build may not call, and with which arguments.
+    fn family() -> BTreeMap<i64, Vec<SeccompRule>> {
+        let mut all: BTreeMap<i64, Vec<SeccompRule>> =
+            never().map(|call| (call, Vec::new())).collect();
+        // Its own limits and places a process may change, but no other's.
+        for call in [
+            c::SYS_prlimit64,
+            c::SYS_sched_setaffinity,
+            c::SYS_sched_setscheduler,
+            c::SYS_sched_setparam,
+            c::SYS_sched_setattr,
+        ] {
+            let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)
+                .and_then(|condition| SeccompRule::new(vec![condition]));
+            // A rule that can't be made forbids all.
+            all.insert(call, other.into_iter().collect());
+        }
+        all
+    }
+
+    /// What a build may not call at all.
+    fn never() -> impl Iterator<Item = i64> {
         let all = [
             c::SYS_socket,
             c::SYS_setsid,
@@ -130,6 +147,8 @@ mod linux {
             c::SYS_process_vm_writev,
             c::SYS_kill,
             c::SYS_tkill,
+            // Whoever aborts ends without it, too.
+            c::SYS_tgkill,
             c::SYS_rt_sigqueueinfo,
             c::SYS_rt_tgsigqueueinfo,
             c::SYS_pidfd_open,
@@ -154,7 +173,11 @@ mod linux {
             c::SYS_clock_settime,
             c::SYS_sethostname,
             c::SYS_setpriority,
+            c::SYS_ioprio_set,
             c::SYS_shmget,
+            c::SYS_msgget,
+            c::SYS_semget,
+            c::SYS_mq_open,
         ];
         #[cfg(target_arch = "x86_64")]
         let more = [c::SYS_chmod, c::SYS_chown, c::SYS_lchown];

@@ -11,6 +11,7 @@ mod expression;
 mod function;
 mod host;
 mod indirect;
+mod macros;
 mod scan;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
@@ -161,13 +162,18 @@ impl CudaText {
                     continue;
                 };
                 let statement = &text[at..at + end];
-                if let Some((left, value)) = statement.split_once('=')
-                    && !statement.contains('(')
-                    && let Some(name) = last_identifier(left)
-                {
-                    constants
-                        .entry(name.to_string())
-                        .or_insert_with(|| value.trim().to_string());
+                if statement.contains('(') {
+                    continue;
+                }
+                // `const int rows = 64, columns = 32;`
+                for declared in split(statement) {
+                    if let Some((left, value)) = declared.split_once('=')
+                        && let Some(name) = last_identifier(left)
+                    {
+                        constants
+                            .entry(name.to_string())
+                            .or_insert_with(|| value.trim().to_string());
+                    }
                 }
             }
         }
@@ -208,7 +214,7 @@ impl CudaText {
             let behind = self.text[start + inside.len() + 1..].trim_start();
             let declared = match inside.trim() {
                 "" | "void" => Some(Vec::new()),
-                _ => split(inside)
+                _ => split(&self.with_lists(inside))
                     .into_iter()
                     .map(|part| self.parameter(part, start))
                     .collect(),
@@ -218,7 +224,7 @@ impl CudaText {
                 (false, declared) => prototype = prototype.or(declared),
             }
         }
-        prototype
+        prototype.or_else(|| self.parameters_by_macro(name))
     }
 
     /// A parameter in a list of them; its name is empty where it has none.
@@ -231,6 +237,14 @@ impl CudaText {
             let type_word = TYPES.contains(&d.name.as_str()) || d.name.ends_with("_t");
             type_word && words.all(|w| QUALIFIERS.contains(&w))
         };
+        if let Some((ty, name)) = through_pointer(text) {
+            return Some(Declared {
+                ty,
+                name,
+                dims: Vec::new(),
+                line: self.line_of(start),
+            });
+        }
         let named = self.declared(text, start).filter(|d| !is_type(d));
         named.or_else(|| {
             let ty = text.split('=').next()?.trim();
@@ -279,7 +293,9 @@ impl CudaText {
             None => (text, ""),
         };
         let name = last_identifier(left)?;
-        let ty = left[..left.trim_end().len() - name.len()].trim();
+        let ty = &left[..left.trim_end().len() - name.len()];
+        // It may stand directly behind the `*`.
+        let ty = ty.replace("__restrict__", " ");
         let kept: Vec<&str> = ty
             .split_whitespace()
             .filter(|w| !w.starts_with("__") && *w != "extern" && *w != "static")
@@ -297,6 +313,17 @@ impl CudaText {
             line: self.line_of(start),
         })
     }
+}
+
+/// Type and name of a pointer to an array or a function, whose name stands in the middle: `float (*rows)[256]`, `int (*f)(int)`.
+fn through_pointer(text: &str) -> Option<(String, String)> {
+    let open = text.find('(')?;
+    let inside = text[open + 1..].trim_start().strip_prefix('*')?;
+    let close = inside.find(')')?;
+    let name = last_identifier(&inside[..close])?;
+    let ty = format!("{}(*){}", &text[..open], &inside[close + 1..]);
+    let is_name = !name.starts_with("__") && name != "const";
+    is_name.then(|| (ty.trim().to_owned(), name.to_owned()))
 }
 
 /// A declaration without `__align__(16)`, `alignas(16)` and the like.
@@ -396,6 +423,22 @@ int main() {
     }
 
     #[test]
+    fn names_stand_in_the_middle_of_types() {
+        let text = "__global__ void k(float (*rows)[256], int (*f)(int, float), const int *__restrict__ x) { }";
+        let all = CudaText::new(text, &[]).parameters("k").unwrap();
+        let said: Vec<_> = all
+            .iter()
+            .map(|d| (d.ty.as_str(), d.name.as_str()))
+            .collect();
+        let wanted = [
+            ("float (*)[256]", "rows"),
+            ("int (*)(int, float)", "f"),
+            ("const int*", "x"),
+        ];
+        assert_eq!(said, wanted);
+    }
+
+    #[test]
     fn prototypes_leave_names_out() {
         let text =
             "__global__ void k(float *, int);\nint n;\n__global__ void k(float *a, int n) {}\n";
@@ -418,6 +461,18 @@ int main() {
         );
         assert_eq!(text.variable("dyn").unwrap().dims, [""]);
         assert_eq!(text.variable("data"), None);
+    }
+
+    #[test]
+    fn one_statement_declares_several_constants() {
+        let text = CudaText::new(
+            "const int rows = 64, columns = rows / 2;\nconst int t[2] = {1, 2};\n",
+            &[],
+        );
+        assert_eq!(
+            ["rows", "columns"].map(|name| text.evaluate(name)),
+            [Some(64), Some(32)]
+        );
     }
 
     #[test]

@@ -19,6 +19,6 @@ pub mod scratch;
 pub mod setup;
 
 pub use find::{Program, Searched, find_program};
-pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, system};
+pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, SOURCE_FOLDER, system};
 pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release, cache_folder};
 pub use sass::{SassError, SassTools};

@@ -352,6 +352,8 @@ struct Room {
     headers: Vec<PathBuf>,
 }
 
+/// The name by which a compiler that runs in its scratch folder sees the source's folder; messages about files above it have it.
+pub const SOURCE_FOLDER: &str = "source";
 /// The header that has the macros.
 const MACROS: &str = "racetrap-macros.h";
 /// The file that names the headers that were read.
@@ -361,7 +363,7 @@ impl Room {
     fn new(scratch: &Path, file: &Path, options: &CompileOptions) -> std::io::Result<Room> {
         let real = std::path::absolute(file)?;
         let folder = real.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let mut links = vec![("source".to_owned(), folder)];
+        let mut links = vec![(SOURCE_FOLDER.to_owned(), folder)];
         for (number, folder) in options.includes.iter().enumerate() {
             links.push((format!("include{number}"), std::path::absolute(folder)?));
         }
@@ -423,6 +425,8 @@ impl Room {
         let mut all = Vec::new();
         for line in names.lines() {
             let name = line.trim().trim_end_matches('\\').trim();
+            // The header that has the macros is named so.
+            let name = name.strip_prefix("./").unwrap_or(name);
             if name.is_empty() || name == self.copy || name == MACROS {
                 continue;
             }
@@ -571,6 +575,40 @@ mod tests {
             panic!("{result:?}");
         };
         assert!(messages.contains("said nothing"), "{messages}");
+    }
+
+    /// The real compiler names headers its own way; a changed header is seen.
+    #[test]
+    fn what_was_compiled_is_kept() {
+        let Ok(nvcc) = Nvcc::find() else {
+            println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let (source, header) = (folder.path().join("a.cu"), folder.path().join("h.h"));
+        let text = "#include \"h.h\"\n__global__ void k(int *x) { *x = VALUE; }\n";
+        std::fs::write(&source, text).unwrap();
+        std::fs::write(&header, "#define VALUE 17\n").unwrap();
+        let kept = folder.path().join("kept");
+        let options = CompileOptions {
+            cache: Some(kept.clone()),
+            ..CompileOptions::default()
+        };
+        let compile = || {
+            nvcc.compile(&source, Optimisation::Optimised, &options)
+                .unwrap()
+        };
+        let first = compile();
+        let entries: Vec<_> = std::fs::read_dir(&kept).unwrap().flatten().collect();
+        assert_eq!(entries.len(), 1);
+        // What was kept is what comes out, also where it is not what the compiler would write.
+        let entry = entries[0].path();
+        let bytes = std::fs::read(&entry).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        std::fs::write(&entry, text.replace(", 17;", ", 18;")).unwrap();
+        assert_eq!(compile(), first.replace(", 17;", ", 18;"));
+        std::fs::write(&header, "#define VALUE 19\n").unwrap();
+        assert_eq!(compile(), first.replace(", 17;", ", 19;"));
     }
 
     /// A program that does with its arguments what nvcc does: hands them to a shell.

@@ -10,7 +10,7 @@ use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::memory::{GAP_NAME, GLOBAL_BASE};
 use simt::observer::{Access, Events, FaultKind, MemoryFault, Space, WarpRef};
 use simt::{Program, ScheduleSpec};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Accesses that are remembered, at most.
 const MOST: usize = 4096;
@@ -25,6 +25,8 @@ pub struct Outside {
     pub fixed: HashSet<Deed>,
     /// The given buffers that were left, by parameter.
     pub given: Vec<usize>,
+    /// Who reached before the start of a buffer that may grow.
+    pub before: HashSet<Deed>,
     /// Whether an access led so far outside everything that its buffer is unknown.
     pub wild: bool,
     /// Which of the deeds that were asked about were done inside.
@@ -32,10 +34,19 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// Whether nothing reached outside.
+    /// Whether nothing reached outside of memory whose size nobody guessed.
     pub fn is_nothing(&self) -> bool {
         self.fixed.is_empty() && self.given.is_empty() && !self.wild
     }
+}
+
+/// How far a run leaves a buffer, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Before its start.
+    pub before: u64,
+    /// Beyond its end.
+    pub behind: u64,
 }
 
 /// Collects what happens in a run.
@@ -146,11 +157,13 @@ impl Exploration<'_> {
             ..Outside::default()
         };
         for (deed, pointer, place) in watcher.global {
-            let of_pointer = pointer
-                .and_then(|to| device.allocation_at(to))
-                .map(|a| a.name);
+            let of_pointer = pointer.and_then(|to| device.allocation_at(to));
+            let of_pointer = of_pointer.filter(|a| a.name != GAP_NAME);
+            let before = of_pointer
+                .as_ref()
+                .is_some_and(|a| place.address < a.offset);
             let behind = || owner(&place, &device).map(|(name, _)| name.to_owned());
-            match of_pointer.filter(|name| *name != GAP_NAME).or_else(behind) {
+            match of_pointer.map(|a| a.name).or_else(behind) {
                 None => outside.wild = true,
                 Some(name) => match plan.named(&name) {
                     None => drop(outside.fixed.insert(deed)),
@@ -159,10 +172,44 @@ impl Exploration<'_> {
                             outside.given.push(index);
                         }
                     }
+                    Some(_) if before => drop(outside.before.insert(deed)),
                     Some(_) => {}
                 },
             }
         }
         Ok(outside)
+    }
+    /// How far a run of one warp after the other leaves each buffer that may grow, by parameter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn around(&self, program: &Program, plan: &Plan) -> Result<HashMap<usize, Reach>, Error> {
+        let nothing = HashSet::new();
+        let mut watcher = Watcher {
+            asked: &nothing,
+            inside: HashSet::new(),
+            fixed: HashSet::new(),
+            global: Vec::new(),
+        };
+        let device = self.watched(program, plan, &mut watcher)?;
+        let mut all: HashMap<usize, Reach> = HashMap::new();
+        for (_, pointer, place) in watcher.global {
+            let buffer = pointer.and_then(|to| device.allocation_at(to));
+            let Some(buffer) = buffer.filter(|_| place.mapped) else {
+                continue;
+            };
+            let Some(index) = plan.named(&buffer.name) else {
+                continue;
+            };
+            let reach = all.entry(index).or_default();
+            let end = place.address.saturating_add(place.bytes.into());
+            let behind = end.saturating_sub(buffer.offset + buffer.bytes);
+            match buffer.offset.checked_sub(place.address) {
+                Some(before) if before > 0 => reach.before = reach.before.max(before),
+                _ => reach.behind = reach.behind.max(behind),
+            }
+        }
+        Ok(all)
     }
 }

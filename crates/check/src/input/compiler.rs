@@ -1,7 +1,8 @@
 //! What to tell of a compiler that is missing or refuses a source.
 
 use crate::error::{Error, ErrorKind};
-use toolchain::{ARCH, CompileError, CompileOptions, Searched};
+use std::path::Path;
+use toolchain::{ARCH, CompileError, CompileOptions, SOURCE_FOLDER, Searched};
 
 pub(super) fn no_compiler(searched: Searched) -> Error {
     Error::new(ErrorKind::NoCompiler, "the CUDA compiler (nvcc), which a `.cu` file needs, was not found")
@@ -57,12 +58,44 @@ pub(super) fn newer_gpu(error: &CompileError, options: &CompileOptions) -> Optio
     })
 }
 
+/// What to do where a source includes a header that the sandbox keeps from the compiler: `#include "../common/common.h"`.
+pub(super) fn kept_from_compiler(error: &CompileError) -> Option<String> {
+    let CompileError::Refused { file, messages, .. } = error else {
+        return None;
+    };
+    let refused = messages.lines().find_map(|line| {
+        let (_, rest) = line.split_once("error: ")?;
+        Some(rest.split_once(": Permission denied")?.0.trim())
+    })?;
+    let here = file.parent().unwrap_or(Path::new(""));
+    let header = match refused.strip_prefix(SOURCE_FOLDER) {
+        Some(inside) => here.join(inside.trim_start_matches('/')),
+        None => Path::new(refused).to_path_buf(),
+    };
+    let folder = header.parent()?;
+    Some(format!(
+        "the compiler may read the source's folder and those that `-I` names: if this header is meant, add `-I {}`",
+        crate::verdict::quote(&folder.display().to_string())
+    ))
+}
+
+/// The first lines of a compiler's messages: the first mistake is what there is to mend, and others may fill screens.
+fn first_lines(messages: &str) -> String {
+    const LINES: usize = 60;
+    let mut lines: Vec<_> = messages.lines().take(LINES).map(ptx::shortened).collect();
+    let more = messages.lines().count() - lines.len();
+    if more > 0 {
+        lines.push(format!("… and {more} more lines").into());
+    }
+    lines.join("\n")
+}
+
 /// What to tell of a compiler that did not compile.
 pub fn refused(error: CompileError) -> Error {
     match error {
         CompileError::NoCompiler(searched) => no_compiler(searched),
         CompileError::Refused { ref messages, .. } => {
-            Error::new(ErrorKind::Refused, error.to_string()).text(messages.clone())
+            Error::new(ErrorKind::Refused, error.to_string()).text(first_lines(messages))
         }
         CompileError::TookTooLong { .. } => {
             Error::new(ErrorKind::Time, error.to_string()).help("raise `--timeout`")
@@ -109,6 +142,17 @@ mod tests {
         let group =
             "k.cu(3): error: namespace \"cooperative_groups\" has no member \"this_cluster\"";
         assert!(help(group, None).unwrap().contains("`--arch sm_90`"));
+    }
+
+    #[test]
+    fn headers_out_of_reach_are_named_by_an_option() {
+        let error = CompileError::Refused {
+            file: "week 3/k.cu".into(),
+            build: "optimised",
+            messages: "week 3/k.cu:1:10: fatal error: source/../common/c.h: Permission denied\n    1 | #include \"../common/c.h\"".into(),
+        };
+        let said = kept_from_compiler(&error).unwrap();
+        assert!(said.ends_with("add `-I 'week 3/../common'`"), "{said}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! [`read()`](read::read) makes an [`Assignment`] of a file's text and says of each mistake on which line and under which key it is;
 //! [`schema()`](read::schema) is the JSON Schema for editors.
 
+mod check;
 mod part;
 mod program;
 pub mod read;
@@ -507,6 +508,8 @@ pub struct Selftest {
     pub submissions: BTreeMap<PathBuf, BTreeMap<String, Points>>,
     /// What mutants of the reference must lose or get, by the kind of mutation (`racetrap mutate --help`).
     pub mutants: Vec<MutantsLose>,
+    /// What the reference of a program must lose or get without one of its calls of a function.
+    pub without: Vec<WithoutLoses>,
 }
 
 /// Points that are expected.
@@ -583,6 +586,23 @@ impl JsonSchema for Points {
             "type": ["number", "string"]
         })
     }
+}
+
+/// What a program must lose without a call.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WithoutLoses {
+    /// The function: `cudaMemcpy`. Each of its calls is left out by itself.
+    pub call: String,
+    /// Parts of which at least one must lose points.
+    #[serde(default)]
+    pub lose: Vec<String>,
+    /// Points that parts must get; `total` is their sum.
+    #[serde(default)]
+    pub scores: BTreeMap<String, Points>,
+    /// How many calls of it there must be on the first input.
+    #[serde(default)]
+    pub count: Option<u64>,
 }
 
 /// What mutants must lose.

@@ -7,6 +7,7 @@ use crate::assignment::Assignment;
 use crate::class::Override;
 use crate::result::{Cause, DrawResult, Graded, InputResult, Outcome, PartResult, Seen, State};
 use crate::view::{When, number, view};
+use crate::written::write_command;
 use maud::{Markup, html};
 use report::html::page::{Filter, page};
 use report::{About, Diagnostic, Label, SourceFile, Who};
@@ -40,6 +41,18 @@ pub fn pages(
     pages
 }
 
+/// The same as a link has it (RFC 3986, section 2.1): a name may hold `#`, `?` and `%`.
+fn link_to(name: &str) -> String {
+    let mut out = String::new();
+    for byte in file(name).bytes() {
+        match byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            true => out.push(char::from(byte)),
+            false => out += &format!("%{byte:02X}"),
+        }
+    }
+    out
+}
+
 fn state_badge(state: State) -> &'static str {
     match state {
         State::Passed => "badge good",
@@ -68,7 +81,7 @@ fn class(
         (all.len()) " submissions, " (open.len()) " to look at"
         @if !failed.is_empty() { ", " (failed.len()) " not graded" }
     } };
-    let link = |name: &str| html! { a href=(file(name)) { (name) } };
+    let link = |name: &str| html! { a href=(link_to(name)) { (name) } };
     let content = html! {
         @if !open.is_empty() {
             section.group { h2 { "To look at" }
@@ -154,7 +167,7 @@ fn clusters(all: &[Graded]) -> Markup {
     html! { @for (members, cause) in groups.iter().take(200) { div.card.error tabindex="0" data-rule=(cause.rule.name()) {
         h3 { (cause.rule.name()) ": " (members.len()) @if members.len() == 1 { " submission" } @else { " submissions" } }
         (lines(cause))
-        p { @for member in members { a href=(file(&member.submission.name)) { (member.submission.name) } " " } }
+        p { @for member in members { a href=(link_to(&member.submission.name)) { (member.submission.name) } " " } }
     } } @if groups.is_empty() { p { "Nothing." } } }
 }
 
@@ -183,7 +196,7 @@ fn submission(graded: &Graded, assignment: &Assignment, changed: Option<&Overrid
             div.card.error { h3 { (refused.what) } pre.command { (refused.messages) } }
         }
         @if !graded.causes.is_empty() {
-            section.group { h2 { "Root causes" } @for cause in &graded.causes { (cause_card(cause)) } }
+            section.group { h2 { "Root causes" } @for cause in &graded.causes { (cause_card(cause, assignment)) } }
         }
         section.group { h2 { "Inputs" } @for input in &graded.inputs { (input_card(input)) } }
         section.group { h2 { "What the student sees after the due date" } pre.command { (seen) } }
@@ -263,7 +276,7 @@ fn part_row(part: &PartResult, graded: &Graded) -> Markup {
     } }
 }
 
-fn cause_card(cause: &Cause) -> Markup {
+fn cause_card(cause: &Cause, assignment: &Assignment) -> Markup {
     // The inputs are in the order of the assignment, which begins with the small ones.
     html! { article.card.error tabindex="0" data-rule=(cause.rule.name()) {
         h3 { span.badge.error { (cause.rule.name()) } " " (cause.seen.first().map_or(cause.rule.summary(), |seen| seen.title.as_str())) }
@@ -271,17 +284,30 @@ fn cause_card(cause: &Cause) -> Markup {
             p { "Seen first on input " b { (seen.input) }
                 @if cause.seen.len() > 1 { ", also on " (cause.seen[1..].iter().map(|s| s.input.as_str()).collect::<Vec<_>>().join(", ")) }
             }
-            (report::html::finding(&diagnostic(cause, seen)))
+            (report::html::finding(&diagnostic(cause, seen, assignment)))
         }
         @if let Some(smallest) = &cause.smallest {
             h4 { "The smallest counterexample that was found: " (smallest.sizes.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ")) }
-            pre.command { (smallest.replay) }
+            pre.command { (repeated(assignment, &smallest.input, Some(&smallest.sizes), &smallest.replay)) }
         }
     } }
 }
 
+/// The commands that repeat a finding: one that writes the files of the input, where it has some, and one that runs the submission.
+fn repeated(
+    assignment: &Assignment,
+    input: &str,
+    sizes: Option<&BTreeMap<String, i64>>,
+    replay: &str,
+) -> String {
+    match write_command(assignment, input, sizes) {
+        Some(write) => format!("{write} && {replay}"),
+        None => replay.to_owned(),
+    }
+}
+
 /// A root cause on an input, as reports show findings.
-fn diagnostic(cause: &Cause, seen: &Seen) -> Diagnostic {
+fn diagnostic(cause: &Cause, seen: &Seen, assignment: &Assignment) -> Diagnostic {
     let mut files: BTreeMap<&str, Arc<SourceFile>> = BTreeMap::new();
     let labels = seen.places.iter().map(|place| {
         let source = files.entry(&place.file).or_insert_with(|| {
@@ -310,7 +336,10 @@ fn diagnostic(cause: &Cause, seen: &Seen) -> Diagnostic {
         labels: labels.collect(),
         notes: seen.notes.clone(),
         help: cause.help.clone(),
-        replay: seen.replay.clone(),
+        replay: seen
+            .replay
+            .as_ref()
+            .map(|replay| repeated(assignment, &seen.input, None, replay)),
         count: seen.count,
         builds: Vec::new(),
         expected: false,

@@ -3,8 +3,9 @@
 use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
 use crate::result::Refused;
-use context::options::Instead;
+use context::options::{Instead, LeaveOut, Options};
 use exec::{build::flags, library, program::Program, stranger, toolkit};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct Built {
     pub library: PathBuf,
     /// PTX that is run instead of its own: a mutant.
     pub instead: Vec<Instead>,
+    /// A call that it does without: a mutant.
+    pub leave_out: Option<LeaveOut>,
+    /// Its sources, by name.
+    pub texts: BTreeMap<String, String>,
 }
 
 impl Built {
@@ -44,6 +49,21 @@ impl Built {
         Ok(exec::program::device_code(&data, capability(build)))
     }
 
+    /// The PTX that runs for it on the device: its own, or what takes its place.
+    ///
+    /// # Errors
+    ///
+    /// It can't be read.
+    pub fn code_that_runs(&self, build: &Build) -> Result<Vec<String>, BuildError> {
+        let options = Options {
+            instead: self.instead.clone(),
+            ..Options::default()
+        };
+        let own = self.device_code(build)?;
+        let other = |text: &String| options.instead_of(text).map_err(at(&self.program()));
+        own.iter().map(other).collect()
+    }
+
     /// Runs another text from now on where it has this one.
     ///
     /// # Errors
@@ -54,7 +74,14 @@ impl Built {
         std::fs::write(&file, other).map_err(at(&file))?;
         let of = Instead::name(of);
         self.instead = vec![Instead { of, file }];
+        self.leave_out = None;
         Ok(())
+    }
+
+    /// Runs its own text from now on, without one of its calls.
+    pub fn run_without(&mut self, call: LeaveOut) {
+        self.instead.clear();
+        self.leave_out = Some(call);
     }
 
     /// The folder of its sources.
@@ -155,6 +182,8 @@ impl Compiler {
                 room,
                 library,
                 instead: Vec::new(),
+                leave_out: None,
+                texts: source.files.clone(),
             })),
             Err(what) => refused(what, String::new()),
         }

@@ -11,6 +11,7 @@ use crate::input::Drawn;
 use crate::observe::{NOT_RUN, Observed, SHRUNK, nothing_yet};
 use crate::result::{DrawResult, Outcome, Smallest};
 use crate::smaller::{Budget, smallest};
+use crate::written::run_command;
 use report::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -90,14 +91,14 @@ impl Watching<'_> {
         let ran = run.run()?;
         let why = open(&ran, own_fault);
         let outcome = match &why {
-            Some(why) if ran.broken.is_some() || !ends_badly(&ran.end) => {
+            Some(why) if ran.broken.is_some() || ran.partial.is_some() || !ends_badly(&ran.end) => {
                 Outcome::Undecided { why: why.clone() }
             }
             _ => outcome(course, index, &ran, own_fault),
         };
         self.undecided.extend(why.map(|why| (id.clone(), why)));
         for diagnostic in ran.collected.of_stranger() {
-            let replay = replay(course, drawn);
+            let replay = run_command(&course.assignment, drawn);
             let build = Optimisation::Optimised;
             self.causes.add(&id, build, &diagnostic, Some(replay));
         }
@@ -136,7 +137,7 @@ impl Watching<'_> {
             let found = smallest(self.course, drawn, key, budget, &mut run);
             cause.smallest = found.map(|(smaller, _)| Smallest {
                 input: id,
-                replay: replay(self.course, &smaller),
+                replay: run_command(&self.course.assignment, &smaller),
                 sizes: smaller.sizes,
             });
         }
@@ -186,23 +187,6 @@ fn promise(ran: &Ran) -> String {
     )
 }
 
-/// The command that runs it again, on the files of the input.
-fn replay(course: &Course, drawn: &Drawn) -> String {
-    let main = course.assignment.submission.require.first();
-    let main = main.map_or("main.cu", String::as_str);
-    let plain = |word: &String| match word
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "-_./,=+:".contains(c))
-    {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    let words: Vec<String> = drawn.words.iter().map(plain).collect();
-    format!("racetrap exec {main} -- {}", words.join(" "))
-        .trim_end_matches([' ', '-'])
-        .to_owned()
-}
-
 /// Why what was found may not be all.
 fn open(ran: &Ran, own_fault: bool) -> Option<String> {
     if let Some(broken) = &ran.broken {
@@ -210,6 +194,9 @@ fn open(ran: &Ran, own_fault: bool) -> Option<String> {
     }
     if ran.end == End::OutOfTime {
         return Some("the time for this submission was up".into());
+    }
+    if let Some(why) = &ran.partial {
+        return Some(why.clone());
     }
     if let Some(function) = ran.collected.missing.first() {
         return Some(format!(

@@ -57,8 +57,10 @@ pub struct Run<'a> {
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// What the library told.
+    /// What its launches did when they were [run again](super::again), and what the library told of the host program.
     pub collected: Collected,
+    /// Why not all of its launches were run again.
+    pub partial: Option<String>,
     /// Why that can't be trusted.
     pub broken: Option<String>,
     /// What it left in files, and printed, by the names in `compare`.
@@ -186,6 +188,9 @@ impl Run<'_> {
         };
         let (ended, records, key, took) = self.watched(program, &written, &places)?;
         let (collected, broken) = Collected::sealed(&records, &key);
+        drop(records);
+        let silent = !collected.processes.is_empty() && !collected.ended;
+        let again = self.again(collected, self.options(&key))?;
         let mut outputs = BTreeMap::from([(STDOUT.to_owned(), ended.stdout.clone())]);
         for name in written {
             let path = folder.join(&name);
@@ -197,16 +202,17 @@ impl Run<'_> {
             outputs.insert(name, bytes);
         }
         let end = self.end(&ended, took);
-        let silent =
-            matches!(end, End::Status(_)) && !collected.processes.is_empty() && !collected.ended;
         let broken = match broken {
             Err(broken) => Some(broken.to_string()),
-            Ok(()) if silent => Some("the program ended, and the library was not told".to_owned()),
+            Ok(()) if silent && matches!(end, End::Status(_)) => {
+                Some("the program ended, and the library was not told".to_owned())
+            }
             Ok(()) => None,
         };
         Ok(Ran {
             end,
-            collected,
+            collected: again.collected,
+            partial: again.why,
             broken,
             outputs,
         })
@@ -270,8 +276,11 @@ impl Run<'_> {
             first: u64::MAX,
             steps: self.steps,
             counts: true,
-            schedules: self.schedules.max(1),
+            tape: true,
+            // Others are tried when it is run again.
+            schedules: 1,
             traces: self.pictures,
+            leave_out: self.built.leave_out.clone(),
             instead: self.built.instead.clone(),
             seal: Some(key.to_owned()),
             ..Options::default()

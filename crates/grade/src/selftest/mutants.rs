@@ -1,18 +1,24 @@
-//! Mutants of the reference: its PTX with one thing removed or weakened, graded as a submission is.
+//! Mutants of the reference: its PTX with one thing removed or weakened, or its host program without one of its calls, graded as a
+//! submission is.
 //!
 //! A kernel's PTX comes from the compiler. A whole program brings its PTX along, and the library runs the mutant instead; its host code
-//! stays as it is.
+//! stays as it is. A call of the host that is left out does nothing and says that all is well, which is what the program would do without it.
+//! Wrong sizes and directions are not made: which wrong one a student takes is anybody's guess.
 
 use super::{Selftested, reasons};
-use crate::assignment::{Build, BuildKind, Kind, MutantsLose, Optimisation};
+use crate::assignment::{Build, BuildKind, Kind, MutantsLose, Optimisation, WithoutLoses};
 use crate::course::Course;
 use crate::grade::{GradeError, grade_built, grade_ptx};
 use crate::program::build::Built;
 use crate::result::{Graded, Loss, PartResult, Refused, State};
 use crate::submission::{Files, collect};
+use context::options::LeaveOut;
 use mutate::{Mutant, Unit, mutants, mutated};
 use ptx::ast::{Item, Module};
 use std::collections::BTreeSet;
+
+/// Calls of a function that are left out at most, one after the other.
+const MOST_CALLS: u64 = 32;
 
 /// Grades the mutants that the assignment asks for.
 ///
@@ -21,7 +27,9 @@ use std::collections::BTreeSet;
 /// The reference can't be read or built, for no reason of its own.
 pub(super) fn judge(course: &Course, out: &mut Selftested) -> Result<(), GradeError> {
     let all = &course.assignment.selftest.mutants;
-    let (Some(solution), false) = (course.solution(), all.is_empty()) else {
+    let without = &course.assignment.selftest.without;
+    let nothing = all.is_empty() && without.is_empty();
+    let (Some(solution), false) = (course.solution(), nothing) else {
         return Ok(());
     };
     let files = collect(&solution, &course.assignment.submission).map_err(GradeError::Collect)?;
@@ -62,6 +70,43 @@ pub(super) fn judge(course: &Course, out: &mut Selftested) -> Result<(), GradeEr
             }
             out.scores(&name, &graded, &wanted.scores);
         }
+    }
+    if let Reference::Program(built) = &mut built {
+        for wanted in without {
+            without_calls(course, &files, built, wanted, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Grades a program without each of its calls of a function.
+fn without_calls(
+    course: &Course,
+    files: &Files,
+    built: &mut Built,
+    wanted: &WithoutLoses,
+    out: &mut Selftested,
+) -> Result<(), GradeError> {
+    let calls = course.expected.first().map(|first| &first.calls);
+    let calls = calls.and_then(|calls| calls.get(&wanted.call));
+    let calls = calls.copied().unwrap_or(0);
+    if wanted.count.is_some_and(|count| count != calls) || calls == 0 {
+        let expected = wanted.count.map(|n| n.to_string());
+        let expected = expected.unwrap_or_else(|| "at least one".to_owned());
+        let line = format!("{calls} calls of `{}`, expected {expected}", wanted.call);
+        out.lines.push((false, line));
+    }
+    for number in 1..=calls.min(MOST_CALLS) {
+        let name = format!("without call {number} of {}", wanted.call);
+        built.run_without(LeaveOut {
+            function: wanted.call.clone(),
+            number,
+        });
+        let graded = grade_built(course, files, built, &name)?;
+        if !wanted.lose.is_empty() {
+            out.lines.push(lost(&name, &graded, &wanted.lose));
+        }
+        out.scores(&name, &graded, &wanted.scores);
     }
     Ok(())
 }

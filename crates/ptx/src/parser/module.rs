@@ -26,6 +26,21 @@ const DIRECTIVES: [&str; 17] = [
     ".tex",
 ];
 
+/// Whether `.target` may name this: an architecture, or one of the options of the section ".target".
+fn is_target(word: &str) -> bool {
+    let options = [
+        "texmode_unified",
+        "texmode_independent",
+        "debug",
+        "map_f64_to_f32",
+    ];
+    let number = word
+        .strip_prefix("sm_")
+        .map(|rest| rest.strip_suffix(['a', 'f']).unwrap_or(rest));
+    let architecture = number.and_then(|digits| digits.parse::<u16>().ok());
+    options.contains(&word) || architecture.is_some_and(|number| (10..1000).contains(&number))
+}
+
 impl Parser<'_> {
     /// `.version`, `.target` and `.address_size`, then items to the end.
     pub(super) fn module(&mut self, keep: &mut dyn FnMut(Item) -> Option<Item>) -> Parsed<Module> {
@@ -91,6 +106,10 @@ impl Parser<'_> {
     fn target(&mut self, target: &mut Vec<String>) -> Parsed<()> {
         self.advance();
         loop {
+            let known = matches!(*self.token(), Token::Word(word) if is_target(word));
+            if !known {
+                return Err(self.unexpected("a target such as sm_90"));
+            }
             target.push(self.word("a target such as sm_90")?);
             if !self.eat(",") {
                 return Ok(());

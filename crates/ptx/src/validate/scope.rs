@@ -11,7 +11,8 @@ pub(super) enum Named {
     Register(ScalarType, u32),
     /// A variable in memory, or a parameter.
     Variable,
-    Function,
+    /// A function with so many results and parameters.
+    Function { returns: u32, parameters: u32 },
 }
 
 impl Named {
@@ -131,23 +132,30 @@ pub(super) fn labels(body: &[Stmt]) -> HashSet<&str> {
     out
 }
 
-/// Whether a name needs no declaration: special registers, of which later versions have more, constants, the sink.
-pub(super) fn special(name: &str, component: Option<&str>) -> bool {
-    const FAMILIES: [&str; 6] = [
-        "%pm",
-        "%envreg",
-        "%reserved_",
-        "%clock",
-        "%globaltimer",
-        "%cluster",
-    ];
-    let wordy = |rest: &str| rest.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    ["_", "WARP_SZ"].contains(&name)
-        || Special::named(name, component).is_some()
-        || FAMILIES.iter().any(|family| name.starts_with(family))
-        || name
-            .strip_prefix('%')
-            .is_some_and(|rest| rest.len() > 3 && wordy(rest))
+/// Whether a name needs no declaration: special registers, constants, the sink. Where later versions of PTX may have more special
+/// registers than the table (`covered` is false), names that look like some count as such.
+pub(super) fn special(name: &str, component: Option<&str>, covered: bool) -> bool {
+    // Performance counters, whose values nobody computes with here.
+    let counter = name.strip_prefix("%pm").is_some_and(|rest| {
+        let digits = rest.strip_suffix("_64").unwrap_or(rest);
+        digits.parse::<u8>().is_ok()
+    });
+    // All of a vector, and its fourth element, which is 0.
+    let axis = match component {
+        None | Some("w") => Some("x"),
+        axis => axis,
+    };
+    let known = Special::named(name, component).or_else(|| Special::named(name, axis));
+    let wordy = |rest: &str| {
+        let letter = |c: char| c.is_ascii_lowercase() || c == '_';
+        rest.len() > 3
+            && rest
+                .trim_end_matches(|c: char| c.is_ascii_digit())
+                .chars()
+                .all(letter)
+    };
+    let later = || !covered && name.strip_prefix('%').is_some_and(wordy);
+    ["_", "WARP_SZ"].contains(&name) || known.is_some() || counter || later()
 }
 
 /// Bits of a register's type, and its name.

@@ -116,6 +116,110 @@ fn valid_ptx_is_not() {
     }
 }
 
+/// Vectors have as many elements as fit, and only where there are some; calls pass what the function takes.
+#[test]
+fn vectors_and_arguments_are_counted() {
+    let many = |n: usize| vec!["%r1"; n].join(", ");
+    let function = ".func (.param .b32 r) f(.param .b32 a) { ret; }";
+    for (body, message) in [
+        (
+            format!("mov.b64 {{{}}}, %rd1;", many(100_000)),
+            "elements is 100000, where the instruction takes 2",
+        ),
+        (
+            "mov.b64 {%r1, %r2, %r3}, %rd1;".into(),
+            "elements is 3, where",
+        ),
+        ("mov.b64 {%r1}, %rd1;".into(), "elements is 1, where"),
+        ("mov.b64 %rd1, {};".into(), "elements is 0, where"),
+        ("mov.b64 {_, _, _}, %rd1;".into(), "elements is 3, where"),
+        ("mov.b32 {%r1, %r2}, %r3;".into(), "elements is 2, where"),
+        (
+            "mov.b64 {{%r1}, %r2}, %rd1;".into(),
+            "`mov` takes no vector here",
+        ),
+        (
+            "ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];".into(),
+            "elements is 3, where the instruction takes 2",
+        ),
+        (
+            "ld.global.v2.u32 %r1, [%rd1];".into(),
+            "elements is 1, where",
+        ),
+        (
+            "ld.global.u32 {%r1, %r2}, [%rd1];".into(),
+            "`ld` takes no vector here",
+        ),
+        (
+            "ld.global.u32 %r1, [{%rd1, %rd2}];".into(),
+            "`ld` takes no vector here",
+        ),
+        (
+            format!("st.global.v4.u32 [%rd1], {{{}}};", many(4096)),
+            "elements is 4096, where",
+        ),
+        (
+            "atom.global.add.v4.f32 {%f0, %f1}, [%rd1], {%f0, %f1};".into(),
+            "elements is 2, where",
+        ),
+        (
+            format!("tex.1d.v4.u32.f32 {{{}}}, [%rd1, {{%f1}}];", many(5)),
+            "elements is 5, where",
+        ),
+        (
+            format!(
+                "tex.1d.v4.u32.f32 {{{}}}, [%rd1, {{{}}}];",
+                many(4),
+                many(5)
+            ),
+            "elements is 5, where",
+        ),
+        (
+            format!(
+                "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {{{}}}, {{%r0}}, {{%r0}}, {{%f0}};",
+                many(129)
+            ),
+            "elements is 129, where",
+        ),
+        (
+            "add.s32 %r1, {%r1, %r2}, %r3;".into(),
+            "`add` takes no vector here",
+        ),
+        (
+            "selp.b32 {%r1, %r2}, %r1, %r2, %p1;".into(),
+            "`selp` takes no vector here",
+        ),
+        ("bar.sync {%r1, %r2};".into(), "`bar` takes no vector here"),
+        (
+            "call f, (1, 2, 3);".into(),
+            "of results is 0, where `f` is declared with 1",
+        ),
+        (
+            "call (%r1), f, (1, 2, 3);".into(),
+            "of arguments is 3, where `f` is declared with 1",
+        ),
+        (
+            "call (%r1), f;".into(),
+            "of arguments is 0, where `f` is declared with 1",
+        ),
+        (
+            "mov.u32 %r1, %nowhere;".into(),
+            "`%nowhere` is not declared",
+        ),
+        ("mov.u32 %r1, %pmx;".into(), "`%pmx` is not declared"),
+    ] {
+        let said = check(function, &body).expect_err(&body);
+        assert!(said.contains(message), "{body}: {said}");
+    }
+    for body in [
+        "mov.b64 %rd1, {%r1, 0}; mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid; mov.u32 %r1, %tid.w; mov.u32 %r1, %pm3; mov.u64 %rd1, %pm3_64;",
+        "call (%r1), f, (%r2); cvt.rs.satfinite.e2m1x4.f32 %r1, {%f0, %f1, %f0, %f1}, %r2;",
+        "ld.global.v8.b32 {%r0, %r1, %r2, %r3, _, _, _, _}, [%rd1];",
+    ] {
+        assert_eq!(check(function, body), Ok(()), "{body}");
+    }
+}
+
 /// Newer versions may have what the table lacks.
 #[test]
 fn instructions_of_newer_versions_are_not_judged() {

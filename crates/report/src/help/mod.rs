@@ -17,6 +17,9 @@ use scope::scope;
 use simt::BadCall;
 use simt::observer::{BarrierFault, Space};
 use std::ops::Range;
+
+/// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical Specifications").
+const MOST_THREADS: u32 = 1024;
 use std::sync::Arc;
 
 /// A source line on the call path of an instruction.
@@ -180,7 +183,7 @@ pub(super) fn help(
             }
             Detail::Barrier(BarrierFault::Fraction(count)) => format!(
                 "use a thread count of {} at {}, and let whole warps arrive",
-                count.div_ceil(32) * 32,
+                count.div_ceil(32).saturating_mul(32).min(MOST_THREADS),
                 at(0)
             ),
             _ => format!(

@@ -1,5 +1,6 @@
 //! The source around a finding: its lines with marks, and what happened there.
 
+use crate::visible;
 use crate::{Diagnostic, Label};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
@@ -97,16 +98,5 @@ fn marked(text: &str, label: Option<&Label>) -> Markup {
             html! { (cut(before)) mark { (cut(inside)) } (cut(behind)) }
         }
         None => html! { (cut(text)) },
-    }
-}
-
-/// A character as it is, or a sign for one that changes how text around it looks: control characters, and those that turn its
-/// direction.
-pub fn visible(c: char) -> char {
-    match c {
-        '\t' => c,
-        c if c.is_control() => '\u{fffd}',
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-        c => c,
     }
 }

@@ -4,7 +4,7 @@ use super::Core;
 use crate::alu::{Mask, Row32, Row64};
 use crate::ids::LANES;
 use crate::lent::Hooks;
-use crate::matrix::{Gather, MatrixOp, Place, Product, Registers, Sums};
+use crate::matrix::{Element, Gather, MatrixOp, Place, Product, Registers};
 use crate::op::Slot;
 use crate::state::*;
 
@@ -42,19 +42,16 @@ impl<O: Hooks> Core<'_, O> {
         let parts = d.element.parts();
         for (r, slot) in d.slots.iter().enumerate() {
             let at = |part: usize, l: usize| usize::from(d.places[(r * parts + part) * LANES + l]);
-            match &sums {
-                Sums::Words(words) => {
-                    let new: Row32 = std::array::from_fn(|l| match parts {
-                        2 => words[at(0, l)] | words[at(1, l)] << 16,
-                        _ => words[at(0, l)],
-                    });
-                    blend(&mut warp.w[slot.0 as usize], &new, active, 0);
-                }
-                Sums::Doubles(doubles) => {
-                    let new: Row64 = std::array::from_fn(|l| doubles[at(0, l)].to_bits());
-                    blend(&mut warp.d[slot.0 as usize], &new, active, 0);
-                }
+            if d.element == Element::F64 {
+                let new: Row64 = std::array::from_fn(|l| sums[at(0, l)]);
+                blend(&mut warp.d[slot.0 as usize], &new, active, 0);
+                continue;
             }
+            let new: Row32 = std::array::from_fn(|l| match parts {
+                2 => sums[at(0, l)] as u32 | (sums[at(1, l)] as u32) << 16,
+                _ => sums[at(0, l)] as u32,
+            });
+            blend(&mut warp.w[slot.0 as usize], &new, active, 0);
         }
     }
 

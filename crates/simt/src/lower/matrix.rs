@@ -307,7 +307,8 @@ impl Lowering<'_> {
     /// `wmma.mma.sync.aligned.alayout.blayout.shape.dtype…ctype d, a, b, c` and `mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype`.
     fn product(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let wmma = t.opcode == Opcode::WmmaMma;
-        if !wmma && !(t.has(Modifier::Row) && t.has(Modifier::Col)) {
+        let placed = t.has(Modifier::Row) && t.has(Modifier::Col);
+        if !(wmma || placed) {
             return Err(String::from("mma of this form"));
         }
         let other = [

@@ -9,8 +9,8 @@ mod product;
 mod tests;
 
 pub use fragment::{Arrangement, Fragment};
+pub(crate) use product::Registers;
 pub use product::{BitOperation, Held, Product};
-pub(crate) use product::{Registers, Sums};
 
 use crate::ids::LANES;
 use crate::op::Slot;

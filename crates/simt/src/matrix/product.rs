@@ -68,13 +68,8 @@ pub(crate) struct Registers<'r> {
     pub const_d: &'r [Row64],
 }
 
-/// The result, row by row.
-pub(crate) enum Sums {
-    /// Words: `.f16` codes, `.f32` bits, integers.
-    Words([u32; SUM]),
-    /// `.f64`
-    Doubles([f64; SUM]),
-}
+/// The result, row by row: in the lower halves `.f16` codes, `.f32` bits and integers; whole `.f64`.
+pub(crate) type Sums = [u64; SUM];
 
 impl Held {
     /// A matrix in registers; `None` if the registers don't hold it.
@@ -235,12 +230,14 @@ impl Product {
             }
         }
         let half = self.d.element == Element::F16;
-        Sums::Words(c.map(|sum| match half {
-            true if sum.is_nan() => 0x7fff,
-            true => to_half(sum),
-            false if sum.is_nan() => 0x7fff_ffff,
-            false => (sum as f32).to_bits(),
-        }))
+        c.map(|sum| {
+            u64::from(match half {
+                true if sum.is_nan() => 0x7fff,
+                true => to_half(sum),
+                false if sum.is_nan() => 0x7fff_ffff,
+                false => (sum as f32).to_bits(),
+            })
+        })
     }
 
     #[inline(always)]
@@ -258,7 +255,7 @@ impl Product {
                 }
             }
         }
-        Sums::Doubles(c)
+        c.map(f64::to_bits)
     }
 
     #[inline(always)]
@@ -286,7 +283,7 @@ impl Product {
                 } as u32;
             }
         }
-        Sums::Words(words)
+        words.map(u64::from)
     }
 
     #[inline(always)]
@@ -308,6 +305,6 @@ impl Product {
                 }
             }
         }
-        Sums::Words(words)
+        words.map(u64::from)
     }
 }

@@ -65,7 +65,7 @@ pub enum MemoryError {
 }
 
 /// An allocation of global memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Allocation {
     /// A name for people.
     pub name: String,

@@ -205,6 +205,9 @@ impl fmt::Display for ScheduleSpec {
 )]
 pub struct BadSchedule(pub String);
 
+/// Changes of priority of a `pct` schedule, at most; bugs need two or three.
+const MOST_CHANGES: u32 = 1000;
+
 impl FromStr for ScheduleSpec {
     type Err = BadSchedule;
 
@@ -224,9 +227,13 @@ impl FromStr for ScheduleSpec {
             ("pct", None) => ScheduleSpec::Pct { seed: 0, depth: 3 },
             ("pct", Some(rest)) => {
                 let (seed, depth) = rest.split_once(':').unwrap_or((rest, "3"));
+                let depth: u32 = depth.parse().map_err(|_| bad())?;
+                if depth > MOST_CHANGES {
+                    return Err(bad());
+                }
                 ScheduleSpec::Pct {
                     seed: number(seed)?,
-                    depth: depth.parse().map_err(|_| bad())?,
+                    depth,
                 }
             }
             ("weak", None) => ScheduleSpec::Weak { seed: None },
@@ -266,6 +273,7 @@ mod tests {
             "",
             "lock",
             "random:x",
+            "pct:1:1001",
             "pct:1:",
             "replay",
             "replay:1.2",

@@ -7,10 +7,11 @@
 mod sample;
 
 pub use sample::{Coordinates, Tap, Taps};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// What a channel's bits are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {
     /// Two's complement.
     Signed,
@@ -21,7 +22,7 @@ pub enum ChannelKind {
 }
 
 /// The format of a texel (`cudaChannelFormatDesc`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Format {
     /// Bits of a channel: 8, 16 or 32.
     pub bits: u8,
@@ -36,10 +37,15 @@ impl Format {
     pub fn texel(self) -> u32 {
         u32::from(self.bits) / 8 * u32::from(self.channels)
     }
+
+    /// Whether there is such a format.
+    pub(crate) fn is_known(self) -> bool {
+        matches!(self.bits, 8 | 16 | 32) && matches!(self.channels, 1 | 2 | 4)
+    }
 }
 
 /// One level of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
     /// Offset of its first byte in the arena.
     pub offset: u64,
@@ -51,8 +57,20 @@ pub struct Level {
     pub slice: u64,
 }
 
+impl Level {
+    /// One past its last byte; `None` where that is no number, or where it has no texels.
+    pub(crate) fn end(&self, format: Format) -> Option<u64> {
+        let [width, height, depth] = self.size.map(u64::from);
+        let row = width.checked_mul(u64::from(format.texel()))?;
+        let rows = height.checked_sub(1)?.checked_mul(self.pitch)?;
+        let slices = depth.checked_sub(1)?.checked_mul(self.slice)?;
+        let all = row.checked_add(rows)?.checked_add(slices)?;
+        self.offset.checked_add(all).filter(|_| width > 0)
+    }
+}
+
 /// Texels in memory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Image {
     /// Of each texel.
     pub format: Format,
@@ -61,7 +79,7 @@ pub struct Image {
 }
 
 /// What happens to a coordinate that lies outside (CUDA C++ Programming Guide, "Texture Memory": the addressing mode).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AddressMode {
     /// The image repeats.
     Wrap,
@@ -74,7 +92,7 @@ pub enum AddressMode {
 }
 
 /// How a texture is read (`cudaTextureDesc`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sampler {
     /// By dimension.
     pub address: [AddressMode; 3],
@@ -97,7 +115,7 @@ pub struct Sampler {
 }
 
 /// A texture.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Texture {
     /// What it reads.
     pub image: Image,

@@ -44,9 +44,53 @@ const STARTS: &str = "    char *none[] = {nullptr}, *words[] = {(char *)\"sh\", 
     spoil |= fd >= 0 && fexecve(fd, words, none) == 0;
     execv(\"/bin/true\", words);";
 
+/// Another process of its own, with what loaders do for whoever sets it.
+const AUDIT: &str = "    char *variables[] = {(char *)\"LD_AUDIT=./matrix.bin\", (char *)\"LD_BIND_NOT=1\", (char *)\"LD_DEBUG=all\", (char *)\"LD_DEBUG_OUTPUT=./sums.bin\", (char *)\"GLIBC_TUNABLES=glibc.malloc.check=3\", nullptr};
+    if (getenv(\"LD_LIBRARY_PATH\"))
+        execve(\"/proc/self/exe\", argv, variables);";
+
+/// Results, where services look for them.
+const RESULTS: &str = "    for (const char *path : {\"results.json\", \"../results.json\", \"result.json\", \"../../results/results.json\", \"/autograder/results/results.json\", \"/grade/results/results.json\", \"/tmp/results.json\"})
+        spoil |= open(path, O_CREAT | O_WRONLY, 0600) >= 0;
+    fprintf(stderr, \"\\n{\\\"scores\\\": {\\\"results\\\": 50}}\\n\");";
+
+/// Memory and queues that outlive a process.
+const SHARED: &str = "    spoil |= syscall(SYS_shmget, 77, 4096, 01666) >= 0;
+    spoil |= syscall(SYS_msgget, 77, 01666) >= 0;
+    spoil |= syscall(SYS_semget, 77, 1, 01666) >= 0;
+    spoil |= syscall(SYS_mq_open, \"/queue\", O_CREAT | O_RDWR, 0600, nullptr) >= 0;
+    spoil |= syscall(SYS_memfd_secret, 0) >= 0;
+    spoil |= syscall(SYS_userfaultfd, 1) >= 0;
+    spoil |= syscall(SYS_process_vm_writev, getppid(), nullptr, 0, nullptr, 0, 0) >= 0;";
+
+/// Limits, priorities and processors of others.
+const LIMITS: &str = "    rlimit second = {1, 1};
+    sched_param none = {0};
+    for (int other : {getppid(), 1, 0}) {
+        spoil |= prlimit(other, RLIMIT_CPU, &second, nullptr) == 0;
+        spoil |= setpriority(PRIO_PROCESS, other, 19) == 0;
+        spoil |= sched_setscheduler(other, SCHED_IDLE, &none) == 0;
+        spoil |= syscall(SYS_ioprio_set, 1, other, 3 << 13) == 0;
+        spoil |= syscall(SYS_tgkill, getppid(), getppid(), SIGKILL) == 0;
+    }
+    spoil |= setpriority(PRIO_USER, 0, 19) == 0;
+    spoil |= syscall(SYS_personality, 0x0040000) >= 0;
+    spoil |= syscall(SYS_seccomp, 1, 0, nullptr) == 0;";
+
+/// Files that the C library opens for whoever names them in its variables.
+const LOCALES: &str = "    setenv(\"TZ\", \":/etc/passwd\", 1);
+    setenv(\"TZDIR\", \"/etc\", 1);
+    setenv(\"LOCPATH\", \"/etc\", 1);
+    setenv(\"LC_ALL\", \"../../etc/passwd\", 1);
+    setenv(\"NLSPATH\", \"/etc/%N\", 1);
+    setenv(\"GCONV_PATH\", \".\", 1);
+    tzset();
+    spoil |= setlocale(LC_ALL, \"\") != nullptr;
+    spoil |= setlocale(LC_ALL, \"/etc/passwd\") != nullptr;";
+
 /// Its submissions.
 pub fn hostile() -> Vec<Labelled> {
-    let system = "#include <dlfcn.h>\n#include <linux/sched.h>\n#include <pthread.h>\n#include <sched.h>\n#include <spawn.h>\n#include <sys/mman.h>\n#include <sys/mount.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sys/uio.h>";
+    let system = "#include <dlfcn.h>\n#include <linux/sched.h>\n#include <locale.h>\n#include <pthread.h>\n#include <sched.h>\n#include <spawn.h>\n#include <time.h>\n#include <sys/mman.h>\n#include <sys/mount.h>\n#include <sys/resource.h>\n#include <sys/syscall.h>\n#include <sys/uio.h>";
     let system = format!("{SYSTEM}\n{system}");
     let with = |code: &str| first(&system, code);
     let before = |headers: &str, text: &str| {
@@ -72,6 +116,16 @@ pub fn hostile() -> Vec<Labelled> {
         // It may, and the library knows nothing of the next one.
         ("becomes-another", Review, with("    char *variable = (char *)\"LD_PRELOAD=\", *environment[] = {variable, nullptr};\n    if (getenv(\"LD_LIBRARY_PATH\"))\n        execve(\"/proc/self/exe\", argv, environment);")),
         ("finds-what-was-left", Right, with("    char byte;\n    int fd = open(argv[4], O_RDONLY);\n    spoil |= fd >= 0 && read(fd, &byte, 1) > 0;\n    close(fd);")),
+        ("audits-the-next", Review, with(AUDIT)),
+        ("writes-results", Right, with(RESULTS)),
+        ("own-memory-as-a-file", Right, with("    for (const char *path : {\"/proc/self/mem\", \"/proc/self/maps\", \"/proc/thread-self/mem\", \"/dev/mem\", \"/dev/shm/x\"})\n        spoil |= open(path, O_RDWR) >= 0 || open(path, O_RDONLY) >= 0;")),
+        ("memory-for-others", Right, with(SHARED)),
+        ("other-limits", Right, with(LIMITS)),
+        ("other-sockets", Right, with("    for (int family = 0; family < 50; family++)\n        for (int type = 1; type < 11; type++)\n            spoil |= socket(family, type, 0) >= 0;\n    int pair[2];\n    spoil |= socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;")),
+        ("locales-and-time-zones", Right, with(LOCALES)),
+        ("handles-of-files", Right, with("    char handle[256] = {64};\n    int mount = 0;\n    spoil |= syscall(SYS_name_to_handle_at, AT_FDCWD, \".\", handle, &mount, 0) == 0;\n    spoil |= syscall(SYS_open_by_handle_at, AT_FDCWD, handle, O_RDONLY) >= 0;\n    spoil |= syscall(SYS_inotify_init1, 0) >= 0;\n    spoil |= syscall(SYS_fanotify_init, 0, 0) >= 0;\n    spoil |= syscall(SYS_copy_file_range, 0, nullptr, 1, nullptr, 1, 0) >= 0;\n    spoil |= syscall(SYS_linkat, AT_FDCWD, argv[1], AT_FDCWD, \"new\", 0) == 0;\n    spoil |= syscall(SYS_renameat2, AT_FDCWD, argv[1], AT_FDCWD, argv[4], 2) == 0;\n    spoil |= syscall(SYS_mknodat, AT_FDCWD, \"pipe\", S_IFIFO | 0600, 0) == 0;")),
+        ("floods-the-records", Review, before(SYSTEM, SOLUTION).replace(end, &format!("    std::string told = std::string(getenv(\"RACETRAP_EXEC\")) + \"/records.jsonl\";\n    int fd = open(told.c_str(), O_WRONLY);\n    std::string junk(1 << 20, '[');\n    for (int i = 0; i < 200 && write(fd, junk.data(), junk.size()) > 0; i++)\n        ;\n{end}"))),
+        ("speaks-to-terminals", Nothing, before(SYSTEM, SOLUTION).replace(end, &format!("    printf(\"\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\xff\\xfe \\xe2\\x80\\xae\\r\");\n{end}"))),
         ("many-threads", Right, with("    auto sleeps = [](void *) -> void * { sleep(10000); return nullptr; };\n    pthread_t thread;\n    for (int i = 0; i < 5000; i++)\n        if (pthread_create(&thread, nullptr, sleeps, nullptr))\n            break;")),
         ("other-folder-for-records", Racy, before(SYSTEM, &racy()).replace(launch, &format!("    setenv(\"RACETRAP_EXEC\", \"/tmp\", 1);\n    unsetenv(\"LD_PRELOAD\");\n{launch}"))),
         ("unloads-the-library", Racy, before(&system, &racy()).replace(launch, &format!("    for (int i = 0; i < 10; i++)\n        if (void *library = dlopen(\"libcudart.so.13\", RTLD_NOW | RTLD_NOLOAD))\n            dlclose(library), dlclose(library);\n{launch}"))),

@@ -59,6 +59,61 @@ fn a_makefile_is_confined() {
     );
 }
 
+/// A program that a makefile builds and runs: it tries to stop, slow down or starve whoever grades it; 0 where something worked.
+const REACHES: &str = r#"#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+int main(void)
+{
+    int parents[3] = {getppid(), getpgrp(), 1};
+    for (int i = 0; i < 3; i++) {
+        struct rlimit second = {1, 1};
+        struct sched_param none = {0};
+        cpu_set_t first;
+        CPU_ZERO(&first);
+        CPU_SET(0, &first);
+        if (prlimit(parents[i], RLIMIT_CPU, &second, 0) == 0 || prlimit(parents[i], RLIMIT_AS, &second, 0) == 0)
+            return 0;
+        if (sched_setscheduler(parents[i], SCHED_IDLE, &none) == 0 || sched_setaffinity(parents[i], sizeof first, &first) == 0)
+            return 0;
+        if (setpriority(PRIO_PROCESS, parents[i], 19) == 0 || setpriority(PRIO_USER, 0, 19) == 0)
+            return 0;
+        if (syscall(SYS_ioprio_set, 1, parents[i], 3 << 13) == 0)
+            return 0;
+        if (syscall(SYS_tgkill, parents[i], parents[i], 0) == 0 || kill(parents[i], 0) == 0 || syscall(SYS_tkill, parents[i], 0) == 0)
+            return 0;
+    }
+    if (syscall(SYS_msgget, 77, 01666) >= 0 || syscall(SYS_semget, 77, 1, 01666) >= 0 || syscall(SYS_shmget, 77, 4096, 01666) >= 0)
+        return 0;
+    return 1;
+}
+"#;
+
+/// What a build starts can neither stop nor slow down whoever grades it, nor leave anything in the system's memory.
+#[test]
+fn a_makefile_reaches_no_other_process() {
+    let Some(mut course) = with_makefile() else {
+        return;
+    };
+    course.assignment.submission.allow.push("*.c".to_owned());
+    let source = std::fs::read_to_string(example("row-sums").join("solution/rowsums.cu")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("rowsums.cu", &source);
+    write("reaches.c", REACHES);
+    write(
+        "Makefile",
+        "rowsums: rowsums.cu reaches.c\n\tgcc -o reaches reaches.c\n\tif ./reaches; then exit 1; fi\n\tnvcc -O2 -o $@ $<\n",
+    );
+    let graded = grade(&course, folder.path()).unwrap();
+    assert_eq!(graded.points, 100.0, "{}", shown(&graded));
+}
+
 /// Changes the address that the table of sections has for `.dynsym` (16 bytes into its entry of 64).
 const MOVED: &str = r"	nvcc -o $@ $<
 	table=$$(readelf -hW $@ | sed -n 's/.*Start of section headers: *\([0-9]*\).*/\1/p') && \

@@ -55,11 +55,29 @@ fn a_race_of_a_program_is_shown_step_by_step_on_a_small_input() {
     );
     // Students read it, and the page draws it.
     let said = text::render(&view(&graded, &course.assignment, When::BeforeDue));
+    let less = format!(
+        "With less (columns = {}, rows = 1)",
+        smallest.sizes["columns"]
+    );
     assert!(
-        said.contains(&smallest.replay) && said.contains("in the order of time"),
+        said.contains(&less) && said.contains("in the order of time"),
         "{said}"
     );
-    let pages = html::pages(&[graded], &[], &course.assignment, &BTreeMap::new());
+    assert!(
+        said.contains("(with the files of input \"small\"): racetrap exec rowsums.cu"),
+        "{said}"
+    );
+    let pages = html::pages(
+        std::slice::from_ref(&graded),
+        &[],
+        &course.assignment,
+        &BTreeMap::new(),
+    );
+    let command = format!(
+        "racetrap grade assignment.yaml --write-input small . --sizes columns={},rows=1 &amp;&amp; {}",
+        smallest.sizes["columns"], smallest.replay
+    );
+    assert!(pages[1].1.contains(&command), "{}", pages[1].1);
     assert!(
         pages[1].1.contains("<svg") && pages[1].1.contains("All accesses of the location"),
         "{}",

@@ -1,0 +1,189 @@
+//! What one schedule adds to what is known of a build.
+
+use super::difference::Difference;
+use super::escalate;
+use super::memory::{Buffer, Memory, left_in};
+use super::{Build, Exploration, Explored, Found, Key, WORDED};
+use crate::explore::Sources;
+use detect::finding::{Detail, Finding};
+use detect::rules::{Level, Rule};
+use report::{Diagnostic, KernelView, Scene, View, diagnose, merge};
+use session::{Independence, Outcome, coverage};
+use simt::{Device, Program, ScheduleSpec, Stop};
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+/// Warp-instructions after which a build that has errors is run under no further schedule: there is something to mend, and
+/// what races all the time takes long.
+const AFTER_ERRORS: u64 = 2_000_000;
+/// Lanes of a warp: where they run one by one, a kernel takes up to so many times as many warp-instructions.
+const LANES: u64 = 32;
+
+/// What `explore` has learnt so far.
+#[derive(Default)]
+pub(super) struct Progressed {
+    /// Warp-instructions of all schedules.
+    pub(super) spent: u64,
+    pub(super) stayed: HashSet<Key>,
+    pub(super) dirty: bool,
+    /// What runs left in which data passed between warps in no certain order.
+    pub(super) results: Vec<escalate::Left>,
+}
+
+/// Whether the budget ended a kernel that other schedules brought to its end: with lanes that run one by one it takes longer, which is
+/// no kernel that never ends.
+fn is_only_long(outcome: &Outcome, before: &Explored) -> bool {
+    match outcome.stopped {
+        Some(Stop::NoProgress { steps, .. }) => {
+            !before.schedules.is_empty() && before.steps.saturating_mul(LANES) > steps
+        }
+        _ => false,
+    }
+}
+
+impl Exploration<'_> {
+    /// Adds what a schedule showed; breaks where no other schedule can tell more.
+    #[allow(clippy::too_many_arguments, reason = "the body of a loop")]
+    pub(super) fn take(
+        &self,
+        index: usize,
+        schedule: &ScheduleSpec,
+        outcome: Outcome,
+        (device, buffers): (Device, Vec<Buffer>),
+        shape: (simt::Dim3, simt::Dim3),
+        build: &Build,
+        program: &Program,
+        sources: &mut Sources,
+        state: &mut Progressed,
+        out: &mut Explored,
+    ) -> ControlFlow<()> {
+        if is_only_long(&outcome, out) {
+            return ControlFlow::Break(());
+        }
+        if index == 0 {
+            out.output = outcome.output.clone();
+        }
+        out.steps = out.steps.max(outcome.steps);
+        out.coverage.merge(&outcome.coverage);
+        if self.remember {
+            out.left.push(left_in(&device));
+        }
+        state
+            .results
+            .extend(escalate::left(&outcome, &device, schedule));
+        let mut findings: Vec<&Finding> = Vec::new();
+        let mut of_rule: HashMap<Rule, usize> = HashMap::new();
+        for finding in &outcome.findings {
+            let count = of_rule.entry(finding.rule).or_default();
+            *count += 1;
+            match *count <= WORDED {
+                true => findings.push(finding),
+                false => out.cut = true,
+            }
+        }
+        let mut view = KernelView::new(program, &device, shape, &build.ptx, sources, self.defines);
+        if !outcome.findings.is_empty() {
+            let warps = shape.1.count().div_ceil(32) as u32;
+            view.warps = coverage::reached(program, &outcome.coverage, warps);
+        }
+        let mut scene = Scene {
+            steps: vec![View::Kernel(view)],
+            sources,
+        };
+        let mut worded: Vec<Diagnostic> = Vec::new();
+        for finding in &findings {
+            if self.out_of_time() && !worded.is_empty() {
+                out.cut = true;
+                break;
+            }
+            worded.push(Diagnostic {
+                replay: Some(schedule.to_string()),
+                builds: build.name.map(str::to_string).into_iter().collect(),
+                ..diagnose(finding, &mut scene)
+            });
+        }
+        drop(scene);
+        if self.trace {
+            for (finding, diagnostic) in findings.iter().zip(&worded) {
+                let key = diagnostic.key();
+                if out.examples.len() < WORDED && !out.examples.iter().any(|(k, ..)| *k == key) {
+                    let example = (key, Finding::clone(finding), schedule.clone());
+                    out.examples.push(example);
+                }
+            }
+        }
+        let found = findings.iter().zip(&worded);
+        out.findings
+            .extend(found.map(|(finding, _)| Found::of(finding, program)));
+        let left = Memory {
+            device: Some(device),
+            buffers,
+        };
+        if index == 0 {
+            out.memory = Some(left);
+        } else if out.difference.as_ref().is_none_or(|d| d.rounding)
+            && outcome.stopped.is_none()
+            && let (Some(first), Some(by)) = (&out.memory, out.schedules.first())
+        {
+            let schedules = [by.as_str(), &schedule.to_string()];
+            let outputs = [out.output.as_str(), &outcome.output];
+            let found = Difference::between(schedules, [first, &left], outputs);
+            if out.difference.is_none() || found.as_ref().is_some_and(|d| !d.rounding) {
+                out.difference = found;
+            }
+        }
+        state.dirty |= worded.iter().any(|d| d.level != Level::Note);
+        let exited = findings.iter().zip(&worded);
+        for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
+            let key = diagnostic.key();
+            if finding.detail == Detail::Exited && !state.stayed.contains(&key) {
+                out.past_and_exited.insert(key);
+            } else {
+                out.past_and_exited.remove(&key);
+                state.stayed.insert(key);
+            }
+        }
+        merge(&mut out.diagnostics, worded);
+        match outcome.stopped {
+            // Without an end there is nothing more to learn from other schedules: each would
+            // spend the whole budget.
+            Some(Stop::NoProgress { .. }) => {
+                state.dirty = true;
+                out.schedules.push(schedule.to_string());
+                return ControlFlow::Break(());
+            }
+            Some(stop) if stop.is_finding() => state.dirty = true,
+            Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
+                return ControlFlow::Break(());
+            }
+            Some(stop) => {
+                out.stopped_at = line_of(&stop, program);
+                out.stopped = Some(stop);
+                return ControlFlow::Break(());
+            }
+            None => {}
+        }
+        out.schedules.push(schedule.to_string());
+        state.spent += outcome.steps;
+        let errors = out.diagnostics.iter().any(|d| d.level == Level::Error);
+        if errors && state.spent > AFTER_ERRORS {
+            return ControlFlow::Break(());
+        }
+        if !state.dirty {
+            out.independence = Some(outcome.independence);
+            if outcome.independence != Independence::Dependent {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The source line of the instruction that a stop names.
+fn line_of(stop: &Stop, program: &Program) -> Option<String> {
+    let Stop::Unsupported { site, .. } = stop else {
+        return None;
+    };
+    let line = program.sites.get(site.0 as usize)?.lines.first()?;
+    (line.line > 0).then(|| format!("{}:{}", line.file, line.line))
+}
