@@ -307,8 +307,14 @@ fn what_cannot_be_decided_waits_for_a_person() {
     }
     let course = open("reduction");
     let right = crate::corpus::reductions().remove(0).2;
-    // The simulator does not run tensor cores.
-    let unknown = right.replace("    if (t == 0)", "    if (n == 64) {\n        int d[4], a = t, b = t;\n        asm volatile(\"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\" : \"=r\"(d[0]), \"=r\"(d[1]) : \"r\"(a), \"r\"(b));\n        partial[0] += d[0] - d[0];\n    }\n    if (t == 0)");
+    // A form of a video instruction that the simulator refuses.
+    let odd = r#"    if (n == 64) {
+        int d;
+        asm volatile("vadd.u32.u32.u32.min %0, %1, %1, %2;" : "=r"(d) : "r"(t), "r"(n));
+        partial[0] += d - d;
+    }
+    if (t == 0)"#;
+    let unknown = right.replace("    if (t == 0)", odd);
     assert_ne!(unknown, right);
     let graded = racetrap_grade::grade::grade_files(
         &course,
@@ -323,7 +329,7 @@ fn what_cannot_be_decided_waits_for_a_person() {
         assert_eq!(part.earned, None, "{part:?}");
     }
     assert!(
-        graded.review[0].why.contains("mma.sync"),
+        graded.review[0].why.contains("vadd.u32"),
         "{:?}",
         graded.review
     );
