@@ -226,9 +226,10 @@ fn what_is_around_may_be_broken() {
     fs::create_dir(&evil).unwrap();
     let evil = evil.display().to_string();
     for (name, value, wanted) in [
-        ("HOME", "/nowhere", Some(1)),
+        // Folders that not even root can make.
+        ("HOME", "/dev/null/home", Some(1)),
         ("XDG_CACHE_HOME", "/proc", Some(1)),
-        ("TMPDIR", "/nowhere", Some(2)),
+        ("TMPDIR", "/dev/null/temporary", Some(2)),
         ("TMPDIR", evil.as_str(), None),
     ] {
         let code = run("k.cu", name, value, Stdio::piped());

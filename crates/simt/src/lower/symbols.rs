@@ -186,14 +186,16 @@ impl<'m> Lowering<'m> {
     /// behind the static ones, whose end is not known yet: they get an offset in
     /// the upper half of the 32-bit range that [`Self::place_dynamic_shared`] moves.
     fn shared_variable(&mut self, v: &Variable) -> u32 {
-        let bytes = variable_bytes(v) as u32;
+        // More than any GPU has; a launch refuses it, and dynamic variables' offsets are beyond.
+        const MOST: u32 = 1 << 30;
+        let bytes = variable_bytes(v).min(u64::from(MOST)) as u32;
         let align = variable_align(v);
         if v.linkage == Some(Linkage::Extern) || bytes == 0 {
             self.dynamic_shared.push((v.name.clone(), align));
             return DYNAMIC_SHARED;
         }
-        let offset = self.program.shared_bytes.next_multiple_of(align);
-        self.program.shared_bytes = offset + bytes;
+        let offset = self.program.shared_bytes.next_multiple_of(align).min(MOST);
+        self.program.shared_bytes = (offset + bytes).min(MOST);
         self.program.shared.push(SharedVariable {
             name: v.name.clone(),
             offset,

@@ -488,3 +488,20 @@ fn a_loop_that_polls_memory_sees_time_pass_as_all_do() {
     let stats = run.launch(1, 32, &[out, 80_000], "lockstep").unwrap();
     assert!(stats.steps > 5000, "{} steps", stats.steps);
 }
+
+#[test]
+fn more_shared_memory_than_there_can_be_is_refused() {
+    for arrays in [
+        ".shared .align 16 .b8 a[512];\n.shared .align 16 .b8 b[18446744073709551615];",
+        ".shared .b8 a[4294967295];\n.shared .b8 b[4294967295];\n.shared .b8 c[16];",
+    ] {
+        let ptx = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n{arrays}\n\
+             .reg .b32 %r<2>;\nmov.u32 %r1, a;\nst.shared.u32 [%r1], %r1;\nret;\n}}\n"
+        );
+        let mut run = Run::of(&ptx);
+        let out = run.buffer(&[0]);
+        let stopped = run.launch(1, 32, &[out], "lockstep").unwrap_err();
+        assert!(stopped.to_string().contains("shared"), "{stopped}");
+    }
+}
