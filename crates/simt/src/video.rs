@@ -93,7 +93,7 @@ pub enum Form {
     },
     /// `vmad`
     Mad {
-        /// Signs of the sources; of the destination nothing depends.
+        /// Signs of the sources; the destination's makes no difference.
         signed: Signed,
         /// Selectors of the sources.
         from: [Pick; 2],

@@ -101,7 +101,7 @@ pub unsafe extern "C" fn cudaGraphRemoveDependencies(
     edges_or_count: *const c_void,
     count: usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaGraphRemoveDependencies") {
             Release::Thirteen => {
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn cudaGraphGetEdges(
     edges_or_count: *mut c_void,
     count: *mut usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaGraphGetEdges") {
             Release::Thirteen => cudaGraphGetEdges_v2(graph, from, to, edges_or_count, count),
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn cudaGraphNodeGetDependencies(
     edges_or_count: *mut c_void,
     count: *mut usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaGraphNodeGetDependencies") {
             Release::Thirteen => cudaGraphNodeGetDependencies_v2(node, to, edges_or_count, count),
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn cudaGraphNodeGetDependentNodes(
     edges_or_count: *mut c_void,
     count: *mut usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaGraphNodeGetDependentNodes") {
             Release::Thirteen => cudaGraphNodeGetDependentNodes_v2(node, to, edges_or_count, count),
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn cudaGraphAddNode(
     count_or_params: usize,
     params: *mut NodeParams,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaGraphAddNode") {
             Release::Thirteen => {
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn cudaGraphExecUpdate(
     info_or_node: *mut c_void,
     result: *mut c_int,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         if release("cudaGraphExecUpdate") != Release::Eleven {
             return update(executable, graph, info_or_node.cast());
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn cudaStreamGetCaptureInfo(
     edges: *mut *const c_void,
     count: *mut usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaStreamGetCaptureInfo") {
             Release::Thirteen => {
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
     count_or_flags: usize,
     flags: c_uint,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the parameters of the release that the caller means.
     unsafe {
         match release("cudaStreamUpdateCaptureDependencies") {
             Release::Thirteen => cudaStreamUpdateCaptureDependencies_v2(
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn cudaStreamUpdateCaptureDependencies(
     }
 }
 
-/// The place of CUDA 13's and of this form does not matter here, so that both are the same.
+/// Where memory lies makes no difference here, so this form and those of earlier releases are one.
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaMemAdvise_v2(
     pointer: *const c_void,

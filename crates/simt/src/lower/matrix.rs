@@ -18,7 +18,7 @@ const LONGEST: u32 = 16;
 
 /// Which matrix of `d = a × b + c`.
 #[derive(Clone, Copy, PartialEq)]
-enum Operand3 {
+enum Role {
     A,
     B,
     Sum,
@@ -120,16 +120,16 @@ impl Lowering<'_> {
     fn wmma_access(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let store = t.opcode == Opcode::WmmaStore;
         let which = match () {
-            () if t.has(Modifier::A) => Operand3::A,
-            () if t.has(Modifier::B) => Operand3::B,
-            () => Operand3::Sum,
+            () if t.has(Modifier::A) => Role::A,
+            () if t.has(Modifier::B) => Role::B,
+            () => Role::Sum,
         };
         let element = element(t, 0)?;
         let (m, n, k) = shape(t, element)?;
         let (rows, columns, arrangement) = match which {
-            Operand3::A => (m, k, Arrangement::Rows),
-            Operand3::B => (k, n, Arrangement::Columns),
-            Operand3::Sum => (m, n, Arrangement::Sum),
+            Role::A => (m, k, Arrangement::Rows),
+            Role::B => (k, n, Arrangement::Columns),
+            Role::Sum => (m, n, Arrangement::Sum),
         };
         let class = class_of(element);
         let (registers, address) = if store { (1, 0) } else { (0, 1) };

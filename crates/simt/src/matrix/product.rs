@@ -72,7 +72,7 @@ pub(crate) struct Registers<'r> {
 pub(crate) type Sums = [u64; SUM];
 
 impl Held {
-    /// A matrix in registers; `None` if the registers don't hold it.
+    /// A matrix in registers, with its fragment's [`Held::places`].
     pub fn new(
         element: Element,
         fragment: Fragment,
