@@ -32,7 +32,7 @@ use race::block::lanes;
 use simt::ids::*;
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
-use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
+use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop, Waiting};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All detectors.
@@ -81,6 +81,23 @@ impl Detectors {
     /// What the last launch did to memory, if that was asked for.
     pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
         Some(self.footprint.take()?.finish())
+    }
+
+    /// The next launch, of so many instructions, may be joined by others while it runs, or not ([`race::Detector::expect_others`]).
+    pub fn expect_others(&mut self, sites: Option<u32>) {
+        self.races.expect_others(sites);
+    }
+
+    /// Exchanges the detector of races: launches that run side by side have one for all.
+    pub fn exchange_races(&mut self, other: &mut race::Detector) {
+        std::mem::swap(&mut self.races, other);
+    }
+
+    /// What the launch that runs did to memory until now, or since the last call, if that was asked for.
+    pub fn cut_footprint(&mut self) -> Option<footprint::Footprint> {
+        let recorder = self.footprint.as_mut()?;
+        let next = recorder.fork();
+        Some(std::mem::replace(&mut **recorder, next).finish())
     }
 
     /// Keeps what the next launch's threads do to memory that they share, for [`Detectors::take_communication`].
@@ -213,7 +230,42 @@ impl Detectors {
         limits: &Limits,
         jobs: usize,
     ) -> Result<Stats, Stop> {
-        simt::launch(device, program, how, schedule, limits, jobs, self)
+        let ended = self.launch_or_wait(device, program, how, schedule, limits, jobs);
+        ended.map_err(|(stop, _)| stop)
+    }
+
+    /// [`simt::launch_or_wait()`], watched by these, who belong to the launch until it has ended.
+    ///
+    /// # Errors
+    /// As there.
+    #[allow(clippy::result_large_err)] // Once a launch.
+    pub fn launch_or_wait(
+        &mut self,
+        device: &mut Device,
+        program: &Program,
+        how: &Launch,
+        schedule: &ScheduleSpec,
+        limits: &Limits,
+        jobs: usize,
+    ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        simt::launch_or_wait(device, program, how, schedule, limits, jobs, self)
+    }
+
+    /// [`Waiting::resume`], watched by these.
+    ///
+    /// # Errors
+    /// As there.
+    #[allow(clippy::result_large_err)] // Once a launch.
+    pub fn resume(
+        &mut self,
+        waiting: Box<Waiting>,
+        device: &mut Device,
+        program: &Program,
+        how: &Launch,
+        limits: &Limits,
+        prove: bool,
+    ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        waiting.resume(device, program, how, limits, prove, self)
     }
 }
 

@@ -39,7 +39,7 @@ mod wide;
 
 pub use device::Device;
 pub use ids::Dim3;
-pub use launch::{Launch, launch, launch_unwatched, shared_limit, watch};
+pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shared_limit, watch};
 pub use lower::{LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;

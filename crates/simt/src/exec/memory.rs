@@ -227,6 +227,10 @@ impl<O: Hooks> Core<'_, O> {
         }
         let who = block.who(w);
         let before = self.before_store(block, op, space, good);
+        let old = match op.store {
+            true => self.content(block, w, space, good, bytes),
+            false => None,
+        };
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let plain = op.element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(32));
         let mut written = true;
@@ -339,6 +343,11 @@ impl<O: Hooks> Core<'_, O> {
                     written = load(&self.geometry.params, warp, op, good, &self.address)
                 }
             }
+        }
+        match old {
+            Some(old) => self.stored(block, w, space, good, bytes, &old),
+            None if space == Space::Global => self.looked(good, bytes),
+            None => {}
         }
         let initial = if self.history.is_some() && matches!(space, Space::Global | Space::Shared) {
             if let Some(before) = before {

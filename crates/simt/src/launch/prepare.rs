@@ -1,6 +1,7 @@
 //! What a launch needs before its first block runs.
 
 use super::Launch;
+use crate::device::WORKSPACE;
 use crate::alu::{Row32, Row64};
 use crate::device::Device;
 use crate::exec::Range;
@@ -13,6 +14,7 @@ use crate::state::*;
 use crate::stop::Stop;
 
 /// The launch's geometry, and what its code finds in memory.
+#[derive(Debug)]
 pub(super) struct Prepared {
     pub geometry: Geometry,
     /// The program's constants, with the addresses of variables.
@@ -32,21 +34,10 @@ impl Prepared {
                 .unwrap_or(0);
             const_d[r.row] = [address.wrapping_add_signed(r.addend); LANES];
         }
-        let ranges: Vec<Range> = device
-            .allocations()
-            .iter()
-            // Nobody's memory: what only keeps others apart has never been anything to free.
-            .filter(|a| !(a.freed && a.name == crate::memory::GAP_NAME))
-            .map(|a| Range {
-                start: a.offset,
-                end: a.offset + a.bytes,
-                freed: a.freed,
-            })
-            .collect();
         Ok(Prepared {
             geometry,
             const_d,
-            ranges,
+            ranges: ranges(device),
         })
     }
 
@@ -83,6 +74,20 @@ impl Prepared {
     }
 }
 
+/// Where accesses may go.
+pub(super) fn ranges(device: &Device) -> Vec<Range> {
+    let all = device.allocations().iter();
+    // Nobody's memory: what only keeps others apart has never been anything to free.
+    let known = all.filter(|a| !(a.freed && a.name == crate::memory::GAP_NAME));
+    known
+        .map(|a| Range {
+            start: a.offset,
+            end: a.offset + a.bytes,
+            freed: a.freed,
+        })
+        .collect()
+}
+
 fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<Geometry, Stop> {
     let full = |e: MemoryError| Stop::OutOfMemory(e.to_string());
     device.load(program).map_err(full)?;
@@ -95,7 +100,7 @@ fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<G
     }
     let workspace = if launch.cooperative {
         // The grid's barrier lives in memory that the driver provides, zeroed.
-        const NAME: &str = "cooperative launch workspace";
+        const NAME: &str = WORKSPACE;
         let known = device
             .allocations()
             .iter()
