@@ -192,9 +192,7 @@ impl Clock {
                 true
             }
             (Some(ours), Some(theirs)) => {
-                !Arc::ptr_eq(ours, theirs)
-                    && !ours.same(theirs)
-                    && Arc::make_mut(ours).join(theirs)
+                !Arc::ptr_eq(ours, theirs) && !ours.same(theirs) && Arc::make_mut(ours).join(theirs)
             }
         };
         learnt || of_fences

@@ -337,7 +337,10 @@ impl<S: Words> Store<'_, S> {
                 rows[(word + 1) % N][l] = (from[l] >> 32) as u32;
             }
         };
-        for (k, slot) in self.op.regs[..usize::from(self.op.count)].iter().enumerate() {
+        for (k, slot) in self.op.regs[..usize::from(self.op.count)]
+            .iter()
+            .enumerate()
+        {
             let double = |slot: Slot| row(&warp.d, self.cd, slot);
             match (self.op.class, element) {
                 (RegisterClass::Q, _) => {

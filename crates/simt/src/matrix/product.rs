@@ -246,7 +246,9 @@ impl Product {
         factors.iter().all(|f| *f <= FACTOR)
             && self.m * self.n <= SUM
             && matches!(self.n, 8 | 16 | 32)
-            && [&self.a, &self.b, &self.c].into_iter().all(|h| held(h) <= HELD)
+            && [&self.a, &self.b, &self.c]
+                .into_iter()
+                .all(|h| held(h) <= HELD)
     }
 
     fn is_small(&self) -> bool {
