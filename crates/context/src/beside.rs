@@ -66,7 +66,12 @@ pub(crate) struct Beside {
 
 impl std::fmt::Debug for Beside {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} aside, {} queued", self.running.len(), self.queue.len())
+        write!(
+            f,
+            "{} aside, {} queued",
+            self.running.len(),
+            self.queue.len()
+        )
     }
 }
 
@@ -526,7 +531,10 @@ pub fn patience(awaited: Awaited) {
                 if context.settles(awaited) {
                     return;
                 }
-                if context.ready(|w| matches!(w, Deferred::Host(Some(_)))).is_some() {
+                if context
+                    .ready(|w| matches!(w, Deferred::Host(Some(_))))
+                    .is_some()
+                {
                     continue;
                 }
                 Duration::from_secs_f64(context.options.launch_seconds)

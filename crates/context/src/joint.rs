@@ -42,19 +42,16 @@ pub(crate) fn may_synchronise(request: &Request) -> bool {
 
 impl Context {
     /// A launch begins while others wait: it is watched together with them if that matters and they can be. Its number among them.
-    pub(crate) fn join(
-        &mut self,
-        request: &Request,
-        work: Work,
-        ticket: &Ticket,
-    ) -> Option<usize> {
+    pub(crate) fn join(&mut self, request: &Request, work: Work, ticket: &Ticket) -> Option<usize> {
         if !may_synchronise(request) {
             return None;
         }
         if self.beside.joint.is_none() {
-            let first = self.beside.running.iter_mut().find(|r| {
-                may_synchronise(&r.request) && r.detectors.is_some()
-            })?;
+            let first = self
+                .beside
+                .running
+                .iter_mut()
+                .find(|r| may_synchronise(&r.request) && r.detectors.is_some())?;
             let mut races = race::Detector::default();
             first.detectors.as_mut()?.exchange_races(&mut races);
             first.member = Some(0);
@@ -152,7 +149,13 @@ impl Context {
             let call: Call = work.call.clone();
             if let Some((_, name)) = &work.kernel {
                 let name: &LaunchName = name;
-                self.report_under(&[finding], &request, name, &|| call.clone(), Shown::default());
+                self.report_under(
+                    &[finding],
+                    &request,
+                    name,
+                    &|| call.clone(),
+                    Shown::default(),
+                );
             }
         }
         for (now, earlier, conflict) in pairs {

@@ -15,7 +15,9 @@ use crate::report::describe;
 use crate::timeline::{Agent, Ticket, Unordered};
 use crate::trace::{Again, Shown};
 use detect::Detectors;
+use detect::finding::Finding;
 use detect::footprint::{Conflict, Footprint};
+use detect::rules::Rule;
 use simt::children::Child;
 use simt::observer::NullObserver;
 use simt::{Dim3, Launch, ScheduleSpec, Stats, Stop};
@@ -68,6 +70,23 @@ fn volume(extents: [u32; 3]) -> u64 {
     extents
         .into_iter()
         .fold(1, |n, extent| n.saturating_mul(u64::from(extent)))
+}
+
+/// Whether what was found in a launch shows that the order of its blocks changes nothing.
+///
+/// Where no result of a strong operation on global memory is used ([`blocks_commute`](simt::program::Facts::blocks_commute)), nothing orders threads of different blocks: whatever two
+/// of them do to each other is a finding. Equal values are equal in any order, and an access that is wrong by itself is so in any order.
+fn independent(program: &simt::Program, findings: &[Finding]) -> bool {
+    let harmless = |f: &Finding| {
+        matches!(
+            f.rule,
+            Rule::SameValueWrite
+                | Rule::UninitializedRead
+                | Rule::OutOfBounds
+                | Rule::MisalignedAccess
+        )
+    };
+    program.facts.blocks_commute && findings.iter().all(harmless)
 }
 
 fn dim([x, y, z]: [u32; 3]) -> Dim3 {
@@ -195,11 +214,13 @@ impl Context {
         self.tell(number == 1);
     }
 
-    /// Cores that a launch is dealt out to. A copy of the memory is made first, and threads are started, so that it has to be worth it.
+    /// Cores that a launch is dealt out to. Threads are started, and mostly a copy of the memory is made first, so that it has to be worth it.
     /// What nobody watches runs on several cores only where all watched launches of the kernel showed that its blocks are independent.
     fn cores(&mut self, request: &Request, watched: bool) -> usize {
         /// Warp-instructions that take as long as starting the threads, with room to spare.
         const WORTH: u64 = 1 << 15;
+        /// Those of a core, for which it is worth starting a thread.
+        const SHARE: u64 = 1 << 13;
         /// Warp-instructions of a warp, as long as there is no better guess.
         const SHORT: u64 = 16;
         if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
@@ -210,9 +231,14 @@ impl Context {
         let totals = self.totals_of(&request.kernel);
         let before = totals.steps / (totals.launches - 1).max(1);
         let steps = before.max(warps.saturating_mul(SHORT));
-        let words = self.device.in_use() / 4;
-        match steps >= WORTH && words / 4 <= steps {
-            true => self.options.jobs,
+        // Who watches may find that the launch has to run again; so may who takes turns. See `simt::launch`.
+        let copied = match watched || request.kernel.program.facts.order_sources {
+            true => self.device.in_use() / 4,
+            false => 0,
+        };
+        let copying = copied / 4 / self.options.jobs.min(4) as u64;
+        match steps >= WORTH && copying <= steps {
+            true => self.options.jobs.min((steps / SHARE) as usize),
             false => 1,
         }
     }
@@ -292,12 +318,6 @@ impl Context {
             self.detectors = own;
             self.judge_joint();
         }
-        if watched && jobs > 1 {
-            match &ended {
-                Ok(stats) if stats.parallel => self.independent.insert(kernel.id),
-                _ => self.independent.remove(&kernel.id),
-            };
-        }
         let ended = match ended {
             Ok(stats) => Ok(stats),
             Err((stop, None)) => Err(stop),
@@ -310,7 +330,13 @@ impl Context {
                 let state = (stop, waiting);
                 let watched = (own, member);
                 self.put_aside(Running::new(
-                    request, &name, call(), &how, ticket, state, watched,
+                    request,
+                    &name,
+                    call(),
+                    &how,
+                    ticket,
+                    state,
+                    watched,
                 ));
                 return 0;
             }
@@ -323,7 +349,9 @@ impl Context {
             again: again.as_ref(),
             waits: None,
         };
-        if watched && let Some(footprint) = self.seen(request, &name, call, shown) {
+        if watched
+            && let Some(footprint) = self.seen(request, &name, call, shown, Some((&ended, jobs)))
+        {
             let agent = self.agent(request.stream);
             self.ordered(agent, ticket, footprint, work());
         }
@@ -343,13 +371,15 @@ impl Context {
         }
     }
 
-    /// Tells what the detectors saw of a launch, and hands over what it did to memory.
+    /// Tells what the detectors saw of a launch, and hands over what it did to memory. How it `ended`, and on how many cores it may have run, says
+    /// whether its blocks are independent.
     fn seen(
         &mut self,
         request: &Request,
         name: &LaunchName,
         call: &impl Fn() -> Call,
         shown: Shown<'_>,
+        ended: Option<(&std::result::Result<Stats, Stop>, usize)>,
     ) -> Option<Footprint> {
         let kernel = &request.kernel;
         let coverage = self.detectors.take_coverage();
@@ -361,6 +391,16 @@ impl Context {
             self.totals_of(kernel).counts.add(&counts);
         }
         let findings = self.detectors.take_findings();
+        match ended {
+            Some((Ok(stats), _)) if stats.parallel || independent(&kernel.program, &findings) => {
+                self.independent.insert(kernel.id);
+            }
+            // On one core, with nothing found: there are programs whose threads order their accesses otherwise.
+            Some((Ok(_), 1)) if findings.is_empty() => {}
+            _ => {
+                self.independent.remove(&kernel.id);
+            }
+        }
         self.report_under(&findings, request, name, call, shown);
         self.detectors.take_footprint()
     }
@@ -381,7 +421,7 @@ impl Context {
             again: None,
             waits: waits.as_deref(),
         };
-        if watched && let Some(footprint) = self.seen(request, name, &call, shown) {
+        if watched && let Some(footprint) = self.seen(request, name, &call, shown, None) {
             let work = Work {
                 kernel: Some((request.kernel.clone(), name.clone())),
                 call: call(),
@@ -448,7 +488,9 @@ impl Context {
     fn undecided(&mut self, now: &Work, what: &Work) {
         let [a, b] = [what, now].map(describe);
         let how = match what.kernel {
-            Some(_) if self.beside.by_host => "be ordered by the host, which hears of one and feeds the other",
+            Some(_) if self.beside.by_host => {
+                "be ordered by the host, which hears of one and feeds the other"
+            }
             Some(_) => "hand memory over to each other by flags and fences",
             None => "do so after the launch has waited for what was copied",
         };

@@ -173,7 +173,9 @@ impl Context {
         let shared = &self.watch.shared;
         let is_shared = |page: &u64| {
             let after = shared.partition_point(|range| range.end <= page * PAGE);
-            shared.get(after).is_some_and(|range| range.start < (page + 1) * PAGE)
+            shared
+                .get(after)
+                .is_some_and(|range| range.start < (page + 1) * PAGE)
         };
         let pages = self.polled_pages().into_iter().filter(is_shared);
         pages.map(|page| (page, false)).collect()

@@ -1,7 +1,7 @@
 //! What all entry points have in common: the context, the last error, and that no panic leaves.
 
-use context::record::Call;
 use context::beside::{self, Awaited};
+use context::record::Call;
 use context::{Context, Error, Result, calls};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -137,7 +137,9 @@ impl Detector {
     pub fn origin(&self, site: Site) -> (usize, Site, u32) {
         let members = self.together.iter().flat_map(|t| &t.members);
         let of = members.enumerate().filter(|(_, m)| m.first.site <= site.0);
-        let (number, first) = of.last().map_or((0, First::default()), |(n, m)| (n, m.first));
+        let (number, first) = of
+            .last()
+            .map_or((0, First::default()), |(n, m)| (n, m.first));
         (number, Site(site.0 - first.site), first.block)
     }
 

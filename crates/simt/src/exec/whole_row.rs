@@ -259,7 +259,8 @@ impl<O: Hooks> Core<'_, O> {
         dead: Mask,
         site: Site,
     ) -> bool {
-        if !op.word || self.history.is_some() || self.changes.is_some() || op.used_if != Slot::TRUE {
+        if !op.word || self.history.is_some() || self.changes.is_some() || op.used_if != Slot::TRUE
+        {
             return false;
         }
         let global = op.space == AddressSpace::Global;

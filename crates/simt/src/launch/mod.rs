@@ -6,7 +6,7 @@
 //! Where blocks can't wait for each other ([`super::program::Facts::blocks_commute`])
 //! they are dealt out to several cores; when the observers' forks then don't agree
 //! that nothing happened between blocks, memory is put back and the launch is run
-//! again on one core.
+//! again on one core. What nobody watches is not run again.
 
 mod decide;
 mod parallel;
@@ -117,12 +117,14 @@ impl Waiting {
         prove: bool,
         observer: &mut O,
     ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
-        type Never<'o, O> = fn(&Grid<'_>, &mut Device, &mut O) -> bool;
+        type Never<O> = fn(&Grid<'_>, &mut Device, &mut O) -> Option<Result<(), Stop>>;
         self.aside.prove = prove;
-        let none = None::<Never<'_, O>>;
+        let none = None::<Never<O>>;
         let schedule = ScheduleSpec::Lockstep;
         let from = Some(self);
-        run(device, program, launch, &schedule, limits, observer, none, from)
+        run(
+            device, program, launch, &schedule, limits, observer, none, from,
+        )
     }
 }
 
@@ -162,7 +164,7 @@ pub fn watch(
     limits: &Limits,
     observer: &mut dyn Events,
 ) -> Result<Stats, Stop> {
-    type Never<'o> = fn(&Grid<'_>, &mut Device, &mut Any<'o>) -> bool;
+    type Never<'o> = fn(&Grid<'_>, &mut Device, &mut Any<'o>) -> Option<Result<(), Stop>>;
     let any = &mut Any { observer };
     run(
         device,
@@ -182,7 +184,7 @@ fn is_weak(program: &Program, schedule: &ScheduleSpec) -> bool {
     schedule.is_weak() && program.facts.stale_values
 }
 
-/// A launch, from its beginning or from where it was put aside; `parallel` tries to run it on several cores, and says whether the result counts.
+/// A launch, from its beginning or from where it was put aside; `parallel` tries to run it on several cores, which tells how it ended if the result counts.
 #[allow(clippy::too_many_arguments)]
 fn run<H: Hooks>(
     device: &mut Device,
@@ -191,7 +193,7 @@ fn run<H: Hooks>(
     schedule: &ScheduleSpec,
     limits: &Limits,
     observer: &mut H,
-    parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> bool>,
+    parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> Option<Result<(), Stop>>>,
     from: Option<Box<Waiting>>,
 ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
     let (prepared, begun, counts, text, used) = match from {
@@ -243,9 +245,9 @@ fn run<H: Hooks>(
     let ended = if let Some(mut strategy) = schedule.strategy() {
         let core = grid.core(device, observer, false);
         grid.decide(core, blocks, launch.cooperative, &mut *strategy, &mut stats)
-    } else if parallel.is_some_and(|parallel| parallel(&grid, device, observer)) {
+    } else if let Some(ended) = parallel.and_then(|parallel| parallel(&grid, device, observer)) {
         stats.parallel = true;
-        Ok(())
+        ended
     } else {
         if begun.is_none() {
             grid.forget();

@@ -1,9 +1,9 @@
 //! What a launch needs before its first block runs.
 
 use super::Launch;
-use crate::device::WORKSPACE;
 use crate::alu::{Row32, Row64};
 use crate::device::Device;
+use crate::device::WORKSPACE;
 use crate::exec::Range;
 use crate::ids::*;
 use crate::memory::*;

@@ -137,7 +137,9 @@ impl Grid<'_> {
                 () if resident.is_empty() || passes >= BLOCK_PASSES => 1,
                 () => 0,
             };
-            let new = wanted.min(room - resident.len()).min((blocks - next) as usize);
+            let new = wanted
+                .min(room - resident.len())
+                .min((blocks - next) as usize);
             for _ in 0..new {
                 let block = self.block(&mut core, next, ended.take());
                 resident.push(block);

@@ -83,7 +83,8 @@ impl Patience {
     pub fn begin<O: Hooks>(&mut self, core: &mut Core<'_, O>) {
         self.turn += 1;
         let power = 1 << (31 - self.turn.leading_zeros());
-        let now = self.eager || self.turn > 1 && (self.turn - power) < 2 && power.trailing_zeros() % 2 == 1;
+        let now = self.eager
+            || self.turn > 1 && (self.turn - power) < 2 && power.trailing_zeros() % 2 == 1;
         match (&mut core.changes, now) {
             (Some(changes), true) => changes.begin(),
             (None, true) => {
@@ -137,7 +138,10 @@ fn state_of(resident: &[Block]) -> Option<u64> {
             }
             let standing = matches!(split.state, State::Ready);
             let rounds = split.rounds - least.unwrap_or(0);
-            (split.pc, split.mask, standing, split.base, split.top, rounds).hash(&mut hasher);
+            (
+                split.pc, split.mask, standing, split.base, split.top, rounds,
+            )
+                .hash(&mut hasher);
         }
         (warp.exited, warp.carry, &warp.passed, &warp.arrived).hash(&mut hasher);
         (&warp.w, &warp.d, &warp.p).hash(&mut hasher);

@@ -68,7 +68,15 @@ impl Waiter {
     fn launch(&mut self, limits: &Limits) -> Ended {
         let schedule = ScheduleSpec::Lockstep;
         let (device, nobody) = (&mut self.device, &mut NullObserver);
-        launch_or_wait(device, &self.program, &self.how, &schedule, limits, 1, nobody)
+        launch_or_wait(
+            device,
+            &self.program,
+            &self.how,
+            &schedule,
+            limits,
+            1,
+            nobody,
+        )
     }
 
     fn resume(&mut self, waiting: Box<Waiting>, prove: bool) -> Ended {
