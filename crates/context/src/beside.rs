@@ -397,26 +397,34 @@ impl Context {
     /// Lets everything go on, until what the host waits for has ended; false if it never does, unless somebody else does something.
     pub fn settles(&mut self, awaited: Awaited) -> bool {
         loop {
-            self.advance();
-            if self.sticky.is_some() || self.is_idle() || !self.awaits(awaited) {
-                return true;
+            if let Some(settled) = self.settles_in_a_turn(awaited) {
+                return settled;
             }
-            let device = &self.device;
-            let may = |r: &Running| {
-                let waiting = r.waiting.as_ref();
-                waiting.is_some_and(|w| !w.is_for_ever() || w.may_go_on(device))
-            };
-            // In turns.
-            let (all, last) = (&self.beside.running, self.beside.last);
-            let next = all.iter().position(|r| r.id > last && may(r));
-            let Some(at) = next.or_else(|| all.iter().position(may)) else {
-                return false;
-            };
-            self.beside.last = all[at].id;
-            self.beside.busy = true;
-            self.resume(at, true);
-            self.beside.busy = false;
         }
+    }
+
+    /// The same for one turn of a launch that was put aside, after which it may not be known.
+    fn settles_in_a_turn(&mut self, awaited: Awaited) -> Option<bool> {
+        self.advance();
+        if self.sticky.is_some() || self.is_idle() || !self.awaits(awaited) {
+            return Some(true);
+        }
+        let device = &self.device;
+        let may = |r: &Running| {
+            let waiting = r.waiting.as_ref();
+            waiting.is_some_and(|w| !w.is_for_ever() || w.may_go_on(device))
+        };
+        // In turns.
+        let (all, last) = (&self.beside.running, self.beside.last);
+        let next = all.iter().position(|r| r.id > last && may(r));
+        let Some(at) = next.or_else(|| all.iter().position(may)) else {
+            return Some(false);
+        };
+        self.beside.last = all[at].id;
+        self.beside.busy = true;
+        self.resume(at, true);
+        self.beside.busy = false;
+        None
     }
 
     /// The host waits. What never ends is a finding.
@@ -526,25 +534,22 @@ pub fn patience(awaited: Awaited) {
     let began = Instant::now();
     loop {
         run_host_functions();
-        let longest = match crate::context::existing() {
-            Some(mut context) if !context.is_idle() => {
-                if context.settles(awaited) {
-                    return;
-                }
-                if context
-                    .ready(|w| matches!(w, Deferred::Host(Some(_))))
-                    .is_some()
-                {
-                    continue;
-                }
-                Duration::from_secs_f64(context.options.launch_seconds)
-            }
-            _ => return,
+        let Some(mut context) = crate::context::existing() else {
+            return;
         };
-        if began.elapsed() > longest || !others_may_run() {
+        if context.is_idle() {
             return;
         }
-        std::thread::sleep(PAUSE);
+        let settled = context.settles_in_a_turn(awaited);
+        let host = context.ready(|what| matches!(what, Deferred::Host(Some(_))));
+        let longest = Duration::from_secs_f64(context.options.launch_seconds);
+        drop(context);
+        match settled {
+            Some(true) => return,
+            Some(false) if host.is_some() => {}
+            Some(false) if began.elapsed() > longest || !others_may_run() => return,
+            _ => std::thread::sleep(PAUSE),
+        }
     }
 }
 

@@ -118,6 +118,7 @@ impl Waiting {
         observer: &mut O,
     ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
         type Never<O> = fn(&Grid<'_>, &mut Device, &mut O) -> Option<Result<(), Stop>>;
+        self.aside.undecided = self.aside.prove && !self.aside.for_ever;
         self.aside.prove = prove;
         let none = None::<Never<O>>;
         let schedule = ScheduleSpec::Lockstep;

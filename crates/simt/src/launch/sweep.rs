@@ -123,7 +123,7 @@ impl Grid<'_> {
         let (mut resident, mut next) = (Vec::new(), 0);
         if let Some(begun) = begun {
             core.set_clock(begun.clock);
-            patience = Patience::again(begun.prove);
+            patience = Patience::again(begun.prove, begun.undecided);
             (resident, next) = (begun.resident, begun.next);
         }
         let mut passes = 0;
@@ -182,7 +182,8 @@ impl Grid<'_> {
             }
             polls = patience.only_polled(&core);
             let full = next == blocks || resident.len() >= room;
-            if polls && full && patience.gives_way(&core, &resident) {
+            let waits = polls && patience.gives_way(&core, &resident);
+            if full && (waits || patience.is_over()) {
                 let (left, stop) = self.put_aside(&mut core, resident, next, &patience);
                 *aside = Some(left);
                 return Err(stop);

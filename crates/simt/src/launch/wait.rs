@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// Passes in which a state is looked for that was there before.
 const PROOF: u32 = 512;
+/// Passes that a launch of which that was not known runs before others get a turn.
+const TURN: u32 = 1 << 14;
 
 /// A launch that was put aside.
 #[derive(Debug)]
@@ -59,6 +61,8 @@ pub(super) struct Patience {
     /// Whether it has waited before: then it is watched in every pass.
     pub eager: bool,
     prove: bool,
+    /// Passes that are left of its turn, where others are to get one.
+    left: u32,
     /// The state that is looked for, the pass in which it was taken, and in which the next one is.
     brent: (Option<u64>, u32),
     for_ever: bool,
@@ -66,10 +70,14 @@ pub(super) struct Patience {
 
 impl Patience {
     /// Of a launch that was put aside.
-    pub fn again(prove: bool) -> Patience {
+    pub fn again(prove: bool, undecided: bool) -> Patience {
         Patience {
-            eager: true,
+            eager: !(prove && undecided),
             prove,
+            left: match undecided {
+                true => TURN,
+                false => PROOF,
+            },
             ..Patience::default()
         }
     }
@@ -82,6 +90,7 @@ impl Patience {
     /// Before a pass: notes what it does, now and then. Two passes in a row tell something.
     pub fn begin<O: Hooks>(&mut self, core: &mut Core<'_, O>) {
         self.turn += 1;
+        self.left = self.left.saturating_sub(1);
         let power = 1 << (31 - self.turn.leading_zeros());
         let now = self.eager
             || self.turn > 1 && (self.turn - power) < 2 && power.trailing_zeros() % 2 == 1;
@@ -104,6 +113,11 @@ impl Patience {
         only
     }
 
+    /// Whether its turn is over, and nothing is known.
+    pub fn is_over(&self) -> bool {
+        self.prove && self.left == 0
+    }
+
     /// After a pass that only polled, and in which nothing more could be resident: whether the launch is put aside.
     pub fn gives_way<O: Hooks>(&mut self, core: &Core<'_, O>, resident: &[Block]) -> bool {
         if !self.prove {
@@ -120,7 +134,7 @@ impl Patience {
         if state.is_none() {
             *saved = None;
         }
-        self.for_ever || *pass >= PROOF
+        self.for_ever
     }
 }
 
@@ -131,17 +145,16 @@ fn state_of(resident: &[Block]) -> Option<u64> {
         if warp.live() == 0 {
             continue;
         }
-        let least = warp.splits.iter().map(|s| s.rounds).min();
+        let ready = warp.splits.iter().filter(|s| s.state == State::Ready);
+        let least = ready.map(|s| s.rounds).min().unwrap_or(0);
         for split in &warp.splits {
             if !split.frames.is_empty() {
                 return None;
             }
-            let standing = matches!(split.state, State::Ready);
-            let rounds = split.rounds - least.unwrap_or(0);
-            (
-                split.pc, split.mask, standing, split.base, split.top, rounds,
-            )
-                .hash(&mut hasher);
+            // Turns count among those that can run.
+            let runs = split.state == State::Ready;
+            let rounds = if runs { split.rounds - least } else { 0 };
+            (split.pc, split.mask, runs, split.base, split.top, rounds).hash(&mut hasher);
         }
         (warp.exited, warp.carry, &warp.passed, &warp.arrived).hash(&mut hasher);
         (&warp.w, &warp.d, &warp.p).hash(&mut hasher);
@@ -177,7 +190,8 @@ impl Grid<'_> {
             next,
             clock: core.clock_state(),
             polled: changes.polled,
-            prove: false,
+            prove: patience.prove,
+            undecided: false,
             for_ever: patience.for_ever,
         };
         (aside, stop)
@@ -195,5 +209,7 @@ pub(super) struct Aside {
     polled: HashMap<u64, u32>,
     /// Whether a state is to be looked for that was there before.
     pub prove: bool,
-    for_ever: bool,
+    /// Whether one was looked for the last time, and none was there.
+    pub undecided: bool,
+    pub(super) for_ever: bool,
 }
