@@ -13,6 +13,7 @@
 
 pub mod alu;
 mod call_stack;
+mod copies;
 pub mod children;
 mod device;
 mod exec;
@@ -22,6 +23,7 @@ mod launch;
 mod lent;
 pub mod lower;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;

@@ -62,6 +62,7 @@ impl Prepared {
             strong_shared: program.facts.strong_shared,
             strong_global: program.facts.strong_global,
             non_coherent: program.facts.non_coherent,
+            async_copies: program.facts.async_copies,
             launch: launch.number,
             fine_sync: program.facts.fine_sync,
             control_only: program.facts.control_only.clone(),
