@@ -12,9 +12,9 @@
 //! Writes of a source by a block on another core are left to the race detector, too: blocks are not ordered there.
 
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
+use crate::race;
 use crate::race::block::lanes;
 use crate::race::clock::Stamp;
-use crate::race;
 use crate::rules::Rule;
 use simt::ids::*;
 use simt::observer::{Access, AccessKind, AsyncCopy, LaunchShape, Space, WarpRef};

@@ -112,15 +112,17 @@ impl Pending {
     pub fn pieces(&self) -> impl Iterator<Item = Piece> + use<> {
         let words = self.bytes.map(|bytes| bytes.div_ceil(4));
         let mask = self.mask;
-        PIECES.into_iter().filter_map(move |(first, words_of_it, of)| {
-            let has = |l: usize| of.contains(&words[l]);
-            let lanes = mask & (0..LANES).fold(0, |m, l| m | Mask::from(has(l)) << l);
-            (lanes != 0).then_some(Piece {
-                first,
-                words: words_of_it,
-                lanes,
+        PIECES
+            .into_iter()
+            .filter_map(move |(first, words_of_it, of)| {
+                let has = |l: usize| of.contains(&words[l]);
+                let lanes = mask & (0..LANES).fold(0, |m, l| m | Mask::from(has(l)) << l);
+                (lanes != 0).then_some(Piece {
+                    first,
+                    words: words_of_it,
+                    lanes,
+                })
             })
-        })
     }
 }
 

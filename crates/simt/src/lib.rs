@@ -13,8 +13,8 @@
 
 pub mod alu;
 mod call_stack;
-mod copies;
 pub mod children;
+mod copies;
 mod device;
 mod exec;
 pub mod ids;

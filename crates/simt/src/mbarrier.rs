@@ -150,6 +150,9 @@ mod tests {
         let full = PENDING * ONE;
         assert_eq!(arrive(full, PENDING), PHASE | full);
         assert_eq!(arrive(ONE, u64::MAX), PHASE | ONE);
-        assert_eq!(expect(full, u64::MAX) & !(((1 << BYTES) - 1) << (2 * COUNT)), full);
+        assert_eq!(
+            expect(full, u64::MAX) & !(((1 << BYTES) - 1) << (2 * COUNT)),
+            full
+        );
     }
 }

@@ -10,6 +10,7 @@ __global__ void reverse(int *out, const int *in)
     __shared__ int tile[64];
     __shared__ cuda::barrier<cuda::thread_scope_block> ready;
     int t = threadIdx.x;
+    tile[t] = 0;
     if (t == 0)
         init(&ready, 64);
     __syncthreads();

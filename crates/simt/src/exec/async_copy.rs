@@ -175,7 +175,7 @@ impl<O: Hooks> Core<'_, O> {
             };
             op.regs.rotate_left(first);
             let starts = copy.from.map(|at| at.wrapping_add(4 * first as u64));
-            let written = load(&self.device.arena, warp, &op, piece.lanes, &starts);
+            let written = load(&self.device.arena, warp, &op, piece.lanes, 0, &starts);
             Part {
                 piece,
                 starts,

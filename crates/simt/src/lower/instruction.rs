@@ -67,9 +67,7 @@ impl<'m> Lowering<'m> {
                 }),
             ) => self.barrier(i, *participation, *aligned),
             (_, Some(Synchronisation::WarpBarrier)) => self.warp_barrier(i),
-            (_, Some(Synchronisation::Mbarrier(operation))) => {
-                self.mbarrier(i, t, *operation)
-            }
+            (_, Some(Synchronisation::Mbarrier(operation))) => self.mbarrier(i, t, *operation),
             (_, Some(Synchronisation::ClusterBarrier { .. })) => {
                 Err(String::from("cluster barriers"))
             }

@@ -210,7 +210,12 @@ impl Lowering<'_> {
         let order = Access::of(t)?.ordered();
         self.access_object(object, false, now, order);
         let changed = self.temporary(D);
-        self.alu(Opcode::Xor, &[Modifier::Type(Type::B64)], changed, [now, asked])?;
+        self.alu(
+            Opcode::Xor,
+            &[Modifier::Type(Type::B64)],
+            changed,
+            [now, asked],
+        )?;
         let zero = self.constants.d(0);
         let less = [Modifier::Lt, Modifier::Type(Type::S64)];
         self.alu(Opcode::Setp, &less, p, [changed, zero])?;
