@@ -142,7 +142,7 @@ mod tests {
         let word = arrived(2 * ONE, 1 << 19);
         assert_eq!(word & (PHASE | PENDING), 2);
         let word = arrive(expect_and_arrive(word, 1 << 19), 1);
-        assert_eq!(word, PHASE | 2 * ONE);
+        assert_eq!(word, PHASE | (2 * ONE));
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// Zeros for the bytes of the last word that are not read.
     fn cut(&self, warp: &mut Warp, read: &MemoryOp, copy: &Pending) {
-        for l in lanes_of(copy.mask).filter(|l| copy.bytes[*l] % 4 != 0) {
+        for l in lanes_of(copy.mask).filter(|l| !copy.bytes[*l].is_multiple_of(4)) {
             let (words, bytes) = (copy.bytes[l] / 4, copy.bytes[l] % 4);
             let slot = read.regs[usize::from(words)];
             warp.w[slot.0 as usize][l] &= (1 << (8 * bytes)) - 1;
