@@ -35,6 +35,8 @@ use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -65,6 +67,8 @@ pub struct Detectors {
     stale_loads: BTreeSet<Site>,
     /// Where the branches of the launch went.
     coverage: coverage::Coverage,
+    /// See [`LaunchShape::unwritten`].
+    unwritten: Arc<[Range<u64>]>,
 }
 
 impl Detectors {
@@ -164,6 +168,7 @@ impl Observer for Detectors {
             non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
             copies: self.copies.as_ref().map(|c| Box::new(c.fork())),
             launch: self.launch,
+            unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
             counter: self.counter.as_ref().map(|_| Box::default()),
@@ -226,8 +231,48 @@ impl Detectors {
     }
 }
 
+impl Detectors {
+    /// Whether all that a fetch reads is in one range that no instruction of the launch writes.
+    #[inline]
+    fn is_unwritten(&self, access: &Access<'_>) -> bool {
+        if self.unwritten.is_empty() || !access.non_coherent || access.space != Space::Global {
+            return false;
+        }
+        let bytes = u64::from(access.bytes());
+        self.unwritten.iter().any(|range| {
+            (0..32).all(|lane| {
+                let at = access.address[lane];
+                access.mask >> lane & 1 == 0 || range.start <= at && at + bytes <= range.end
+            })
+        })
+    }
+}
+
+impl Detectors {
+    /// Tells the race detector of an access, and of asynchronous copies what nothing has touched in between.
+    #[inline]
+    fn race(&mut self, access: &Access<'_>) {
+        let Some(copies) = &mut self.copies else {
+            return self.races.access(access);
+        };
+        if access.asynchronous {
+            let mask = copies.untouched(access.mask);
+            let wrote = access.wrote & mask;
+            self.races.access(&Access {
+                mask,
+                wrote,
+                ..*access
+            });
+        } else {
+            copies.access(access, &mut self.races);
+            self.races.access(access);
+        }
+    }
+}
+
 impl Events for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.unwritten = shape.unwritten.clone();
         self.launch = shape.launch;
         self.stale_loads.clear();
         self.coverage = coverage::Coverage::default();
@@ -268,24 +313,12 @@ impl Events for Detectors {
     }
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
-        match &mut self.copies {
-            Some(copies) if access.asynchronous => {
-                let mask = copies.untouched(access.mask);
-                let wrote = access.wrote & mask;
-                self.races.access(&Access {
-                    mask,
-                    wrote,
-                    ..*access
-                });
+        // What nobody writes is read without a race, and is never stale.
+        if !self.is_unwritten(access) {
+            self.race(access);
+            if let Some(non_coherent) = &mut self.non_coherent {
+                non_coherent.access(access);
             }
-            Some(copies) => {
-                copies.access(access, &mut self.races);
-                self.races.access(access);
-            }
-            None => self.races.access(access),
-        }
-        if let Some(non_coherent) = &mut self.non_coherent {
-            non_coherent.access(access);
         }
         if let Some(perf) = &mut self.perf {
             perf.access(access);

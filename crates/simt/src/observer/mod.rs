@@ -30,6 +30,7 @@ pub use access::*;
 pub use fault::*;
 
 use super::ids::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A warp of a grid.
@@ -168,6 +169,8 @@ pub struct LaunchShape {
     pub non_coherent: bool,
     /// Whether the program has asynchronous copies.
     pub async_copies: bool,
+    /// Byte ranges of the arena that no instruction of the program can write, and that reads through textures go to.
+    pub unwritten: Arc<[Range<u64>]>,
     /// Whether threads can be ordered by anything but whole-block barriers and
     /// warp-level synchronisation: the program has a fence, an acquire or release
     /// operation, a `bar.arrive`, or a barrier with a thread count. Where in doubt, `true`.
