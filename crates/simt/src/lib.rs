@@ -14,6 +14,7 @@
 pub mod alu;
 mod call_stack;
 pub mod children;
+mod copies;
 mod device;
 mod exec;
 pub mod ids;
@@ -22,6 +23,7 @@ mod launch;
 mod lent;
 pub mod lower;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;

@@ -57,7 +57,7 @@
 //! * Causality order is not transitive where it goes through observation order: who observes a strong write comes after that
 //!   write, not after what was ordered before it. From 64 strong writes (or failed compare-and-swaps) to one granule on that nothing
 //!   orders or replaces, one that a later one of its block is ordered after counts as ordered with whoever observes that.
-//! * Accesses through other proxies (asynchronous copies) are not seen; those through textures and surfaces are, as accesses to the memory behind.
+//! * Accesses through other proxies (bulk and tensor copies) are not seen; those through textures and surfaces are, as accesses to the memory behind.
 //!
 //! # Blocks on several cores
 //!
@@ -336,6 +336,27 @@ impl Detector {
         let place = self.places.get(&u64::from(id.0));
         self.current = *place.expect("a block that has begun") as usize;
         self.current
+    }
+
+    /// The time of a warp: what its threads do now is stamped with it.
+    pub fn now(&mut self, who: WarpRef) -> Stamp {
+        self.block(who.block).warps[who.warp.0 as usize].now
+    }
+
+    /// Whether what a thread of another warp did at a time comes before what this thread does now.
+    pub fn is_after(
+        &mut self,
+        (who, lane): (WarpRef, u32),
+        (other, theirs): (WarpRef, u32),
+        stamp: Stamp,
+    ) -> bool {
+        let at = self.find(who.block);
+        let view = self
+            .launch
+            .view(&self.residents[at].block, who.warp.0, true);
+        let warp = other.block.0.wrapping_mul(self.launch.warps);
+        let warp = warp.wrapping_add(other.warp.0);
+        view.unordered(lane, warp, 1 << theirs, stamp) == 0
     }
 
     fn block(&mut self, id: BlockId) -> &mut Block {

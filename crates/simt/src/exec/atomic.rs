@@ -177,6 +177,7 @@ impl<O: Hooks> Core<'_, O> {
                 },
                 non_coherent: false,
                 fragment: false,
+                asynchronous: false,
                 order: op.order,
                 scope: op.scope,
                 wrote,

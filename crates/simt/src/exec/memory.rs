@@ -195,6 +195,20 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
+    /// An access to one space at the addresses that are set.
+    #[inline(never)]
+    pub(super) fn access_at(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &MemoryOp,
+        space: Space,
+        active: Mask,
+        site: Site,
+    ) {
+        self.one_space(block, w, op, space, active, 0, site);
+    }
+
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn one_space(
@@ -270,6 +284,7 @@ impl<O: Hooks> Core<'_, O> {
                     kind: AccessKind::Write,
                     non_coherent: op.non_coherent,
                     fragment: op.fragment,
+                    asynchronous: op.asynchronous,
                     order: op.order,
                     scope: op.scope,
                     wrote: good,
@@ -382,6 +397,7 @@ impl<O: Hooks> Core<'_, O> {
                     kind: AccessKind::Read,
                     non_coherent: op.non_coherent,
                     fragment: op.fragment,
+                    asynchronous: op.asynchronous,
                     order: op.order,
                     scope: op.scope,
                     wrote: 0,

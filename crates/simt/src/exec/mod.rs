@@ -6,6 +6,7 @@
 //! hold what an instruction of each family does.
 
 mod alu;
+mod async_copy;
 mod atomic;
 mod barrier;
 mod bounds;
@@ -323,6 +324,20 @@ impl<'a, O: Hooks> Core<'a, O> {
                         let op = &program.matrix_ops[*index as usize];
                         self.matrix(warp, op, active, dead);
                     }
+                    pc += 1;
+                }
+                Op::AsyncCopy(index) => {
+                    if active != 0 {
+                        self.copy(block, w, s, *index, active, i.site);
+                    }
+                    pc += 1;
+                }
+                Op::CommitGroup => {
+                    self.close_group(warp, active);
+                    pc += 1;
+                }
+                Op::WaitGroup(newest) => {
+                    self.wait_for_copies(block, w, active, *newest);
                     pc += 1;
                 }
                 Op::Video(video) => {

@@ -167,6 +167,7 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
             },
             non_coherent: op.non_coherent,
             fragment: false,
+            asynchronous: false,
             order: op.order,
             scope: op.scope,
             wrote: if op.store { Mask::MAX } else { 0 },

@@ -55,6 +55,7 @@ impl Prepared {
             strong_shared: program.facts.strong_shared,
             strong_global: program.facts.strong_global,
             non_coherent: program.facts.non_coherent,
+            async_copies: program.facts.async_copies,
             unwritten: unwritten(device, program),
             launch: launch.number,
             fine_sync: program.facts.fine_sync,
