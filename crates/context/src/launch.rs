@@ -11,7 +11,9 @@ use crate::property;
 use crate::record::{Call, LaunchName};
 use crate::timeline::Agent;
 use crate::trace::{Again, Shown};
+use detect::finding::Finding;
 use detect::footprint::Footprint;
+use detect::rules::Rule;
 use simt::children::Child;
 use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
 use std::sync::Arc;
@@ -63,6 +65,23 @@ fn volume(extents: [u32; 3]) -> u64 {
     extents
         .into_iter()
         .fold(1, |n, extent| n.saturating_mul(u64::from(extent)))
+}
+
+/// Whether what was found in a launch shows that the order of its blocks changes nothing.
+///
+/// Where no result of a strong operation on global memory is used ([`blocks_commute`](simt::program::Facts::blocks_commute)), nothing orders threads of different blocks: whatever two
+/// of them do to each other is a finding. Equal values are equal in any order, and an access that is wrong by itself is so in any order.
+fn independent(program: &simt::Program, findings: &[Finding]) -> bool {
+    let harmless = |f: &Finding| {
+        matches!(
+            f.rule,
+            Rule::SameValueWrite
+                | Rule::UninitializedRead
+                | Rule::OutOfBounds
+                | Rule::MisalignedAccess
+        )
+    };
+    program.facts.blocks_commute && findings.iter().all(harmless)
 }
 
 fn dim([x, y, z]: [u32; 3]) -> Dim3 {
@@ -177,11 +196,13 @@ impl Context {
         Ok(())
     }
 
-    /// Cores that a launch is dealt out to. A copy of the memory is made first, and threads are started, so that it has to be worth it.
+    /// Cores that a launch is dealt out to. Threads are started, and mostly a copy of the memory is made first, so that it has to be worth it.
     /// What nobody watches runs on several cores only where all watched launches of the kernel showed that its blocks are independent.
     fn cores(&mut self, request: &Request, watched: bool) -> usize {
         /// Warp-instructions that take as long as starting the threads, with room to spare.
         const WORTH: u64 = 1 << 15;
+        /// Those of a core, for which it is worth starting a thread.
+        const SHARE: u64 = 1 << 13;
         /// Warp-instructions of a warp, as long as there is no better guess.
         const SHORT: u64 = 16;
         if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
@@ -192,9 +213,14 @@ impl Context {
         let totals = self.totals_of(&request.kernel);
         let before = totals.steps / (totals.launches - 1).max(1);
         let steps = before.max(warps.saturating_mul(SHORT));
-        let words = self.device.in_use() / 4;
-        match steps >= WORTH && words / 4 <= steps {
-            true => self.options.jobs,
+        // Who watches may find that the launch has to run again; so may who takes turns. See `simt::launch`.
+        let copied = match watched || request.kernel.program.facts.order_sources {
+            true => self.device.in_use() / 4,
+            false => 0,
+        };
+        let copying = copied / 4 / self.options.jobs.min(4) as u64;
+        match steps >= WORTH && copying <= steps {
+            true => self.options.jobs.min((steps / SHARE) as usize),
             false => 1,
         }
     }
@@ -246,12 +272,6 @@ impl Context {
         };
         let took = began.elapsed();
         self.spent.running += took;
-        if watched && jobs > 1 {
-            match &ended {
-                Ok(stats) if stats.parallel => self.independent.insert(kernel.id),
-                _ => self.independent.remove(&kernel.id),
-            };
-        }
         // Later runs are the simulator's alone: what they ask for is not done.
         let children = self.device.take_children();
         let again = before.map(|memory| Again::new(memory, &how));
@@ -268,6 +288,16 @@ impl Context {
                 self.totals_of(kernel).counts.add(&counts);
             }
             let findings = self.detectors.take_findings();
+            match &ended {
+                Ok(stats) if stats.parallel || independent(&kernel.program, &findings) => {
+                    self.independent.insert(kernel.id);
+                }
+                // On one core, with nothing found: there are programs whose threads order their accesses otherwise.
+                Ok(_) if jobs == 1 && findings.is_empty() => {}
+                _ => {
+                    self.independent.remove(&kernel.id);
+                }
+            }
             self.report_under(&findings, request, &name, call, shown);
             let footprint = self.detectors.take_footprint();
             if let Some(footprint) = footprint {

@@ -4,7 +4,10 @@ use super::device::Device;
 use super::memory::Heap;
 use std::ops::Range;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Words that a core copies at once.
+const PIECE: usize = 1 << 18;
 
 /// A copy of a part of a device's memory.
 struct Snapshot {
@@ -52,16 +55,42 @@ impl Device {
 
     /// A copy of what is allocated; `None` if that is more than so many bytes.
     pub fn image(&self, most: u64) -> Option<Image> {
+        self.image_by(most, 1)
+    }
+
+    /// [`Device::image`], made by so many cores.
+    pub(crate) fn image_by(&self, most: u64, jobs: usize) -> Option<Image> {
         if self.in_use() > most {
             return None;
         }
-        let parts = self.allocations().iter().filter(|a| !a.freed).map(|a| {
-            let words = (a.offset / 4) as usize..(a.offset + a.bytes).div_ceil(4) as usize;
-            (words.clone(), self.part(words))
-        });
+        let allocations = self.allocations().iter().filter(|a| !a.freed);
+        let pieces: Vec<Range<usize>> = allocations
+            .flat_map(|a| {
+                let (first, end) = (a.offset / 4, (a.offset + a.bytes).div_ceil(4));
+                let starts = (first as usize..end as usize).step_by(PIECE);
+                starts.map(move |start| start..(start + PIECE).min(end as usize))
+            })
+            .collect();
+        let next = AtomicUsize::new(0);
+        let copy = || -> Vec<(Range<usize>, Snapshot)> {
+            let mine = || pieces.get(next.fetch_add(1, Relaxed)).cloned();
+            std::iter::from_fn(mine)
+                .map(|words| (words.clone(), self.part(words)))
+                .collect()
+        };
+        let jobs = jobs.min(pieces.len());
+        let parts = match jobs {
+            0 | 1 => copy(),
+            _ => std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(copy)).collect();
+                let joined = threads.into_iter().map(|t| t.join());
+                let parts = joined.map(|p| p.unwrap_or_else(|p| std::panic::resume_unwind(p)));
+                parts.flatten().collect()
+            }),
+        };
         let heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Image {
-            parts: parts.collect(),
+            parts,
             heap: heap.clone(),
         })
     }

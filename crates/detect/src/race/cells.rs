@@ -547,6 +547,11 @@ impl Cells {
                 self.set_pair(at, old[0], new, v);
             }
         } else if stamp == LIST {
+            let known = self.lists.get_mut(site_of(self.r_tag[at]));
+            if known.iter().all(|e| e.warp == v.me && e.stamp == v.now) {
+                // One warp at several instructions: it has learnt nothing in between.
+                return add_entry(known, new, v);
+            }
             let mut entries = self.lists.remove(site_of(self.r_tag[at]));
             if v.fine_sync {
                 return self.set_list(at, entries, new, v);

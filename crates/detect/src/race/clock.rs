@@ -140,6 +140,25 @@ impl Join for BlockClock {
         }
         changed
     }
+
+    fn covers(&self, other: &BlockClock) -> bool {
+        if other.floor > self.floor {
+            return false;
+        }
+        other.warps.iter().all(|theirs| {
+            let at = self.warps.binary_search_by_key(&theirs.warp, |w| w.warp);
+            let ours = at.ok().map(|at| &self.warps[at]);
+            let known = ours.map_or(self.floor, |w| w.floor.max(self.floor));
+            let lanes = match (ours.and_then(|w| w.lanes.as_ref()), &theirs.lanes) {
+                (_, None) => true,
+                (Some(old), Some(new)) => {
+                    Arc::ptr_eq(old, new) || (0..32).all(|l| new[l] <= old[l].max(known))
+                }
+                (None, Some(new)) => new.iter().all(|bound| *bound <= known),
+            };
+            theirs.floor <= known && lanes
+        })
+    }
 }
 
 /// What is known of all blocks, and of their `fence.sc`s.
@@ -163,22 +182,24 @@ impl Clock {
         };
         fences && self.events.same(&other.events)
     }
-    /// Learns all that the other knows.
-    pub fn join(&mut self, other: &Clock) {
-        self.events.join(&other.events);
-        match (&mut self.fences, &other.fences) {
-            (_, None) => {}
-            (none @ None, Some(theirs)) => *none = Some(theirs.clone()),
-            (Some(ours), Some(theirs)) => {
-                if !Arc::ptr_eq(ours, theirs) && !ours.same(theirs) {
-                    Arc::make_mut(ours).join(theirs);
-                }
+    /// Learns all that the other knows; whether that told it anything.
+    pub fn join(&mut self, other: &Clock) -> bool {
+        let learnt = self.events.join(&other.events);
+        let of_fences = match (&mut self.fences, &other.fences) {
+            (_, None) => false,
+            (none @ None, Some(theirs)) => {
+                *none = Some(theirs.clone());
+                true
             }
-        }
+            (Some(ours), Some(theirs)) => {
+                !Arc::ptr_eq(ours, theirs) && !ours.same(theirs) && Arc::make_mut(ours).join(theirs)
+            }
+        };
+        learnt || of_fences
     }
     /// Learns of events; whether that told it anything.
     pub fn learn(&mut self, events: &Events) -> bool {
-        Join::join(&mut self.events, events)
+        self.events.join(events)
     }
     /// The events.
     pub fn events(&self) -> &Events {
@@ -204,12 +225,16 @@ impl Clock {
 
 impl Join for Clock {
     fn join(&mut self, other: &Clock) -> bool {
-        if self.same(other) || other.is_empty() {
-            return false;
-        }
-        let before = self.clone();
-        Clock::join(self, other);
-        !self.same(&before)
+        Clock::join(self, other)
+    }
+
+    fn covers(&self, other: &Clock) -> bool {
+        self.events.covers(&other.events)
+            && match (&self.fences, &other.fences) {
+                (_, None) => true,
+                (None, Some(theirs)) => theirs.is_empty(),
+                (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs) || ours.covers(theirs),
+            }
     }
 }
 

@@ -22,17 +22,6 @@ use super::trie::{Join, Trie};
 /// What threads did, by block.
 pub type Events = Trie<BlockClock>;
 
-impl Join for Events {
-    fn join(&mut self, other: &Events) -> bool {
-        if self.same(other) || other.is_empty() {
-            return false;
-        }
-        let before = self.clone();
-        Trie::join(self, other);
-        !self.same(&before)
-    }
-}
-
 /// What fences of the threads of one block knew.
 #[derive(Clone, Debug, Default)]
 struct Near {
@@ -43,8 +32,12 @@ struct Near {
 
 impl Join for Near {
     fn join(&mut self, other: &Near) -> bool {
-        let events = Join::join(&mut self.events, &other.events);
-        Join::join(&mut self.wide, &other.wide) || events
+        let events = self.events.join(&other.events);
+        self.wide.join(&other.wide) || events
+    }
+
+    fn covers(&self, other: &Near) -> bool {
+        self.events.covers(&other.events) && self.wide.covers(&other.wide)
     }
 }
 
@@ -61,10 +54,14 @@ impl FenceSet {
         self.wide.is_empty() && self.near.is_empty()
     }
 
-    /// Adds the fences of another set.
-    pub fn join(&mut self, other: &FenceSet) {
-        self.wide.join(&other.wide);
-        self.near.join(&other.near);
+    /// Adds the fences of another set; whether that told it anything.
+    pub fn join(&mut self, other: &FenceSet) -> bool {
+        let wide = self.wide.join(&other.wide);
+        self.near.join(&other.near) || wide
+    }
+
+    fn covers(&self, other: &FenceSet) -> bool {
+        self.wide.covers(&other.wide) && self.near.covers(&other.near)
     }
 
     fn same(&self, other: &FenceSet) -> bool {
@@ -98,10 +95,18 @@ pub struct Fences {
 }
 
 impl Fences {
-    /// Adds what another thread knows.
-    pub fn join(&mut self, other: &Fences) {
-        self.before.join(&other.before);
-        self.due.join(&other.due);
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.due.is_empty()
+    }
+    /// Adds what another thread knows; whether that told it anything.
+    pub fn join(&mut self, other: &Fences) -> bool {
+        let before = self.before.join(&other.before);
+        self.due.join(&other.due) || before
+    }
+    /// Whether another thread knows no more.
+    pub fn covers(&self, other: &Fences) -> bool {
+        self.before.covers(&other.before) && self.due.covers(&other.due)
     }
     /// Whether the two share their nodes.
     pub fn same(&self, other: &Fences) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! Vector clocks of a GPU grid are large, mostly equal and copied at every
 //! release. Here copies share their nodes: cloning is one reference count, and
-//! joining two maps that have a common past visits only what differs. A sixteen-way
+//! joining two maps that have a common past visits only what differs. A map that learns all that another one
+//! has takes the other's nodes, so that later joins find them shared. A sixteen-way
 //! tree with as many levels as the largest key needs, after the "hash array
 //! mapped tries" of functional languages, without the hash.
 
@@ -15,6 +16,8 @@ const FAN: usize = 1 << BITS;
 pub trait Join: Clone {
     /// Raises `self` to the least upper bound of the two; whether that changed it.
     fn join(&mut self, other: &Self) -> bool;
+    /// Whether `self` is an upper bound of the two already.
+    fn covers(&self, other: &Self) -> bool;
 }
 
 #[derive(Debug)]
@@ -103,21 +106,36 @@ impl<V: Join> Trie<V> {
         raise(&mut self.root, self.height, key, value);
     }
 
-    /// Raises every value to the other map's.
-    pub fn join(&mut self, other: &Self) {
+    /// Raises every value to the other map's; whether that changed one.
+    pub fn join(&mut self, other: &Self) -> bool {
         if other.root.is_none() || self.same(other) {
-            return;
+            return false;
         }
         if self.root.is_none() {
             *self = other.clone();
-            return;
+            return true;
         }
         if self.height < other.height {
             self.grow(other.height);
         }
+        if self.height == other.height {
+            return join(&mut self.root, &other.root).changed;
+        }
         let mut other = other.clone();
         other.grow(self.height);
-        join(&mut self.root, &other.root);
+        join(&mut self.root, &other.root).changed
+    }
+
+    /// Whether every value is the other map's, or above it.
+    pub fn covers(&self, other: &Self) -> bool {
+        if self.height >= other.height {
+            let mut other = other.clone();
+            other.grow(self.height);
+            return covers(&self.root, &other.root);
+        }
+        let mut all = self.clone();
+        all.grow(other.height);
+        covers(&all.root, &other.root)
     }
 
     fn grow(&mut self, height: u32) {
@@ -143,10 +161,22 @@ fn raise<V: Join>(link: &mut Link<V>, level: u32, key: u32, value: &V) {
         }));
         return;
     };
+    // What nobody shares is changed where it is.
+    match Arc::get_mut(node) {
+        Some(Node::Leaf(old)) => {
+            old.join(value);
+            return;
+        }
+        Some(Node::Inner(children)) => {
+            return raise(&mut children[digit(key, level)], level - 1, key, value);
+        }
+        None => {}
+    }
     match &**node {
         Node::Leaf(old) => {
-            let mut new = old.clone();
-            if new.join(value) {
+            if !old.covers(value) {
+                let mut new = old.clone();
+                new.join(value);
                 *node = Arc::new(Node::Leaf(new));
             }
         }
@@ -171,39 +201,95 @@ fn same_link<V>(a: &Link<V>, b: &Link<V>) -> bool {
     }
 }
 
+/// What a join has come to.
+#[derive(Clone, Copy)]
+struct Joined {
+    /// Whether a value of the left one was raised.
+    changed: bool,
+    /// Whether the outcome is the right one.
+    is_right: bool,
+}
+
 /// Joins two trees of the same height; keeps `a`'s nodes where `b` adds nothing, and
-/// takes `b`'s where `a` has none.
-fn join<V: Join>(a: &mut Link<V>, b: &Link<V>) {
-    let Some(right) = b else { return };
+/// takes `b`'s where `a` adds nothing to them.
+fn join<V: Join>(a: &mut Link<V>, b: &Link<V>) -> Joined {
+    let Some(right) = b else {
+        return Joined {
+            changed: false,
+            is_right: a.is_none(),
+        };
+    };
     let Some(left) = a else {
         *a = b.clone();
-        return;
+        return Joined {
+            changed: true,
+            is_right: true,
+        };
     };
     if Arc::ptr_eq(left, right) {
-        return;
+        return Joined {
+            changed: false,
+            is_right: true,
+        };
     }
-    match (&**left, &**right) {
+    let outcome = match (&**left, &**right) {
         (Node::Leaf(x), Node::Leaf(y)) => {
-            let mut new = x.clone();
-            if new.join(y) {
+            let outcome = Joined {
+                changed: !x.covers(y),
+                is_right: y.covers(x),
+            };
+            if outcome.changed && !outcome.is_right {
+                let mut new = x.clone();
+                new.join(y);
                 *left = Arc::new(Node::Leaf(new));
+                return outcome;
             }
+            outcome
         }
         (Node::Inner(xs), Node::Inner(ys)) => {
             let mut joined: Option<[Link<V>; FAN]> = None;
+            let mut outcome = Joined {
+                changed: false,
+                is_right: true,
+            };
             for i in 0..FAN {
+                if same_link(&xs[i], &ys[i]) {
+                    continue;
+                }
                 let mut child = xs[i].clone();
-                join(&mut child, &ys[i]);
-                if !same_link(&child, &xs[i]) {
+                let of_child = join(&mut child, &ys[i]);
+                outcome.changed |= of_child.changed;
+                outcome.is_right &= of_child.is_right;
+                if of_child.changed {
                     joined.get_or_insert_with(|| xs.clone())[i] = child;
                 }
             }
-            if let Some(children) = joined {
-                *left = Arc::new(Node::Inner(children));
+            match joined {
+                Some(children) if !outcome.is_right => {
+                    *left = Arc::new(Node::Inner(children));
+                    return outcome;
+                }
+                _ => outcome,
             }
         }
         _ => unreachable!("trees of one height have leaves at one depth"),
+    };
+    if outcome.changed {
+        *left = right.clone();
     }
+    outcome
+}
+
+/// Whether a tree has everything that another one of the same height has.
+fn covers<V: Join>(a: &Link<V>, b: &Link<V>) -> bool {
+    let Some(right) = b else { return true };
+    let Some(left) = a else { return false };
+    Arc::ptr_eq(left, right)
+        || match (&**left, &**right) {
+            (Node::Leaf(x), Node::Leaf(y)) => x.covers(y),
+            (Node::Inner(xs), Node::Inner(ys)) => xs.iter().zip(ys).all(|(x, y)| covers(x, y)),
+            _ => false,
+        }
 }
 
 #[cfg(test)]
@@ -217,6 +303,9 @@ mod tests {
             let raised = *other > *self;
             *self = (*self).max(*other);
             raised
+        }
+        fn covers(&self, other: &u32) -> bool {
+            self >= other
         }
     }
 
@@ -246,7 +335,15 @@ mod tests {
         ) {
             let (mut left, mut model) = build(&a);
             let (right, other) = build(&b);
-            left.join(&right);
+            let (first, lower) = (left.clone(), model.clone());
+            let raises = other.iter().any(|(k, v)| model.get(k).is_none_or(|old| v > old));
+            prop_assert_eq!(left.covers(&right), !raises);
+            prop_assert_eq!(left.join(&right), raises);
+            prop_assert!(left.covers(&right) && left.covers(&first));
+            prop_assert_eq!(left.same(&first) || left.same(&right), !raises || right.covers(&first));
+            for (k, v) in lower {
+                prop_assert_eq!(first.get(k), Some(&v), "what shares nodes stays as it was");
+            }
             for (k, v) in other {
                 let slot = model.entry(k).or_insert(v);
                 *slot = v.max(*slot);
@@ -258,7 +355,7 @@ mod tests {
                 prop_assert_eq!(left.get(k), model.get(&k));
             }
             let before = left.clone();
-            left.join(&right);
+            prop_assert!(!left.join(&right));
             prop_assert!(left.same(&before), "joining again changes nothing and copies nothing");
         }
     }

@@ -168,7 +168,7 @@ impl<O: Hooks> Core<'_, O> {
                     blend_mask(&mut warp.p[p.0 as usize], value, active);
                 }
             }
-            Op::Pack { d, s } => self.pack(warp, d, s, active),
+            Op::Pack { d, s } => self.pack(warp, d, s, active, dead),
             _ => {}
         }
     }
@@ -188,39 +188,57 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Concatenates the sources' bits, lowest first, and cuts them into the destinations.
-    fn pack(&mut self, warp: &mut Warp, d: &[Part], s: &[Part], active: Mask) {
-        for l in lanes_of(active) {
-            let mut bits = 0u128;
-            let mut at = 0;
-            for part in s {
-                let value = match part.class {
-                    RegisterClass::W(_) => u64::from(row(&warp.w, self.const_w, part.slot)[l]),
-                    _ => row(&warp.d, self.const_d, part.slot)[l],
-                };
-                let value = if part.bits == 64 {
-                    value
-                } else {
-                    value & ((1 << part.bits) - 1)
-                };
-                bits |= u128::from(value) << at;
-                at += u32::from(part.bits);
-            }
-            for part in d {
-                if part.slot != Slot::NONE {
-                    let value = bits as u64;
-                    match part.class {
-                        RegisterClass::W(_) => {
-                            let keep = if part.bits >= 32 {
-                                u32::MAX
-                            } else {
-                                (1 << part.bits) - 1
-                            };
-                            warp.w[part.slot.0 as usize][l] = value as u32 & keep;
-                        }
-                        _ => warp.d[part.slot.0 as usize][l] = value,
+    fn pack(&mut self, warp: &mut Warp, d: &[Part], s: &[Part], active: Mask, dead: Mask) {
+        // 128 bits at most, a word of all lanes after the other.
+        let mut words = [[0; LANES]; 4];
+        let mut at = 0;
+        for part in s {
+            let (word, shift, bits) = (at / 32 % 4, at as u32 % 32, u32::from(part.bits));
+            match part.class {
+                RegisterClass::W(_) => {
+                    let from = row(&warp.w, self.const_w, part.slot);
+                    let keep = u32::MAX >> (32 - bits.clamp(1, 32));
+                    for l in 0..LANES {
+                        words[word][l] |= (from[l] & keep) << shift;
                     }
                 }
-                bits = bits.checked_shr(u32::from(part.bits)).unwrap_or(0);
+                _ => {
+                    let from = row(&warp.d, self.const_d, part.slot);
+                    let keep = u64::MAX >> (64 - bits.clamp(1, 64));
+                    for l in 0..LANES {
+                        let value = from[l] & keep;
+                        words[word][l] |= (value as u32) << shift;
+                        if bits > 32 {
+                            words[(word + 1) % 4][l] |= (value >> 32) as u32;
+                        }
+                    }
+                }
+            }
+            at += usize::from(part.bits);
+        }
+        at = 0;
+        for part in d {
+            let (word, shift, bits) = (at / 32 % 4, at as u32 % 32, u32::from(part.bits));
+            at += usize::from(part.bits);
+            if part.slot == Slot::NONE {
+                continue;
+            }
+            let to = part.slot.0 as usize;
+            let keep = u32::MAX >> (32 - bits.clamp(1, 32));
+            let low: Row32 = std::array::from_fn(|l| words[word][l] >> shift & keep);
+            match part.class {
+                RegisterClass::W(_) => blend(&mut warp.w[to], &low, active, dead),
+                _ => {
+                    let high = if bits > 32 {
+                        words[(word + 1) % 4]
+                    } else {
+                        [0; LANES]
+                    };
+                    for l in 0..LANES {
+                        self.t64[l] = u64::from(low[l]) | u64::from(high[l]) << 32;
+                    }
+                    blend(&mut warp.d[to], &self.t64, active, dead);
+                }
             }
         }
     }

@@ -327,16 +327,16 @@ impl<O: Hooks> Core<'_, O> {
                         load_words(shared, warp, op, good, dead, &self.address, &mut self.t32);
                 }
                 Space::Global | Space::Const => {
-                    written = load(&self.device.arena, warp, op, good, &self.address)
+                    written = load(&self.device.arena, warp, op, good, dead, &self.address)
                 }
-                Space::Shared => written = load(shared, warp, op, good, &self.address),
+                Space::Shared => written = load(shared, warp, op, good, dead, &self.address),
                 Space::Local => {
                     let local = std::mem::take(&mut warp.local);
-                    written = load(&local, warp, op, good, &self.address);
+                    written = load(&local, warp, op, good, dead, &self.address);
                     warp.local = local;
                 }
                 Space::Param => {
-                    written = load(&self.geometry.params, warp, op, good, &self.address)
+                    written = load(&self.geometry.params, warp, op, good, dead, &self.address)
                 }
             }
         }

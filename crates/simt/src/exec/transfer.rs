@@ -1,11 +1,12 @@
 //! Moves elements between registers and memory.
 
-use crate::alu::{Mask, Row64};
+use crate::alu::{Mask, Row32, Row64};
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use crate::wide::{Work, at_best};
 
 /// The common load: one 32-bit word a lane. Whether all bytes had been written.
 #[inline(always)]
@@ -43,55 +44,171 @@ pub(super) fn load_words<S: Words>(
     valid == 0xf
 }
 
-/// A vector of 32-bit words: word by word, all lanes at once. Whether all bytes had been written.
-fn load_vector<S: Words>(
-    memory: &S,
-    warp: &mut Warp,
-    op: &MemoryOp,
-    active: Mask,
-    address: &Row64,
-) -> bool {
-    let mut valid = 0xf;
-    for (k, slot) in op.regs[..usize::from(op.count)].iter().enumerate() {
-        let mut words = [0; LANES];
-        for l in lanes_of(active) {
-            let word = (address[l] >> 2) as usize + k;
-            words[l] = memory.get(word, l);
-            valid &= memory.valid(word, l);
-        }
-        if *slot != Slot::NONE {
-            blend(&mut warp.w[slot.0 as usize], &words, active, 0);
-        }
-    }
-    valid == 0xf
-}
-
 /// Any load. Whether all bytes had been written.
+///
+/// Compiled once for each kind of memory, whoever watches.
+#[inline(never)]
 pub(super) fn load<S: Words>(
     memory: &S,
     warp: &mut Warp,
     op: &MemoryOp,
     active: Mask,
+    dead: Mask,
     address: &Row64,
 ) -> bool {
-    if op.element == 4 && op.class == RegisterClass::W(32) {
-        return load_vector(memory, warp, op, active, address);
-    }
-    let element = u32::from(op.element);
-    let mut valid = true;
-    for k in 0..usize::from(op.count) {
-        for l in lanes_of(active) {
-            let at = address[l] + k as u64 * u64::from(element);
-            let value = if element == 16 {
-                [memory.read(at, 8, l), memory.read(at + 8, 8, l)]
-            } else {
-                [memory.read(at, element, l), 0]
-            };
-            valid &= memory.is_valid(at, element, l);
-            store_register(warp, op, k, l, value);
+    at_best(Load {
+        memory,
+        warp,
+        op,
+        active,
+        dead,
+        address,
+    })
+}
+
+/// [`load`] as work for [`at_best`].
+struct Load<'r, S> {
+    memory: &'r S,
+    warp: &'r mut Warp,
+    op: &'r MemoryOp,
+    active: Mask,
+    dead: Mask,
+    address: &'r Row64,
+}
+
+impl<S: Words> Work for Load<'_, S> {
+    type Output = bool;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> bool {
+        // Of a lane, as many bytes as its elements have together: a power of two.
+        match u32::from(self.op.element) * u32::from(self.op.count) {
+            1 => self.narrow::<1, 8>(),
+            2 => self.narrow::<2, 16>(),
+            4 => self.words::<1>(),
+            8 => self.words::<2>(),
+            16 => self.words::<4>(),
+            _ => self.words::<8>(),
         }
     }
-    valid
+}
+
+impl<S: Words> Load<'_, S> {
+    /// Lanes of one or two bytes; those of a warp are `RUN` words where they lie side by side.
+    #[inline(always)]
+    fn narrow<const BYTES: usize, const RUN: usize>(self) -> bool {
+        let bits = 8 * BYTES as u32;
+        let mut to = [0; LANES];
+        let all = if !S::PRIVATE && self.active == Mask::MAX && is_run::<BYTES>(self.address) {
+            let mut words = [0; RUN];
+            let valid = (self.memory).load_run((self.address[0] >> 2) as usize, &mut words);
+            for l in 0..LANES {
+                to[l] = words[l * BYTES / 4] >> (l * BYTES % 4 * 8) & (u32::MAX >> (32 - bits));
+            }
+            valid == 0xf
+        } else {
+            let mut all = true;
+            for l in lanes_of(self.active) {
+                let (word, byte) = ((self.address[l] >> 2) as usize, self.address[l] & 3);
+                let need = (u8::MAX >> (8 - BYTES)) << byte;
+                all &= self.memory.valid(word, l) & need == need;
+                to[l] = self.memory.get(word, l) >> (8 * byte) & (u32::MAX >> (32 - bits));
+            }
+            all
+        };
+        deliver(self.warp, self.op, &[to], self.active, self.dead);
+        all
+    }
+
+    /// Lanes of `N` words.
+    #[inline(always)]
+    fn words<const N: usize>(self) -> bool {
+        let mut rows = [[0; LANES]; N];
+        let mut valid = 0xf;
+        let mut fetch = |l: usize| {
+            let word = (self.address[l] >> 2) as usize;
+            let (words, bytes) = self.memory.lane_words::<N>(word, l);
+            valid &= bytes;
+            for k in 0..N {
+                rows[k][l] = words[k];
+            }
+        };
+        match self.active {
+            Mask::MAX => (0..LANES).for_each(fetch),
+            active => lanes_of(active).for_each(&mut fetch),
+        }
+        deliver(self.warp, self.op, &rows, self.active, self.dead);
+        valid == 0xf
+    }
+}
+
+/// Whether the lanes' bytes lie side by side from the beginning of a word on.
+#[inline(always)]
+fn is_run<const BYTES: usize>(address: &Row64) -> bool {
+    let first = address[0];
+    let mut not = first & 3;
+    for l in 0..LANES {
+        not |= address[l] ^ first.wrapping_add((l * BYTES) as u64);
+    }
+    not == 0
+}
+
+/// Puts loaded elements into their registers, extended to the registers' width (PTX ISA, "Operand Size Exceeding Instruction-Type
+/// Size"); [`store_register`] for all lanes at once.
+#[inline(always)]
+fn deliver<const N: usize>(
+    warp: &mut Warp,
+    op: &MemoryOp,
+    rows: &[Row32; N],
+    active: Mask,
+    dead: Mask,
+) {
+    let bits = u32::from(op.element) * 8;
+    for (k, slot) in op.regs[..usize::from(op.count)].iter().enumerate() {
+        if *slot == Slot::NONE {
+            continue;
+        }
+        let at = slot.0 as usize;
+        let double = |word: usize| -> Row64 {
+            let (low, high) = (&rows[word % N], &rows[(word + 1) % N]);
+            std::array::from_fn(|l| u64::from(low[l]) | u64::from(high[l]) << 32)
+        };
+        match (op.class, op.element) {
+            (RegisterClass::W(32), 4) => blend(&mut warp.w[at], &rows[k % N], active, dead),
+            (RegisterClass::D, 8) => blend(&mut warp.d[at], &double(2 * k), active, dead),
+            (RegisterClass::Q, _) => {
+                blend(&mut warp.d[at], &double(4 * k), active, dead);
+                blend(&mut warp.d[at + 1], &double(4 * k + 2), active, dead);
+            }
+            (class, element) => {
+                let byte = k * usize::from(element);
+                let (row, shift) = (&rows[byte / 4 % N], (byte % 4 * 8) as u32);
+                // To the upper end, and back with the sign or with zeros.
+                let up = 32 - bits.min(32);
+                let mut value = [0; LANES];
+                for l in 0..LANES {
+                    let high = row[l] >> shift << up;
+                    value[l] = match op.signed {
+                        true => (high as i32 >> up) as u32,
+                        false => high >> up,
+                    };
+                }
+                match class {
+                    RegisterClass::W(width) => {
+                        let keep = u32::MAX >> (32 - u32::from(width).clamp(1, 32));
+                        let value = value.map(|v| v & keep);
+                        blend(&mut warp.w[at], &value, active, dead);
+                    }
+                    _ => {
+                        let wide = value.map(|v| match op.signed {
+                            true => i64::from(v as i32) as u64,
+                            false => u64::from(v),
+                        });
+                        blend(&mut warp.d[at], &wide, active, dead);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Puts a loaded element into its register, extended to the register's width
@@ -133,7 +250,7 @@ pub(super) struct Stored<'a, S> {
     pub warp: &'a Warp,
     pub op: &'a MemoryOp,
     pub address: &'a Row64,
-    pub cw: &'a [[u32; LANES]],
+    pub cw: &'a [Row32],
     pub cd: &'a [Row64],
 }
 
@@ -158,48 +275,124 @@ impl<S: Words + std::fmt::Debug> StoredValues for Stored<'_, S> {
     }
 }
 
-#[inline(always)]
+/// Any store.
+///
+/// Compiled once for each kind of memory, whoever watches.
+#[inline(never)]
 pub(super) fn store<S: Words>(
     memory: &S,
     warp: &Warp,
     op: &MemoryOp,
     active: Mask,
     address: &Row64,
-    cw: &[[u32; LANES]],
+    cw: &[Row32],
     cd: &[Row64],
 ) {
-    let element = u32::from(op.element);
-    if element == 4 && matches!(op.class, RegisterClass::W(_)) {
-        for (k, slot) in op.regs[..usize::from(op.count)].iter().enumerate() {
-            let from = row(&warp.w, cw, *slot);
-            let mut put = |l: usize| {
-                let word = (address[l] >> 2) as usize + k;
-                memory.set(word, l, from[l]);
-                memory.mark(word, l, 0xf);
-            };
-            if active == Mask::MAX {
-                (0..LANES).for_each(put);
-            } else {
-                lanes_of(active).for_each(&mut put);
+    at_best(Store {
+        memory,
+        warp,
+        op,
+        active,
+        address,
+        cw,
+        cd,
+    });
+}
+
+/// [`store`] as work for [`at_best`].
+struct Store<'r, S> {
+    memory: &'r S,
+    warp: &'r Warp,
+    op: &'r MemoryOp,
+    active: Mask,
+    address: &'r Row64,
+    cw: &'r [Row32],
+    cd: &'r [Row64],
+}
+
+impl<S: Words> Work for Store<'_, S> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        match u32::from(self.op.element) * u32::from(self.op.count) {
+            1 => self.narrow::<1, 8>(),
+            2 => self.narrow::<2, 16>(),
+            4 => self.words::<1>(),
+            8 => self.words::<2>(),
+            16 => self.words::<4>(),
+            _ => self.words::<8>(),
+        }
+    }
+}
+
+impl<S: Words> Store<'_, S> {
+    /// What all lanes store, `N` words a lane; of what is shorter, the low bits of one.
+    #[inline(always)]
+    fn rows<const N: usize>(&self) -> [Row32; N] {
+        let (warp, element) = (self.warp, usize::from(self.op.element));
+        let mut rows = [[0; LANES]; N];
+        let put = |rows: &mut [Row32; N], word: usize, from: &Row64| {
+            for l in 0..LANES {
+                rows[word % N][l] = from[l] as u32;
+                rows[(word + 1) % N][l] = (from[l] >> 32) as u32;
+            }
+        };
+        for (k, slot) in self.op.regs[..usize::from(self.op.count)]
+            .iter()
+            .enumerate()
+        {
+            let double = |slot: Slot| row(&warp.d, self.cd, slot);
+            match (self.op.class, element) {
+                (RegisterClass::Q, _) => {
+                    put(&mut rows, 4 * k, double(*slot));
+                    put(&mut rows, 4 * k + 2, double(Slot(slot.0 + 1)));
+                }
+                (RegisterClass::D, 8) => put(&mut rows, 2 * k, double(*slot)),
+                (class, _) => {
+                    let value: Row32 = match class {
+                        RegisterClass::W(_) => *row(&warp.w, self.cw, *slot),
+                        _ => double(*slot).map(|v| v as u32),
+                    };
+                    let (byte, keep) = (k * element, u32::MAX >> (32 - 8 * element.min(4)));
+                    let to = &mut rows[byte / 4 % N];
+                    for l in 0..LANES {
+                        to[l] |= (value[l] & keep) << (byte % 4 * 8);
+                    }
+                }
             }
         }
-        return;
+        rows
     }
-    for k in 0..usize::from(op.count) {
-        let slot = op.regs[k];
-        for l in lanes_of(active) {
-            let at = address[l] + k as u64 * u64::from(element);
-            match op.class {
-                RegisterClass::W(_) => {
-                    memory.write(at, element, l, u64::from(row(&warp.w, cw, slot)[l]))
-                }
-                RegisterClass::Q => {
-                    let high = Slot(slot.0 + 1);
-                    memory.write(at, 8, l, row(&warp.d, cd, slot)[l]);
-                    memory.write(at + 8, 8, l, row(&warp.d, cd, high)[l]);
-                }
-                _ => memory.write(at, element, l, row(&warp.d, cd, slot)[l]),
+
+    /// As [`Load::narrow`].
+    #[inline(always)]
+    fn narrow<const BYTES: usize, const RUN: usize>(self) {
+        let [from] = self.rows::<1>();
+        if !S::PRIVATE && self.active == Mask::MAX && is_run::<BYTES>(self.address) {
+            let mut words = [0; RUN];
+            for l in 0..LANES {
+                words[l * BYTES / 4] |= from[l] << (l * BYTES % 4 * 8);
             }
+            return (self.memory).store_run((self.address[0] >> 2) as usize, &words);
+        }
+        for l in lanes_of(self.active) {
+            let value = u64::from(from[l]);
+            self.memory.write(self.address[l], BYTES as u32, l, value);
+        }
+    }
+
+    /// Lanes of `N` words, lowest lane first.
+    #[inline(always)]
+    fn words<const N: usize>(self) {
+        let rows = self.rows::<N>();
+        let mut put = |l: usize| {
+            let words = std::array::from_fn(|k| rows[k][l]);
+            let word = (self.address[l] >> 2) as usize;
+            self.memory.set_lane_words::<N>(word, l, words);
+        };
+        match self.active {
+            Mask::MAX => (0..LANES).for_each(put),
+            active => lanes_of(active).for_each(&mut put),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Core;
 use super::poison::Exchange;
-use crate::alu::Mask;
+use crate::alu::{Mask, Row32};
 use crate::ids::*;
 use crate::lent::Hooks;
 use crate::observer::*;
@@ -36,7 +36,8 @@ impl<O: Hooks> Core<'_, O> {
             warp.passed[point] &= !mask;
             warp.arrived[point] |= mask;
         }
-        if lanes_of(mask).all(|l| members[l] == own) && own & warp.live() == mask {
+        let differ = (0..LANES).fold(0, |m, l| m | u32::from(members[l] != own) << l);
+        if differ & mask == 0 && own & warp.live() == mask {
             self.judge_members(block, w, own, &[(s, op, site)]);
             self.perform(block, w, own, &[(s, op.clone(), site)]);
             return true;
@@ -286,6 +287,12 @@ impl<O: Hooks> Core<'_, O> {
         if matches!(kind, WarpKind::Sync | WarpKind::Together(_)) {
             return;
         }
+        if let [(_, op, _)] = parties
+            && block.poison.is_none()
+            && self.shuffle(warp, op, lanes)
+        {
+            return;
+        }
         // Gather: each lane's operands come from its own instruction.
         let (mut a, mut b, mut c) = ([0u64; LANES], [0u32; LANES], [0u32; LANES]);
         for (s, op, _) in parties {
@@ -367,6 +374,54 @@ impl<O: Hooks> Core<'_, O> {
             };
             self.exchanged(block, w, &exchange);
         }
+    }
+
+    /// A shuffle that all lanes execute together, each of which reads from one that does, too. False, and nothing is done, if it is
+    /// something else.
+    fn shuffle(&self, warp: &mut Warp, op: &WarpOp, lanes: Mask) -> bool {
+        let shuffled = match op.kind {
+            WarpKind::ShflUp => self.shuffled(warp, op, lanes, WarpKind::ShflUp),
+            WarpKind::ShflDown => self.shuffled(warp, op, lanes, WarpKind::ShflDown),
+            WarpKind::ShflBfly => self.shuffled(warp, op, lanes, WarpKind::ShflBfly),
+            WarpKind::ShflIdx => self.shuffled(warp, op, lanes, WarpKind::ShflIdx),
+            _ => None,
+        };
+        let Some((values, inside)) = shuffled else {
+            return false;
+        };
+        if op.d != Slot::NONE {
+            blend(&mut warp.w[op.d.0 as usize], &values, lanes, 0);
+        }
+        if op.p != Slot::NONE {
+            blend_mask(&mut warp.p[op.p.0 as usize], inside, lanes);
+        }
+        true
+    }
+
+    /// What each lane gets, and the lanes that read within their segment; `None` if some lane reads from one that takes no part.
+    // In each of its places for one kind, so that the loop has no branches.
+    #[inline(always)]
+    fn shuffled(
+        &self,
+        warp: &Warp,
+        op: &WarpOp,
+        lanes: Mask,
+        kind: WarpKind,
+    ) -> Option<(Row32, Mask)> {
+        let rows = |slot: Slot| row(&warp.w, self.const_w, slot);
+        let (a, b, c) = (rows(op.a), rows(op.b), rows(op.c));
+        let (mut values, mut from) = ([0; LANES], [0u32; LANES]);
+        let (mut inside, mut present) = (0, 0);
+        for l in 0..LANES {
+            let (source, is_inside) = shuffle_source(kind, l as u32, b[l], c[l]);
+            from[l] = if is_inside { source & 31 } else { l as u32 };
+            inside |= Mask::from(is_inside) << l;
+        }
+        for l in 0..LANES {
+            present |= (lanes >> from[l] & 1) << l;
+            values[l] = a[from[l] as usize % LANES];
+        }
+        (lanes & !present == 0).then_some((values, inside))
     }
 
     fn operand_of(&self, warp: &Warp, op: &WarpOp, l: usize) -> u64 {

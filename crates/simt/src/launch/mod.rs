@@ -6,7 +6,7 @@
 //! Where blocks can't wait for each other ([`super::program::Facts::blocks_commute`])
 //! they are dealt out to several cores; when the observers' forks then don't agree
 //! that nothing happened between blocks, memory is put back and the launch is run
-//! again on one core.
+//! again on one core. What nobody watches is not run again.
 
 mod decide;
 mod parallel;
@@ -118,7 +118,7 @@ pub fn watch(
     limits: &Limits,
     observer: &mut dyn Events,
 ) -> Result<Stats, Stop> {
-    type Never<'o> = fn(&Grid<'_>, &mut Device, &mut Any<'o>) -> bool;
+    type Never<'o> = fn(&Grid<'_>, &mut Device, &mut Any<'o>) -> Option<Result<(), Stop>>;
     let any = &mut Any { observer };
     run(
         device,
@@ -136,7 +136,7 @@ fn is_weak(program: &Program, schedule: &ScheduleSpec) -> bool {
     schedule.is_weak() && program.facts.stale_values
 }
 
-/// A launch; `parallel` tries to run it on several cores, and says whether the result counts.
+/// A launch; `parallel` tries to run it on several cores: how it ended, if the result counts.
 fn run<H: Hooks>(
     device: &mut Device,
     program: &Program,
@@ -144,7 +144,7 @@ fn run<H: Hooks>(
     schedule: &ScheduleSpec,
     limits: &Limits,
     observer: &mut H,
-    parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> bool>,
+    parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> Option<Result<(), Stop>>>,
 ) -> Result<Stats, Stop> {
     validate::validate(program, launch)?;
     let prepared = Prepared::new(device, program, launch)?;
@@ -173,9 +173,9 @@ fn run<H: Hooks>(
     let ended = if let Some(mut strategy) = schedule.strategy() {
         let core = grid.core(device, observer, false);
         grid.decide(core, blocks, launch.cooperative, &mut *strategy, &mut stats)
-    } else if parallel.is_some_and(|parallel| parallel(&grid, device, observer)) {
+    } else if let Some(ended) = parallel.and_then(|parallel| parallel(&grid, device, observer)) {
         stats.parallel = true;
-        Ok(())
+        ended
     } else {
         grid.forget();
         let core = grid.core(device, observer, false);

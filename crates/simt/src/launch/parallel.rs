@@ -12,22 +12,28 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 const MOST: u64 = 4 << 30;
 
 impl Grid<'_> {
-    /// Deals blocks out to several cores. False if the result does not count, or there is too much memory for a copy of it.
+    /// Deals blocks out to several cores. `None` if the launch has to run on one: the result does not count, or there is too much
+    /// memory for a copy of it.
+    ///
+    /// What nobody watches, and what takes no turns that others could notice, is not run again, so that no copy is made: if blocks fail, the first
+    /// of them tells how the launch ends, as on one core. The blocks before it have all run; some of those behind it, too.
     pub(super) fn in_parallel<O: Observer>(
         &self,
         device: &mut Device,
         blocks: u32,
         jobs: usize,
         observer: &mut O,
-    ) -> bool {
-        let Some(before) = device.image(MOST) else {
-            return false;
+    ) -> Option<Result<(), Stop>> {
+        let final_try = !O::WATCHES && !self.program.facts.order_sources;
+        let before = match final_try {
+            true => None,
+            false => Some(device.image_by(MOST, jobs)?),
         };
         let next = AtomicU32::new(0);
         let vain = AtomicBool::new(false);
         let share = (blocks / (jobs as u32 * 8)).max(1);
         let shared: &Device = device;
-        let work = |observer: &mut O| -> Result<(), Stop> {
+        let work = |observer: &mut O| -> Result<(), (u32, Stop)> {
             let mut core = self.core(shared, observer, true);
             let mut ended = None;
             loop {
@@ -58,7 +64,7 @@ impl Grid<'_> {
                             ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
                         {
                             next.store(blocks, Relaxed);
-                            return Err(stop);
+                            return Err((id, stop));
                         }
                         if block.live == 0 {
                             break;
@@ -72,7 +78,7 @@ impl Grid<'_> {
         let mut forks: Vec<O> = (0..jobs.min(blocks as usize))
             .map(|_| observer.fork())
             .collect();
-        let results: Vec<Result<(), Stop>> = std::thread::scope(|scope| {
+        let results: Vec<Result<(), (u32, Stop)>> = std::thread::scope(|scope| {
             let threads: Vec<_> = forks
                 .iter_mut()
                 .map(|fork| scope.spawn(|| work(fork)))
@@ -82,11 +88,16 @@ impl Grid<'_> {
                 .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
                 .collect()
         });
-        let ended = !vain.load(Relaxed) && results.iter().all(Result::is_ok);
+        let failures = results.into_iter().filter_map(Result::err);
+        let failed = failures.min_by_key(|(block, _)| *block);
+        let Some(before) = before else {
+            return Some(failed.map_or(Ok(()), |(_, stop)| Err(stop)));
+        };
+        let ended = !vain.load(Relaxed) && failed.is_none();
         let good = ended && observer.join(forks) == Joined::Clean;
         if !good {
             device.put_back(&before);
         }
-        good
+        good.then_some(Ok(()))
     }
 }

@@ -14,6 +14,10 @@ use crate::wide::{Work, at_best};
 /// Elements of the largest factor, and of the largest sum.
 const FACTOR: usize = 1024;
 const SUM: usize = 256;
+/// Elements that the lanes of a warp hold of a matrix at most, copies included.
+const HELD: usize = 1024;
+/// Elements of the factors of most products.
+const SMALL: usize = 256;
 
 /// What is done with bits before they are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,8 @@ pub struct Held {
     pub slots: Box<[Slot]>,
     /// For each element of each lane, lanes first, its place in the matrix, row by row.
     pub places: std::sync::Arc<[u16]>,
+    /// For each place of the matrix, which of these elements is there: the last, where several lanes hold it.
+    pub sources: std::sync::Arc<[u16]>,
 }
 
 /// `wmma.mma`, `mma`.
@@ -79,11 +85,16 @@ impl Held {
         slots: Box<[Slot]>,
         places: std::sync::Arc<[u16]>,
     ) -> Held {
+        let mut sources = vec![0; fragment.rows * fragment.columns];
+        for (source, place) in places.iter().enumerate() {
+            sources[usize::from(*place)] = source as u16;
+        }
         Held {
             element,
             fragment,
             slots,
             places,
+            sources: sources.into(),
         }
     }
 
@@ -100,7 +111,7 @@ impl Held {
 
     /// Puts every element in its place, as `value` makes it of its bits.
     #[inline(always)]
-    fn words<T: Copy, const N: usize>(
+    fn words<T: Copy + Default, const N: usize>(
         &self,
         registers: Registers<'_>,
         to: &mut [T; N],
@@ -109,16 +120,21 @@ impl Held {
         let parts = self.element.parts();
         let bits = self.element.bits();
         let mask = u32::MAX >> (32 - bits.min(32));
+        let mut held = [T::default(); HELD];
         for (r, slot) in self.slots.iter().enumerate() {
             let row = row(registers.w, registers.const_w, *slot);
             for part in 0..parts {
                 let first = (r * parts + part) * LANES;
-                let values = row.map(|word| value(word >> (part as u32 * bits) & mask));
-                for (place, value) in self.places[first..first + LANES].iter().zip(values) {
-                    // Places are within the matrix, which is within the array: the remainder changes nothing and needs no check.
-                    to[usize::from(*place) % N] = value;
+                let shift = part as u32 * bits;
+                let held = &mut held[first..first + LANES];
+                for l in 0..LANES {
+                    held[l] = value(row[l] >> shift & mask);
                 }
             }
+        }
+        for (to, source) in to.iter_mut().zip(&self.sources[..]) {
+            // Sources are within the array: the remainder changes nothing and needs no check.
+            *to = held[usize::from(*source) % HELD];
         }
     }
 
@@ -132,17 +148,23 @@ impl Held {
         }
     }
 
+    /// Values of at most single precision.
     #[inline(always)]
     fn singles<const N: usize>(&self, registers: Registers<'_>, to: &mut [f64; N]) {
-        let single = |word: u32| f64::from(f32::from_bits(word));
+        let single = f32::from_bits;
+        let mut values = [0f32; N];
+        let all = &mut values;
         match self.element {
-            Element::F16 => self.words(registers, to, |w| f64::from(half_value(w))),
-            Element::Bf16 => self.words(registers, to, |w| single(w << 16)),
+            Element::F16 => self.words(registers, all, half_value),
+            Element::Bf16 => self.words(registers, all, |w| single(w << 16)),
             // What is below its digits is not looked at.
-            Element::Tf32 => self.words(registers, to, |w| single(w & !0x1fff)),
-            Element::E4m3 => self.words(registers, to, |w| f64::from(e4m3_value(w))),
-            Element::E5m2 => self.words(registers, to, |w| f64::from(half_value(w << 8))),
-            _ => self.words(registers, to, single),
+            Element::Tf32 => self.words(registers, all, |w| single(w & !0x1fff)),
+            Element::E4m3 => self.words(registers, all, e4m3_value),
+            Element::E5m2 => self.words(registers, all, |w| half_value(w << 8)),
+            _ => self.words(registers, all, single),
+        }
+        for i in 0..N {
+            to[i] = f64::from(values[i]);
         }
     }
 
@@ -178,9 +200,20 @@ impl Work for Compute<'_> {
             Element::F64 => product.of_doubles(registers),
             Element::Bits => product.of_bits(registers),
             Element::S8 | Element::U8 | Element::S4 | Element::U4 | Element::S32 => {
-                product.of_integers(registers)
+                match (product.n, product.is_small()) {
+                    (16, true) => product.of_integers::<SMALL, 16>(registers),
+                    (8, _) => product.of_integers::<FACTOR, 8>(registers),
+                    (16, _) => product.of_integers::<FACTOR, 16>(registers),
+                    _ => product.of_integers::<FACTOR, 32>(registers),
+                }
             }
-            _ => product.of_singles(registers),
+            _ => match (product.n, product.is_small()) {
+                (8, true) => product.of_singles::<SMALL, 8, FMA>(registers),
+                (16, true) => product.of_singles::<SMALL, 16, FMA>(registers),
+                (8, _) => product.of_singles::<FACTOR, 8, FMA>(registers),
+                (16, _) => product.of_singles::<FACTOR, 16, FMA>(registers),
+                _ => product.of_singles::<FACTOR, 32, FMA>(registers),
+            },
         }
     }
 }
@@ -209,35 +242,56 @@ impl Product {
     /// Whether everything fits the arrays that it is computed in.
     pub fn is_bounded(&self) -> bool {
         let factors = [self.m * self.k, self.k * self.n];
-        factors.iter().all(|f| *f <= FACTOR) && self.m * self.n <= SUM
+        let held = |h: &Held| h.slots.len() * h.element.parts() * LANES;
+        factors.iter().all(|f| *f <= FACTOR)
+            && self.m * self.n <= SUM
+            && matches!(self.n, 8 | 16 | 32)
+            && [&self.a, &self.b, &self.c]
+                .into_iter()
+                .all(|h| held(h) <= HELD)
+    }
+
+    fn is_small(&self) -> bool {
+        self.m * self.k <= SMALL && self.k * self.n <= SMALL
     }
 
     #[inline(always)]
-    fn of_singles(&self, registers: Registers<'_>) -> Sums {
-        let (mut a, mut b, mut c) = ([0f64; FACTOR], [0f64; FACTOR], [0f64; SUM]);
+    fn of_singles<const F: usize, const N: usize, const FMA: bool>(
+        &self,
+        registers: Registers<'_>,
+    ) -> Sums {
+        let (mut a, mut b, mut c) = ([0f64; F], [0f64; F], [0f64; SUM]);
         self.a.singles(registers, &mut a);
         self.b.singles(registers, &mut b);
         self.c.singles(registers, &mut c);
-        let (n, k) = (self.n, self.k);
-        for i in 0..self.m {
-            let sums = &mut c[i * n..][..n];
-            for j in 0..k {
-                let x = a[i * k + j];
-                // The product of any two of these types is exact.
-                for (sum, y) in sums.iter_mut().zip(&b[j * n..][..n]) {
-                    *sum += x * y;
+        let (b, _) = b.as_chunks::<N>();
+        let (c, _) = c.as_chunks_mut::<N>();
+        for (of_row, a) in c.iter_mut().zip(a.chunks_exact(self.k)).take(self.m) {
+            let mut sums = *of_row;
+            for (x, b) in a.iter().zip(b) {
+                for (sum, y) in sums.iter_mut().zip(b) {
+                    // The product of any two of these types is exact: it is the same with one rounding or two.
+                    *sum = match FMA {
+                        true => x.mul_add(*y, *sum),
+                        false => *sum + x * y,
+                    };
                 }
             }
+            *of_row = sums;
         }
-        let half = self.d.element == Element::F16;
-        c.map(|sum| {
-            u64::from(match half {
-                true if sum.is_nan() => 0x7fff,
-                true => to_half(sum),
-                false if sum.is_nan() => 0x7fff_ffff,
-                false => (sum as f32).to_bits(),
-            })
-        })
+        let sums = c.as_flattened();
+        let mut words = [0; SUM];
+        if self.d.element == Element::F16 {
+            for (word, sum) in words.iter_mut().zip(sums) {
+                *word = u64::from(if sum.is_nan() { 0x7fff } else { to_half(*sum) });
+            }
+        } else {
+            for (word, sum) in words.iter_mut().zip(sums) {
+                let bits = (*sum as f32).to_bits();
+                *word = u64::from(if sum.is_nan() { 0x7fff_ffff } else { bits });
+            }
+        }
+        words
     }
 
     #[inline(always)]
@@ -255,35 +309,41 @@ impl Product {
                 }
             }
         }
-        c.map(f64::to_bits)
+        let mut words = [0; SUM];
+        for (word, sum) in words.iter_mut().zip(&c) {
+            *word = sum.to_bits();
+        }
+        words
     }
 
     #[inline(always)]
-    fn of_integers(&self, registers: Registers<'_>) -> Sums {
-        let (mut a, mut b, mut c) = ([0i32; FACTOR], [0i32; FACTOR], [0i32; SUM]);
+    fn of_integers<const F: usize, const N: usize>(&self, registers: Registers<'_>) -> Sums {
+        let (mut a, mut b, mut c) = ([0i32; F], [0i32; F], [0i32; SUM]);
         self.a.integers(registers, &mut a);
         self.b.integers(registers, &mut b);
         self.c.integers(registers, &mut c);
         let mut words = [0; SUM];
-        let (n, k) = (self.n, self.k);
-        for i in 0..self.m {
+        let (b, _) = b.as_chunks::<N>();
+        let (c, _) = c.as_chunks::<N>();
+        let (rows, _) = words.as_chunks_mut::<N>();
+        let all = rows.iter_mut().zip(c).zip(a.chunks_exact(self.k));
+        for ((words, c), a) in all.take(self.m) {
             // At most 128 products of 16 bits.
-            let mut sums = [0i32; 32];
-            let sums = &mut sums[..n];
-            for j in 0..k {
-                let x = a[i * k + j];
-                for (sum, y) in sums.iter_mut().zip(&b[j * n..]) {
+            let mut sums = [0i32; N];
+            for (x, b) in a.iter().zip(b) {
+                for (sum, y) in sums.iter_mut().zip(b) {
                     *sum += x * y;
                 }
             }
-            for ((word, sum), c) in words[i * n..].iter_mut().zip(sums.iter()).zip(&c[i * n..]) {
-                *word = match self.saturates {
+            for ((word, sum), c) in words.iter_mut().zip(&sums).zip(c) {
+                let all = match self.saturates {
                     true => c.saturating_add(*sum),
                     false => c.wrapping_add(*sum),
-                } as u32;
+                };
+                *word = u64::from(all as u32);
             }
         }
-        words.map(u64::from)
+        words
     }
 
     #[inline(always)]
@@ -305,6 +365,10 @@ impl Product {
                 }
             }
         }
-        words.map(u64::from)
+        let mut sums = [0; SUM];
+        for (sum, word) in sums.iter_mut().zip(&words) {
+            *sum = u64::from(*word);
+        }
+        sums
     }
 }

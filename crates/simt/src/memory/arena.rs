@@ -1,7 +1,6 @@
 //! The words of global memory: their own, or lent by the process that simulates a whole program.
 
 use super::words::Words;
-use crate::ids::LANES;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
@@ -65,7 +64,7 @@ impl Words for Arena {
     fn mark(&self, word: usize, _: usize, bytes: u8) {
         if bytes == 0xf {
             self.valid[word].store(0xf, Relaxed);
-        } else {
+        } else if self.valid[word].load(Relaxed) & bytes != bytes {
             self.valid[word].fetch_or(bytes, Relaxed);
         }
     }
@@ -80,13 +79,22 @@ impl Words for Arena {
         all
     }
     #[inline(always)]
-    fn store_run(&self, word: usize, from: &[u32; LANES]) {
-        let words = &self.words[word..word + LANES];
-        let valid = &self.valid[word..word + LANES];
-        for i in 0..LANES {
+    fn store_run<const N: usize>(&self, word: usize, from: &[u32; N]) {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        for i in 0..N {
             words[i].store(from[i], Relaxed);
-            valid[i].store(0xf, Relaxed);
         }
+        valid.iter().for_each(|v| v.store(0xf, Relaxed));
+    }
+    #[inline(always)]
+    fn lane_words<const N: usize>(&self, word: usize, _: usize) -> ([u32; N], u8) {
+        let mut to = [0; N];
+        let valid = self.load_run(word, &mut to);
+        (to, valid)
+    }
+    #[inline(always)]
+    fn set_lane_words<const N: usize>(&self, word: usize, _: usize, from: [u32; N]) {
+        self.store_run(word, &from);
     }
     fn replace(&self, word: usize, _: usize, mask: u32, bits: u32) {
         let _ = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(old & !mask | bits));

@@ -62,14 +62,22 @@ impl Words for Shared {
         all
     }
     #[inline(always)]
-    fn store_run(&self, word: usize, from: &[u32; LANES]) {
-        let words = &self.words[word..word + LANES];
-        for i in 0..LANES {
+    fn store_run<const N: usize>(&self, word: usize, from: &[u32; N]) {
+        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        for i in 0..N {
             words[i].set(from[i]);
         }
-        self.valid[word..word + LANES]
-            .iter()
-            .for_each(|v| v.set(0xf));
+        valid.iter().for_each(|v| v.set(0xf));
+    }
+    #[inline(always)]
+    fn lane_words<const N: usize>(&self, word: usize, _: usize) -> ([u32; N], u8) {
+        let mut to = [0; N];
+        let valid = self.load_run(word, &mut to);
+        (to, valid)
+    }
+    #[inline(always)]
+    fn set_lane_words<const N: usize>(&self, word: usize, _: usize, from: [u32; N]) {
+        self.store_run(word, &from);
     }
 }
 
@@ -107,6 +115,7 @@ impl Local {
 }
 
 impl Words for Local {
+    const PRIVATE: bool = true;
     #[inline(always)]
     fn get(&self, word: usize, lane: usize) -> u32 {
         self.words[word * LANES + lane].get()

@@ -1,17 +1,17 @@
 //! Words of memory with the bytes of each that were written: what all kinds of memory have in common.
 
-use crate::ids::LANES;
-
 /// Words of memory with the bytes of each that are valid.
 pub(crate) trait Words {
     /// Whether this is global memory.
     const GLOBAL: bool = false;
+    /// Whether every lane has its own.
+    const PRIVATE: bool = false;
     fn get(&self, word: usize, lane: usize) -> u32;
     fn set(&self, word: usize, lane: usize, value: u32);
     fn valid(&self, word: usize, lane: usize) -> u8;
     fn mark(&self, word: usize, lane: usize, bytes: u8);
 
-    /// Reads adjacent words, and the bytes that are valid in all of them.
+    /// Reads adjacent words, and the bytes that are valid in all of them: of memory that all lanes share.
     fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
         let mut valid = 0xf;
         for (i, to) in to.iter_mut().enumerate() {
@@ -21,11 +21,31 @@ pub(crate) trait Words {
         valid
     }
 
-    /// Writes adjacent words, one a lane.
-    fn store_run(&self, word: usize, from: &[u32; LANES]) {
-        for (lane, value) in from.iter().enumerate() {
-            self.set(word + lane, lane, *value);
-            self.mark(word + lane, lane, 0xf);
+    /// Writes adjacent words: of memory that all lanes share.
+    fn store_run<const N: usize>(&self, word: usize, from: &[u32; N]) {
+        for (i, value) in from.iter().enumerate() {
+            self.set(word + i, i, *value);
+            self.mark(word + i, i, 0xf);
+        }
+    }
+
+    /// Reads adjacent words of a lane, and the bytes that are valid in all of them.
+    #[inline(always)]
+    fn lane_words<const N: usize>(&self, word: usize, lane: usize) -> ([u32; N], u8) {
+        let (mut to, mut valid) = ([0; N], 0xf);
+        for i in 0..N {
+            to[i] = self.get(word + i, lane);
+            valid &= self.valid(word + i, lane);
+        }
+        (to, valid)
+    }
+
+    /// Writes adjacent words of a lane.
+    #[inline(always)]
+    fn set_lane_words<const N: usize>(&self, word: usize, lane: usize, from: [u32; N]) {
+        for i in 0..N {
+            self.set(word + i, lane, from[i]);
+            self.mark(word + i, lane, 0xf);
         }
     }
 
