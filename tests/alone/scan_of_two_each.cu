@@ -1,5 +1,5 @@
-// right
-// Each thread scans two elements, so a block of n / 2 threads is launched: nothing else fits.
+// doubtful: same-value-write
+// Each thread scans two elements, so a block of n / 2 threads is launched: with another one, threads write the same elements.
 __global__ void scan_of_two_each(float *out, const float *in, int n) {
     extern __shared__ float sums[];
     int t = threadIdx.x;

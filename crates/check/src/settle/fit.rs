@@ -9,7 +9,7 @@
 //! `if (t + chunk < size)` says how two sizes go together and not that any will do, so `size` is among those that are tried.
 
 use super::zero::is_well;
-use super::{LONG, STEPS, Settled, errors, most_are_done, told};
+use super::{STEPS, Settled, errors, most_are_done, told};
 use crate::explore::{Exploration, Explored};
 use crate::plan::Plan;
 use crate::{Error, Prepared, builds};
@@ -86,7 +86,7 @@ pub(super) fn explore(
     Ok(None)
 }
 
-/// Whether a run of one warp after the other makes no error with the guessed sizes, or with others that may fit.
+/// Whether a run of one warp after the other makes no error with the guessed sizes, or with others that may fit, all changed together.
 ///
 /// # Errors
 ///
@@ -96,7 +96,8 @@ pub(crate) fn runs_well(prepared: &Prepared, exploration: &Exploration<'_>) -> R
     if is_well(prepared, &quick, &prepared.plan)? {
         return Ok(true);
     }
-    for (plan, _) in candidates(prepared, &prepared.plan) {
+    let places = prepared.plan.unasked();
+    for (plan, _) in changed(prepared, &prepared.plan, &[&places]) {
         if exploration.out_of_time() {
             break;
         }
@@ -121,7 +122,7 @@ pub(crate) fn show_as_much(prepared: &Prepared, before: &[Explored], now: &[Expl
 fn quick<'a>(exploration: &Exploration<'a>) -> Exploration<'a> {
     Exploration {
         limits: Limits {
-            steps: exploration.limits.steps.min(LONG),
+            steps: exploration.limits.steps.min(STEPS),
             ..exploration.limits
         },
         ..exploration.clone()
@@ -131,11 +132,16 @@ fn quick<'a>(exploration: &Exploration<'a>) -> Exploration<'a> {
 /// Other sizes, one at a time and all together; with each, whether it is a smaller one.
 fn candidates(prepared: &Prepared, plan: &Plan) -> Vec<(Plan, bool)> {
     let places = plan.unasked();
-    let values = plan.integer_values();
     let mut sets: Vec<&[usize]> = places.chunks(1).collect();
     if places.len() > 1 {
         sets.push(&places);
     }
+    changed(prepared, plan, &sets)
+}
+
+/// The same, for sets of places of [`Plan::integer_values`] that change together.
+fn changed(prepared: &Prepared, plan: &Plan, sets: &[&[usize]]) -> Vec<(Plan, bool)> {
+    let values = plan.integer_values();
     let change = |set: &[usize], change: &dyn Fn(u64) -> u64| {
         let each = set.iter().copied();
         each.fold(plan.clone(), |plan, at| {
