@@ -6,6 +6,7 @@
 //! would get on a machine with a GPU, and a finding. Nothing is used before it is touched.
 #![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
 
+use crate::alias;
 use simt::memory::GLOBAL_BASE;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32};
@@ -143,7 +144,7 @@ impl Arena {
         self.protect(address, bytes, protection)
     }
 
-    /// Says what the host may do to pages: `PROT_READ` and so on (`mprotect(2)`).
+    /// Says what the host may do to pages: `PROT_READ` and so on (`mprotect(2)`). The same holds for their [aliases](alias).
     ///
     /// # Errors
     ///
@@ -154,6 +155,7 @@ impl Arena {
         if !self.contains(start) || end > GLOBAL_BASE + self.bytes as u64 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        alias::protect(start..end, protection);
         let length = (end - start) as usize;
         // SAFETY: the pages are of the program's view of the arena, which nothing of ours refers to.
         match unsafe { libc::mprotect(start as *mut libc::c_void, length, protection) } {

@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::error::{Error, Result};
 use crate::explore::Spent;
 use crate::image::Arrays;
-use crate::memory::{Block, Kind};
+use crate::memory::{Block, Kind, Registered};
 use crate::module::{Image, Kernel, Module};
 use crate::options::{self, LeaveOut, Options};
 use crate::property::Model;
@@ -39,8 +39,8 @@ pub struct Context {
     pub(crate) detectors: Detectors,
     pub(crate) blocks: BTreeMap<u64, Block>,
     pub(crate) quarantine: VecDeque<u64>,
-    /// Memory of the host that is registered: start; bytes, and its address where it is the device's, too.
-    pub(crate) registered: BTreeMap<u64, (u64, Option<u64>)>,
+    /// Memory of the host that is registered, by its start.
+    pub(crate) registered: BTreeMap<u64, Registered>,
     /// What the program set of its streams: 64 bytes each, by stream and number of the attribute.
     stream_attributes: HashMap<(u64, u32), [u8; 64]>,
     pub(crate) numbers: usize,

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 pub(crate) const MOST: u64 = 1 << 30;
 /// Exploration that is allowed whatever its share of the time.
 const GRACE: Duration = Duration::from_secs(3);
-/// How much longer than the first run another one may take.
+/// How much longer than the first run another one may take, if the budget allows it.
 const LONGER: u32 = 20;
 
 /// What exploration has cost.
@@ -126,12 +126,17 @@ impl Context {
             mut explorer,
         } = start;
         let recording = explorer.recording(program);
+        let allowed = self.allowed();
+        let left_of_budget = allowed.saturating_sub(self.spent.exploring);
         let limits = Limits {
             steps: self.options.steps,
-            wall: Some((took * LONGER).max(Duration::from_secs(1))),
+            wall: Some(
+                (took * LONGER)
+                    .min(left_of_budget)
+                    .max(Duration::from_secs(1)),
+            ),
             ..Limits::default()
         };
-        let allowed = self.allowed();
         let first = Mutex::new(Some(Run {
             findings: Vec::new(),
             steps,

@@ -113,7 +113,11 @@ impl Context {
             address,
             extent,
             flags,
-            image: Image { format, levels },
+            image: Image {
+                format,
+                levels,
+                array: true,
+            },
             part_of: None,
         };
         let handle = self.handle();
@@ -172,6 +176,7 @@ impl Context {
             image: Image {
                 format: whole.image.format,
                 levels: vec![level],
+                array: true,
             },
             part_of: Some(handle),
             ..whole
@@ -234,6 +239,7 @@ impl Context {
         Ok(Image {
             format,
             levels: vec![level],
+            array: false,
         })
     }
 

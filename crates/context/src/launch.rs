@@ -466,4 +466,38 @@ mod tests {
         let grid = volume([i32::MAX as u32, 65535, 65535]);
         assert_eq!(grid.saturating_mul(volume([1024, 1, 1])), u64::MAX);
     }
+
+    fn program(body: &str) -> simt::Program {
+        let text = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n\
+             ld.param.u64 %rd1, [p];\n{body}\nret;\n}}\n"
+        );
+        let tree = ptx::parse(&text).unwrap();
+        simt::Program::lower(&tree, &text, "k").unwrap()
+    }
+
+    fn finding(rule: Rule) -> Finding {
+        Finding {
+            rule,
+            ends: Vec::new(),
+            place: None,
+            detail: detect::finding::Detail::None,
+            count: 1,
+            stale_loads: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_launch_on_one_core_shows_that_its_blocks_are_independent() {
+        let plain = program("st.global.u32 [%rd1], 1;");
+        assert!(independent(&plain, &[]));
+        let harmless = [Rule::SameValueWrite, Rule::UninitializedRead].map(finding);
+        assert!(independent(&plain, &harmless));
+        assert!(!independent(&plain, &[finding(Rule::DataRace)]));
+        // One block may see what another one has done, and be ordered behind it.
+        let reads = program("ld.acquire.gpu.global.u32 %r1, [%rd1];");
+        assert!(!independent(&reads, &[]));
+        let counts = program("atom.global.add.u32 %r1, [%rd1], 1; st.global.u32 [%rd1+4], %r1;");
+        assert!(!independent(&counts, &[]));
+    }
 }

@@ -8,6 +8,7 @@
 //!
 //! Nothing here takes a pointer of the host program: entry points turn those into slices and addresses.
 
+pub mod alias;
 pub mod arena;
 pub mod calls;
 pub mod context;

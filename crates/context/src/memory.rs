@@ -1,5 +1,6 @@
 //! Allocations as the host program knows them, and what it may do with addresses.
 
+use crate::alias;
 use crate::arena::PAGE;
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -76,6 +77,19 @@ impl Block {
     }
 }
 
+/// Memory of the host that is registered (`cudaHostRegister`).
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// Size.
+    bytes: u64,
+    /// Its address in the arena, once it is the device's, too.
+    device: Option<u64>,
+    /// Whether it can't be.
+    apart: bool,
+    /// Who registered it.
+    call: Call,
+}
+
 /// Freed allocations that are remembered, so that their use is told as such.
 const QUARANTINE: usize = 256;
 
@@ -140,27 +154,58 @@ impl Context {
     /// # Errors
     ///
     /// It is none that the device can address; or it is registered, and of a kind that can't be shared, which is said.
-    pub fn device_address(&mut self, host: u64, call: Call) -> Result<u64> {
+    pub fn device_address(&mut self, host: u64, function: &str) -> Result<u64> {
         if self.block(host).is_some_and(|block| block.kind.is_open()) {
             return Ok(host);
         }
         let start = self
             .registered_around(host, 1)
             .ok_or(Error::INVALID_VALUE)?;
-        let (bytes, device) = self.registered[&start];
-        let address = match device {
-            Some(address) => address,
-            None => {
-                let function = call.function.clone();
-                let address = self.adopt(start, bytes, call);
-                let address = address.inspect_err(|_| {
-                    self.missing(&format!("{function} of registered memory of this kind"));
-                })?;
-                self.registered.insert(start, (bytes, Some(address)));
-                address
-            }
-        };
+        let address = self.adopted(start).inspect_err(|_| {
+            self.missing(&format!("{function} of registered memory of this kind"));
+        })?;
         Ok(address + (host - start))
+    }
+
+    /// Where an operation finds memory of the host that it is given: an address of the device's if all of it is registered, else the same address.
+    /// An operation that goes on while the host does something else makes registered memory the device's, so that the two can be compared.
+    pub fn host_view(&mut self, host: u64, bytes: u64, goes_on: bool) -> u64 {
+        if self.registered.is_empty() {
+            return host;
+        }
+        let Some(start) = self.registered_around(host, bytes) else {
+            return host;
+        };
+        let known = &self.registered[&start];
+        let whole = start <= host && host + bytes <= start + known.bytes;
+        if !whole || known.apart || known.device.is_none() && !goes_on {
+            return host;
+        }
+        match self.adopted(start) {
+            Ok(address) => address + (host - start),
+            Err(_) => host,
+        }
+    }
+
+    /// The address of registered memory in the arena, which it is put into when it is asked for first.
+    fn adopted(&mut self, start: u64) -> Result<u64> {
+        let known = self.registered.get(&start).cloned();
+        let known = known.ok_or(Error::INVALID_VALUE)?;
+        if let Some(address) = known.device {
+            return Ok(address);
+        }
+        let address = match known.apart {
+            true => Err(Error::NOT_SUPPORTED),
+            false => self.adopt(start, known.bytes, known.call.clone()),
+        };
+        let (device, apart) = (address.ok(), address.is_err());
+        let now = Registered {
+            device,
+            apart,
+            ..known
+        };
+        self.registered.insert(start, now);
+        address
     }
 
     /// Puts registered memory into the arena: the address of its first byte there.
@@ -175,6 +220,7 @@ impl Context {
         if let Some(block) = self.blocks.get_mut(&address) {
             block.registered = true;
         }
+        alias::add(page, address, host..host + bytes);
         Ok(address + into)
     }
 
@@ -183,14 +229,20 @@ impl Context {
     /// # Errors
     ///
     /// It is empty, or some of it is registered already.
-    pub fn register(&mut self, host: u64, bytes: u64) -> Result<()> {
+    pub fn register(&mut self, host: u64, bytes: u64, call: Call) -> Result<()> {
         if host == 0 || bytes == 0 || host.checked_add(bytes).is_none() {
             return Err(Error::INVALID_VALUE);
         }
         if self.registered_around(host, bytes).is_some() {
             return Err(Error::HOST_MEMORY_ALREADY_REGISTERED);
         }
-        self.registered.insert(host, (bytes, None));
+        let new = Registered {
+            bytes,
+            device: None,
+            apart: false,
+            call,
+        };
+        self.registered.insert(host, new);
         Ok(())
     }
 
@@ -201,10 +253,11 @@ impl Context {
     /// None begins there.
     pub fn unregister(&mut self, host: u64, call: Call) -> Result<()> {
         let known = self.registered.remove(&host);
-        let (bytes, device) = known.ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
-        if let Some(address) = device {
+        let known = known.ok_or(Error::HOST_MEMORY_NOT_REGISTERED)?;
+        if let Some(address) = known.device {
             let into = host % PAGE;
-            let back = self.arena.disown(host - into, into + bytes);
+            alias::remove(host - into);
+            let back = self.arena.disown(host - into, into + known.bytes);
             back.map_err(|_| Error::OPERATING_SYSTEM)?;
             self.release(address - into, call, |_| true)?;
         }
@@ -218,8 +271,9 @@ impl Context {
 
     /// The start of a registered range that a range touches.
     fn registered_around(&self, host: u64, bytes: u64) -> Option<u64> {
-        let (start, (length, _)) = self.registered.range(..host + bytes).next_back()?;
-        (host < start + length).then_some(*start)
+        let end = host.saturating_add(bytes);
+        let (start, known) = self.registered.range(..end).next_back()?;
+        (host < start + known.bytes).then_some(*start)
     }
 
     /// Bytes that are left, and all.

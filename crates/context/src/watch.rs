@@ -2,7 +2,7 @@
 //! is overwritten while it is copied.
 //!
 //! Work is done when it is issued, but the host may rely on it only once it has waited ([`crate::timeline`]). Until then the pages of shared memory
-//! (pinned, mapped, managed) that it touched are closed in the program's view: to writes where it only reads, to everything where it
+//! (pinned, mapped, managed, registered) that it touched are closed in the program's view: to writes where it only reads, to everything where it
 //! writes. The simulator has a view of its own ([`crate::arena`]). An access of the host then raises SIGSEGV (`sigaction(2)`), and the handler asks the timeline
 //! whether work that nothing has waited for did something to this very byte that conflicts. If so, it is a finding, and that work is watched no
 //! more. If the two only share a page, the page is opened for one instruction (the trap flag: Intel 64 and IA-32 Architectures Software
@@ -14,11 +14,13 @@
 //! # Blind spots
 //!
 //! * Of an access of several bytes, the first byte on the page counts.
+//! * Of registered memory, pages that other data may lie on are not closed ([`crate::alias`]).
 //! * A system call that is given a closed page fails with `EFAULT` instead of raising a signal. The usual functions that hand memory to the system
 //!   are told of beforehand ([`before_system_call`]), where the program finds the library's before the C library's.
 //! * On other processors than x86-64, a page that is only shared stays open until the next wait.
 #![allow(unsafe_code)] // Signals, and what they hand over.
 
+use crate::alias;
 use crate::arena::PAGE;
 use crate::calls;
 use crate::context::{self, Context};
@@ -226,7 +228,17 @@ impl Context {
 /// and their pages are opened.
 pub fn before_system_call(function: &str, address: u64, bytes: u64, writes: bool) {
     let end = END.load(Ordering::Relaxed);
-    if address < GLOBAL_BASE || address >= end || bytes == 0 || context::is_held() {
+    if end == 0 {
+        return;
+    }
+    let (address, bytes) = match address {
+        GLOBAL_BASE.. if address < end => (address, bytes),
+        _ => match alias::in_arena(address, bytes) {
+            Some(range) => range,
+            None => return,
+        },
+    };
+    if bytes == 0 || context::is_held() {
         return;
     }
     let Some(mut context) = context::existing() else {
@@ -374,16 +386,18 @@ fn step(_: *mut c_void, _: bool) {}
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_void) {
     // SAFETY: the system hands over a fault's information.
-    let address = unsafe { (*info).si_addr() }.addr() as u64;
-    if !(GLOBAL_BASE..END.load(Ordering::Relaxed)).contains(&address) {
+    let touched = unsafe { (*info).si_addr() }.addr() as u64;
+    let own = (GLOBAL_BASE..END.load(Ordering::Relaxed)).contains(&touched);
+    let alias = || alias::in_arena(touched, 1).map(|(address, _)| address);
+    let Some(address) = own.then_some(touched).or_else(alias) else {
         return hand_on(signal, info, raw, &SEGV);
-    }
+    };
     // SAFETY: the calling thread's own `errno`.
     let errno = unsafe { *libc::__errno_location() };
     let page = address / PAGE * PAGE;
     let ours = if context::is_held() {
         // This crate follows a pointer of the program, on behalf of a call that does what it must.
-        open_page(page)
+        open_page(touched / PAGE * PAGE)
     } else {
         on_access(address, page, raw)
     };
@@ -397,7 +411,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_vo
 /// Opens a page without the context, which the thread holds.
 fn open_page(page: u64) -> bool {
     let open = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a page of the program's view of the arena, which nothing of ours refers to.
+    // SAFETY: a page of the program's view of the arena, or an alias of one, which nothing of ours refers to.
     unsafe { libc::mprotect(page as *mut c_void, PAGE as usize, open) == 0 }
 }
 

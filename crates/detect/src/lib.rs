@@ -34,6 +34,8 @@ use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// All detectors.
 #[derive(Debug, Default)]
@@ -62,6 +64,8 @@ pub struct Detectors {
     stale_loads: BTreeSet<Site>,
     /// Where the branches of the launch went.
     coverage: coverage::Coverage,
+    /// See [`LaunchShape::unwritten`].
+    unwritten: Arc<[Range<u64>]>,
 }
 
 impl Detectors {
@@ -156,6 +160,7 @@ impl Observer for Detectors {
             races: self.races.fork(),
             non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
             launch: self.launch,
+            unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
             counter: self.counter.as_ref().map(|_| Box::default()),
@@ -217,8 +222,26 @@ impl Detectors {
     }
 }
 
+impl Detectors {
+    /// Whether all that a fetch reads is in one range that no instruction of the launch writes.
+    #[inline]
+    fn is_unwritten(&self, access: &Access<'_>) -> bool {
+        if self.unwritten.is_empty() || !access.non_coherent || access.space != Space::Global {
+            return false;
+        }
+        let bytes = u64::from(access.bytes());
+        self.unwritten.iter().any(|range| {
+            (0..32).all(|lane| {
+                let at = access.address[lane];
+                access.mask >> lane & 1 == 0 || range.start <= at && at + bytes <= range.end
+            })
+        })
+    }
+}
+
 impl Events for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
+        self.unwritten = shape.unwritten.clone();
         self.launch = shape.launch;
         self.stale_loads.clear();
         self.coverage = coverage::Coverage::default();
@@ -250,9 +273,12 @@ impl Events for Detectors {
     }
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
-        self.races.access(access);
-        if let Some(non_coherent) = &mut self.non_coherent {
-            non_coherent.access(access);
+        // What nobody writes is read without a race, and is never stale.
+        if !self.is_unwritten(access) {
+            self.races.access(access);
+            if let Some(non_coherent) = &mut self.non_coherent {
+                non_coherent.access(access);
+            }
         }
         if let Some(perf) = &mut self.perf {
             perf.access(access);

@@ -156,6 +156,7 @@ impl<O: Events> Scene<O> {
                 global_granule: 4,
                 strong_shared: true,
                 strong_global: true,
+                unwritten: Default::default(),
                 non_coherent: true,
                 fine_sync: true,
                 control_only: Arc::new([]),

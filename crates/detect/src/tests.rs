@@ -626,3 +626,20 @@ proptest! {
         agree(kinds, &steps)?;
     }
 }
+
+#[test]
+fn fetches_from_what_nobody_writes_are_not_judged() {
+    let races = |unwritten: &[std::ops::Range<u64>]| {
+        let mut scene = Scene::new(Detectors::new(false), 2, 32);
+        scene.shape.unwritten = unwritten.into();
+        scene.go(warp(0, 0), ALL, write(64).global().by_lane());
+        let fetch = read(64).global().non_coherent();
+        scene.go(warp(1, 0), ALL, fetch.by_lane());
+        let findings = scene.observer.take_findings();
+        findings.iter().any(|f| f.rule == Rule::DataRace)
+    };
+    assert!(races(&[]));
+    assert!(races(&[0..64, 192..4096]), "the fetch is elsewhere");
+    assert!(races(&[0..8, 65..4096]), "a part of it is elsewhere");
+    assert!(!races(&[0..64, 64..192]));
+}

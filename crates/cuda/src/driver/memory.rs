@@ -123,7 +123,7 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
     _: c_uint,
 ) -> u32 {
     plain("cuMemHostGetDevicePointer", |context, entry| {
-        let address = context.device_address(host.addr() as u64, entry.call())?;
+        let address = context.device_address(host.addr() as u64, entry.0)?;
         // SAFETY: the caller passes a place for it.
         unsafe { put(to, address) }
     })
@@ -131,8 +131,8 @@ pub unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemHostRegister_v2(host: *mut c_void, bytes: usize, _: c_uint) -> u32 {
-    plain("cuMemHostRegister", |context, _| {
-        context.register(host.addr() as u64, bytes as u64)
+    plain("cuMemHostRegister", |context, entry| {
+        context.register(host.addr() as u64, bytes as u64, entry.call())
     })
 }
 

@@ -80,11 +80,21 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
     if to.address == 0 || from.address == 0 {
         return Err(Error::INVALID_VALUE);
     }
+    let mut view = |rows: &Rows| Rows {
+        address: context.host_view(rows.address, rows.span(*size), copy.asynchronous),
+        ..*rows
+    };
+    let (to, from) = (&view(to), &view(from));
     let (into_device, from_device) = (
         context.is_device_address(to.address),
         context.is_device_address(from.address),
     );
-    direction(context, entry, copy, into_device, from_device)?;
+    let seen = Copy {
+        to: *to,
+        from: *from,
+        ..copy.clone()
+    };
+    direction(context, entry, &seen, into_device, from_device)?;
     if size[1] > 1 && [to, from].iter().any(|rows| rows.pitch < size[0]) {
         return Err(Error::INVALID_PITCH_VALUE);
     }

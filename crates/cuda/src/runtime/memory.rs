@@ -209,7 +209,7 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
     _flags: c_uint,
 ) -> u32 {
     enter("cudaHostGetDevicePointer", |context, entry| {
-        let address = context.device_address(host.addr() as u64, entry.call())?;
+        let address = context.device_address(host.addr() as u64, entry.0)?;
         // SAFETY: the caller passes a place for a pointer.
         unsafe { put(to, address as *mut c_void) }
     })
@@ -217,8 +217,8 @@ pub unsafe extern "C" fn cudaHostGetDevicePointer(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaHostRegister(host: *mut c_void, bytes: usize, _flags: c_uint) -> u32 {
-    enter("cudaHostRegister", |context, _| {
-        context.register(host.addr() as u64, bytes as u64)
+    enter("cudaHostRegister", |context, entry| {
+        context.register(host.addr() as u64, bytes as u64, entry.call())
     })
 }
 

@@ -14,6 +14,7 @@ fn shape(granule: u32) -> LaunchShape {
         global_granule: granule,
         strong_shared: false,
         strong_global: true,
+        unwritten: Default::default(),
         non_coherent: false,
         fine_sync: false,
         control_only: std::sync::Arc::new([]),

@@ -41,16 +41,25 @@ impl<O: Hooks> Core<'_, O> {
         let d = &product.d;
         let parts = d.element.parts();
         for (r, slot) in d.slots.iter().enumerate() {
-            let at = |part: usize, l: usize| usize::from(d.places[(r * parts + part) * LANES + l]);
+            let at = |part: usize, l: usize| {
+                // Places are within the matrix: the remainder changes nothing and needs no check.
+                usize::from(d.places[(r * parts + part) * LANES + l]) % sums.len()
+            };
             if d.element == Element::F64 {
-                let new: Row64 = std::array::from_fn(|l| sums[at(0, l)]);
+                let mut new: Row64 = [0; LANES];
+                for l in 0..LANES {
+                    new[l] = sums[at(0, l)];
+                }
                 blend(&mut warp.d[slot.0 as usize], &new, active, 0);
                 continue;
             }
-            let new: Row32 = std::array::from_fn(|l| match parts {
-                2 => sums[at(0, l)] as u32 | (sums[at(1, l)] as u32) << 16,
-                _ => sums[at(0, l)] as u32,
-            });
+            let mut new: Row32 = [0; LANES];
+            for l in 0..LANES {
+                new[l] = sums[at(0, l)] as u32;
+                if parts == 2 {
+                    new[l] |= (sums[at(1, l)] as u32) << 16;
+                }
+            }
             blend(&mut warp.w[slot.0 as usize], &new, active, 0);
         }
     }
@@ -64,8 +73,10 @@ impl<O: Hooks> Core<'_, O> {
                 .wrapping_add(u64::from(element));
             elements.wrapping_mul(u64::from(place.bits)) / 8
         };
-        let from = self.addresses_of(warp, place.base, place.wide);
-        let to = std::array::from_fn(|l| from[l].wrapping_add(bytes(l)));
+        let mut to = self.addresses_of(warp, place.base, place.wide);
+        for l in 0..LANES {
+            to[l] = to[l].wrapping_add(bytes(l));
+        }
         write_addresses(warp, place.d, place.wide, &to, active, dead);
     }
 
@@ -79,10 +90,14 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     fn addresses_of(&self, warp: &Warp, slot: Slot, wide: bool) -> Row64 {
-        match wide {
-            true => *row(&warp.d, self.const_d, slot),
-            false => row(&warp.w, self.const_w, slot).map(u64::from),
+        if wide {
+            return *row(&warp.d, self.const_d, slot);
         }
+        let (from, mut to) = (row(&warp.w, self.const_w, slot), [0; LANES]);
+        for l in 0..LANES {
+            to[l] = u64::from(from[l]);
+        }
+        to
     }
 }
 

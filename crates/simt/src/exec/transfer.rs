@@ -124,17 +124,17 @@ impl<S: Words> Load<'_, S> {
     fn words<const N: usize>(self) -> bool {
         let mut rows = [[0; LANES]; N];
         let mut valid = 0xf;
-        let mut fetch = |l: usize| {
+        // Loops that the compiler sees through: an iterator's are compiled for any processor.
+        for l in 0..LANES {
+            if self.active >> l & 1 == 0 {
+                continue;
+            }
             let word = (self.address[l] >> 2) as usize;
             let (words, bytes) = self.memory.lane_words::<N>(word, l);
             valid &= bytes;
             for k in 0..N {
                 rows[k][l] = words[k];
             }
-        };
-        match self.active {
-            Mask::MAX => (0..LANES).for_each(fetch),
-            active => lanes_of(active).for_each(&mut fetch),
         }
         deliver(self.warp, self.op, &rows, self.active, self.dead);
         valid == 0xf
@@ -170,7 +170,11 @@ fn deliver<const N: usize>(
         let at = slot.0 as usize;
         let double = |word: usize| -> Row64 {
             let (low, high) = (&rows[word % N], &rows[(word + 1) % N]);
-            std::array::from_fn(|l| u64::from(low[l]) | u64::from(high[l]) << 32)
+            let mut to = [0; LANES];
+            for l in 0..LANES {
+                to[l] = u64::from(low[l]) | u64::from(high[l]) << 32;
+            }
+            to
         };
         match (op.class, op.element) {
             (RegisterClass::W(32), 4) => blend(&mut warp.w[at], &rows[k % N], active, dead),
@@ -195,14 +199,19 @@ fn deliver<const N: usize>(
                 match class {
                     RegisterClass::W(width) => {
                         let keep = u32::MAX >> (32 - u32::from(width).clamp(1, 32));
-                        let value = value.map(|v| v & keep);
+                        for value in &mut value {
+                            *value &= keep;
+                        }
                         blend(&mut warp.w[at], &value, active, dead);
                     }
                     _ => {
-                        let wide = value.map(|v| match op.signed {
-                            true => i64::from(v as i32) as u64,
-                            false => u64::from(v),
-                        });
+                        let mut wide = [0; LANES];
+                        for l in 0..LANES {
+                            wide[l] = match op.signed {
+                                true => i64::from(value[l] as i32) as u64,
+                                false => u64::from(value[l]),
+                            };
+                        }
                         blend(&mut warp.d[at], &wide, active, dead);
                     }
                 }
@@ -349,10 +358,15 @@ impl<S: Words> Store<'_, S> {
                 }
                 (RegisterClass::D, 8) => put(&mut rows, 2 * k, double(*slot)),
                 (class, _) => {
-                    let value: Row32 = match class {
-                        RegisterClass::W(_) => *row(&warp.w, self.cw, *slot),
-                        _ => double(*slot).map(|v| v as u32),
-                    };
+                    let mut value = [0; LANES];
+                    if let RegisterClass::W(_) = class {
+                        value = *row(&warp.w, self.cw, *slot);
+                    } else {
+                        let wide = double(*slot);
+                        for l in 0..LANES {
+                            value[l] = wide[l] as u32;
+                        }
+                    }
                     let (byte, keep) = (k * element, u32::MAX >> (32 - 8 * element.min(4)));
                     let to = &mut rows[byte / 4 % N];
                     for l in 0..LANES {
@@ -385,14 +399,16 @@ impl<S: Words> Store<'_, S> {
     #[inline(always)]
     fn words<const N: usize>(self) {
         let rows = self.rows::<N>();
-        let mut put = |l: usize| {
-            let words = std::array::from_fn(|k| rows[k][l]);
+        for l in 0..LANES {
+            if self.active >> l & 1 == 0 {
+                continue;
+            }
+            let mut words = [0; N];
+            for k in 0..N {
+                words[k] = rows[k][l];
+            }
             let word = (self.address[l] >> 2) as usize;
             self.memory.set_lane_words::<N>(word, l, words);
-        };
-        match self.active {
-            Mask::MAX => (0..LANES).for_each(put),
-            active => lanes_of(active).for_each(&mut put),
         }
     }
 }

@@ -36,7 +36,10 @@ impl<O: Hooks> Core<'_, O> {
             warp.passed[point] &= !mask;
             warp.arrived[point] |= mask;
         }
-        let differ = (0..LANES).fold(0, |m, l| m | u32::from(members[l] != own) << l);
+        let mut differ = 0;
+        for l in 0..LANES {
+            differ |= u32::from(members[l] != own) << l;
+        }
         if differ & mask == 0 && own & warp.live() == mask {
             self.judge_members(block, w, own, &[(s, op, site)]);
             self.perform(block, w, own, &[(s, op.clone(), site)]);

@@ -7,10 +7,12 @@ use crate::exec::Range;
 use crate::ids::*;
 use crate::memory::*;
 use crate::observer::LaunchShape;
-use crate::op::Op;
+use crate::op::{ImageKind, Op};
 use crate::program::Program;
 use crate::state::*;
 use crate::stop::Stop;
+use crate::texture::Image;
+use std::sync::Arc;
 
 /// The launch's geometry, and what its code finds in memory.
 pub(super) struct Prepared {
@@ -62,6 +64,7 @@ impl Prepared {
             strong_shared: program.facts.strong_shared,
             strong_global: program.facts.strong_global,
             non_coherent: program.facts.non_coherent,
+            unwritten: unwritten(device, program),
             launch: launch.number,
             fine_sync: program.facts.fine_sync,
             control_only: program.facts.control_only.clone(),
@@ -81,6 +84,20 @@ impl Prepared {
             + u64::from(geometry.shared_bytes) * 2
             + 1024
     }
+}
+
+/// Arrays that textures read, where the program stores to no surface.
+fn unwritten(device: &Device, program: &Program) -> Arc<[std::ops::Range<u64>]> {
+    let mut images = program.image_ops.iter();
+    if program.image_ops.is_empty() || images.any(|i| i.kind == ImageKind::Store) {
+        return Arc::default();
+    }
+    let textures = device.images.textures.values();
+    let arrays = textures.map(|t| &t.image).filter(|image| image.array);
+    let mut ranges: Vec<_> = arrays.map(Image::bytes).collect();
+    ranges.sort_by_key(|r| (r.start, r.end));
+    ranges.dedup();
+    ranges.into()
 }
 
 fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<Geometry, Stop> {

@@ -30,6 +30,7 @@ pub use access::*;
 pub use fault::*;
 
 use super::ids::*;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A warp of a grid.
@@ -166,6 +167,8 @@ pub struct LaunchShape {
     pub strong_global: bool,
     /// Whether the program has non-coherent reads.
     pub non_coherent: bool,
+    /// Byte ranges of the arena that no instruction of the program can write, and that reads through textures go to.
+    pub unwritten: Arc<[Range<u64>]>,
     /// Whether threads can be ordered by anything but whole-block barriers and
     /// warp-level synchronisation: the program has a fence, an acquire or release
     /// operation, a `bar.arrive`, or a barrier with a thread count. Where in doubt, `true`.

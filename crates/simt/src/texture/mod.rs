@@ -76,6 +76,10 @@ pub struct Image {
     pub format: Format,
     /// The largest one first; never empty.
     pub levels: Vec<Level>,
+    /// Whether it is a CUDA array: no kernel has its address, so that nothing but a surface writes it (CUDA C++ Programming Guide, "CUDA
+    /// Arrays": "opaque memory layouts").
+    #[serde(default)]
+    pub array: bool,
 }
 
 /// What happens to a coordinate that lies outside (CUDA C++ Programming Guide, "Texture Memory": the addressing mode).
@@ -175,6 +179,13 @@ impl Geometry {
 }
 
 impl Image {
+    /// Where its levels lie in the arena.
+    pub(crate) fn bytes(&self) -> std::ops::Range<u64> {
+        let ends = self.levels.iter().filter_map(|l| l.end(self.format));
+        let starts = self.levels.iter().map(|l| l.offset);
+        starts.min().unwrap_or(0)..ends.max().unwrap_or(0)
+    }
+
     /// Where a surface access goes: `x` in bytes, `y`, `z` in rows and slices (PTX ISA, "suld", "sust": `.b`). `None` is outside, unless
     /// `clamp` says that the nearest texels are meant.
     pub fn place(&self, [x, y, z]: [i32; 3], bytes: u32, clamp: bool) -> Option<u64> {

@@ -362,6 +362,7 @@ mod tests {
                     kind: ChannelKind::Float,
                 },
                 levels: vec![level],
+                array: false,
             },
             sampler: Sampler {
                 address: [mode; 3],
