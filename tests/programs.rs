@@ -91,6 +91,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("graphs.cu")]
 #[case("nested.cu")]
 #[case("registered.cu")]
+#[case("beside.cu")]
 #[case("causes.cu")]
 #[case("hosts.cu")]
 #[case("orders.cu")]

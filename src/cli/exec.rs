@@ -9,7 +9,7 @@ use context::options::Options;
 use detect::rules::Level;
 use exec::collect::Collected;
 use exec::run::Ended;
-use exec::{build, library, program, run, toolkit};
+use exec::{build, library, program, run, target, toolkit};
 use report::{Failure, Format, exit};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -108,9 +108,9 @@ pub struct ExecArgs {
     /// 1 they never do. [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Device")]
     jobs: Option<u32>,
-    /// Which GPU to simulate: sm_75, sm_80, sm_90
-    #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability, help_heading = "Device")]
-    device: u32,
+    /// Which GPU to simulate: sm_75, sm_80, sm_90 [default: the oldest that the program is for]
+    #[arg(long, value_name = "sm_NN", value_parser = capability, help_heading = "Device")]
+    device: Option<u32>,
     /// Its memory, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(1..=262_144), help_heading = "Device")]
     memory: u64,
@@ -167,9 +167,9 @@ fn capability(text: &str) -> Result<u32, String> {
 }
 
 impl ExecArgs {
-    fn options(&self) -> Options {
+    fn options(&self, capability: u32) -> Options {
         Options {
-            capability: self.device,
+            capability,
             memory: self.memory << 20,
             first: self.first,
             every: self.every,
@@ -213,8 +213,8 @@ impl ExecArgs {
         if self.max_steps != usual.steps {
             flag("--max-steps", self.max_steps.to_string());
         }
-        if self.device != 75 {
-            flag("--device", format!("sm_{}", self.device));
+        if let Some(device) = self.device {
+            flag("--device", format!("sm_{device}"));
         }
         if self.memory << 20 != usual.memory {
             flag("--memory", self.memory.to_string());
@@ -278,14 +278,21 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
             command.remove(1);
         }
     }
-    let preload = suitable(&command[0].to_string_lossy())?;
+    let (preload, oldest) = suitable(&command[0].to_string_lossy())?;
+    let device = args.device.unwrap_or(oldest);
     let timeout = args
         .timeout
         .filter(|s| *s > 0.0)
         .map(Duration::from_secs_f64);
     let started = Instant::now();
-    let ended = run::run(&command, folder.path(), &args.options(), preload, timeout)
-        .map_err(|e| failed(&format!("run `{name}`"), &e))?;
+    let ended = run::run(
+        &command,
+        folder.path(),
+        &args.options(device),
+        preload,
+        timeout,
+    )
+    .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let collected = Collected::read(folder.path());
     let mut report = collected.report(&name, ended, started.elapsed());
     let again = args.repeated();
@@ -361,7 +368,7 @@ fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<
         file,
         to,
         libraries,
-        args.device,
+        args.device.unwrap_or(target::OLDEST),
         &options,
         &args.nvcc,
     )
@@ -377,25 +384,26 @@ fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<
     }
 }
 
-/// Whether the runtime library is to be loaded before the program's own libraries.
+/// Whether the runtime library is to be loaded before the program's own libraries, and the oldest GPU that the program is for.
 ///
 /// # Errors
 ///
 /// The program is not there, or would not use the libraries.
-fn suitable(command: &str) -> Result<bool, Failure> {
+fn suitable(command: &str) -> Result<(bool, u32), Failure> {
     let Some(path) = program::find(command) else {
         return Err(Failure::usage(format!("there is no program `{command}`"))
             .help("give the path of a program, or of a `.cu` file to compile"));
     };
-    let known =
-        program::Program::read(&path).map_err(|e| failed(&format!("read `{command}`"), &e))?;
+    let data = std::fs::read(&path).map_err(|e| failed(&format!("read `{command}`"), &e))?;
+    let known = program::Program::of(&data);
     if known.has_static_runtime() {
         return Err(Failure::usage(format!(
             "`{command}` contains the CUDA runtime (`-cudart static`, nvcc's default), which racetrap can't replace"
         ))
         .help("build it again with the shared runtime: `racetrap build -- make`, or add `-cudart shared -lineinfo` to nvcc's options"));
     }
-    Ok(known.runtime().is_some())
+    let oldest = target::of_program(&data).map_or(target::OLDEST, target::gpu);
+    Ok((known.runtime().is_some(), oldest))
 }
 
 fn no_compiler(searched: Searched) -> Failure {
@@ -431,9 +439,9 @@ pub struct BuildArgs {
         value_name = "COMMAND"
     )]
     command: Vec<OsString>,
-    /// The architecture to make PTX for
-    #[arg(long, value_name = "sm_NN", default_value = "sm_75", value_parser = capability)]
-    device: u32,
+    /// The architecture to make PTX for [default: the newest that the command names, or sm_75]
+    #[arg(long, value_name = "sm_NN", value_parser = capability)]
+    device: Option<u32>,
 }
 
 /// Runs `racetrap build`.
@@ -449,7 +457,9 @@ pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
     let toolkit = folder.path().join("toolkit");
     let toolkit = toolkit::make(&toolkit, &nvcc.program.path, &libraries)
         .map_err(|e| failed("make a folder for the compiler", &e))?;
-    let status = build::build(&args.command, &toolkit, &libraries, args.device)
+    let named = || target::of_build(&args.command).filter(|arch| *arch > target::OLDEST);
+    let device = args.device.or_else(named).unwrap_or(target::OLDEST);
+    let status = build::build(&args.command, &toolkit, &libraries, device)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok((String::new(), code.unwrap_or(exit::FINDINGS)))

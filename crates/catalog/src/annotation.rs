@@ -70,6 +70,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("read", Action::Read),
     ("write", Action::Write),
     ("atomic", Action::Atomic),
+    ("copy", Action::Copy),
     ("wait", Action::Wait),
     ("sync", Action::Sync),
     ("pass", Action::Pass),

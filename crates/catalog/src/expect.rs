@@ -31,6 +31,7 @@ fn sides(rule: Rule) -> Sides {
         Rule::DataRace
         | Rule::InsufficientScope
         | Rule::NonCoherentRead
+        | Rule::AsyncCopyHazard
         | Rule::LockstepAssumption
         | Rule::UnorderedCommunication
         | Rule::SameValueWrite => Sides::Two,

@@ -4,13 +4,27 @@
 use crate::record::{Call, Frame};
 use std::ffi::CStr;
 use std::os::raw::c_void;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Frames that are kept.
 const DEPTH: usize = 24;
 
+/// The call that an operation stands for which is performed later.
+static AS_OF: Mutex<Option<Call>> = Mutex::new(None);
+
+/// What is done from now on, until `None` is given, is on behalf of a call of before. Whoever holds the context may say so.
+pub(crate) fn as_of(call: Option<Call>) {
+    *AS_OF.lock().unwrap_or_else(PoisonError::into_inner) = call;
+}
+
 /// The stack of whoever called the library's function of this name, innermost first. The library's own frames are left out.
 pub fn call(function: &str) -> Call {
+    if crate::context::is_held() {
+        let before = AS_OF.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(call) = &*before {
+            return call.clone();
+        }
+    }
     from(function, None)
 }
 

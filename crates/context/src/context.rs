@@ -1,6 +1,7 @@
 //! The context: everything that one process knows of its simulated device.
 
 use crate::arena::Arena;
+use crate::beside::{Awaited, Beside};
 use crate::error::{Error, Result};
 use crate::explore::Spent;
 use crate::image::Arrays;
@@ -54,6 +55,8 @@ pub struct Context {
     /// The stream of a launch that is run again.
     pub(crate) stream_elsewhere: Option<String>,
     pub(crate) timeline: Timeline<crate::launch::Work>,
+    /// Launches that wait for others.
+    pub(crate) beside: Beside,
     pub(crate) watch: Watch,
     pub(crate) spent: Spent,
     /// Streams and events by handle.
@@ -201,6 +204,7 @@ impl Context {
             tape: Tape::default(),
             stream_elsewhere: None,
             timeline: Timeline::default(),
+            beside: Beside::default(),
             watch: Watch::default(),
             spent: Spent::default(),
             streams: Streams::default(),
@@ -498,6 +502,8 @@ impl Context {
 
     /// The program is about to end: what it left behind is told.
     pub fn end(&mut self) {
+        self.settle(Awaited::All);
+        self.print();
         self.leaks();
         let launched: Vec<&str> = self.kernels.iter().map(|k| k.mangled.as_str()).collect();
         let registered = self.modules.iter().flat_map(|m| &m.registered);

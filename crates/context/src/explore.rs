@@ -207,6 +207,7 @@ impl Context {
             let from = Shown {
                 schedule: Some(&schedule),
                 again: again.as_ref(),
+                waits: None,
             };
             self.report_under(&findings, request, name, call, from);
         }

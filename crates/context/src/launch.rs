@@ -1,23 +1,28 @@
 //! Launches: checked as the runtime checks them, run on the simulator, watched as far as the budgets go.
 //!
-//! A launch is run when it is issued. The first launches of a kernel and geometry are watched by all detectors, of the later ones
+//! A launch is run when it is issued, as far as it can ([`crate::beside`]). The first launches of a kernel and geometry are watched by all detectors, of the later ones
 //! a sample; the others run without detectors, some five times as fast. Where several streams exist, what a watched launch touched is
 //! compared with what other streams did that nothing orders with it.
 
+use crate::beside::Running;
 use crate::context::Context;
 use crate::error::{Error, Result};
+use crate::joint::may_synchronise;
 use crate::module::Kernel;
 use crate::property;
 use crate::record::{Call, LaunchName};
-use crate::timeline::Agent;
+use crate::report::describe;
+use crate::timeline::{Agent, Ticket, Unordered};
 use crate::trace::{Again, Shown};
+use detect::Detectors;
 use detect::finding::Finding;
-use detect::footprint::Footprint;
+use detect::footprint::{Conflict, Footprint};
 use detect::rules::Rule;
 use simt::children::Child;
-use simt::{Dim3, Launch, Limits, ScheduleSpec, Stats, Stop};
+use simt::observer::NullObserver;
+use simt::{Dim3, Launch, ScheduleSpec, Stats, Stop};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What is to be launched.
 #[derive(Clone, Debug)]
@@ -162,6 +167,20 @@ impl Context {
             self.unheard.get_or_insert_with(|| (error, call()));
             return Err(error);
         }
+        if self.depth == 0 && self.is_held_up(request.stream) {
+            let (request, call) = (request.clone(), call());
+            self.defer(request.stream, call.clone(), move |context| {
+                context.launch_now(&request, &|| call.clone());
+            });
+            return Ok(());
+        }
+        self.launch_now(request, &call);
+        self.advance();
+        Ok(())
+    }
+
+    /// Launches what was found valid.
+    fn launch_now(&mut self, request: &Request, call: &impl Fn() -> Call) {
         self.launches += 1;
         let kernel = &request.kernel;
         let geometry = [request.grid, request.block].concat();
@@ -187,13 +206,12 @@ impl Context {
         // Told before, too: the program may be stopped while the kernel runs.
         self.tell(number == 1);
         let started = Instant::now();
-        let steps = self.run(request, watched, &call);
+        let steps = self.run(request, watched, call);
         let took = started.elapsed();
         let totals = self.totals_of(kernel);
         totals.steps += steps;
         totals.seconds += took.as_secs_f64();
         self.tell(number == 1);
-        Ok(())
     }
 
     /// Cores that a launch is dealt out to. Threads are started, and mostly a copy of the memory is made first, so that it has to be worth it.
@@ -235,11 +253,13 @@ impl Context {
             cooperative: request.cooperative,
             number: 0,
         };
-        let limits = Limits {
-            steps: self.options.steps,
-            wall: Some(Duration::from_secs_f64(self.options.launch_seconds)),
-            ..Limits::default()
-        };
+        let mut ticket = self.take_ticket();
+        let alone = self.is_idle();
+        if !alone && ticket.is_none() {
+            let agent = self.agent(request.stream);
+            ticket = Some(self.timeline.begin(agent));
+        }
+        let limits = self.limits();
         let name = LaunchName {
             kernel: kernel.name.clone(),
             number: self.launches,
@@ -251,10 +271,29 @@ impl Context {
         self.tape(request, &name, call());
         // What somebody else looks at is watched here for what concerns others.
         let watched = watched && (!self.options.tape || concerns.is_some());
-        let jobs = self.cores(request, watched);
+        let mut jobs = self.cores(request, watched);
         let before = self.before(watched);
-        let start = watched.then(|| self.start(request, before.as_ref()));
+        // Under other schedules, what waits for others would wait in vain.
+        let explores = watched && alone;
+        let start = explores.then(|| self.start(request, before.as_ref()));
         let start = start.flatten();
+        let work = || Work {
+            kernel: Some((kernel.clone(), name.clone())),
+            call: call(),
+            stream: name.stream.clone(),
+        };
+        let mut member = None;
+        if watched && limits.may_wait {
+            let sites = kernel.program.sites.len() as u32;
+            let expects = alone && may_synchronise(request);
+            self.detectors.expect_others(expects.then_some(sites));
+            if let Some(ticket) = &ticket {
+                member = self.join(request, work(), ticket);
+            }
+        }
+        if member.is_some() {
+            jobs = 1;
+        }
         let (device, program) = (&mut self.device, &kernel.program);
         let schedule = ScheduleSpec::Lockstep;
         let began = Instant::now();
@@ -266,49 +305,55 @@ impl Context {
                 self.detectors.count();
             }
             let detectors = &mut self.detectors;
-            detectors.launch(device, program, &how, &schedule, &limits, jobs)
+            detectors.launch_or_wait(device, program, &how, &schedule, &limits, jobs)
         } else {
-            simt::launch_unwatched(device, program, &how, &schedule, &limits, jobs)
+            let nobody = &mut NullObserver;
+            simt::launch_or_wait(device, program, &how, &schedule, &limits, jobs, nobody)
         };
         let took = began.elapsed();
         self.spent.running += took;
+        if member.is_some() {
+            let mut own = std::mem::take(&mut self.detectors);
+            self.leave_joint(&mut own);
+            self.detectors = own;
+            self.judge_joint();
+        }
+        let ended = match ended {
+            Ok(stats) => Ok(stats),
+            Err((stop, None)) => Err(stop),
+            Err((stop, Some(waiting))) => {
+                let agent = self.agent(request.stream);
+                let ticket = ticket.unwrap_or_else(|| self.timeline.begin(agent));
+                let fresh = || Detectors::new(self.options.perf);
+                let own = watched.then(fresh);
+                let own = own.map(|fresh| std::mem::replace(&mut self.detectors, fresh));
+                let state = (stop, waiting);
+                let watched = (own, member);
+                self.put_aside(Running::new(
+                    request,
+                    &name,
+                    call(),
+                    &how,
+                    ticket,
+                    state,
+                    watched,
+                ));
+                return 0;
+            }
+        };
         // Later runs are the simulator's alone: what they ask for is not done.
         let children = self.device.take_children();
         let again = before.map(|memory| Again::new(memory, &how));
         let shown = Shown {
             schedule: None,
             again: again.as_ref(),
+            waits: None,
         };
-        if watched {
-            let coverage = self.detectors.take_coverage();
-            let seen = self.coverage.entry(kernel.id).or_default();
-            seen.0.merge(&coverage);
-            seen.1 = seen.1.max(how.block.count().div_ceil(32) as u32);
-            if let Some(counts) = self.detectors.take_counts() {
-                self.totals_of(kernel).counts.add(&counts);
-            }
-            let findings = self.detectors.take_findings();
-            match &ended {
-                Ok(stats) if stats.parallel || independent(&kernel.program, &findings) => {
-                    self.independent.insert(kernel.id);
-                }
-                // On one core, with nothing found: there are programs whose threads order their accesses otherwise.
-                Ok(_) if jobs == 1 && findings.is_empty() => {}
-                _ => {
-                    self.independent.remove(&kernel.id);
-                }
-            }
-            self.report_under(&findings, request, &name, call, shown);
-            let footprint = self.detectors.take_footprint();
-            if let Some(footprint) = footprint {
-                let agent = self.agent(request.stream);
-                let work = Work {
-                    kernel: Some((kernel.clone(), name.clone())),
-                    call: call(),
-                    stream: name.stream.clone(),
-                };
-                self.ordered(agent, footprint, work);
-            }
+        if watched
+            && let Some(footprint) = self.seen(request, &name, call, shown, Some((&ended, jobs)))
+        {
+            let agent = self.agent(request.stream);
+            self.ordered(agent, ticket, footprint, work());
         }
         match ended {
             Ok(Stats { steps, output, .. }) => {
@@ -324,6 +369,134 @@ impl Context {
                 0
             }
         }
+    }
+
+    /// Tells what the detectors saw of a launch, and hands over what it did to memory. How it `ended`, and on how many cores it may have run, says
+    /// whether its blocks are independent.
+    fn seen(
+        &mut self,
+        request: &Request,
+        name: &LaunchName,
+        call: &impl Fn() -> Call,
+        shown: Shown<'_>,
+        ended: Option<(&std::result::Result<Stats, Stop>, usize)>,
+    ) -> Option<Footprint> {
+        let kernel = &request.kernel;
+        let coverage = self.detectors.take_coverage();
+        let seen = self.coverage.entry(kernel.id).or_default();
+        seen.0.merge(&coverage);
+        let warps = dim(request.block).count().div_ceil(32);
+        seen.1 = seen.1.max(warps as u32);
+        if let Some(counts) = self.detectors.take_counts() {
+            self.totals_of(kernel).counts.add(&counts);
+        }
+        let findings = self.detectors.take_findings();
+        match ended {
+            Some((Ok(stats), _)) if stats.parallel || independent(&kernel.program, &findings) => {
+                self.independent.insert(kernel.id);
+            }
+            // On one core, with nothing found: there are programs whose threads order their accesses otherwise.
+            Some((Ok(_), 1)) if findings.is_empty() => {}
+            _ => {
+                self.independent.remove(&kernel.id);
+            }
+        }
+        self.report_under(&findings, request, name, call, shown);
+        self.detectors.take_footprint()
+    }
+
+    /// A launch that was put aside has ended, or never will, since it `waits`; its detectors are the context's now. Its warp-instructions.
+    pub(crate) fn after(
+        &mut self,
+        running: &Running,
+        watched: bool,
+        ended: std::result::Result<Stats, Stop>,
+        waits: Option<String>,
+    ) -> u64 {
+        let Running { request, name, .. } = running;
+        let call = || running.call.clone();
+        let children = self.device.take_children();
+        let shown = Shown {
+            schedule: None,
+            again: None,
+            waits: waits.as_deref(),
+        };
+        if watched && let Some(footprint) = self.seen(request, name, &call, shown, None) {
+            let work = Work {
+                kernel: Some((request.kernel.clone(), name.clone())),
+                call: call(),
+                stream: name.stream.clone(),
+            };
+            self.watch(&footprint);
+            let found = self.timeline.end(&running.ticket, footprint, work.clone());
+            for unordered in found {
+                self.side_by_side(&work, unordered);
+            }
+        }
+        match ended {
+            Ok(Stats { steps, output, .. }) => {
+                self.output.push_str(&output);
+                self.children(children, request, &call);
+                steps
+            }
+            Err(stop) => {
+                self.stopped(&stop, request, name, &call, shown);
+                0
+            }
+        }
+    }
+
+    /// A launch that was put aside conflicts with what ran meanwhile: a race, unless something that is not followed may have ordered the two.
+    fn side_by_side(&mut self, now: &Work, unordered: Unordered<Work>) {
+        let Unordered {
+            what,
+            conflicts,
+            meet,
+            may_synchronise: both,
+            synchronises,
+        } = unordered;
+        if self.are_joint([now, &what]) {
+            return;
+        }
+        let mut conflicts = conflicts;
+        if what.kernel.is_none() {
+            // As it is with the host's own accesses: a flag that is copied is taken to be whole.
+            conflicts.retain(|c| !c.first.reaches_host());
+            if conflicts.is_empty() {
+                return;
+            }
+        }
+        let handed_over = match what.kernel {
+            Some(_) => both && meet || synchronises && self.beside.by_host,
+            None => synchronises,
+        };
+        match handed_over {
+            true => self.undecided(now, &what),
+            false => self.unordered(now, &what, &conflicts),
+        }
+    }
+
+    /// Two launches that one detector watches conflict.
+    pub(crate) fn cross(&mut self, now: &Work, earlier: &Work, conflicts: &[Conflict]) {
+        match self.beside.by_host {
+            true => self.undecided(now, earlier),
+            false => self.unordered(now, earlier, conflicts),
+        }
+    }
+
+    /// Something that is not followed may have ordered two operations that conflict.
+    fn undecided(&mut self, now: &Work, what: &Work) {
+        let [a, b] = [what, now].map(describe);
+        let how = match what.kernel {
+            Some(_) if self.beside.by_host => {
+                "be ordered by the host, which hears of one and feeds the other"
+            }
+            Some(_) => "hand memory over to each other by flags and fences",
+            None => "do so after the launch has waited for what was copied",
+        };
+        self.doubt(&format!(
+            "{a} and {b} ran side by side, touch the same memory, and may {how}: whether that orders all of it is not followed from one launch to the other"
+        ));
     }
 
     /// Does what a kernel has asked for, when it has ended (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"): each launch with
@@ -385,11 +558,22 @@ impl Context {
     }
 
     /// Puts an operation in order, and reports what conflicts with it.
-    pub(crate) fn ordered(&mut self, agent: Agent, footprint: Footprint, work: Work) {
+    pub(crate) fn ordered(
+        &mut self,
+        agent: Agent,
+        ticket: Option<Ticket>,
+        footprint: Footprint,
+        work: Work,
+    ) {
         self.watch(&footprint);
-        let found = self.timeline.operation(agent, footprint, work.clone());
-        for (earlier, conflicts) in found {
-            self.unordered(&work, &earlier, &conflicts);
+        let ticket = ticket.unwrap_or_else(|| self.timeline.begin(agent));
+        let found = self.timeline.end(&ticket, footprint, work.clone());
+        let alone = self.is_idle();
+        for earlier in found {
+            match alone {
+                true => self.unordered(&work, &earlier.what, &earlier.conflicts),
+                false => self.side_by_side(&work, earlier),
+            }
         }
     }
 

@@ -2,20 +2,22 @@
 //!
 //! 1. The program registers [fat binaries](fatbin), or loads PTX: [`module`] picks, [links](mod@ptx::link) and lowers it when it is first used.
 //! 2. It allocates ([`memory`]): device memory lies at its real addresses ([`arena`]), so that a device pointer is an address of the process.
-//! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, and [`timeline`] keeps what the host
-//!    program has ordered.
+//! 3. It launches and copies ([`launch`], [`stream`]): everything is done when it is issued, but for launches that wait for others ([`beside`]), and
+//!    [`timeline`] keeps what the host program has ordered.
 //! 4. What is found is worded at once ([`report`]) and written as a [record] that `racetrap exec` reads, however the program ends.
 //!
 //! Nothing here takes a pointer of the host program: entry points turn those into slices and addresses.
 
 pub mod alias;
 pub mod arena;
+pub mod beside;
 pub mod calls;
 pub mod context;
 pub mod error;
 mod explore;
 pub mod fatbin;
 pub mod image;
+mod joint;
 pub mod launch;
 pub mod memory;
 pub mod module;

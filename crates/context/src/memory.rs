@@ -292,6 +292,7 @@ impl Context {
         for address in left {
             let _ = self.release(address, Call::default(), |_| true);
         }
+        self.abandon();
         self.sticky = None;
     }
 

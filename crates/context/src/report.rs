@@ -125,6 +125,10 @@ impl Context {
             let mut diagnostic = diagnose(finding, &mut scene);
             diagnostic.trace = trace;
             self.complete(&mut diagnostic, finding);
+            if let Some(waits) = shown.waits.filter(|_| finding.rule == Rule::NoProgress) {
+                diagnostic.title = "the kernel waits for ever".to_owned();
+                diagnostic.notes.insert(0, waits.to_owned());
+            }
             if let Some(schedule) = schedule {
                 diagnostic.notes.push(format!(
                     "the program's own run did not show it; another order of threads does (schedule `{schedule}`)"
@@ -479,7 +483,8 @@ impl Context {
     }
 }
 
-fn describe(work: &Work) -> String {
+/// `launch 3 of `kernel` on stream 1`, for the reader.
+pub(crate) fn describe(work: &Work) -> String {
     match &work.kernel {
         Some((_, name)) => format!(
             "launch {} of `{}` on {}",

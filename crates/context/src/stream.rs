@@ -1,11 +1,13 @@
 //! Streams and events by their handles.
 //!
-//! Work is done when it is issued, so that every stream is idle at all times; what is kept is what the host may rely on: which work it has
+//! Work is done when it is issued, unless it waits for others ([`crate::beside`]), so that streams are idle at most times; what is kept is what the host may rely on: which work it has
 //! waited for ([`crate::timeline`]). Times of events are those at which they were recorded.
 
+use crate::beside::Awaited;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::launch::Work;
+use crate::memory::Kind;
 use crate::record::Call;
 use crate::timeline::{Agent, LEGACY};
 use detect::footprint::Footprint;
@@ -233,6 +235,7 @@ impl Context {
     ///
     /// A kernel has failed.
     pub fn await_event(&mut self, event: u64) -> Result<()> {
+        self.settle(Awaited::Event(event));
         self.timeline.await_event(event);
         self.rewatch(false);
         self.print();
@@ -245,6 +248,7 @@ impl Context {
     ///
     /// A kernel has failed.
     pub fn synchronize(&mut self, stream: u64) -> Result<()> {
+        self.settle(Awaited::Stream(stream));
         let agent = self.agent(stream);
         self.timeline.synchronize(agent);
         self.rewatch(false);
@@ -258,6 +262,7 @@ impl Context {
     ///
     /// A kernel has failed.
     pub fn synchronize_all(&mut self) -> Result<()> {
+        self.settle(Awaited::All);
         self.timeline.synchronize_all();
         self.rewatch(false);
         self.print();
@@ -279,10 +284,51 @@ impl Context {
             let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));
             let footprint = Footprint::of_host(place(read), place(write), 4);
             let work = Work::host(call(), self.stream_name(stream));
-            self.ordered(agent, footprint, work);
+            let ticket = self.take_ticket();
+            self.ordered(agent, ticket, footprint, work);
         }
         if synchronous {
             let _ = self.synchronize(stream);
         }
+        self.advance();
+    }
+
+    /// The host asks whether a stream, or an event, has come to its end, which counts as waiting for it if so.
+    ///
+    /// # Errors
+    ///
+    /// It has not; or a kernel has failed.
+    pub fn query(&mut self, awaited: Awaited) -> Result<()> {
+        if self.is_unready(awaited) {
+            self.healthy()?;
+            return Err(Error::NOT_READY);
+        }
+        match awaited {
+            Awaited::All => self.synchronize_all(),
+            Awaited::Stream(stream) => self.synchronize(stream),
+            Awaited::Event(event) => self.await_event(event),
+        }
+    }
+
+    /// Frees memory when a stream comes to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::release`], where that is known at once.
+    pub fn release_on(
+        &mut self,
+        stream: u64,
+        address: u64,
+        call: Call,
+        accepts: fn(Kind) -> bool,
+    ) -> Result<()> {
+        if self.is_held_up(stream) {
+            let issued = call.clone();
+            self.defer(stream, issued, move |context| {
+                let _ = context.release(address, call, accepts);
+            });
+            return Ok(());
+        }
+        self.release(address, call, accepts)
     }
 }

@@ -29,6 +29,8 @@ pub struct Timeline<T> {
     free: Vec<Agent>,
     events: HashMap<u64, Clock>,
     past: Vec<Operation<T>>,
+    /// Operations that have begun, or could have, and have not ended.
+    open: Vec<Ticket>,
 }
 
 #[derive(Debug)]
@@ -39,6 +41,44 @@ struct Operation<T> {
     what: T,
     /// Whether an access of the host itself would still tell something new.
     watched: bool,
+    /// Whether it is a part of an operation that has not ended.
+    part: bool,
+}
+
+/// The place of an operation in the order, from when it was issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    agent: Agent,
+    number: u32,
+    /// What it comes after.
+    clock: Clock,
+}
+
+impl Ticket {
+    /// Whether this operation comes after another one.
+    pub fn is_after(&self, earlier: &Ticket) -> bool {
+        knows(&self.clock, earlier.agent) >= earlier.number
+    }
+}
+
+/// The last operation of an agent that a clock knows of; those of agents that came later have longer clocks.
+fn knows(clock: &Clock, agent: Agent) -> u32 {
+    clock.get(agent.0).copied().unwrap_or(0)
+}
+
+/// An earlier operation that conflicts with a new one.
+#[derive(Debug)]
+pub struct Unordered<T> {
+    /// What is known of it.
+    pub what: T,
+    /// Whether the new one has what could order it with others that run at the same time.
+    pub synchronises: bool,
+    /// Where they conflict.
+    pub conflicts: Vec<Conflict>,
+    /// Whether strong accesses of both meet.
+    pub meet: bool,
+    /// Whether both have what could order them while they run.
+    pub may_synchronise: bool,
 }
 
 /// What came of an access of the host.
@@ -59,6 +99,7 @@ impl<T> Default for Timeline<T> {
             free: Vec::new(),
             events: HashMap::new(),
             past: Vec::new(),
+            open: Vec::new(),
         }
     }
 }
@@ -124,26 +165,124 @@ impl<T> Timeline<T> {
     where
         T: Clone,
     {
+        let ticket = self.begin(agent);
+        let found = self.end(&ticket, footprint, what);
+        found.into_iter().map(|u| (u.what, u.conflicts)).collect()
+    }
+
+    /// An operation of an agent is issued, and ends [later](Timeline::end).
+    pub fn begin(&mut self, agent: Agent) -> Ticket {
         self.issue(agent);
         self.clocks[agent.0][agent.0] += 1;
-        let number = self.clocks[agent.0][agent.0];
-        let (now, host) = (&self.clocks[agent.0], &self.clocks[HOST.0]);
-        self.past.retain(|p| host[p.agent.0] < p.number);
-        let unordered = self.past.iter().filter(|p| now[p.agent.0] < p.number);
-        let conflicts = unordered.map(|p| (p.what.clone(), footprint.conflicts(&p.footprint).0));
-        let found = conflicts.filter(|(_, c)| !c.is_empty()).collect();
-        if agent != HOST && !footprint.is_empty() {
-            if self.past.len() == REMEMBERED {
-                self.past.drain(..REMEMBERED / 4);
-            }
-            self.past.push(Operation {
-                agent,
-                number,
-                footprint,
-                what,
-                watched: true,
-            });
+        Ticket {
+            agent,
+            number: self.clocks[agent.0][agent.0],
+            clock: self.clocks[agent.0].clone(),
         }
+    }
+
+    /// Others may run before an operation that has begun ends: what nothing orders with it is kept, even if the host has waited for it.
+    pub fn hold(&mut self, ticket: &Ticket) {
+        if !self.open.contains(ticket) {
+            self.open.push(ticket.clone());
+        }
+    }
+
+    /// What an operation that is [held](Timeline::hold) did to memory until now, or since the last call.
+    pub fn part(&mut self, ticket: &Ticket, footprint: Footprint, what: T) {
+        self.remember(ticket, footprint, what, true);
+    }
+
+    /// Whether a host that has waited for an agent, or for everything, has waited for this operation.
+    pub fn awaits(&mut self, agent: Option<Agent>, ticket: &Ticket) -> bool {
+        match agent {
+            None => true,
+            Some(agent) => {
+                self.issue(agent);
+                knows(&self.clocks[agent.0], ticket.agent) >= ticket.number
+            }
+        }
+    }
+
+    /// Whether a host that has waited for an event has waited for this operation.
+    pub fn event_awaits(&self, event: u64, ticket: &Ticket) -> bool {
+        let clock = self.events.get(&event);
+        clock.is_some_and(|clock| knows(clock, ticket.agent) >= ticket.number)
+    }
+
+    /// An operation that was [held](Timeline::hold) has ended, or never begins.
+    pub fn release(&mut self, ticket: &Ticket) {
+        self.open.retain(|open| open != ticket);
+        for p in &mut self.past {
+            p.part &= (p.agent, p.number) != (ticket.agent, ticket.number);
+        }
+    }
+
+    /// All of them.
+    pub fn release_all(&mut self) {
+        self.open.clear();
+    }
+
+    fn remember(&mut self, ticket: &Ticket, footprint: Footprint, what: T, part: bool) {
+        if ticket.agent == HOST || footprint.is_empty() {
+            return;
+        }
+        if self.past.len() == REMEMBERED {
+            self.past.drain(..REMEMBERED / 4);
+        }
+        self.past.push(Operation {
+            agent: ticket.agent,
+            number: ticket.number,
+            footprint,
+            what,
+            watched: true,
+            part,
+        });
+    }
+
+    /// Forgets what all that is still to come is after.
+    fn forget(&mut self) {
+        let (host, open) = (&self.clocks[HOST.0], &self.open);
+        self.past.retain(|p| {
+            let beside = |t: &Ticket| knows(&t.clock, p.agent) < p.number;
+            host[p.agent.0] < p.number || open.iter().any(beside)
+        });
+    }
+
+    /// An operation ends, with what it did to memory (since the last [part](Timeline::part)): what of those that have ended nothing orders
+    /// with it and conflicts with it. The operation is the first of each conflict.
+    pub fn end(&mut self, ticket: &Ticket, footprint: Footprint, what: T) -> Vec<Unordered<T>>
+    where
+        T: Clone,
+    {
+        self.forget();
+        self.open.retain(|open| open != ticket);
+        let own = |p: &&Operation<T>| (p.agent, p.number) == (ticket.agent, ticket.number);
+        let beside = |p: &&Operation<T>| !p.part && knows(&ticket.clock, p.agent) < p.number;
+        let parts: Vec<&Footprint> = self.past.iter().filter(own).map(|p| &p.footprint).collect();
+        let mut found = Vec::new();
+        let synchronises = footprint.may_synchronise();
+        for p in self.past.iter().filter(beside) {
+            let mut one = Unordered {
+                what: p.what.clone(),
+                synchronises,
+                conflicts: Vec::new(),
+                meet: false,
+                may_synchronise: synchronises && p.footprint.may_synchronise(),
+            };
+            for part in parts.iter().copied().chain([&footprint]) {
+                let (conflicts, meet) = part.conflicts(&p.footprint);
+                one.conflicts.extend(conflicts);
+                one.meet |= meet;
+            }
+            if !one.conflicts.is_empty() {
+                found.push(one);
+            }
+        }
+        for p in &mut self.past {
+            p.part &= (p.agent, p.number) != (ticket.agent, ticket.number);
+        }
+        self.remember(ticket, footprint, what, false);
         found
     }
 
@@ -159,9 +298,12 @@ impl<T> Timeline<T> {
     {
         let (mut found, mut waited) = (Vec::new(), false);
         let host = self.clocks[HOST.0].clone();
-        self.past.retain(|p| host[p.agent.0] < p.number);
-        for p in &mut self.past {
-            if !footprint.may_meet(&p.footprint) {
+        self.forget();
+        // Of an operation that has not ended, what it did before the host heard of it; the last such part, by agent and number.
+        let mut heard_of: HashMap<(Agent, u32), usize> = HashMap::new();
+        for (at, p) in self.past.iter_mut().enumerate() {
+            let known = host[p.agent.0] >= p.number;
+            if known || p.part && !p.watched || !footprint.may_meet(&p.footprint) {
                 continue;
             }
             let (mut conflicts, _) = footprint.conflicts(&p.footprint);
@@ -170,15 +312,23 @@ impl<T> Timeline<T> {
                 .iter()
                 .any(|c| c.second.reaches_host() && heard(c))
             {
-                let known = &mut self.clocks[HOST.0][p.agent.0];
-                *known = (*known).max(p.number);
                 waited = true;
+                if p.part {
+                    heard_of.insert((p.agent, p.number), at);
+                } else {
+                    let known = &mut self.clocks[HOST.0][p.agent.0];
+                    *known = (*known).max(p.number);
+                }
             }
             conflicts.retain(|c| !c.second.reaches_host());
             if !conflicts.is_empty() {
                 p.watched = false;
                 found.push((p.what.clone(), conflicts));
             }
+        }
+        for (at, p) in self.past.iter_mut().enumerate() {
+            let last = heard_of.get(&(p.agent, p.number));
+            p.watched &= last.is_none_or(|last| at > *last);
         }
         Touched { found, waited }
     }
@@ -229,7 +379,7 @@ impl<T> Timeline<T> {
             let clock = self.clocks[agent].clone();
             join(&mut self.clocks[HOST.0], &clock);
         }
-        self.past.clear();
+        self.forget();
     }
 }
 
@@ -269,6 +419,43 @@ mod tests {
         t.synchronize(a);
         assert!(conflicts(&mut t, b, "fourth").is_empty(), "after the host");
         assert_eq!(conflicts(&mut t, HOST, "the host"), ["fourth"]);
+    }
+
+    #[test]
+    fn what_runs_beside_is_remembered_until_it_ends() {
+        let mut t = Timeline::default();
+        let (a, b) = (t.stream(false), t.stream(false));
+        let waits = t.begin(a);
+        t.hold(&waits);
+        t.part(&waits, touches(8), "waits");
+        assert!(conflicts(&mut t, b, "beside").is_empty());
+        assert!(conflicts(&mut t, LEGACY, "another").contains(&"beside"));
+        t.synchronize(b);
+        assert!(t.awaits(None, &waits) && !t.awaits(Some(b), &waits));
+        let behind = t.begin(a);
+        assert!(behind.is_after(&waits) && !waits.is_after(&behind));
+        // The host has waited for what ran beside, and the launch has not.
+        let found = t.end(&waits, touches(0), "waits");
+        let found: Vec<_> = found.into_iter().map(|u| u.what).collect();
+        assert_eq!(found, ["beside", "another"]);
+    }
+
+    #[test]
+    fn the_host_hears_of_what_was_done_before() {
+        let strong = |address| Footprint::of_host(None, Some((address, 4)), 4);
+        let mut t = Timeline::default();
+        let a = t.stream(false);
+        let waits = t.begin(a);
+        t.hold(&waits);
+        t.part(&waits, strong(0), "first");
+        let read = |address| Footprint::of_host(Some((address, 4)), None, 4);
+        assert_eq!(t.host_touches(&read(0)).found.len(), 1, "nothing orders it");
+        assert_eq!(t.unfinished().count(), 0, "it was told");
+        t.part(&waits, strong(4), "second");
+        assert_eq!(t.unfinished().count(), 1);
+        t.synchronize(a);
+        t.end(&waits, Footprint::default(), "last");
+        assert_eq!(t.unfinished().count(), 0);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(crate) struct Shown<'r> {
     pub schedule: Option<&'r ScheduleSpec>,
     /// What is needed to run it again, if findings are to get a trace.
     pub again: Option<&'r Again>,
+    /// What it waits for, if it was put aside and never goes on.
+    pub waits: Option<&'r str>,
 }
 
 impl Context {

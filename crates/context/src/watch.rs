@@ -69,9 +69,20 @@ thread_local! {
 
 /// Runs a function of the host that a stream has come to. What it does to memory is the stream's doing, and whoever it tells of it
 /// may rely on all that the stream did before: so the host has waited for the stream.
-pub fn on_behalf(stream: u64, function: impl FnOnce()) {
+pub fn on_behalf(stream: u64, function: impl FnOnce() + Send + 'static) {
+    if let Some(mut context) = context::existing()
+        && context.is_held_up(stream)
+    {
+        context.defer_host(stream, Box::new(function));
+        return;
+    }
+    run_on_behalf(stream, function);
+}
+
+/// The same, now.
+pub(crate) fn run_on_behalf(stream: u64, function: impl FnOnce()) {
     if let Some(mut context) = context::existing() {
-        let _ = context.synchronize(stream);
+        context.host_waits(stream);
     }
     let before = ON_BEHALF.replace(true);
     function();
@@ -85,6 +96,13 @@ fn protection(writes: bool) -> c_int {
     match writes {
         true => libc::PROT_NONE,
         false => libc::PROT_READ,
+    }
+}
+
+impl Watch {
+    /// Something has changed: pages may be opened for single instructions as often as before.
+    pub(crate) fn be_patient(&mut self) {
+        self.steps.clear();
     }
 }
 
@@ -117,6 +135,50 @@ impl Context {
     /// Whether a range is memory that host and device share.
     pub(crate) fn is_shared(&self, range: Option<(u64, u64)>) -> bool {
         range.is_some_and(|(address, _)| self.block(address).is_some_and(|b| b.kind.is_open()))
+    }
+
+    /// A function of the host runs for a stream: the host has waited for what the stream was given before.
+    fn host_waits(&mut self, stream: u64) {
+        if self.is_idle() {
+            let _ = self.synchronize(stream);
+        } else {
+            let agent = self.agent(stream);
+            self.timeline.synchronize(agent);
+            self.rewatch(false);
+        }
+    }
+
+    /// Closes pages that launches poll which were put aside: these go on when the host has written there.
+    pub(crate) fn watch_polled(&mut self) {
+        let mut new = self.polled_in_shared();
+        new.retain(|page, _| !self.watch.pages.contains_key(page));
+        if new.is_empty() {
+            return;
+        }
+        install(self.arena.bytes());
+        self.close(&new);
+        self.watch.pages.extend(new);
+    }
+
+    /// Whether a launch polls memory that host and device share.
+    pub(crate) fn polls_shared(&self, waiting: &simt::Waiting) -> bool {
+        let shared = &self.watch.shared;
+        waiting.polled().any(|at| {
+            let after = shared.partition_point(|range| range.end <= at);
+            shared.get(after).is_some_and(|range| range.start <= at)
+        })
+    }
+
+    fn polled_in_shared(&self) -> BTreeMap<u64, bool> {
+        let shared = &self.watch.shared;
+        let is_shared = |page: &u64| {
+            let after = shared.partition_point(|range| range.end <= page * PAGE);
+            shared
+                .get(after)
+                .is_some_and(|range| range.start < (page + 1) * PAGE)
+        };
+        let pages = self.polled_pages().into_iter().filter(is_shared);
+        pages.map(|page| (page, false)).collect()
     }
 
     /// Closes the pages that an operation touched, which has just been issued.
@@ -153,8 +215,13 @@ impl Context {
             return;
         }
         let mut wanted = BTreeMap::new();
-        for footprint in self.timeline.unfinished() {
-            touched(&self.watch.shared, footprint, &mut wanted);
+        if self.watches_host() {
+            for footprint in self.timeline.unfinished() {
+                touched(&self.watch.shared, footprint, &mut wanted);
+            }
+        }
+        for (page, writes) in self.polled_in_shared() {
+            wanted.entry(page).or_insert(writes);
         }
         let old = std::mem::take(&mut self.watch.pages);
         let opened = old.iter().filter(|(page, _)| !wanted.contains_key(page));
@@ -211,6 +278,7 @@ impl Context {
             false => Footprint::of_host(range, None, 1),
         };
         let Touched { found, waited } = self.timeline.host_touches(&footprint);
+        self.beside.by_host |= waited && !self.is_idle();
         if found.is_empty() && !waited {
             return;
         }
@@ -447,7 +515,7 @@ extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_voi
         return hand_on(signal, info, raw, &TRAP);
     }
     step(raw, false);
-    let Some(context) = context::existing() else {
+    let Some(mut context) = context::existing() else {
         return;
     };
     for number in pages {
@@ -456,4 +524,6 @@ extern "C" fn on_step(signal: c_int, info: *mut libc::siginfo_t, raw: *mut c_voi
             let _ = context.arena.protect(address, PAGE, protection(*writes));
         }
     }
+    // The host may have written what a launch waits for.
+    context.advance();
 }

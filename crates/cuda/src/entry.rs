@@ -1,5 +1,6 @@
 //! What all entry points have in common: the context, the last error, and that no panic leaves.
 
+use context::beside::{self, Awaited};
 use context::record::Call;
 use context::{Context, Error, Result, calls};
 use std::cell::Cell;
@@ -30,9 +31,20 @@ pub fn enter(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
     error
 }
 
+/// [`enter`], for a function that makes the host wait.
+pub fn enter_and_wait(
+    name: &'static str,
+    awaited: Awaited,
+    body: impl FnOnce(&mut Context, Entry) -> Result<()>,
+) -> u32 {
+    let _ = catch_unwind(|| beside::patience(awaited));
+    enter(name, body)
+}
+
 /// The same, without a last error: for the driver's functions.
 pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Result<()>) -> u32 {
     let result = catch_unwind(AssertUnwindSafe(|| {
+        beside::run_host_functions();
         let mut context = context::context().ok_or(Error::INITIALIZATION_ERROR)?;
         if !context.count_call(name) {
             return Ok(());

@@ -122,6 +122,11 @@ impl Recorder {
         if !matches!(access.space, Space::Global | Space::Shared) {
             return;
         }
+        if access.asynchronous {
+            // It has no place in the order of its thread's accesses.
+            self.log.whole = false;
+            return;
+        }
         let block = self.block(access.who.block);
         let weak = access.order == Order::Weak
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);

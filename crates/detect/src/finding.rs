@@ -16,6 +16,8 @@ pub enum Action {
     Write,
     /// Read and wrote it in one atomic operation.
     Atomic,
+    /// Began an asynchronous copy.
+    Copy,
     /// Waits at a barrier.
     Wait,
     /// Executes a warp-level operation.
@@ -272,6 +274,16 @@ impl Findings {
                     rule: Rule::DataRace,
                     ..finding
                 });
+            }
+        }
+    }
+
+    /// Where threads have not waited for a copy, what they do after its end, or as its warp does it, is the same mistake.
+    pub fn settle_copies(&mut self) {
+        let keys: Vec<_> = self.groups.keys().copied().collect();
+        for (_, a, b) in keys.iter().filter(|k| k.0 == Rule::AsyncCopyHazard) {
+            for same in [Rule::DataRace, Rule::LockstepAssumption] {
+                self.groups.remove(&(same, *a, *b));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! [`Detectors`] is what a session drives: all of them in one observer, put together when
 //! it is compiled. Detectors know neither the instruction set nor the backend.
 
+pub mod async_copy;
 #[cfg(test)]
 mod axioms;
 pub mod banks;
@@ -32,7 +33,7 @@ use race::block::lanes;
 use simt::ids::*;
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
-use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
+use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop, Waiting};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,7 +48,9 @@ pub struct Detectors {
     shuffles: shuffle::Detector,
     /// Where the program has such reads.
     non_coherent: Option<Box<non_coherent::Detector>>,
-    /// Its findings of earlier launches.
+    /// Where the program has such copies.
+    copies: Option<Box<async_copy::Detector>>,
+    /// Findings of these two in earlier launches.
     stale: Findings,
     launch: u32,
     perf: Option<Box<perf::Perf>>,
@@ -85,6 +88,23 @@ impl Detectors {
     /// What the last launch did to memory, if that was asked for.
     pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
         Some(self.footprint.take()?.finish())
+    }
+
+    /// The next launch, of so many instructions, may be joined by others while it runs, or not ([`race::Detector::expect_others`]).
+    pub fn expect_others(&mut self, sites: Option<u32>) {
+        self.races.expect_others(sites);
+    }
+
+    /// Exchanges the detector of races: launches that run side by side have one for all.
+    pub fn exchange_races(&mut self, other: &mut race::Detector) {
+        std::mem::swap(&mut self.races, other);
+    }
+
+    /// What the launch that runs did to memory until now, or since the last call, if that was asked for.
+    pub fn cut_footprint(&mut self) -> Option<footprint::Footprint> {
+        let recorder = self.footprint.as_mut()?;
+        let next = recorder.fork();
+        Some(std::mem::replace(&mut **recorder, next).finish())
     }
 
     /// Keeps what the next launch's threads do to memory that they share, for [`Detectors::take_communication`].
@@ -139,6 +159,10 @@ impl Detectors {
         if let Some(non_coherent) = &mut self.non_coherent {
             all.merge(non_coherent.take_findings());
         }
+        if let Some(copies) = &mut self.copies {
+            all.merge(copies.take_findings());
+        }
+        all.settle_copies();
         let mut all = all.into_sorted();
         for finding in &mut all {
             finding.stale_loads = self.stale_loads.iter().copied().collect();
@@ -159,6 +183,7 @@ impl Observer for Detectors {
         Detectors {
             races: self.races.fork(),
             non_coherent: self.non_coherent.as_ref().map(|n| Box::new(n.fork())),
+            copies: self.copies.as_ref().map(|c| Box::new(c.fork())),
             launch: self.launch,
             unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
@@ -173,7 +198,8 @@ impl Observer for Detectors {
             && self.warps.is_clean()
             && self.memory.is_clean()
             && self.shuffles.is_clean()
-            && self.non_coherent.as_ref().is_none_or(|n| n.is_clean());
+            && self.non_coherent.as_ref().is_none_or(|n| n.is_clean())
+            && self.copies.as_ref().is_none_or(|c| c.is_clean());
         !clean
     }
     fn join(&mut self, forks: Vec<Detectors>) -> Joined {
@@ -218,7 +244,42 @@ impl Detectors {
         limits: &Limits,
         jobs: usize,
     ) -> Result<Stats, Stop> {
-        simt::launch(device, program, how, schedule, limits, jobs, self)
+        let ended = self.launch_or_wait(device, program, how, schedule, limits, jobs);
+        ended.map_err(|(stop, _)| stop)
+    }
+
+    /// [`simt::launch_or_wait()`], watched by these, who belong to the launch until it has ended.
+    ///
+    /// # Errors
+    /// As there.
+    #[allow(clippy::result_large_err)] // Once a launch.
+    pub fn launch_or_wait(
+        &mut self,
+        device: &mut Device,
+        program: &Program,
+        how: &Launch,
+        schedule: &ScheduleSpec,
+        limits: &Limits,
+        jobs: usize,
+    ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        simt::launch_or_wait(device, program, how, schedule, limits, jobs, self)
+    }
+
+    /// [`Waiting::resume`], watched by these.
+    ///
+    /// # Errors
+    /// As there.
+    #[allow(clippy::result_large_err)] // Once a launch.
+    pub fn resume(
+        &mut self,
+        waiting: Box<Waiting>,
+        device: &mut Device,
+        program: &Program,
+        how: &Launch,
+        limits: &Limits,
+        prove: bool,
+    ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        waiting.resume(device, program, how, limits, prove, self)
     }
 }
 
@@ -239,6 +300,28 @@ impl Detectors {
     }
 }
 
+impl Detectors {
+    /// Tells the race detector of an access, and of asynchronous copies what nothing has touched in between.
+    #[inline]
+    fn race(&mut self, access: &Access<'_>) {
+        let Some(copies) = &mut self.copies else {
+            return self.races.access(access);
+        };
+        if access.asynchronous {
+            let mask = copies.untouched(access.mask);
+            let wrote = access.wrote & mask;
+            self.races.access(&Access {
+                mask,
+                wrote,
+                ..*access
+            });
+        } else {
+            copies.access(access, &mut self.races);
+            self.races.access(access);
+        }
+    }
+}
+
 impl Events for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.unwritten = shape.unwritten.clone();
@@ -249,6 +332,9 @@ impl Events for Detectors {
         self.non_coherent = shape
             .non_coherent
             .then(|| Box::new(non_coherent::Detector::new(shape)));
+        self.copies = shape
+            .async_copies
+            .then(|| Box::new(async_copy::Detector::new(shape)));
         if let Some(perf) = &mut self.perf {
             perf.launch_begins(shape);
         }
@@ -264,18 +350,24 @@ impl Events for Detectors {
         if let Some(mut non_coherent) = self.non_coherent.take() {
             self.stale.merge(non_coherent.take_findings());
         }
+        if let Some(mut copies) = self.copies.take() {
+            self.stale.merge(copies.take_findings());
+        }
     }
     fn block_begins(&mut self, block: BlockId) {
         self.races.block_begins(block);
     }
     fn block_ends(&mut self, block: BlockId) {
         self.races.block_ends(block);
+        if let Some(copies) = &mut self.copies {
+            copies.block_ends(block);
+        }
     }
     #[inline]
     fn access(&mut self, access: &Access<'_>) {
         // What nobody writes is read without a race, and is never stale.
         if !self.is_unwritten(access) {
-            self.races.access(access);
+            self.race(access);
             if let Some(non_coherent) = &mut self.non_coherent {
                 non_coherent.access(access);
             }
@@ -295,7 +387,11 @@ impl Events for Detectors {
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
+        let (from, to) = (access.start(), access.end());
+        let (block, space) = (access.who.block, access.space);
+        let copied = |c: &async_copy::Detector| c.concerns(block, space, from, to, access.write);
         let alone = self.non_coherent.is_none()
+            && !self.copies.as_ref().is_some_and(|c| copied(c))
             && self.perf.is_none()
             && self.counter.is_none()
             && self.communication.is_none();
@@ -304,6 +400,19 @@ impl Events for Detectors {
             self.access(&access.expanded(&address));
         } else if let Some(footprint) = &mut self.footprint {
             footprint.row_access(access);
+        }
+    }
+    fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
+        if let Some(copies) = &mut self.copies {
+            copies.begins(copy, &mut self.races);
+        }
+        // What comes before it has to be ordered with its beginning.
+        copy.reads.iter().for_each(|read| self.races.access(read));
+        self.races.access(&copy.write);
+    }
+    fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        if let Some(copies) = &mut self.copies {
+            copies.ends(who, number, mask);
         }
     }
     fn stale_value(&mut self, site: Site) {
@@ -339,6 +448,19 @@ impl Events for Detectors {
         self.warps.misuse(self.launch, block, &misuse);
     }
     fn fault(&mut self, fault: &MemoryFault<'_>) {
+        // Where the copy that is to write them is not complete, that is the mistake, and the access that follows tells it.
+        if let (Some(copies), FaultKind::Uninitialized) = (&self.copies, fault.kind)
+            && let Some(space) = fault.space
+        {
+            let bytes = u64::from(fault.bytes);
+            let copied = |lane: u32| {
+                let from = fault.address[lane as usize];
+                copies.concerns(fault.who.block, space, from, from + bytes, false)
+            };
+            if space == Space::Shared && lanes(fault.mask).all(copied) {
+                return;
+            }
+        }
         self.memory.fault(self.launch, fault);
     }
     fn undefined(&mut self, used: &UndefinedUse<'_>) {

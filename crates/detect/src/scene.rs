@@ -158,6 +158,7 @@ impl<O: Events> Scene<O> {
                 strong_global: true,
                 unwritten: Default::default(),
                 non_coherent: true,
+                async_copies: true,
                 fine_sync: true,
                 control_only: Arc::new([]),
                 hands_on: Arc::new([]),
@@ -239,6 +240,7 @@ impl<O: Events> Scene<O> {
             kind: does.kind,
             non_coherent: does.non_coherent,
             fragment: false,
+            asynchronous: false,
             order: does.order,
             scope: does.scope,
             wrote: match does.kind {
@@ -251,6 +253,74 @@ impl<O: Events> Scene<O> {
             stores: None,
         });
         site
+    }
+
+    /// Lanes of a warp begin to copy a word each, from global to shared memory.
+    pub fn copy_begins(&mut self, who: WarpRef, mask: Mask, number: u64, words: [u64; 2]) -> Site {
+        let site = self.site();
+        self.copy(site, who, mask, words, |observer, read, write| {
+            observer.copy_begins(&AsyncCopy {
+                number,
+                reads: &[read],
+                write,
+            });
+        });
+        site
+    }
+
+    /// They have waited for it.
+    pub fn copy_ends(
+        &mut self,
+        site: Site,
+        who: WarpRef,
+        mask: Mask,
+        number: u64,
+        words: [u64; 2],
+    ) {
+        self.copy(site, who, mask, words, |observer, read, write| {
+            observer.copy_ends(who, number, mask);
+            observer.access(&read);
+            observer.access(&write);
+        });
+    }
+
+    fn copy(
+        &mut self,
+        site: Site,
+        who: WarpRef,
+        mask: Mask,
+        words: [u64; 2],
+        tell: impl FnOnce(&mut O, Access<'_>, Access<'_>),
+    ) {
+        let [from, to] = words.map(|w| std::array::from_fn(|lane| 4 * (w + lane as u64)));
+        let read = Access {
+            site,
+            who,
+            mask,
+            space: Space::Global,
+            address: &from,
+            neighbours: None,
+            element: 4,
+            elements: 1,
+            kind: AccessKind::Read,
+            non_coherent: false,
+            fragment: false,
+            asynchronous: true,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            wrote: 0,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        };
+        let write = Access {
+            space: Space::Shared,
+            address: &to,
+            kind: AccessKind::Write,
+            wrote: mask,
+            ..read
+        };
+        tell(&mut self.observer, read, write);
     }
 
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {

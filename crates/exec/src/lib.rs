@@ -1,6 +1,6 @@
 //! Whole programs: builds them, runs them on the simulator, and collects what is found.
 //!
-//! 1. [`program`] looks at the executable: whether it would use a library that is put in its way.
+//! 1. [`program`] looks at the executable: whether it would use a library that is put in its way; [`target`] says which GPU it is for.
 //! 2. [`library`] makes a folder with the drop-in libraries under the names that programs look for.
 //! 3. [`run`] starts the program with that folder first in the loader's path. In its process the library (`racetrap-cuda`) simulates,
 //!    detects, and writes [records](context::record).
@@ -13,4 +13,5 @@ pub mod lines;
 pub mod program;
 pub mod run;
 pub mod stranger;
+pub mod target;
 pub mod toolkit;

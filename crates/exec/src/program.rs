@@ -27,7 +27,8 @@ impl Program {
         Ok(Program::of(&data))
     }
 
-    fn of(data: &[u8]) -> Program {
+    /// What an executable's bytes tell.
+    pub fn of(data: &[u8]) -> Program {
         let Ok(file) = object::File::parse(data) else {
             return Program::default();
         };
@@ -59,6 +60,27 @@ impl Program {
 /// The PTX that a program brings along for a device of this compute capability: a text for each of its fat binaries, which lie one after
 /// the other in their section. Fat binaries without such PTX have none.
 pub fn device_code(data: &[u8], capability: u32) -> Vec<String> {
+    let mut all = Vec::new();
+    for contents in fat_binaries(data) {
+        if let Some(ptx) = fatbin::choose(&contents.ptx, capability)
+            && !all.contains(&ptx.text)
+        {
+            all.push(ptx.text.clone());
+        }
+    }
+    all
+}
+
+/// Of each fat binary with PTX, the oldest architecture that it has PTX for.
+pub fn lowest_targets(data: &[u8]) -> Vec<u32> {
+    let all = fat_binaries(data);
+    all.iter()
+        .filter_map(|contents| contents.ptx.iter().map(|ptx| ptx.arch).min())
+        .collect()
+}
+
+/// What the fat binaries of an executable hold, one after the other as they lie in their section.
+fn fat_binaries(data: &[u8]) -> Vec<fatbin::Contents> {
     let Ok(file) = object::File::parse(data) else {
         return Vec::new();
     };
@@ -69,12 +91,7 @@ pub fn device_code(data: &[u8], capability: u32) -> Vec<String> {
         while let Some(header) = rest.first_chunk() {
             // What lies between them fills up to whole words.
             let size = fatbin::size(header).map_or(8, |size| size.max(fatbin::HEADER));
-            if let Ok(contents) = fatbin::read(rest)
-                && let Some(ptx) = fatbin::choose(&contents.ptx, capability)
-                && !all.contains(&ptx.text)
-            {
-                all.push(ptx.text.clone());
-            }
+            all.extend(fatbin::read(rest));
             rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
         }
     }

@@ -32,6 +32,9 @@ fn question(cause: &Cause) -> String {
         Rule::InsufficientScope => format!(
             "Which threads take part in what {a} and {b} exchange: those of one block, or of all blocks? Whom does the operation there speak to?"
         ),
+        Rule::AsyncCopyHazard => format!(
+            "The copy that {a} begins goes on in the background. When {b} touches the same memory, who has waited for the copy, and how do the other threads know?"
+        ),
         Rule::NonCoherentRead => format!(
             "Could what {b} reads have been changed by this very launch at {a}? What does a read through the read-only cache promise then?"
         ),

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 /// `cudaMalloc` aligns to 256 bytes at least (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALIGN: u64 = 256;
 
+/// The name of what a cooperative launch's barrier lives in.
+pub(crate) const WORKSPACE: &str = "cooperative launch workspace";
+
 /// A simulated device's global memory with its allocations.
 #[derive(Debug)]
 pub struct Device {
@@ -160,6 +163,14 @@ impl Device {
             allocation.host = true;
         }
         Ok(address)
+    }
+
+    /// A cooperative launch goes on while others begin: its workspace, at this offset, is given to none of them.
+    pub(crate) fn keep_workspace(&mut self, offset: Option<u64>) {
+        let mut all = self.allocations.iter_mut();
+        if let Some(workspace) = all.find(|a| Some(a.offset) == offset) {
+            workspace.name = format!("{WORKSPACE} (in use)");
+        }
     }
 
     /// Frees an allocation (`cudaFree`): later accesses are errors.

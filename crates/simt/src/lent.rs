@@ -51,6 +51,8 @@ impl Events for Any<'_> {
         block_ends(block: BlockId);
         access(access: &Access<'_>);
         row_access(access: &RowAccess<'_>);
+        copy_begins(copy: &AsyncCopy<'_>);
+        copy_ends(who: WarpRef, number: u64, mask: Mask);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);
@@ -92,7 +94,8 @@ impl<H: Hooks> Hooks for Lent<'_, H> {
 impl<H: Hooks> Events for Lent<'_, H> {
     #[inline(always)]
     fn access(&mut self, access: &Access<'_>) {
-        if self.performed.is_some() && matches!(access.space, Space::Global | Space::Shared) {
+        let shared = matches!(access.space, Space::Global | Space::Shared);
+        if self.performed.is_some() && shared && !access.asynchronous {
             self.note(access.who, access.mask, false);
         }
         self.observer.access(access);
@@ -111,6 +114,8 @@ impl<H: Hooks> Events for Lent<'_, H> {
     pass_on! {
         block_begins(block: BlockId);
         block_ends(block: BlockId);
+        copy_begins(copy: &AsyncCopy<'_>);
+        copy_ends(who: WarpRef, number: u64, mask: Mask);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);

@@ -14,6 +14,7 @@
 pub mod alu;
 mod call_stack;
 pub mod children;
+mod copies;
 mod device;
 mod exec;
 pub mod ids;
@@ -22,6 +23,7 @@ mod launch;
 mod lent;
 pub mod lower;
 pub mod matrix;
+pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;
@@ -39,7 +41,7 @@ mod wide;
 
 pub use device::Device;
 pub use ids::Dim3;
-pub use launch::{Launch, launch, launch_unwatched, shared_limit, watch};
+pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shared_limit, watch};
 pub use lower::{LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;

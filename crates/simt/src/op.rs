@@ -169,6 +169,12 @@ pub enum Op {
     Image(u32),
     /// Products of matrices, and what goes with them: an index into [`super::Program::matrix_ops`].
     Matrix(u32),
+    /// `cp.async`: an index into [`super::Program::copy_ops`].
+    AsyncCopy(u32),
+    /// `cp.async.commit_group`
+    CommitGroup,
+    /// `cp.async.wait_group`, with the groups that need not be complete; `cp.async.wait_all` without.
+    WaitGroup(Option<u32>),
     /// Video instructions.
     Video(Box<VideoOp>),
     /// `fence`, `membar`.
@@ -349,11 +355,36 @@ pub struct MemoryOp {
     /// Whether it is a part of an instruction on matrices, whose lanes share the work as the implementation likes: it counts for nothing
     /// where passes and sectors are counted.
     pub fragment: bool,
+    /// Whether it is a part of an asynchronous copy.
+    pub asynchronous: bool,
     /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
     pub copies: bool,
     /// The lanes in which something uses a load's value: [`Slot::TRUE`] for all, else see
     /// [`super::lower::speculated`].
     pub used_if: Slot,
+}
+
+/// `cp.async`: from global to shared memory, through registers of its own.
+#[derive(Clone, Debug)]
+pub struct CopyOp {
+    /// How it reads words: an index into [`super::Program::memory_ops`].
+    pub read: u32,
+    /// How it writes them.
+    pub write: u32,
+    /// Bytes that it writes: 4, 8 or 16.
+    pub bytes: u32,
+    /// A row with the bytes that it reads, or none: all.
+    pub size: Slot,
+    /// A predicate under which it reads nothing, or none.
+    pub ignore: Slot,
+}
+
+impl CopyOp {
+    /// Its read and its write.
+    pub fn accesses<'p>(&self, program: &'p super::Program) -> (&'p MemoryOp, &'p MemoryOp) {
+        let ops = &program.memory_ops;
+        (&ops[self.read as usize], &ops[self.write as usize])
+    }
 }
 
 /// What an instruction does with an image.

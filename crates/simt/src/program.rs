@@ -5,7 +5,7 @@ use super::children::KernelName;
 use super::ids::Site;
 use super::matrix::MatrixOp;
 use super::observer::Effect;
-use super::op::{AtomicOp, ImageOp, Instr, MemoryOp};
+use super::op::{AtomicOp, CopyOp, ImageOp, Instr, MemoryOp};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -45,6 +45,8 @@ pub struct Program {
     pub atomic_ops: Vec<AtomicOp>,
     /// Fetches from textures, accesses to surfaces.
     pub image_ops: Vec<ImageOp>,
+    /// Asynchronous copies.
+    pub copy_ops: Vec<CopyOp>,
     /// What is done to matrices.
     pub matrix_ops: Vec<MatrixOp>,
     /// Meeting points, see [`super::lower::barrier_postdominators`].
@@ -248,6 +250,8 @@ pub struct Facts {
     pub strong_global: bool,
     /// Whether there are reads through the non-coherent cache.
     pub non_coherent: bool,
+    /// Whether there are asynchronous copies.
+    pub async_copies: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.
     pub fine_sync: bool,
     /// Whether blocks can run at the same time on several cores with a result

@@ -13,15 +13,18 @@ pub struct Limits {
     pub memory: u64,
     /// Maximum wall-clock time.
     pub wall: Option<Duration>,
+    /// Whether a launch that waits for memory which somebody else writes is put aside ([`crate::Waiting`]).
+    pub may_wait: bool,
 }
 
 impl Default for Limits {
-    /// A hundred million warp-instructions (about a second), 2 GiB, no time limit.
+    /// A hundred million warp-instructions (about a second), 2 GiB, no time limit; a launch that waits is not put aside.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,
             memory: 2 << 30,
             wall: None,
+            may_wait: false,
         }
     }
 }

@@ -107,6 +107,18 @@ pub(crate) unsafe fn copy(context: &mut Context, entry: Entry, copy: &Copy) -> R
     if into_device {
         context.check(to.address, writes, &entry.call())?;
     }
+    if context.is_held_up(copy.stream) {
+        // What is neither the device's nor pinned is read or written before the call returns.
+        if copy.asynchronous && into_device && from_device {
+            let what = copy.clone();
+            context.defer(copy.stream, entry.call(), move |context| {
+                // SAFETY: both sides are memory that the device can see.
+                let _ = unsafe { self::copy(context, entry, &what) };
+            });
+            return Ok(());
+        }
+        context.synchronize(copy.stream)?;
+    }
     for z in 0..size[2] {
         for y in 0..size[1] {
             let (to, from, bytes) = (to.row(y, z), from.row(y, z), size[0]);

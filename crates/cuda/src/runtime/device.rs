@@ -1,6 +1,7 @@
 //! Devices, of which there is one (CUDA Runtime API, "Device Management", "Peer Device Memory Access").
 
-use crate::entry::{enter, put, put_if};
+use crate::entry::{enter, enter_and_wait, put, put_if};
+use context::beside::Awaited;
 use context::{Error, Result};
 use std::os::raw::{c_char, c_int, c_uint, c_void};
 
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn cudaChooseDevice(to: *mut c_int, _: *const c_void) -> u
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaDeviceSynchronize() -> u32 {
-    enter("cudaDeviceSynchronize", |context, _| {
+    enter_and_wait("cudaDeviceSynchronize", Awaited::All, |context, _| {
         context.synchronize_all()
     })
 }

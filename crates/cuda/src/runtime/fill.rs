@@ -40,6 +40,17 @@ pub(crate) fn fill(context: &mut Context, entry: Entry, fill: &Fill) -> Result<(
         return Ok(());
     }
     context.check(to.address, span, &entry.call())?;
+    if context.is_held_up(*stream) {
+        let shared = context.block(to.address).is_some_and(|b| b.kind.is_open());
+        if *asynchronous || !shared {
+            let what = fill.clone();
+            context.defer(*stream, entry.call(), move |context| {
+                let _ = self::fill(context, entry, &what);
+            });
+            return Ok(());
+        }
+        context.synchronize(*stream)?;
+    }
     for z in 0..size[2] {
         for y in 0..size[1] {
             let count = size[0] / pattern.len();

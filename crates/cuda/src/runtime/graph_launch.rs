@@ -107,7 +107,7 @@ fn perform(
         Action::Host(function, data) => return Ok(Some(Outside::Host(*function, *data))),
         Action::Child(graph) => return Ok(Some(Outside::Graph(*graph))),
         Action::Allocate(address) => context.allocate_again(*address)?,
-        Action::Free(address) => context.release(*address, call(), |_| true)?,
+        Action::Free(address) => context.release_on(stream, *address, call(), |_| true)?,
         Action::Record(event) => {
             context.event(*event, call)?;
             context.record_event(*event, stream);
@@ -175,7 +175,7 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
             error = match outside {
                 Outside::Host(function, data) => {
                     // SAFETY: the program gave this function with this data; the context is not held.
-                    let call = || unsafe { function(data as *mut c_void) };
+                    let call = move || unsafe { function(data as *mut c_void) };
                     context::watch::on_behalf(streams[step.branch], call);
                     0
                 }
@@ -220,6 +220,9 @@ fn choose(value: u64, kind: Condition, bodies: &[u64], stream: u64, executable: 
     for _ in 0..ROUNDS {
         let mut now = [0; 4];
         let error = enter("cudaGraphLaunch", |context, _| {
+            if !context.is_idle() {
+                context.synchronize(stream)?;
+            }
             context.read(value, &mut now)
         });
         if error != 0 {

@@ -198,7 +198,8 @@ pub extern "C" fn cudaFreeAsync(pointer: *mut c_void, stream: *mut c_void) -> u3
         if capture(context, entry, stream.addr() as u64, node)? {
             return Ok(());
         }
-        context.release(pointer.addr() as u64, entry.call(), is_global)
+        let stream = stream.addr() as u64;
+        context.release_on(stream, pointer.addr() as u64, entry.call(), is_global)
     })
 }
 

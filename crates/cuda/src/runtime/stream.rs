@@ -1,7 +1,8 @@
 //! Streams and events (CUDA Runtime API, "Stream Management", "Event Management").
 
 use super::graph::{self, Action};
-use crate::entry::{enter, put};
+use crate::entry::{enter, enter_and_wait, put};
+use context::beside::Awaited;
 use context::{Context, Error};
 use std::os::raw::{c_int, c_uint, c_void};
 
@@ -44,7 +45,8 @@ pub extern "C" fn cudaStreamDestroy(stream: Handle) -> u32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaStreamSynchronize(stream: Handle) -> u32 {
-    enter("cudaStreamSynchronize", |context, entry| {
+    let awaited = Awaited::Stream(stream.addr() as u64);
+    enter_and_wait("cudaStreamSynchronize", awaited, |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         graph::not_captured(stream.addr() as u64)?;
         context.synchronize(stream.addr() as u64)
@@ -56,7 +58,7 @@ pub extern "C" fn cudaStreamQuery(stream: Handle) -> u32 {
     enter("cudaStreamQuery", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
         graph::not_captured(stream.addr() as u64)?;
-        context.synchronize(stream.addr() as u64)
+        context.query(Awaited::Stream(stream.addr() as u64))
     })
 }
 
@@ -153,7 +155,9 @@ pub unsafe extern "C" fn cudaLaunchHostFunc(
     });
     if let (0, Some(function), false) = (error, function, captured) {
         // SAFETY: by the function's own condition; the context is not held, so the function may do what it likes.
-        context::watch::on_behalf(stream.addr() as u64, || unsafe { function(data) });
+        let data = data.expose_provenance();
+        let call = move || unsafe { function(std::ptr::with_exposed_provenance_mut(data)) };
+        context::watch::on_behalf(stream.addr() as u64, call);
     }
     error
 }
@@ -179,8 +183,11 @@ pub unsafe extern "C" fn cudaStreamAddCallback(
     });
     if let (0, Some(function)) = (error, function) {
         // SAFETY: by the function's own condition; the context is not held.
-        let call = || unsafe { function(stream, status, data) };
-        context::watch::on_behalf(stream.addr() as u64, call);
+        let (handle, data) = (stream.expose_provenance(), data.expose_provenance());
+        let pointer = std::ptr::with_exposed_provenance_mut;
+        // SAFETY: as above.
+        let call = move || unsafe { function(pointer(handle), status, pointer(data)) };
+        context::watch::on_behalf(handle as u64, call);
     }
     error
 }
@@ -230,7 +237,8 @@ pub extern "C" fn cudaEventRecordWithFlags(event: Handle, stream: Handle, _flags
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaEventSynchronize(event: Handle) -> u32 {
-    enter("cudaEventSynchronize", |context, entry| {
+    let awaited = Awaited::Event(event.addr() as u64);
+    enter_and_wait("cudaEventSynchronize", awaited, |context, entry| {
         context.event(event.addr() as u64, || entry.call())?;
         context.await_event(event.addr() as u64)
     })
@@ -240,7 +248,7 @@ pub extern "C" fn cudaEventSynchronize(event: Handle) -> u32 {
 pub extern "C" fn cudaEventQuery(event: Handle) -> u32 {
     enter("cudaEventQuery", |context, entry| {
         context.event(event.addr() as u64, || entry.call())?;
-        context.await_event(event.addr() as u64)
+        context.query(Awaited::Event(event.addr() as u64))
     })
 }
 

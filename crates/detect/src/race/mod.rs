@@ -57,13 +57,14 @@
 //! * Causality order is not transitive where it goes through observation order: who observes a strong write comes after that
 //!   write, not after what was ordered before it. From 64 strong writes (or failed compare-and-swaps) to one granule on that nothing
 //!   orders or replaces, one that a later one of its block is ordered after counts as ordered with whoever observes that.
-//! * Accesses through other proxies (asynchronous copies) are not seen; those through textures and surfaces are, as accesses to the memory behind.
+//! * Accesses through other proxies (bulk and tensor copies) are not seen; those through textures and surfaces are, as accesses to the memory behind.
 //!
 //! # Blocks on several cores
 //!
 //! Each fork has a shadow of its own for global memory; [`Detector::join`] compares the
 //! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
 
+mod beside;
 pub mod block;
 pub mod cells;
 pub mod clock;
@@ -81,9 +82,10 @@ pub mod trie;
 mod weak_access;
 
 use crate::finding::Findings;
+use beside::{First, Together};
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
-use clock::Stamp;
+use clock::{Knowledge, Stamp};
 use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;
@@ -110,6 +112,11 @@ pub struct Detector {
     reporter: Reporter,
     /// What depends on the order of threads, where strong accesses or calls of the driver are possible.
     contention: Contention,
+    /// Launches that run side by side, where there may be such.
+    together: Option<Box<Together>>,
+    /// Of the launch that runs: its place among them, and what its blocks know from their beginning.
+    first: First,
+    base: Knowledge,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -221,7 +228,12 @@ impl Detector {
 
     /// See [`Events::launch_begins`].
     pub fn launch_begins(&mut self, shape: &LaunchShape) {
+        if self.joins(shape) {
+            return;
+        }
         self.launch = Shape::of(shape);
+        self.widen();
+        (self.first, self.base) = (First::default(), Knowledge::default());
         self.residents.clear();
         self.places.clear();
         self.spare.clear();
@@ -237,6 +249,9 @@ impl Detector {
 
     /// See [`Events::launch_ends`].
     pub fn launch_ends(&mut self) {
+        if self.is_joint() {
+            return;
+        }
         self.residents.clear();
         self.places.clear();
         self.spare.clear();
@@ -268,6 +283,7 @@ impl Detector {
 
     /// See [`Events::block_begins`].
     pub fn block_begins(&mut self, id: BlockId) {
+        let id = self.first.block(id);
         let (mut resident, stamp) = match self.spare.pop() {
             Some((resident, stamp)) if stamp < LAST_STAMP / 2 => (resident, stamp),
             _ => {
@@ -284,20 +300,24 @@ impl Detector {
             resident.shared.forget_all_strong();
         }
         resident.block.begin(id.0, self.launch.threads, stamp);
+        if !self.base.is_empty() {
+            resident.block.base = self.base.clone();
+        }
         let place = self.residents.len() as u32;
         self.places.insert(u64::from(id.0), place);
         self.residents.push(resident);
     }
 
     /// See [`Events::block_ends`].
-    pub fn block_ends(&mut self, id: BlockId) {
+    pub fn block_ends(&mut self, own: BlockId) {
+        let id = self.first.block(own);
         if let Some(at) = self.places.remove(&u64::from(id.0)) {
             let mut resident = self.residents.swap_remove(at as usize);
             if let Some(moved) = self.residents.get(at as usize) {
                 self.places.insert(u64::from(moved.block.id), at);
             }
             resident.log.clear();
-            self.contention.block_ends(id);
+            self.contention.block_ends(own);
             let latest = resident.block.latest();
             self.spare.push((resident, latest));
         }
@@ -318,6 +338,27 @@ impl Detector {
         self.current
     }
 
+    /// The time of a warp: what its threads do now is stamped with it.
+    pub fn now(&mut self, who: WarpRef) -> Stamp {
+        self.block(who.block).warps[who.warp.0 as usize].now
+    }
+
+    /// Whether what a thread of another warp did at a time comes before what this thread does now.
+    pub fn is_after(
+        &mut self,
+        (who, lane): (WarpRef, u32),
+        (other, theirs): (WarpRef, u32),
+        stamp: Stamp,
+    ) -> bool {
+        let at = self.find(who.block);
+        let view = self
+            .launch
+            .view(&self.residents[at].block, who.warp.0, true);
+        let warp = other.block.0.wrapping_mul(self.launch.warps);
+        let warp = warp.wrapping_add(other.warp.0);
+        view.unordered(lane, warp, 1 << theirs, stamp) == 0
+    }
+
     fn block(&mut self, id: BlockId) -> &mut Block {
         let at = self.find(id);
         &mut self.residents[at].block
@@ -326,6 +367,7 @@ impl Detector {
     /// See [`Events::fence`].
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
+            let who = self.first.who(who);
             let block = self.block(who.block);
             sync::fence(block, who.warp.0, mask, order, scope);
             if block.communicated {
@@ -336,7 +378,7 @@ impl Detector {
 
     /// See [`Events::block_barrier`].
     pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
-        let at = self.find(barrier.block);
+        let at = self.find(self.first.block(barrier.block));
         let resident = &mut self.residents[at];
         if resident.block.only_raises_floor(barrier) {
             resident.log.clear();
@@ -349,7 +391,7 @@ impl Detector {
 
     /// See [`Events::block_arrives`].
     pub fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
-        let at = self.find(block);
+        let at = self.find(self.first.block(block));
         let resident = &mut self.residents[at];
         resident.tell(&self.launch, &mut self.reporter);
         resident.block.arrives(id, who);
@@ -358,7 +400,7 @@ impl Detector {
     /// See [`Events::warp_sync`].
     pub fn warp_sync(&mut self, sync: &WarpSync) {
         if sync.kind == WarpSyncKind::Barrier {
-            let at = self.find(sync.who.block);
+            let at = self.find(self.first.block(sync.who.block));
             let resident = &mut self.residents[at];
             let party = Party {
                 warp: sync.who.warp,
@@ -379,7 +421,7 @@ impl Detector {
 
     /// See [`Events::driver_call`].
     pub fn driver_call(&mut self, site: Site, who: WarpRef, mask: Mask, what: DriverCall) {
-        let at = self.find(who.block);
+        let at = self.find(self.first.block(who.block));
         let v = self
             .launch
             .view(&self.residents[at].block, who.warp.0, true);
@@ -388,6 +430,7 @@ impl Detector {
 
     /// See [`Events::exits`].
     pub fn exits(&mut self, who: WarpRef, mask: Mask) {
+        let who = self.first.who(who);
         self.block(who.block).exits(who.warp.0, mask);
     }
 
@@ -403,6 +446,11 @@ impl Detector {
         if strong || access.order != Order::Weak {
             return false;
         }
+        let access = &RowAccess {
+            site: self.first.site(access.site),
+            who: self.first.who(access.who),
+            ..*access
+        };
         let at = self.find(access.who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
         let warp = access.who.warp.0;
@@ -422,6 +470,16 @@ impl Detector {
             && rows::packed(&mut resident.shared, access, &v, 2)
     }
 
+    /// An access as the launches that run side by side number it, where that differs.
+    #[inline(always)]
+    fn through<'a>(&self, access: &Access<'a>) -> Option<Access<'a>> {
+        (self.first != First::default()).then(|| Access {
+            site: self.first.site(access.site),
+            who: self.first.who(access.who),
+            ..*access
+        })
+    }
+
     /// See [`Events::access`].
     #[inline]
     pub fn access(&mut self, access: &Access<'_>) {
@@ -429,6 +487,11 @@ impl Detector {
             Space::Global => true,
             Space::Shared => false,
             Space::Local | Space::Const | Space::Param => return,
+        };
+        let (own, through) = (access, &self.through(access));
+        let access = match through {
+            Some(through) => through,
+            None => own,
         };
         let at = self.find(access.who.block);
         let resident = &mut self.residents[at];
@@ -440,7 +503,7 @@ impl Detector {
         };
         if may_be_strong {
             let v = self.launch.view(&resident.block, access.who.warp.0, global);
-            self.contention.access(access, &v);
+            self.contention.access(own, &v);
         }
         let weak = access.order == Order::Weak
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);

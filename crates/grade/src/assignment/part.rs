@@ -114,6 +114,7 @@ impl Kind {
                 Rule::DataRace,
                 Rule::InsufficientScope,
                 Rule::NonCoherentRead,
+                Rule::AsyncCopyHazard,
                 Rule::LockstepAssumption,
                 Rule::UnorderedCommunication,
                 Rule::SameValueWrite,

@@ -7,7 +7,7 @@ use crate::memory::MemoryNames;
 use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
-use simt::observer::{BarrierFault, NoValue, Order, Scope};
+use simt::observer::{BarrierFault, NoValue, Order, Scope, Space};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -36,6 +36,13 @@ pub(super) fn action(
         Action::Read => format!("read{s} {what}{how}"),
         Action::Write => format!("write{s} {what}{how}"),
         Action::Atomic => format!("update{s} {what} atomically{how}"),
+        Action::Copy => {
+            let direction = match place.map(|p| p.space) {
+                Some(Space::Shared) => "into",
+                _ => "from",
+            };
+            format!("begin{s} to copy {direction} {what}")
+        }
         Action::Wait => format!("wait{s} here"),
         Action::Sync => format!("execute{s} this"),
         Action::Pass if plural => "pass without waiting".to_string(),
@@ -107,6 +114,20 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 "{} is shared with a thread outside the scope of the access",
                 what(true)
             )
+        }
+        Rule::AsyncCopyHazard => {
+            let shared = finding.place.is_some_and(|p| p.space == Space::Shared);
+            match (shared, finding.ends.first().map(|e| e.action)) {
+                (true, Some(Action::Copy)) => format!(
+                    "a second copy into {} before the first is complete",
+                    what(true)
+                ),
+                (true, _) => format!(
+                    "{access} of {} before the copy into it is complete",
+                    what(true)
+                ),
+                (false, _) => format!("{access} of {} while a copy reads it", what(true)),
+            }
         }
         Rule::NonCoherentRead => format!(
             "{} is read through the read-only cache after this launch has written it",

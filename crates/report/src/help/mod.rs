@@ -174,6 +174,15 @@ pub(super) fn help(
                 at(0)
             ),
         },
+        Rule::AsyncCopyHazard => {
+            let place = between(guilty.get(1)?, guilty.first()?);
+            let (here, copy) = (finding.ends.first()?, finding.ends.get(1)?);
+            let wait = "let each thread wait for its copies (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, which leave the n newest groups out)";
+            match (here.block, here.thread) == (copy.block, copy.thread) {
+                true => format!("{wait} {place}"),
+                false => format!("{wait}, then call `__syncthreads()`, {place}"),
+            }
+        }
         Rule::NonCoherentRead => {
             let read = guilty.first()?;
             let frame = &read.frames[0];

@@ -155,6 +155,11 @@ impl<O: Hooks> Core<'_, O> {
             }
         }
         self.idle = if changed { 0 } else { self.idle + 1 };
+        if changed {
+            self.moved();
+        } else if space == Space::Global {
+            self.looked(good, bytes);
+        }
         if O::WATCHES {
             self.observer.access(&Access {
                 site,
@@ -172,6 +177,7 @@ impl<O: Hooks> Core<'_, O> {
                 },
                 non_coherent: false,
                 fragment: false,
+                asynchronous: false,
                 order: op.order,
                 scope: op.scope,
                 wrote,

@@ -195,6 +195,20 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
+    /// An access to one space at the addresses that are set.
+    #[inline(never)]
+    pub(super) fn access_at(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        op: &MemoryOp,
+        space: Space,
+        active: Mask,
+        site: Site,
+    ) {
+        self.one_space(block, w, op, space, active, 0, site);
+    }
+
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn one_space(
@@ -227,6 +241,10 @@ impl<O: Hooks> Core<'_, O> {
         }
         let who = block.who(w);
         let before = self.before_store(block, op, space, good);
+        let old = match op.store {
+            true => self.content(block, w, space, good, bytes),
+            false => None,
+        };
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let plain = op.element == 4 && op.count == 1 && matches!(op.class, RegisterClass::W(32));
         let mut written = true;
@@ -266,6 +284,7 @@ impl<O: Hooks> Core<'_, O> {
                     kind: AccessKind::Write,
                     non_coherent: op.non_coherent,
                     fragment: op.fragment,
+                    asynchronous: op.asynchronous,
                     order: op.order,
                     scope: op.scope,
                     wrote: good,
@@ -340,6 +359,11 @@ impl<O: Hooks> Core<'_, O> {
                 }
             }
         }
+        match old {
+            Some(old) => self.stored(block, w, space, good, bytes, &old),
+            None if space == Space::Global => self.looked(good, bytes),
+            None => {}
+        }
         let initial = if self.history.is_some() && matches!(space, Space::Global | Space::Shared) {
             if let Some(before) = before {
                 self.after_store(block, w, op, space, &before);
@@ -373,6 +397,7 @@ impl<O: Hooks> Core<'_, O> {
                     kind: AccessKind::Read,
                     non_coherent: op.non_coherent,
                     fragment: op.fragment,
+                    asynchronous: op.asynchronous,
                     order: op.order,
                     scope: op.scope,
                     wrote: 0,

@@ -6,10 +6,12 @@
 //! hold what an instruction of each family does.
 
 mod alu;
+mod async_copy;
 mod atomic;
 mod barrier;
 mod bounds;
 mod call;
+mod changes;
 mod matrix;
 mod memory;
 mod poison;
@@ -20,6 +22,8 @@ mod transfer;
 mod warp;
 mod weak_memory;
 mod whole_row;
+
+pub(crate) use changes::Changes;
 
 use super::alu::{Row32, Row64};
 use super::device::Device;
@@ -95,6 +99,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub(super) recent: Vec<Range>,
     /// Where strong loads may return older values.
     pub history: Option<Box<StoreHistory>>,
+    /// Where it is noted whether the launch waits.
+    pub changes: Option<Box<Changes>>,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
     pub(super) address: Row64,
@@ -130,6 +136,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             haste: 1,
             recent: vec![Range::default(); program.sites.len()],
             history: None,
+            changes: None,
             t32: [0; LANES],
             t64: [0; LANES],
             address: [0; LANES],
@@ -142,6 +149,16 @@ impl<'a, O: Hooks> Core<'a, O> {
         let steps = std::mem::take(&mut self.steps);
         self.spent += steps;
         steps
+    }
+
+    /// What the clock goes on from.
+    pub fn clock_state(&self) -> [u64; 3] {
+        [self.spent, self.looks, self.haste]
+    }
+
+    /// Goes on from where another core's clock was.
+    pub fn set_clock(&mut self, [spent, looks, haste]: [u64; 3]) {
+        (self.spent, self.looks, self.haste) = (spent, looks, haste);
     }
 
     /// All threads of a block have ended.
@@ -309,6 +326,20 @@ impl<'a, O: Hooks> Core<'a, O> {
                     }
                     pc += 1;
                 }
+                Op::AsyncCopy(index) => {
+                    if active != 0 {
+                        self.copy(block, w, s, *index, active, i.site);
+                    }
+                    pc += 1;
+                }
+                Op::CommitGroup => {
+                    self.close_group(warp, active);
+                    pc += 1;
+                }
+                Op::WaitGroup(newest) => {
+                    self.wait_for_copies(block, w, active, *newest);
+                    pc += 1;
+                }
                 Op::Video(video) => {
                     if active != 0 {
                         let row = |k: usize| row(&warp.w, self.const_w, video.s[k]);
@@ -349,6 +380,7 @@ impl<'a, O: Hooks> Core<'a, O> {
                                 line: info.ptx_line,
                             });
                         }
+                        self.moved();
                         let op = &program.image_ops[*index as usize];
                         self.image(block, w, op, active, i.site);
                     }
@@ -466,6 +498,7 @@ impl<'a, O: Hooks> Core<'a, O> {
                             return Ok(Yield::Blocked);
                         }
                         Op::System(call) => {
+                            self.moved();
                             self.system(block, w, s, call, i.site)?;
                             pc += 1;
                         }
@@ -536,6 +569,7 @@ impl<'a, O: Hooks> Core<'a, O> {
 
     /// The lanes of a split end.
     fn exit(&mut self, block: &mut Block, w: usize, s: usize, site: Site) {
+        self.moved();
         let warp = &mut block.warps[w];
         let mask = warp.splits[s].mask;
         warp.splits.swap_remove(s);

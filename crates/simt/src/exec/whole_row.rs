@@ -167,6 +167,7 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
             },
             non_coherent: op.non_coherent,
             fragment: false,
+            asynchronous: false,
             order: op.order,
             scope: op.scope,
             wrote: if op.store { Mask::MAX } else { 0 },
@@ -259,7 +260,8 @@ impl<O: Hooks> Core<'_, O> {
         dead: Mask,
         site: Site,
     ) -> bool {
-        if !op.word || self.history.is_some() || op.used_if != Slot::TRUE {
+        if !op.word || self.history.is_some() || self.changes.is_some() || op.used_if != Slot::TRUE
+        {
             return false;
         }
         let global = op.space == AddressSpace::Global;

@@ -13,8 +13,10 @@ mod parallel;
 mod prepare;
 mod sweep;
 mod validate;
+mod wait;
 
 pub use validate::shared_limit;
+pub use wait::Waiting;
 
 use super::alu::Row64;
 use super::exec::{Core, Range};
@@ -31,7 +33,7 @@ use crate::device::Device;
 use prepare::Prepared;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Steps that a split runs before others of its warp get a turn.
 const SPLIT_QUANTUM: u32 = 4096;
@@ -68,6 +70,24 @@ pub fn launch<O: Observer>(
     jobs: usize,
     observer: &mut O,
 ) -> Result<Stats, Stop> {
+    let ended = launch_or_wait(device, program, launch, schedule, limits, jobs, observer);
+    ended.map_err(|(stop, _)| stop)
+}
+
+/// The same; a launch that waits for memory which somebody else writes is put aside, if the limits say so: then it comes with the reason
+/// why it has not ended, and the observer still belongs to it.
+///
+/// # Errors
+/// As [`launch()`].
+pub fn launch_or_wait<O: Observer>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+    observer: &mut O,
+) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
     let blocks = launch.grid.count();
     let several = jobs > 1
         && blocks > 1
@@ -78,8 +98,35 @@ pub fn launch<O: Observer>(
         grid.in_parallel(device, blocks as u32, jobs, observer)
     });
     run(
-        device, program, launch, schedule, limits, observer, parallel,
+        device, program, launch, schedule, limits, observer, parallel, None,
     )
+}
+
+impl Waiting {
+    /// Goes on with a launch that was put aside: the same program, launch and observer. Until it is known that it waits for ever, if that is
+    /// to be proved, or as far as it can.
+    ///
+    /// # Errors
+    /// As [`launch_or_wait`].
+    pub fn resume<O: Observer>(
+        mut self: Box<Self>,
+        device: &mut Device,
+        program: &Program,
+        launch: &Launch,
+        limits: &Limits,
+        prove: bool,
+        observer: &mut O,
+    ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+        type Never<O> = fn(&Grid<'_>, &mut Device, &mut O) -> Option<Result<(), Stop>>;
+        self.aside.undecided = self.aside.prove && !self.aside.for_ever;
+        self.aside.prove = prove;
+        let none = None::<Never<O>>;
+        let schedule = ScheduleSpec::Lockstep;
+        let from = Some(self);
+        run(
+            device, program, launch, &schedule, limits, observer, none, from,
+        )
+    }
 }
 
 /// Launches a kernel that nobody watches, at full speed.
@@ -128,7 +175,9 @@ pub fn watch(
         limits,
         any,
         None::<Never<'_>>,
+        None,
     )
+    .map_err(|(stop, _)| stop)
 }
 
 /// Whether strong loads may return older values than the last.
@@ -136,7 +185,8 @@ fn is_weak(program: &Program, schedule: &ScheduleSpec) -> bool {
     schedule.is_weak() && program.facts.stale_values
 }
 
-/// A launch; `parallel` tries to run it on several cores: how it ended, if the result counts.
+/// A launch, from its beginning or from where it was put aside; `parallel` tries to run it on several cores, which tells how it ended if the result counts.
+#[allow(clippy::too_many_arguments)]
 fn run<H: Hooks>(
     device: &mut Device,
     program: &Program,
@@ -145,10 +195,30 @@ fn run<H: Hooks>(
     limits: &Limits,
     observer: &mut H,
     parallel: Option<impl FnOnce(&Grid<'_>, &mut Device, &mut H) -> Option<Result<(), Stop>>>,
-) -> Result<Stats, Stop> {
-    validate::validate(program, launch)?;
-    let prepared = Prepared::new(device, program, launch)?;
-    let output = Mutex::new(String::new());
+    from: Option<Box<Waiting>>,
+) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+    let (prepared, begun, counts, text, used) = match from {
+        Some(waiting) => {
+            let Waiting {
+                mut prepared,
+                aside,
+                counts,
+                output,
+                used,
+            } = *waiting;
+            // What was allocated meanwhile may be used.
+            prepared.ranges = prepare::ranges(device);
+            (prepared, Some(aside), counts, output, used)
+        }
+        None => {
+            let whole = validate::validate(program, launch);
+            let prepared = whole.and_then(|()| Prepared::new(device, program, launch));
+            let prepared = prepared.map_err(|stop| (stop, None))?;
+            (prepared, None, [0; 3], String::new(), Duration::ZERO)
+        }
+    };
+    let output = Mutex::new(text);
+    let now = Instant::now();
     let grid = Grid {
         program,
         geometry: &prepared.geometry,
@@ -156,16 +226,19 @@ fn run<H: Hooks>(
         ranges: &prepared.ranges,
         output: &output,
         limits,
-        started: Instant::now(),
-        steps: AtomicU64::new(0),
-        ended: AtomicU32::new(0),
-        ended_at: AtomicU64::new(0),
+        started: now.checked_sub(used).unwrap_or(now),
+        steps: AtomicU64::new(counts[0]),
+        ended: AtomicU32::new(counts[1] as u32),
+        ended_at: AtomicU64::new(counts[2]),
         apart: schedule.is_apart(),
         weak: is_weak(program, schedule),
         state_bytes: prepared.state_bytes(program),
     };
     let blocks = launch.grid.count() as u32;
-    observer.launch_begins(&prepared.shape(device, program, launch));
+    if begun.is_none() {
+        observer.launch_begins(&prepared.shape(device, program, launch));
+    }
+    let mut aside = None;
     let mut stats = Stats {
         blocks: u64::from(blocks),
         ..Stats::default()
@@ -177,14 +250,40 @@ fn run<H: Hooks>(
         stats.parallel = true;
         ended
     } else {
-        grid.forget();
+        if begun.is_none() {
+            grid.forget();
+        }
         let core = grid.core(device, observer, false);
-        grid.sweep(core, blocks, launch.cooperative)
+        grid.sweep(core, blocks, launch.cooperative, begun, &mut aside)
     };
-    observer.launch_ends();
     stats.steps = grid.steps.load(Relaxed);
-    stats.output = output.into_inner().unwrap_or_default();
-    ended.map(|()| stats)
+    let counts = [
+        stats.steps,
+        u64::from(grid.ended.load(Relaxed)),
+        grid.ended_at.load(Relaxed),
+    ];
+    let used = grid.started.elapsed();
+    let output = output.into_inner().unwrap_or_default();
+    match (ended, aside) {
+        (Err(stop), Some(aside)) => {
+            if launch.cooperative {
+                device.keep_workspace(prepared.geometry.workspace);
+            }
+            let waiting = Waiting {
+                prepared,
+                aside,
+                counts,
+                output,
+                used,
+            };
+            Err((stop, Some(Box::new(waiting))))
+        }
+        (ended, _) => {
+            observer.launch_ends();
+            stats.output = output;
+            ended.map(|()| stats).map_err(|stop| (stop, None))
+        }
+    }
 }
 
 /// What all cores of a launch share.

@@ -3,6 +3,7 @@
 use super::Launch;
 use crate::alu::{Row32, Row64};
 use crate::device::Device;
+use crate::device::WORKSPACE;
 use crate::exec::Range;
 use crate::ids::*;
 use crate::memory::*;
@@ -15,6 +16,7 @@ use crate::texture::Image;
 use std::sync::Arc;
 
 /// The launch's geometry, and what its code finds in memory.
+#[derive(Debug)]
 pub(super) struct Prepared {
     pub geometry: Geometry,
     /// The program's constants, with the addresses of variables.
@@ -34,21 +36,10 @@ impl Prepared {
                 .unwrap_or(0);
             const_d[r.row] = [address.wrapping_add_signed(r.addend); LANES];
         }
-        let ranges: Vec<Range> = device
-            .allocations()
-            .iter()
-            // Nobody's memory: what only keeps others apart has never been anything to free.
-            .filter(|a| !(a.freed && a.name == crate::memory::GAP_NAME))
-            .map(|a| Range {
-                start: a.offset,
-                end: a.offset + a.bytes,
-                freed: a.freed,
-            })
-            .collect();
         Ok(Prepared {
             geometry,
             const_d,
-            ranges,
+            ranges: ranges(device),
         })
     }
 
@@ -64,6 +55,7 @@ impl Prepared {
             strong_shared: program.facts.strong_shared,
             strong_global: program.facts.strong_global,
             non_coherent: program.facts.non_coherent,
+            async_copies: program.facts.async_copies,
             unwritten: unwritten(device, program),
             launch: launch.number,
             fine_sync: program.facts.fine_sync,
@@ -84,6 +76,20 @@ impl Prepared {
             + u64::from(geometry.shared_bytes) * 2
             + 1024
     }
+}
+
+/// Where accesses may go.
+pub(super) fn ranges(device: &Device) -> Vec<Range> {
+    let all = device.allocations().iter();
+    // Nobody's memory: what only keeps others apart has never been anything to free.
+    let known = all.filter(|a| !(a.freed && a.name == crate::memory::GAP_NAME));
+    known
+        .map(|a| Range {
+            start: a.offset,
+            end: a.offset + a.bytes,
+            freed: a.freed,
+        })
+        .collect()
 }
 
 /// Arrays that textures read, where the program stores to no surface.
@@ -112,7 +118,7 @@ fn geometry(device: &mut Device, program: &Program, launch: &Launch) -> Result<G
     }
     let workspace = if launch.cooperative {
         // The grid's barrier lives in memory that the driver provides, zeroed.
-        const NAME: &str = "cooperative launch workspace";
+        const NAME: &str = WORKSPACE;
         let known = device
             .allocations()
             .iter()

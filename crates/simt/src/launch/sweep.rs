@@ -1,5 +1,6 @@
 //! The schedules that sweep: one block after another, each warp as far as it can.
 
+use super::wait::{Aside, Patience};
 use super::{Grid, SPLIT_QUANTUM, standing};
 use crate::exec::{Core, Quantum, Yield};
 use crate::lent::Hooks;
@@ -108,36 +109,54 @@ impl Grid<'_> {
         Ok(())
     }
 
-    /// The sweeping schedules on one core.
+    /// The sweeping schedules on one core, from the beginning or from where the launch was put aside; `aside` takes it if it is again.
     pub(super) fn sweep<O: Hooks>(
         &self,
         mut core: Core<'_, O>,
         blocks: u32,
         cooperative: bool,
+        begun: Option<Aside>,
+        aside: &mut Option<Aside>,
     ) -> Result<(), Stop> {
         let room = self.room(blocks, cooperative)?;
-        let mut resident: Vec<Block> = Vec::new();
-        let mut next = 0;
+        let mut patience = Patience::default();
+        let (mut resident, mut next) = (Vec::new(), 0);
+        if let Some(begun) = begun {
+            core.set_clock(begun.clock);
+            patience = Patience::again(begun.prove, begun.undecided);
+            (resident, next) = (begun.resident, begun.next);
+        }
         let mut passes = 0;
+        let mut polls = false;
         loop {
-            let ended = resident.extract_if(.., |b| b.live == 0).last();
-            let crowded = cooperative || passes >= BLOCK_PASSES;
-            if next < blocks && resident.len() < room && (resident.is_empty() || crowded) {
-                let block = self.block(&mut core, next, ended);
+            let mut ended = resident.extract_if(.., |b: &mut Block| b.live == 0).last();
+            let wanted = match () {
+                () if cooperative => room,
+                // Whatever it is that they wait for, it may be another block.
+                () if polls => resident.len().max(1),
+                () if resident.is_empty() || passes >= BLOCK_PASSES => 1,
+                () => 0,
+            };
+            let new = wanted
+                .min(room - resident.len())
+                .min((blocks - next) as usize);
+            for _ in 0..new {
+                let block = self.block(&mut core, next, ended.take());
                 resident.push(block);
                 next += 1;
                 passes = 0;
-                if cooperative {
-                    continue;
-                }
+                patience.block_changed();
             }
             if resident.is_empty() {
                 return self.spend(&mut core, &resident);
             }
             passes += 1;
+            if self.limits.may_wait && !self.weak {
+                patience.begin(&mut core);
+            }
             let mut stuck = None;
             let mut moved = false;
-            let quantum = if resident.len() > 1 {
+            let quantum = if resident.len() > 1 || patience.eager {
                 SHORT_QUANTUM
             } else {
                 WARP_QUANTUM
@@ -153,11 +172,20 @@ impl Grid<'_> {
                 }
                 if block.live == 0 {
                     self.block_ends(&mut core, block.id);
+                    patience.block_changed();
                 }
             }
             self.spend(&mut core, &resident)?;
             if let Some(stop) = stuck {
                 let _ = moved;
+                return Err(stop);
+            }
+            polls = patience.only_polled(&core);
+            let full = next == blocks || resident.len() >= room;
+            let waits = polls && patience.gives_way(&core, &resident);
+            if full && (waits || patience.is_over()) {
+                let (left, stop) = self.put_aside(&mut core, resident, next, &patience);
+                *aside = Some(left);
                 return Err(stop);
             }
         }

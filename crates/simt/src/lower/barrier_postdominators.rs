@@ -256,7 +256,12 @@ fn rewrite(code: &mut Vec<Instr>, blocks: &Blocks, marks: &BTreeMap<usize, BTree
         .filter(|(_, i)| {
             matches!(
                 i.op,
-                Op::Memory(_) | Op::Atomic(_) | Op::Image(_) | Op::Barrier(_) | Op::Warp(_)
+                Op::Memory(_)
+                    | Op::AsyncCopy(_)
+                    | Op::Atomic(_)
+                    | Op::Image(_)
+                    | Op::Barrier(_)
+                    | Op::Warp(_)
             )
         })
         .map(|(at, i)| (at, i.site))

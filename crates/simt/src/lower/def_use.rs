@@ -49,6 +49,7 @@ pub fn visit_operands(
         Op::Memory(index) => v.access(&program.memory_ops[*index as usize]),
         Op::Atomic(index) => v.atomic(&program.atomic_ops[*index as usize]),
         Op::Image(index) => v.image(&program.image_ops[*index as usize]),
+        Op::AsyncCopy(index) => v.copy(program, &program.copy_ops[*index as usize]),
         Op::Matrix(index) => v.matrix(&program.matrix_ops[*index as usize]),
         Op::Video(video) => {
             video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
@@ -60,6 +61,8 @@ pub fn visit_operands(
         Op::Call(c) => v.call(program, c),
         Op::System(c) => v.carried(&c.args, &c.results),
         Op::Fence(..)
+        | Op::CommitGroup
+        | Op::WaitGroup(_)
         | Op::Branch { .. }
         | Op::Return
         | Op::Exit
@@ -196,6 +199,14 @@ impl Visitor<'_> {
                 false => self.writes(m.class, *slot),
             }
         }
+    }
+
+    fn copy(&mut self, program: &Program, c: &CopyOp) {
+        let (read, write) = c.accesses(program);
+        self.base(read.base);
+        self.base(write.base);
+        self.reads(W, c.size, Use::Escape);
+        self.reads(RegisterClass::P, c.ignore, Use::Escape);
     }
 
     fn atomic(&mut self, a: &AtomicOp) {

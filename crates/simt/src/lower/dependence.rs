@@ -120,6 +120,7 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                         source |= memory[GLOBAL];
                     }
                 }
+                Op::AsyncCopy(_) => memory[SHARED] |= escapes || memory[GLOBAL],
                 Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
                 Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
                 // Arguments pass through local memory.

@@ -157,6 +157,7 @@ fn accesses(program: &Program, facts: &mut Facts) {
     }
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent)
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
+    facts.async_copies = !program.copy_ops.is_empty();
     facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);
@@ -365,7 +366,7 @@ fn is_handed_on(program: &Program, load: &Instr) -> bool {
                     }
                 }
                 Op::System(_) => used |= escapes || local,
-                Op::Image(_) => used |= escapes,
+                Op::Image(_) | Op::AsyncCopy(_) => used |= escapes,
                 Op::Call(_) => data |= escapes || local,
                 _ => {}
             }

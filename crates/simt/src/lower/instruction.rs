@@ -67,6 +67,7 @@ impl<'m> Lowering<'m> {
                 }),
             ) => self.barrier(i, *participation, *aligned),
             (_, Some(Synchronisation::WarpBarrier)) => self.warp_barrier(i),
+            (_, Some(Synchronisation::Mbarrier(operation))) => self.mbarrier(i, t, *operation),
             (_, Some(Synchronisation::ClusterBarrier { .. })) => {
                 Err(String::from("cluster barriers"))
             }
@@ -101,6 +102,9 @@ impl<'m> Lowering<'m> {
                 | Opcode::Movmatrix,
                 _,
             ) => self.matrix(i, t),
+            (Opcode::CpAsync, _) => self.async_copy(i, t),
+            (Opcode::CpAsyncCommitGroup, _) => self.single(Op::CommitGroup),
+            (Opcode::CpAsyncWaitGroup | Opcode::CpAsyncWaitAll, _) => self.wait_for_copies(i, t),
             (opcode, _) if opcode.is_video() => self.video(i, t),
             (opcode, _) if opcode.is_simd_video() => self.video_simd(i, t),
             _ => self.arithmetic(i, t),

@@ -283,6 +283,7 @@ impl Lowering<'_> {
             private: false,
             copies: false,
             fragment: true,
+            asynchronous: false,
             used_if: Slot::TRUE,
         };
         self.program.memory_ops.push(op);

@@ -37,6 +37,11 @@ impl Access {
             non_coherent: m.non_coherent,
         })
     }
+
+    /// Its order and scope.
+    pub(super) fn ordered(&self) -> (Order, Scope) {
+        (self.order, self.scope)
+    }
 }
 
 /// The simulator's name for an order of accesses.
@@ -223,6 +228,7 @@ impl Lowering<'_> {
             private: place.private,
             copies: false,
             fragment: false,
+            asynchronous: false,
             used_if: Slot::TRUE,
         });
         self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));

@@ -10,6 +10,7 @@
 //! Lowering an instruction never fails: what racetrap does not implement becomes
 //! [`Op::Unsupported`], which stops the run when a lane comes to it.
 
+mod async_copy;
 pub mod barrier_postdominators;
 pub mod control;
 pub mod def_use;
@@ -17,6 +18,7 @@ pub mod dependence;
 pub mod facts;
 pub mod instruction;
 mod matrix;
+mod mbarrier;
 pub mod memory;
 pub mod operand;
 pub mod pointers;
@@ -168,6 +170,7 @@ impl<'m> Lowering<'m> {
                 memory_ops: Vec::new(),
                 atomic_ops: Vec::new(),
                 image_ops: Vec::new(),
+                copy_ops: Vec::new(),
                 matrix_ops: Vec::new(),
                 points: 0,
                 required_block: None,

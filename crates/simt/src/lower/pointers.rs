@@ -98,17 +98,19 @@ pub(super) fn find(program: &mut Program) {
         }
     }
     for at in 0..program.code.len() {
-        let base = match &program.code[at].op {
-            Op::Memory(m) => program.memory_ops[*m as usize].base,
-            Op::Atomic(a) => program.atomic_ops[*a as usize].base,
+        let bases: &[Base] = match &program.code[at].op {
+            Op::Memory(m) => &[program.memory_ops[*m as usize].base],
+            Op::Atomic(a) => &[program.atomic_ops[*a as usize].base],
+            Op::AsyncCopy(c) => {
+                let (read, write) = program.copy_ops[*c as usize].accesses(program);
+                &[read.base, write.base]
+            }
             _ => continue,
         };
-        let (class, slot) = match base {
-            Base::D(slot) => (RegisterClass::D, slot),
-            Base::W(slot) => (RegisterClass::W(32), slot),
-            Base::Frame | Base::Zero => continue,
-        };
-        let pointers = of(&origins, class, slot, true);
+        let pointers: BTreeSet<Pointer> = bases
+            .iter()
+            .flat_map(|base| of(&origins, base.class(), base.slot(), true))
+            .collect();
         let site = program.code[at].site.0 as usize;
         program.sites[site].pointers = pointers.into_iter().collect();
     }

@@ -79,6 +79,7 @@ fn seeds_swap(program: &Program, load: &Instr) -> bool {
                 }
                 Op::Warp(_) | Op::Matrix(_) if data || escapes => return false,
                 Op::System(_) | Op::Image(_) if escapes || local => return false,
+                Op::AsyncCopy(_) if escapes => return false,
                 Op::Call(_) => data |= escapes || local,
                 _ => {}
             }

@@ -264,6 +264,7 @@ impl RowAccess<'_> {
             },
             non_coherent: self.non_coherent,
             fragment: false,
+            asynchronous: false,
             order: self.order,
             scope: self.scope,
             wrote: if self.write { Mask::MAX } else { 0 },
@@ -305,6 +306,9 @@ pub struct Access<'a> {
     /// A part of an instruction on matrices, whose lanes share the work as the implementation likes: how their addresses lie says nothing
     /// about the hardware.
     pub fragment: bool,
+    /// A part of an asynchronous copy: a weak access like any other, but made by nobody's program order (PTX ISA, "Asynchronous operations").
+    /// See [`super::Events::copy_begins`].
+    pub asynchronous: bool,
     /// Its ordering.
     pub order: Order,
     /// Its scope; [`Scope::Sys`] for volatile; meaningless for weak accesses.
@@ -321,6 +325,18 @@ pub struct Access<'a> {
     pub initial: Mask,
     /// For writes: what they store. A write is reported before it is performed.
     pub stores: Option<&'a dyn StoredValues>,
+}
+
+/// Copies of a warp's lanes that begin (`cp.async`): each lane reads global memory and writes shared memory, at some time until its thread
+/// has waited for it.
+#[derive(Clone, Debug)]
+pub struct AsyncCopy<'a> {
+    /// Its number among those of its warp.
+    pub number: u64,
+    /// What the lanes read, in pieces; nothing in the lanes that are filled with zeros.
+    pub reads: &'a [Access<'a>],
+    /// What they write.
+    pub write: Access<'a>,
 }
 
 impl Access<'_> {

@@ -167,6 +167,8 @@ pub struct LaunchShape {
     pub strong_global: bool,
     /// Whether the program has non-coherent reads.
     pub non_coherent: bool,
+    /// Whether the program has asynchronous copies.
+    pub async_copies: bool,
     /// Byte ranges of the arena that no instruction of the program can write, and that reads through textures go to.
     pub unwritten: Arc<[Range<u64>]>,
     /// Whether threads can be ordered by anything but whole-block barriers and
@@ -220,6 +222,15 @@ pub trait Events {
     fn row_access(&mut self, access: &RowAccess<'_>) {
         let address = access.addresses();
         self.access(&access.expanded(&address));
+    }
+    /// Lanes begin asynchronous copies. They are accesses of the time between here and [`Events::copy_ends`]; what they do to memory follows
+    /// there, as accesses that are [`Access::asynchronous`].
+    fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
+        let _ = copy;
+    }
+    /// Lanes have waited for a copy of their warp, by its number.
+    fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        let _ = (who, number, mask);
     }
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no

@@ -5,3 +5,4 @@ extern crate racetrap_simt as simt;
 mod float;
 mod integer;
 mod kernels;
+mod waits;

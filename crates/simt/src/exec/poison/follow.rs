@@ -160,6 +160,26 @@ impl<O: Hooks> Core<'_, O> {
                 self.addresses(&block.warps[w], s, m.base, m.offset);
                 self.access(u, block, w, m, i.site, active, guard);
             }
+            // What a copy takes along is followed as if it were complete at once: nobody may look in between.
+            Op::AsyncCopy(index) => {
+                let copy = &program.copy_ops[*index as usize];
+                let (read, write) = copy.accesses(program);
+                let size = u.of(w, W, copy.size).within(active);
+                let decides = guard.or(size).or(u.of(w, RegisterClass::P, copy.ignore));
+                self.used(
+                    u,
+                    block,
+                    w,
+                    i.site,
+                    decides.within(mask),
+                    Usage::Decision,
+                    None,
+                );
+                for part in [read, write] {
+                    self.addresses(&block.warps[w], s, part.base, part.offset);
+                    self.access(u, block, w, part, i.site, active, Lanes::default());
+                }
+            }
             Op::Atomic(index) => {
                 let a = &program.atomic_ops[*index as usize];
                 self.addresses(&block.warps[w], s, a.base, a.offset);

@@ -44,6 +44,9 @@ impl Region {
                 Op::Image(index) if program.image_ops[*index as usize].kind != ImageKind::Store => {
                 }
                 Op::Atomic(_)
+                | Op::AsyncCopy(_)
+                | Op::CommitGroup
+                | Op::WaitGroup(_)
                 | Op::Image(_)
                 | Op::Barrier(_)
                 | Op::Warp(_)
@@ -99,6 +102,9 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
             .is_some_and(|callee| only_computes(program, callee, seen)),
         Op::Image(index) => program.image_ops[*index as usize].kind != ImageKind::Store,
         Op::Atomic(_)
+        | Op::AsyncCopy(_)
+        | Op::CommitGroup
+        | Op::WaitGroup(_)
         | Op::Barrier(_)
         | Op::Warp(_)
         | Op::System(_)

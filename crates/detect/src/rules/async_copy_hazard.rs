@@ -1,0 +1,54 @@
+//! # async-copy-hazard
+//!
+//! A thread touches memory that an asynchronous copy (`cp.async`: `__pipeline_memcpy_async`, `cuda::memcpy_async`) is still reading or
+//! writing, because nobody has waited for the copy.
+//!
+//! ## Example
+//!
+//! ```cpp
+//! __global__ void next(const int *in, int *out)
+//! {
+//!     __shared__ int tile[256];
+//!     __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x], sizeof(int));
+//!     __pipeline_commit();
+//!     __syncthreads();                                  // orders the threads, not their copies
+//!     out[threadIdx.x] = tile[threadIdx.x ^ 1];         // the copy may not have arrived
+//! }
+//! ```
+//!
+//! Each thread waits for its own copies, and then the threads for each other:
+//!
+//! ```cpp
+//!     __pipeline_commit();
+//!     __pipeline_wait_prior(0);
+//!     __syncthreads();
+//! ```
+//!
+//! ## Why it goes wrong
+//!
+//! The copy is performed in the background, as if by another thread. A barrier makes the threads meet and says nothing of copies that are
+//! under way. A read sees the old value or the new one, a write may be lost or be copied along, and two copies to one place
+//! arrive in any order. This holds for the thread that began the copy as well.
+//!
+//! ## How to fix it
+//!
+//! Wait for the copy in the thread that began it (`__pipeline_wait_prior(n)`, `cp.async.wait_group n`, `cp.async.wait_all`), then let the
+//! threads meet (`__syncthreads()`), then use the data. With several stages in flight, check the number: `wait_group n` leaves the `n`
+//! newest groups unfinished, and the group that is used now must not be among them. An empty group, committed in the last iterations,
+//! keeps the count right.
+//!
+//! ## What is reported
+//!
+//! An access to the destination, or a write to the source, between the instruction that begins the copy and the wait of its thread; also
+//! another copy to the same destination. Threads that are not even ordered with the beginning of the copy are a `data-race`.
+//!
+//! ## Limitations
+//!
+//! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest. A copy that completes through
+//! an mbarrier is taken to be complete where `cp.async.mbarrier.arrive` stands: threads that do not wait for the mbarrier race with it, but
+//! its own thread, and those behind a barrier, are not found. Bulk and tensor copies are not run yet.
+//!
+//! ## Reference
+//!
+//! PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy", "cp.async", "cp.async.wait_group / cp.async.wait_all". CUDA C++
+//! Programming Guide, "Asynchronous Data Copies".

@@ -1,0 +1,246 @@
+//! `cp.async`: copies from global to shared memory that are complete when their thread has waited for them. See [`crate::copies`].
+
+use super::Core;
+use super::transfer::{Stored, load};
+use crate::alu::{Mask, Row64};
+use crate::copies::{Pending, Piece};
+use crate::ids::*;
+use crate::lent::Hooks;
+use crate::memory::GLOBAL_BASE;
+use crate::observer::*;
+use crate::op::*;
+use crate::state::*;
+
+impl<O: Hooks> Core<'_, O> {
+    /// Begins a copy. What can't be read is a zero, and what can't be written is left out; both are reported here.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    pub(super) fn copy(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        index: u32,
+        active: Mask,
+        site: Site,
+    ) {
+        let op = &self.program.copy_ops[index as usize];
+        let (read, write) = op.accesses(self.program);
+        self.addresses(&block.warps[w], s, write.base, write.offset);
+        let to = self.address;
+        let mask = self.check(block, w, Space::Shared, active, op.bytes, true, site);
+        if mask == 0 {
+            return;
+        }
+        self.addresses(&block.warps[w], s, read.base, read.offset);
+        let from = self.address.map(|a| a.wrapping_sub(GLOBAL_BASE));
+        let bytes = self.readable(block, w, op, mask, &from, site);
+        let copy = Pending::new(index, site, mask, from, to, bytes);
+        if O::WATCHES {
+            let number = block.warps[w].copies.as_ref().map_or(0, |c| c.next());
+            self.tell(block, w, &copy, number);
+        }
+        let copies = block.warps[w].copies.get_or_insert_default();
+        if let Some(oldest) = copies.begin(copy) {
+            self.complete(block, w, &oldest);
+        }
+    }
+
+    /// `cp.async.commit_group`
+    pub(super) fn close_group(&mut self, warp: &mut Warp, active: Mask) {
+        if active != 0 {
+            let copies = warp.copies.get_or_insert_default();
+            copies.close_group(active);
+        }
+    }
+
+    /// `cp.async.wait_group` and `cp.async.wait_all`: performs what the lanes wait for.
+    #[inline(never)]
+    pub(super) fn wait_for_copies(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        active: Mask,
+        newest: Option<u32>,
+    ) {
+        let Some(copies) = &mut block.warps[w].copies else {
+            return;
+        };
+        // "wait_all is equivalent to commit_group and wait_group 0" (PTX ISA, "cp.async.wait_group / cp.async.wait_all").
+        if newest.is_none() {
+            copies.close_group(active);
+        }
+        for copy in copies.wait(active, newest.unwrap_or(0)) {
+            self.complete(block, w, &copy);
+        }
+    }
+
+    /// For each lane, how many bytes it reads: as many as `src-size` says, none where `ignore-src` holds or the source is not there.
+    fn readable(
+        &mut self,
+        block: &Block,
+        w: usize,
+        op: &CopyOp,
+        mask: Mask,
+        from: &Row64,
+        site: Site,
+    ) -> [u8; LANES] {
+        let warp = &block.warps[w];
+        let all = op.bytes as u8;
+        let mut bytes = [all; LANES];
+        if op.size != Slot::NONE {
+            // A larger size than that of the copy has no meaning (PTX ISA, "cp.async").
+            bytes = row(&warp.w, self.const_w, op.size).map(|size| size.min(op.bytes) as u8);
+        }
+        if op.ignore != Slot::NONE {
+            let ignored = predicate(&warp.p, op.ignore);
+            lanes_of(ignored).for_each(|l| bytes[l] = 0);
+        }
+        // Byte by byte at the end, as the source may end there.
+        for piece in [16u8, 8, 4, 2, 1].into_iter().filter(|p| *p <= all) {
+            let has = |l: usize| mask >> l & 1 == 1 && bytes[l] & piece != 0;
+            let lanes = (0..LANES).fold(0, |m, l| m | Mask::from(has(l)) << l);
+            if lanes == 0 {
+                continue;
+            }
+            let before = |l: usize| u64::from(bytes[l]) & !(2 * u64::from(piece) - 1);
+            self.address = std::array::from_fn(|l| from[l].wrapping_add(before(l)));
+            let size = u32::from(piece);
+            let good = self.check(block, w, Space::Global, lanes, size, false, site);
+            lanes_of(lanes & !good).for_each(|l| bytes[l] = 0);
+        }
+        bytes
+    }
+
+    /// Tells the observer of a copy that begins.
+    fn tell(&mut self, block: &mut Block, w: usize, copy: &Pending, number: u64) {
+        let op = &self.program.copy_ops[copy.op as usize];
+        let (read, write) = op.accesses(self.program);
+        let who = block.who(w);
+        let parts = self.source_of(&mut block.warps[w], read, copy);
+        let reads: Vec<Access<'_>> = parts.iter().map(|p| p.access(who, copy.site)).collect();
+        let stores = Stored {
+            memory: &block.shared,
+            warp: &block.warps[w],
+            op: write,
+            address: &copy.to,
+            cw: self.const_w,
+            cd: self.const_d,
+        };
+        let write = Access {
+            elements: u32::from(write.count),
+            kind: AccessKind::Write,
+            wrote: copy.mask,
+            stores: Some(&stores),
+            ..weak_read(copy.site, who, Space::Shared, copy.mask, &copy.to)
+        };
+        self.observer.copy_begins(&AsyncCopy {
+            number,
+            reads: &reads,
+            write,
+        });
+    }
+
+    /// Performs a copy, for the lanes that it is left for.
+    fn complete(&mut self, block: &mut Block, w: usize, copy: &Pending) {
+        let op = &self.program.copy_ops[copy.op as usize];
+        let (read, write) = op.accesses(self.program);
+        let who = block.who(w);
+        if O::WATCHES {
+            self.observer.copy_ends(who, copy.number, copy.mask);
+        }
+        for part in self.source_of(&mut block.warps[w], read, copy) {
+            if O::WATCHES {
+                let (lanes, bytes) = (part.piece.lanes, 4 * u32::from(part.piece.words));
+                if !part.written {
+                    self.address = part.starts;
+                    let word = Some(u32::from(read.element));
+                    self.uninitialized(block, w, Space::Global, lanes, bytes, word, copy.site);
+                }
+                self.observer.access(&part.access(who, copy.site));
+            }
+        }
+        self.address = copy.to;
+        self.access_at(block, w, write, Space::Shared, copy.mask, copy.site);
+    }
+
+    /// Reads the source into the registers of the copy, with zeros where it is not read.
+    fn source_of(&self, warp: &mut Warp, read: &MemoryOp, copy: &Pending) -> Vec<Part> {
+        self.clear(warp, read, copy.mask);
+        let part = |piece: Piece| {
+            let first = usize::from(piece.first);
+            let mut op = MemoryOp {
+                count: piece.words,
+                ..read.clone()
+            };
+            op.regs.rotate_left(first);
+            let starts = copy.from.map(|at| at.wrapping_add(4 * first as u64));
+            let written = load(&self.device.arena, warp, &op, piece.lanes, 0, &starts);
+            Part {
+                piece,
+                starts,
+                written,
+            }
+        };
+        let parts = copy.pieces().map(part).collect();
+        self.cut(warp, read, copy);
+        parts
+    }
+
+    /// Zeros in all registers of a copy.
+    fn clear(&self, warp: &mut Warp, read: &MemoryOp, mask: Mask) {
+        for slot in &read.regs[..usize::from(read.count)] {
+            blend(&mut warp.w[slot.0 as usize], &[0; LANES], mask, 0);
+        }
+    }
+
+    /// Zeros for the bytes of the last word that are not read.
+    fn cut(&self, warp: &mut Warp, read: &MemoryOp, copy: &Pending) {
+        for l in lanes_of(copy.mask).filter(|l| !copy.bytes[*l].is_multiple_of(4)) {
+            let (words, bytes) = (copy.bytes[l] / 4, copy.bytes[l] % 4);
+            let slot = read.regs[usize::from(words)];
+            warp.w[slot.0 as usize][l] &= (1 << (8 * bytes)) - 1;
+        }
+    }
+}
+
+/// What some lanes have read.
+struct Part {
+    piece: Piece,
+    starts: Row64,
+    /// Whether all of it had been written.
+    written: bool,
+}
+
+impl Part {
+    fn access(&self, who: WarpRef, site: Site) -> Access<'_> {
+        Access {
+            elements: u32::from(self.piece.words),
+            ..weak_read(site, who, Space::Global, self.piece.lanes, &self.starts)
+        }
+    }
+}
+
+/// A word of each lane.
+fn weak_read(site: Site, who: WarpRef, space: Space, mask: Mask, address: &Row64) -> Access<'_> {
+    Access {
+        site,
+        who,
+        mask,
+        space,
+        address,
+        neighbours: None,
+        element: 4,
+        elements: 1,
+        kind: AccessKind::Read,
+        non_coherent: false,
+        fragment: false,
+        asynchronous: true,
+        order: Order::Weak,
+        scope: Scope::Sys,
+        wrote: 0,
+        dropped: 0,
+        initial: 0,
+        stores: None,
+    }
+}

@@ -1,0 +1,285 @@
+//! `mbarrier` (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"): atomic operations, loads and stores of the word
+//! that [`crate::mbarrier`] describes, ordered as the instruction says. So whoever finds a phase complete comes after all who arrived in it.
+
+use super::Lowering;
+use super::memory::Access;
+use super::operand::Decoded;
+use crate::alu::{self, AluOp};
+use crate::mbarrier::*;
+use crate::memory::SHARED_BASE;
+use crate::observer::{Order, Scope, Update};
+use crate::op::*;
+use ptx::ast::{Instruction, Operand, ScalarType};
+use ptx::semantics::{MbarrierOperation, Modifier, Opcode, Space, Type, TypedInstruction};
+
+const W: RegisterClass = RegisterClass::W(32);
+const D: RegisterClass = RegisterClass::D;
+
+impl Lowering<'_> {
+    /// Any of them.
+    pub(super) fn mbarrier(
+        &mut self,
+        i: &Instruction,
+        t: &TypedInstruction,
+        operation: MbarrierOperation,
+    ) -> Decoded<()> {
+        use MbarrierOperation::*;
+        match operation {
+            Init => {
+                let count = self.source(self.operand(i, 1)?, W, ScalarType::U32)?;
+                let object = self.computed(Opcode::Mul, &[Modifier::Lo], count, ONE)?;
+                self.store_object(i, object)
+            }
+            // The memory is good for something else then.
+            Inval => {
+                let nothing = self.constants.d(0);
+                self.store_object(i, nothing)
+            }
+            Arrive | ArriveDrop => self.arrive(i, t, operation == ArriveDrop),
+            ExpectTransactions => self.update_object(i, t, 0, None, Some(1), expect),
+            CompleteTransactions => self.update_object(i, t, 0, None, Some(1), arrived),
+            ArriveLater if t.opcode == Opcode::CpAsyncMbarrierArrive => {
+                // The copies are complete as soon as they can be.
+                self.emit(Op::WaitGroup(None));
+                let f = match t.has(Modifier::Noinc) {
+                    true => arrive,
+                    false => arrive_in_addition,
+                };
+                self.update_object(i, t, 0, None, None, f)
+            }
+            TestWait | TryWait => self.test(i, t),
+            // States have no count here.
+            PendingCount => Err(String::from("the number of arrivals in a state")),
+            _ => Err(String::from("arrivals after tensor operations")),
+        }
+    }
+
+    /// The address of the object as one of shared memory: "if the address does not fall within .shared::cta, the behaviour is undefined".
+    fn object(&mut self, i: &Instruction, at: usize) -> Decoded<(Base, i64)> {
+        let typed = TypedInstruction::of(i);
+        let space = typed.modifiers.spaces().next();
+        let operand = self.operand(i, at)?;
+        match space {
+            Some(Space::Shared) => {
+                let place = self.address(operand, AddressSpace::Shared)?;
+                Ok((place.base, place.offset))
+            }
+            Some(Space::SharedCluster) => Err(String::from("mbarriers of other blocks")),
+            _ => {
+                let place = self.address(operand, AddressSpace::Generic)?;
+                let Base::D(generic) = place.base else {
+                    return Err(String::from("an address of this form"));
+                };
+                let d = self.temporary(D);
+                self.emit(Op::Cvta {
+                    d,
+                    a: generic,
+                    add: SHARED_BASE.wrapping_neg(),
+                });
+                Ok((Base::D(d), place.offset))
+            }
+        }
+    }
+
+    fn access_object(
+        &mut self,
+        (base, offset): (Base, i64),
+        store: bool,
+        value: Slot,
+        order: (Order, Scope),
+    ) {
+        let mut regs = [Slot::NONE; 8];
+        regs[0] = value;
+        self.program.memory_ops.push(MemoryOp {
+            word: false,
+            store,
+            space: AddressSpace::Shared,
+            base,
+            offset,
+            element: 8,
+            count: 1,
+            signed: false,
+            regs,
+            class: D,
+            order: order.0,
+            scope: order.1,
+            non_coherent: false,
+            private: false,
+            copies: false,
+            fragment: false,
+            asynchronous: false,
+            used_if: Slot::TRUE,
+        });
+        self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));
+    }
+
+    fn store_object(&mut self, i: &Instruction, value: Slot) -> Decoded<()> {
+        let object = self.object(i, 0)?;
+        self.access_object(object, true, value, (Order::Weak, Scope::Sys));
+        Ok(())
+    }
+
+    /// `mbarrier.arrive state, [addr]{, count}`, `mbarrier.arrive_drop`, both with `.expect_tx`; without the state for other blocks' objects.
+    fn arrive(&mut self, i: &Instruction, t: &TypedInstruction, drop: bool) -> Decoded<()> {
+        let returns = !matches!(i.operands.first(), Some(Operand::Address(_)));
+        let at = usize::from(returns);
+        let count = (i.operands.len() > at + 1).then_some(at + 1);
+        let f = match (t.has(Modifier::ExpectTx), drop) {
+            (false, false) => arrive,
+            (false, true) => arrive_drop,
+            (true, false) => expect_and_arrive,
+            (true, true) => expect_and_drop,
+        };
+        let state = match returns {
+            true => Some(self.operand(i, 0)?.clone()),
+            false => None,
+        };
+        self.update_object(i, t, at, state.as_ref(), count, f)
+    }
+
+    /// An atomic update by an operand, or by one. The state that it returns is the phase that it finds, and nothing else: no more than a wait
+    /// looks at.
+    fn update_object(
+        &mut self,
+        i: &Instruction,
+        t: &TypedInstruction,
+        at: usize,
+        state: Option<&Operand>,
+        operand: Option<usize>,
+        f: fn(u64, u64) -> u64,
+    ) -> Decoded<()> {
+        let (base, offset) = self.object(i, at)?;
+        let by = match operand {
+            Some(operand) => {
+                let count = self.source(self.operand(i, operand)?, W, ScalarType::U32)?;
+                self.widened(count)
+            }
+            None => self.constants.d(1),
+        };
+        let before = match state {
+            Some(_) => self.temporary(D),
+            None => Slot::NONE,
+        };
+        // `cp.async.mbarrier.arrive` is an arrival like any other, and releases what the copies have written.
+        let access = Access::of(t).ok();
+        let order = access.map_or((Order::Release, Scope::Cta), |a| a.ordered());
+        let (mut to, mut first) = ([Slot::NONE; 8], [Slot::NONE; 8]);
+        (to[0], first[0]) = (before, by);
+        self.program.atomic_ops.push(AtomicOp {
+            f: AtomFn::D(f),
+            space: AddressSpace::Shared,
+            base,
+            offset,
+            element: 8,
+            count: 1,
+            d: to,
+            b: first,
+            c: Slot::NONE,
+            order: order.0,
+            scope: order.1,
+            reduction: state.is_none(),
+            // Whoever arrives first, the phase completes with the last one, and all have the same phase for their state.
+            used: false,
+            update: Update::Add,
+            flush: false,
+        });
+        self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
+        if let Some(state) = state {
+            let phase = self.constants.d(PHASE);
+            let (d, _) = self.destination(state, D)?;
+            let and = [Modifier::Type(Type::B64)];
+            self.alu(Opcode::And, &and, d, [before, phase])?;
+        }
+        Ok(())
+    }
+
+    /// `mbarrier.{test,try}_wait{.parity} p, [addr], state{, hint}`: whether the phase of the state, or of the parity, is complete. It is if
+    /// the current phase is another one. Where it is not, the instruction orders nothing by the manual; here it orders what has arrived.
+    fn test(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        let object = self.object(i, 1)?;
+        let state = self.operand(i, 2)?;
+        let asked = match t.has(Modifier::Parity) {
+            true => {
+                let parity = self.source(state, W, ScalarType::U32)?;
+                self.computed(Opcode::Shl, &[], parity, 63)?
+            }
+            false => self.source(state, D, ScalarType::B64)?,
+        };
+        let p = self.predicate(self.operand(i, 0)?)?;
+        let now = self.temporary(D);
+        let order = Access::of(t)?.ordered();
+        self.access_object(object, false, now, order);
+        let changed = self.temporary(D);
+        self.alu(
+            Opcode::Xor,
+            &[Modifier::Type(Type::B64)],
+            changed,
+            [now, asked],
+        )?;
+        let zero = self.constants.d(0);
+        let less = [Modifier::Lt, Modifier::Type(Type::S64)];
+        self.alu(Opcode::Setp, &less, p, [changed, zero])?;
+        if t.opcode == Opcode::MbarrierTryWait {
+            // It may sleep.
+            self.emit(Op::Yield);
+        }
+        Ok(())
+    }
+
+    /// A 32-bit row as a 64-bit one.
+    fn widened(&mut self, narrow: Slot) -> Slot {
+        let d = self.temporary(D);
+        let zero = self.constants.w(0);
+        let half = |slot| Part {
+            slot,
+            class: W,
+            bits: 32,
+        };
+        self.emit(Op::Pack {
+            d: [Part {
+                slot: d,
+                class: D,
+                bits: 64,
+            }]
+            .into(),
+            s: [half(narrow), half(zero)].into(),
+        });
+        d
+    }
+
+    /// What an operation makes of a 32-bit row and a constant, in 64 bits.
+    fn computed(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &[Modifier],
+        narrow: Slot,
+        by: u64,
+    ) -> Decoded<Slot> {
+        let wide = self.widened(narrow);
+        let d = self.temporary(D);
+        let (ty, by) = match opcode {
+            Opcode::Shl => (Type::B64, self.constants.w(by as u32)),
+            _ => (Type::U64, self.constants.d(by)),
+        };
+        let modifiers: Vec<Modifier> = modifiers
+            .iter()
+            .copied()
+            .chain([Modifier::Type(ty)])
+            .collect();
+        self.alu(opcode, &modifiers, d, [wide, by])?;
+        Ok(d)
+    }
+
+    fn alu(
+        &mut self,
+        opcode: Opcode,
+        modifiers: &[Modifier],
+        d: Slot,
+        [a, b]: [Slot; 2],
+    ) -> Decoded<()> {
+        let f: AluOp = alu::lookup(&opcode, modifiers, 3).ok_or("not implemented")?;
+        let s = [a, b, Slot::NONE, Slot::NONE, Slot::NONE];
+        self.emit(Op::Alu { f, d, s });
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! The mbarrier object (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier", "Contents of the mbarrier object").
+//!
+//! It is one 64-bit word of shared memory, whose layout is nobody's business: only `mbarrier` instructions may look at it. Here it holds, from
+//! the lowest bit on, how many arrivals are pending in the current phase, how many the next phase expects, how many bytes are still to
+//! come, and in its highest bit the parity of the phase. So each instruction is an atomic operation, a load or a store of that word, and is
+//! ordered as one.
+
+/// Bits of each count: "1 to 2^20 - 1" arrivals.
+const COUNT: u32 = 20;
+/// The pending arrivals.
+pub const PENDING: u64 = (1 << COUNT) - 1;
+/// Bits of the count of bytes, which may be negative: "-(2^20 - 1) to 2^20 - 1".
+const BYTES: u32 = 22;
+/// The parity of the phase.
+pub const PHASE: u64 = 1 << 63;
+
+/// What an initialised object is, for one expected arrival. Twice as much is the object for two.
+pub const ONE: u64 = 1 | 1 << COUNT;
+
+struct Object {
+    pending: u64,
+    expected: u64,
+    bytes: u64,
+    phase: u64,
+}
+
+impl Object {
+    fn of(word: u64) -> Object {
+        Object {
+            pending: word & PENDING,
+            expected: word >> COUNT & PENDING,
+            bytes: word >> (2 * COUNT) & ((1 << BYTES) - 1),
+            phase: word & PHASE,
+        }
+    }
+
+    fn word(self) -> u64 {
+        self.pending
+            | self.expected << COUNT
+            | (self.bytes & ((1 << BYTES) - 1)) << (2 * COUNT)
+            | self.phase
+    }
+
+    /// The phase completes when nothing is pending ("Phase Completion of the mbarrier object").
+    fn complete(mut self) -> u64 {
+        if self.pending == 0 && self.bytes == 0 {
+            self.pending = self.expected;
+            self.phase ^= PHASE;
+        }
+        self.word()
+    }
+}
+
+/// `mbarrier.arrive`: so many arrivals fewer are pending. More than are pending count as those: what happens then is undefined.
+pub fn arrive(word: u64, count: u64) -> u64 {
+    let object = Object::of(word);
+    Object {
+        pending: object.pending.saturating_sub(count),
+        ..object
+    }
+    .complete()
+}
+
+/// `mbarrier.arrive_drop`: the phases that follow expect so many fewer, too.
+pub fn arrive_drop(word: u64, count: u64) -> u64 {
+    let object = Object::of(word);
+    let expected = object.expected.saturating_sub(count);
+    arrive(Object { expected, ..object }.word(), count)
+}
+
+/// `mbarrier.expect_tx`: so many bytes more are to come.
+pub fn expect(word: u64, bytes: u64) -> u64 {
+    let object = Object::of(word);
+    Object {
+        bytes: object.bytes.wrapping_add(bytes),
+        ..object
+    }
+    .word()
+}
+
+/// `mbarrier.complete_tx`: so many bytes have come.
+pub fn arrived(word: u64, bytes: u64) -> u64 {
+    let object = Object::of(word);
+    Object {
+        bytes: object.bytes.wrapping_sub(bytes) & ((1 << BYTES) - 1),
+        ..object
+    }
+    .complete()
+}
+
+/// `mbarrier.arrive.expect_tx`: both, the bytes first.
+pub fn expect_and_arrive(word: u64, bytes: u64) -> u64 {
+    arrive(expect(word, bytes), 1)
+}
+
+/// `mbarrier.arrive_drop.expect_tx`
+pub fn expect_and_drop(word: u64, bytes: u64) -> u64 {
+    arrive_drop(expect(word, bytes), 1)
+}
+
+/// `cp.async.mbarrier.arrive` whose copies are complete: one arrival more is pending, and then it comes.
+pub fn arrive_in_addition(word: u64, _: u64) -> u64 {
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_completes_with_its_last_arrival_and_expects_as_many_again() {
+        let mut word = 3 * ONE;
+        for phase in [0, PHASE, 0] {
+            for arrivals in [1, 1] {
+                word = arrive(word, arrivals);
+                assert_eq!(word & PHASE, phase);
+            }
+            word = arrive(word, 1);
+            assert_eq!(word & PHASE, phase ^ PHASE);
+            assert_eq!(word & PENDING, 3);
+        }
+    }
+
+    #[test]
+    fn who_drops_out_is_not_expected_again() {
+        let word = arrive(arrive_drop(2 * ONE, 1), 1);
+        assert_eq!(word, PHASE | ONE);
+        assert_eq!(arrive(word, 1), ONE);
+    }
+
+    #[test]
+    fn bytes_hold_a_phase_up() {
+        let word = expect_and_arrive(ONE, 4096);
+        assert_eq!(word & (PHASE | PENDING), 0);
+        let word = arrived(word, 4000);
+        assert_eq!(word & PHASE, 0);
+        assert_eq!(arrived(word, 96), PHASE | ONE);
+    }
+
+    #[test]
+    fn bytes_may_come_before_they_are_expected() {
+        let word = arrived(2 * ONE, 1 << 19);
+        assert_eq!(word & (PHASE | PENDING), 2);
+        let word = arrive(expect_and_arrive(word, 1 << 19), 1);
+        assert_eq!(word, PHASE | (2 * ONE));
+    }
+
+    #[test]
+    fn no_count_reaches_into_another() {
+        let full = PENDING * ONE;
+        assert_eq!(arrive(full, PENDING), PHASE | full);
+        assert_eq!(arrive(ONE, u64::MAX), PHASE | ONE);
+        assert_eq!(
+            expect(full, u64::MAX) & !(((1 << BYTES) - 1) << (2 * COUNT)),
+            full
+        );
+    }
+}
