@@ -128,6 +128,55 @@ fn ptx_that_no_assembler_takes_is_refused(#[case] text: String, #[case] message:
     assert!(shown.len() < 4000, "{} bytes", shown.len());
 }
 
+/// What nvcc copies from an `asm` into its PTX without reading it.
+#[rstest]
+#[case::instruction("garbage.u32 %0, %0;", "PTX has no instruction `garbage")]
+#[case::prose("this is no asm %0", "expected `,` or `;`")]
+#[case::modifier("add.u32.foo %0, %0, 1;", "PTX has no modifier `.foo`")]
+#[case::name("add.u32 %0, %0, %%nowhere;", "`%nowhere` is not declared")]
+fn inline_assembly_is_refused_with_its_line(#[case] text: &str, #[case] message: &str) {
+    if toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!(
+        "__global__ void k(int *x) {{\n    int v = x[0];\n    asm volatile(\"{text}\" : \"+r\"(v));\n    x[0] = v;\n}}\n"
+    );
+    fs::write(folder.path().join("k.cu"), source).unwrap();
+    let shown = check(folder.path(), &["k.cu"]);
+    assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+    assert!(
+        shown.contains("inline assembly in `k.cu` is not valid PTX"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("k.cu:3") && shown.contains(message),
+        "{shown}"
+    );
+}
+
+/// Newer compilers write newer PTX, most of which means the same.
+#[test]
+fn newer_ptx_is_read_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = ptx("", "", "");
+    let version = text.lines().next().unwrap().to_owned();
+    fs::write(folder.path().join("old.ptx"), &text).unwrap();
+    fs::write(
+        folder.path().join("new.ptx"),
+        text.replace(&version, ".version 999.999"),
+    )
+    .unwrap();
+    let told = "the PTX is of version 999.999, and 9.0 is the newest that racetrap knows";
+    let shown = check(folder.path(), &["new.ptx"]);
+    assert!(
+        shown.contains(told) && shown.ends_with("--- exit status 0\n"),
+        "{shown}"
+    );
+    assert!(!check(folder.path(), &["old.ptx"]).contains("newest that racetrap knows"));
+}
+
 /// A count of threads that is beyond 32 bits when it is rounded up to warps.
 #[test]
 fn barriers_of_too_many_threads_are_told() {

@@ -4,7 +4,7 @@ use super::error::{Error, ErrorKind};
 use super::host::Host;
 use super::input::Input;
 use super::plan::Sizes;
-use ptx::ast::{Function, FunctionKind, Item, Module, Operand, Stmt};
+use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
@@ -170,6 +170,33 @@ pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
     (block, guess_grid(module, function).count() > 1)
 }
 
+/// Whether nothing says how large a block is: no declaration, no constant of the source, no array.
+pub(super) fn nothing_says_block(input: &Input, entry: &str) -> bool {
+    let module = &input.builds[0].module;
+    let Some(function) = function(module, entry) else {
+        return false;
+    };
+    let declared = [".reqntid", ".maxntid"].map(|name| directive(function, name));
+    let named = input.source.as_ref().map(|text| text.compiled_integers());
+    let plane = reads(function, "%tid", "y");
+    declared == [None, None]
+        && !plane
+        && named_block(&named.unwrap_or_default(), plane).is_none()
+        && array_block(module, function, BLOCK_THREADS).is_none()
+}
+
+/// Whether the module has an array of so many elements of 1 to 16 bytes.
+pub(super) fn has_array_of(input: &Input, entry: &str, elements: u64) -> bool {
+    const BYTES: [u64; 5] = [1, 2, 4, 8, 16];
+    let module = &input.builds[0].module;
+    let all = function(module, entry).map(|f| arrays(module, f));
+    let all = all.unwrap_or_default();
+    let bytes = all.iter().map(|(_, bytes)| *bytes);
+    bytes
+        .into_iter()
+        .any(|bytes| BYTES.iter().any(|each| elements * each == bytes))
+}
+
 /// Whether the grid is guessed and likely to follow from sizes: the kernel reads its block's number and not how many there are.
 pub(super) fn grid_follows_sizes(given: Given, input: &Input, entry: &str) -> bool {
     let module = &input.builds[0].module;
@@ -204,7 +231,7 @@ fn reads_anywhere(module: &Module, entry: &str, register: &str, axis: &str) -> b
 }
 
 /// Other blocks that a kernel may be made for which does not fit every block: constants of the source, the larger one
-/// first, and two tiles that are common where it works on a plane.
+/// first, and what is common: two tiles where it works on a plane, powers of two otherwise.
 pub(super) fn other_blocks(input: &Input, entry: &str) -> Vec<Dim3> {
     const THREADS: std::ops::RangeInclusive<u64> = 64..=BLOCK_THREADS;
     let module = &input.builds[0].module;
@@ -228,7 +255,10 @@ pub(super) fn other_blocks(input: &Input, entry: &str) -> Vec<Dim3> {
             }
             all.extend([(32, 8), (16, 16)].map(|(x, y)| Dim3 { x, y, z: 1 }));
         }
-        false => all.extend(numbers.into_iter().map(Dim3::linear)),
+        false => {
+            const COMMON: [u32; 4] = [128, 256, 512, 1024];
+            all.extend(numbers.into_iter().chain(COMMON).map(Dim3::linear));
+        }
     }
     all.retain(|block| THREADS.contains(&block.count()));
     all
@@ -308,10 +338,6 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64
     if let Some(block) = named {
         return block;
     }
-    let words = shared_arrays(module, function)
-        .into_iter()
-        .flat_map(|bytes| [bytes / 4, bytes / 8])
-        .filter(|w| *w <= u64::from(most));
     if plane {
         // A tile, with or without a padding column.
         let side = shared_arrays(module, function)
@@ -329,8 +355,17 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64
             },
         };
     }
-    let fitting = words.filter(|w| w.is_multiple_of(32) && *w > 0).max();
+    let fitting = array_block(module, function, u64::from(most));
     Dim3::linear(fitting.map_or(64.min(most), |w| w as u32))
+}
+
+/// The most threads up to a limit for which a shared array has a word or two each.
+fn array_block(module: &Module, function: &Function, most: u64) -> Option<u64> {
+    let all = shared_arrays(module, function).into_iter();
+    let words = all.flat_map(|bytes| [bytes / 4, bytes / 8]);
+    words
+        .filter(|w| *w <= most && w.is_multiple_of(32) && *w > 0)
+        .max()
 }
 
 /// Two blocks in each direction in which the kernel, or a function that it may call, tells them apart; one in the others: blocks
@@ -390,11 +425,17 @@ fn any_operand(function: &Function, test: &dyn Fn(&Operand) -> bool) -> bool {
 
 /// Bytes of each static shared array.
 fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
-    use ptx::ast::{StateSpace, Variable};
+    let all = arrays(module, function).into_iter();
+    all.filter_map(|(space, bytes)| (space == StateSpace::Shared).then_some(bytes))
+        .collect()
+}
+
+/// Space and bytes of each array of the kernel and the module.
+fn arrays(module: &Module, function: &Function) -> Vec<(StateSpace, u64)> {
     let bytes = |v: &Variable| {
         let elements: u64 = v.dims.iter().map(|d| d.unwrap_or(0)).product();
-        (v.space == StateSpace::Shared && !v.dims.is_empty() && elements > 0)
-            .then(|| elements * u64::from(super::parameters::scalar_type_bytes(v.ty)))
+        let each = u64::from(super::parameters::scalar_type_bytes(v.ty));
+        (!v.dims.is_empty() && elements > 0).then(|| (v.space, elements.saturating_mul(each)))
     };
     fn inside<'a>(body: &'a [Stmt], out: &mut Vec<&'a Variable>) {
         for stmt in body {
@@ -416,7 +457,7 @@ fn shared_arrays(module: &Module, function: &Function) -> Vec<u64> {
 
 /// Whether the kernel, or any device function, names dynamic shared memory.
 fn dynamic_shared(module: &Module, kernel: &Function) -> bool {
-    use ptx::ast::{Linkage, StateSpace};
+    use ptx::ast::Linkage;
     let mut names = Vec::new();
     let mut functions = vec![kernel];
     for item in &module.items {

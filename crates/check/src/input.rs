@@ -1,5 +1,6 @@
 //! Reads the files to check and makes PTX of them.
 
+mod asm;
 mod compiler;
 mod file;
 
@@ -141,7 +142,8 @@ pub fn read(
                 ),
             });
         }
-        builds.push(reading(Some(optimisation.name())).build(texts)?);
+        let build = reading(Some(optimisation.name())).build(texts);
+        builds.push(build.map_err(|error| asm::in_source(error, sources))?);
     }
     let texts: Vec<(String, String)> = cuda
         .iter()
@@ -340,10 +342,15 @@ impl Reading<'_> {
         if text.len() <= LARGE || matches!(wanted, Wanted::All) {
             let module = ptx::parse_items(text, self.memory, &mut Some)
                 .map_err(|error| self.no_ptx(file, error))?;
-            // What nvcc wrote is valid.
-            return match self.name.map_or_else(|| ptx::validate(&module), |_| Ok(())) {
-                Ok(()) => Ok(module),
-                Err(invalid) => Err(not_valid(file, invalid)),
+            // What nvcc wrote is valid, but for what it copied.
+            let judged = self.name.is_none() || asm::is_in(text);
+            return match judged.then(|| ptx::validate(&module)) {
+                Some(Err(invalid))
+                    if self.name.is_none() || asm::holds(text, invalid.span.start as usize) =>
+                {
+                    Err(not_valid(file, invalid))
+                }
+                _ => Ok(module),
             };
         }
         let outline = outline(text, self.memory).map_err(|error| self.no_ptx(file, error))?;

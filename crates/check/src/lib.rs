@@ -415,6 +415,8 @@ fn judge(
             })
             .collect();
         check.unseen = unseen::unseen(prepared, &plan, &coverage, left_out, sources);
+    } else {
+        check.unseen.guesses = left_out;
     }
     let memory = explored
         .iter_mut()

@@ -51,6 +51,8 @@ pub struct Parameter {
     pub parts: Vec<(u32, Use)>,
     /// Whether it is an index, or the number of a step, and no size.
     pub index: Option<Index>,
+    /// Whether it is an integer that the kernel never compares with its threads: callers pass what fits the launch.
+    pub fits: bool,
 }
 
 impl Parameter {
@@ -88,7 +90,7 @@ impl Parameters {
             .filter(|all| all.len() == count);
         let mangled = mangled_types(entry).filter(|all| all.len() == count);
         let usage = Usage::of(function);
-        let indices = roles::indices(function);
+        let roles = roles::roles(function);
         let mut offset = 0u32;
         let mut all = Vec::new();
         for (index, param) in function.params.iter().enumerate() {
@@ -127,8 +129,12 @@ impl Parameters {
                 .filter(|name| !name.is_empty());
             let is_index = matches!(kind, Kind::Scalar(element) if !element.is_float())
                 && !name.as_deref().is_some_and(super::follow::is_exponent);
+            let unasked = roles.as_ref().is_some_and(|r| !r.asked.contains(&index));
+            let known = roles.as_ref().and_then(|r| r.indices.get(&index));
+            let place = known.copied().filter(|_| is_index);
             all.push(Parameter {
-                index: indices.get(&index).copied().filter(|_| is_index),
+                fits: is_index && unasked && place.is_none(),
+                index: place,
                 name,
                 kind,
                 ty: written.unwrap_or_else(|| format!("{} bytes", bytes)),

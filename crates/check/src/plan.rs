@@ -179,6 +179,8 @@ pub struct Plan {
     pub shared: Option<GuessedShared>,
     /// The buffers that have grown, and whose guessed contents have not.
     kept: Vec<usize>,
+    /// Whether sizes that the kernel never asks about stay as they are in other settings.
+    pub exact: bool,
 }
 
 impl Plan {
@@ -258,6 +260,7 @@ impl Plan {
             launched: None,
             shared: None,
             kept: Vec::new(),
+            exact: false,
         })
     }
 
@@ -283,7 +286,7 @@ impl Plan {
     /// The same with other guessed sizes, and with indices that are so many halves of the smallest size (2: the last one).
     pub fn with_sizes(&self, change: impl Fn(u64) -> u64, halves: u64) -> Plan {
         let mut plan = self.clone();
-        let is_size = |p: &&Parameter| p.index.is_none();
+        let is_size = |p: &&Parameter| p.index.is_none() && !(self.exact && p.fits);
         for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
             if !is_size(&parameter) {
                 continue;
@@ -425,6 +428,19 @@ impl Plan {
         let doubtful =
             all.filter(|(_, (value, index))| *value == 0 && index.is_some_and(|i| !i.zero));
         doubtful.map(|(place, _)| place).collect()
+    }
+
+    /// The guessed sizes that the kernel never compares with its threads, by their places among [`Plan::integer_values`].
+    pub fn unasked(&self) -> Vec<usize> {
+        let mut plan = self.clone();
+        let mut all: Vec<bool> = Vec::new();
+        for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
+            let count = planned.guessed_integers(parameter).len();
+            all.extend(std::iter::repeat_n(parameter.fits, count));
+        }
+        let all = all.into_iter().enumerate();
+        all.filter_map(|(place, fits)| fits.then_some(place))
+            .collect()
     }
 
     /// Lets the indices at these places of [`Plan::integer_values`] be no smaller than 1 in other settings.

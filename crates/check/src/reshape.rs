@@ -1,23 +1,43 @@
-//! Other blocks for kernels that are made for one block and do not say which.
+//! Other launches for kernels that are made for one block and do not say which.
 //!
 //! A transpose in tiles of 32 × 32 elements may want blocks of 32 × 32 threads, or of 32 × 8 that go round four times. A kernel that
 //! reads `%ntid` wherever it reads `%tid` fits every block. For one that does not, the block is a guess from names and arrays, and a wrong guess makes two
 //! threads do one thread's work: no kernel is wrong because of that. So where a guessed block shows errors, others are tried that the
 //! source's constants make; with the first one that shows none the kernel is judged, and a clean verdict says what was given up. Blocks
 //! of fewer than two warps are not among them: they would hide missing barriers.
+//!
+//! `table[threadIdx.x]` with a table of five elements is made for five threads. So where nothing says how large a block is, and all
+//! that a kernel does wrong is that threads beyond the number of an array's elements reach outside of it, it is launched with as many
+//! threads as there are elements. If it then shows as much of itself and no error, it is judged so. A guard that lets more threads
+//! through than the array has elements (`if (i < 10)`, `if (i < n)`) says that there are more, so the error stays one.
 
+use super::explore::Outside;
+use super::parameters::{Kind, Parameter};
 use super::settle::{self, Settled};
 use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
+use detect::rules::{Level, Rule};
 use report::Sources;
 use simt::ids::Dim3;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Blocks that are tried, at most.
 const TRIALS: usize = 12;
 /// Warp-instructions of a schedule beyond which no other block is tried.
-const STEPS: u64 = 4_000_000;
+const STEPS: u64 = 16_000_000;
 
-/// The kernel with another block, and what comes of it, where the guessed block alone makes errors.
+/// A launch that is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    /// Blocks, where they are others than guessed.
+    grid: Option<Dim3>,
+    /// Threads of a block.
+    block: Dim3,
+    /// Whether it is smaller, so that it has to show as much of the kernel.
+    fewer: bool,
+}
+
+/// The kernel with another launch, and what comes of it, where the guessed launch alone makes errors.
 ///
 /// # Errors
 ///
@@ -30,25 +50,32 @@ pub fn explore(
     watch: &dyn Watch,
 ) -> Result<Option<(Prepared, Settled)>, Error> {
     let guessed = prepared.geometry.is_guessed() && request.launch.block.is_none();
-    let long = settled.explored.iter().any(|e| e.steps > STEPS);
+    let long = settled.explored.first().is_some_and(|e| e.steps > STEPS);
     if !guessed || long || !settled.is_wrong() {
         return Ok(None);
     }
-    if geometry::fits_every_block(&prepared.input, &prepared.entry) {
-        return Ok(None);
+    let mut shapes = of_arrays(prepared, request, settled, watch)?;
+    if !geometry::fits_every_block(&prepared.input, &prepared.entry) {
+        let others = geometry::other_blocks(&prepared.input, &prepared.entry);
+        shapes.extend(others.into_iter().map(|block| Shape {
+            grid: None,
+            block,
+            fewer: false,
+        }));
     }
     let before = prepared.geometry.block;
-    let mut tried = vec![before];
-    for block in geometry::other_blocks(&prepared.input, &prepared.entry) {
-        if tried.contains(&block) {
+    let unchanged = |shape: &Shape| shape.grid.is_none() && shape.block == before;
+    let mut tried: Vec<Shape> = Vec::new();
+    for shape in shapes {
+        if unchanged(&shape) || tried.contains(&shape) {
             continue;
         }
-        tried.push(block);
+        tried.push(shape);
         let late = prepared.exploration(request, watch).out_of_time();
         if late || tried.len() > TRIALS {
             break;
         }
-        if let Some((other, mut found)) = with(prepared, request, block, sources, watch)? {
+        if let Some((other, mut found)) = with(prepared, request, settled, shape, sources, watch)? {
             let errors = settled.errors_in_short();
             found.left_out.push(format!(
                 "blocks of {before} threads, which lead to {errors}"
@@ -59,33 +86,104 @@ pub fn explore(
     Ok(None)
 }
 
-/// The kernel with that block; nothing where it makes errors, too, or does not come to its end.
+/// The launches of as many threads as an array has elements, where threads beyond that reach outside and nothing else is wrong.
+fn of_arrays(
+    prepared: &Prepared,
+    request: &Request,
+    settled: &Settled,
+    watch: &dyn Watch,
+) -> Result<Vec<Shape>, Error> {
+    let errors = settled.explored.iter().flat_map(|e| &e.diagnostics);
+    let mut errors = errors.filter(|d| d.level == Level::Error);
+    let asks = |parameter: &Parameter| {
+        let integer = matches!(parameter.kind, Kind::Scalar(element) if !element.is_float());
+        integer && parameter.index.is_none() && !parameter.fits
+    };
+    let (input, entry) = (&prepared.input, &prepared.entry);
+    if !errors.all(|d| d.rule == Rule::OutOfBounds)
+        || settled.plan.parameters.0.iter().any(asks)
+        || !geometry::nothing_says_block(input, entry)
+    {
+        return Ok(Vec::new());
+    }
+    let exploration = prepared.exploration(request, watch);
+    let outside = exploration.outside(&prepared.programs[0], &settled.plan, &HashSet::new());
+    let outside = match outside {
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+        Err(_) => return Ok(Vec::new()),
+        Ok(outside) => outside,
+    };
+    let Outside {
+        fixed,
+        given,
+        before,
+        wild: false,
+        ..
+    } = &outside
+    else {
+        return Ok(Vec::new());
+    };
+    if fixed.is_empty() || !given.is_empty() || !before.is_empty() {
+        return Ok(Vec::new());
+    }
+    let threads = prepared.geometry.block.count();
+    let in_block = fixed.iter().map(|(_, _, thread)| u64::from(thread.0)).min();
+    let global = fixed
+        .iter()
+        .map(|(_, block, thread)| u64::from(block.0) * threads + u64::from(thread.0));
+    let mut shapes = Vec::new();
+    let shape = |grid: Option<Dim3>, threads: u64| Shape {
+        grid,
+        block: Dim3::linear(threads as u32),
+        fewer: true,
+    };
+    let is_array = |count: &u64| {
+        (1..=geometry::BLOCK_THREADS).contains(count)
+            && geometry::has_array_of(input, entry, *count)
+    };
+    if let Some(count) = in_block.filter(is_array) {
+        shapes.push(shape(None, count));
+    }
+    if let Some(count) = global.min().filter(is_array)
+        && request.launch.grid.is_none()
+        && prepared.geometry.grid.count() > 1
+    {
+        let blocks = prepared.geometry.grid.count();
+        shapes.push(match count.is_multiple_of(blocks) {
+            true => shape(None, count / blocks),
+            false => shape(Some(Dim3::ONE), count),
+        });
+    }
+    Ok(shapes)
+}
+
+/// The kernel with that launch; nothing where it makes errors, too, or does not come to its end.
 fn with(
     prepared: &Prepared,
     request: &Request,
-    block: Dim3,
+    before: &Settled,
+    shape: Shape,
     sources: &mut Sources,
     watch: &dyn Watch,
 ) -> Result<Option<(Prepared, Settled)>, Error> {
     let mut request = request.clone();
     request.entry = Some(prepared.entry.clone());
-    request.launch.block = Some(block);
+    request.launch.block = Some(shape.block);
+    request.launch.grid = request.launch.grid.or(shape.grid);
     let Ok(mut other) = Prepared::of(&request, Arc::clone(&prepared.input), prepared.until) else {
         return Ok(None);
     };
     other.geometry.from.clone_from(&prepared.geometry.from);
     let exploration = other.exploration(&request, watch);
-    let cancelled = |error: &Error| error.kind == ErrorKind::Cancelled;
-    match exploration.guilty(&other.programs[0], &other.plan) {
-        Ok(Some(guilty)) if guilty.is_empty() => {}
-        Err(error) if cancelled(&error) => return Err(error),
-        _ => return Ok(None),
+    if !settle::runs_well(&other, &exploration)? {
+        return Ok(None);
     }
     let found = match settle::explore(&other, &request, &exploration, sources) {
-        Err(error) if cancelled(&error) => return Err(error),
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
         Err(_) => return Ok(None),
         Ok(found) => found,
     };
     let ended = !found.explored.iter().any(|e| e.stopped.is_some()) && !exploration.out_of_time();
-    Ok((ended && !found.is_wrong()).then_some((other, found)))
+    let as_much = !shape.fewer || settle::show_as_much(&other, &before.explored, &found.explored);
+    Ok((ended && as_much && !found.is_wrong()).then_some((other, found)))
 }

@@ -10,6 +10,9 @@
 //!   a kernel that asks whether an index is 0 is called with 0;
 //! - shifts and exclusive ors: `1 << step`, `i ^ j`.
 //!
+//! It also tells which parameters the kernel asks its threads about. `if (i < n)` lets callers pass any `n`; a kernel that multiplies by
+//! `n` and never asks works with those alone that fit its launch.
+//!
 //! It serves guesses alone, never a verdict. It sees the kernel, not the functions that it calls.
 
 mod compare;
@@ -21,7 +24,7 @@ use super::usage::{address, collect, lanes};
 use compare::{Compared, places};
 use ptx::ast::{Function, Instruction, Operand};
 use ptx::semantics::{Modifier, Opcode, Space, TypedInstruction};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use sum::{Product, Sum};
 
 /// Instructions of a kernel that is read, at most: nobody writes a longer one by hand.
@@ -73,15 +76,26 @@ struct Evidence {
     bits: bool,
     /// Compared with 0.
     zero: bool,
+    /// Compared with what varies from thread to thread, or what wraps or stops there: any value will do.
+    asked: bool,
 }
 
-/// The parameters that are indices, if they are integers, each with where it starts.
-pub fn indices(function: &Function) -> HashMap<usize, Index> {
+/// What a kernel's integers are for.
+#[derive(Clone, Debug, Default)]
+pub struct Roles {
+    /// The parameters that are indices, if they are integers, each with where it starts.
+    pub indices: HashMap<usize, Index>,
+    /// The parameters that the kernel compares with something of its threads, and with no other parameter beside.
+    pub asked: HashSet<usize>,
+}
+
+/// Reads the roles of a kernel's parameters; `None` where the kernel is too long.
+pub fn roles(function: &Function) -> Option<Roles> {
     let body = function.body.as_deref().unwrap_or_default();
     let mut instructions = Vec::new();
     collect(body, &mut instructions);
     if instructions.len() > INSTRUCTIONS {
-        return HashMap::new();
+        return None;
     }
     let mut labels = HashMap::new();
     places(body, &mut 0, &mut labels);
@@ -109,7 +123,11 @@ pub fn indices(function: &Function) -> HashMap<usize, Index> {
         reader.look(at, one);
     }
     reader.branches(&instructions, &labels);
-    reader.decide()
+    let asked = reader.evidence.iter().filter(|(_, e)| e.asked);
+    Some(Roles {
+        asked: asked.map(|(parameter, _)| *parameter).collect(),
+        indices: reader.decide(),
+    })
 }
 
 struct Reader<'a> {
@@ -244,7 +262,17 @@ impl<'a> Reader<'a> {
         match &typed.opcode {
             Opcode::Div | Opcode::Rem => {
                 if let Some(parameter) = b.parameter() {
-                    self.of(parameter).size = true;
+                    let one = self.of(parameter);
+                    one.size = true;
+                    one.asked |= a.has(|p| p.thread || p.data);
+                }
+            }
+            // `n / 2` is half of a size.
+            Opcode::Shr if matches!(one.operands.get(2), Some(Operand::Int(1, _))) => {
+                for product in a.terms.iter().filter(|p| !p.varies()) {
+                    for parameter in &product.parameters {
+                        self.of(*parameter).size = true;
+                    }
                 }
             }
             Opcode::Shl | Opcode::Shr => {
@@ -263,8 +291,21 @@ impl<'a> Reader<'a> {
             Opcode::Min | Opcode::Max => {
                 for (sum, other) in [(&a, &b), (&b, &a)] {
                     if let (Some(parameter), true) = (sum.parameter(), other.has(Product::varies)) {
-                        self.of(parameter).size = true;
+                        let one = self.of(parameter);
+                        one.size = true;
+                        one.asked = true;
                     }
+                }
+            }
+            // What a function gets that is called.
+            Opcode::St
+                if typed
+                    .memory
+                    .as_ref()
+                    .is_some_and(|m| m.space == Space::Param) =>
+            {
+                for parameter in a.terms.iter().flat_map(|p| &p.parameters) {
+                    self.of(*parameter).asked = true;
                 }
             }
             Opcode::Setp => self.compare(at, one, &typed, &a, &b),

@@ -11,8 +11,10 @@
 //!   access inside with another value, the first value was wrong, and what it showed is a warning: callers know. `s[t + 1]` below
 //!   `if (t < n)` stays an error: with a smaller `n` the last thread does not come there.
 //! - An index that nobody gave is 0 at first. Errors that only 0 makes are none, unless the kernel asks whether it is 0 ([`zero`]).
+//! - A size that the kernel never compares with its threads has to fit the launch; where the first guess does not, others may ([`fit`]).
 //! - A pointer that nobody gave may lead into an array rather than to its start ([`halo`]).
 
+mod fit;
 mod halo;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ use super::plan::{Origin, Plan};
 use super::{Error, ErrorKind, Prepared, Request, verdict};
 use detect::finding::Action;
 use detect::rules::{Level, Rule};
+pub(super) use fit::{runs_well, show_as_much};
 use report::{Diagnostic, Sources};
 use simt::ids::Site;
 use std::collections::{HashMap, HashSet};
@@ -81,12 +84,27 @@ impl Change {
     }
 }
 
-/// Explores each build, with smaller integers where the guessed ones lead outside.
+/// Explores each build, with other guesses where the first ones alone make errors.
 ///
 /// # Errors
 ///
 /// As [`Exploration::explore`].
 pub fn explore(
+    prepared: &Prepared,
+    request: &Request,
+    exploration: &Exploration<'_>,
+    sources: &mut Sources,
+) -> Result<Settled, Error> {
+    let settled = smaller(prepared, request, exploration, sources)?;
+    if exploration.out_of_time() || !settled.is_wrong() {
+        return Ok(settled);
+    }
+    let other = fit::explore(prepared, exploration, &settled, sources)?;
+    Ok(other.unwrap_or(settled))
+}
+
+/// The same, with smaller integers where the guessed ones lead outside.
+fn smaller(
     prepared: &Prepared,
     request: &Request,
     exploration: &Exploration<'_>,

@@ -237,6 +237,9 @@ pub fn judge(
     if let Some(how) = input.confined.and_then(unconfined) {
         summary = format!("{summary}; the compiler was not confined: {how}");
     }
+    if let Some(newer) = newer(input) {
+        summary = format!("{summary}; {newer}");
+    }
     let entry = setting.entry.clone();
     let clean = matches!(verdict, Verdict::Clean | Verdict::Findings) && errors == 0;
     Check {
@@ -261,6 +264,16 @@ pub fn judge(
         },
         time: told.time,
     }
+}
+
+/// What a reader has to know of PTX that is newer than what racetrap knows: newer compilers write it, and most of it means the same.
+fn newer(input: &Input) -> Option<String> {
+    let (known, below) = ptx::validate::VERSION;
+    let versions = input.builds.iter().map(|build| build.module.version);
+    let (major, minor) = versions.max().filter(|version| *version > (known, below))?;
+    Some(format!(
+        "the PTX is of version {major}.{minor}, and {known}.{below} is the newest that racetrap knows: what is new in it may be misread"
+    ))
 }
 
 /// What keeps a check from a verdict if its findings do not count: it stopped for another reason than one of them, or has more than

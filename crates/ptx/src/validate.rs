@@ -21,8 +21,8 @@ use crate::semantics::{Access, Modifier, Opcode, OperandClass, Role, Type, Typed
 use scope::{Block, Named, Scopes, labels};
 use std::collections::HashSet;
 
-/// The version of PTX whose instructions the table has.
-const VERSION: (u32, u32) = (9, 0);
+/// The version of PTX whose instructions the table has: the newest that is known.
+pub const VERSION: (u32, u32) = (9, 0);
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -80,7 +80,7 @@ struct Check {
     setting: Option<Setting>,
     /// The findings.
     findings: Vec<Finding>,
-    /// What a clean check has not seen.
+    /// What a clean check has not seen; of others, the guesses that were given up.
     #[serde(skip_serializing_if = "Unseen::is_empty")]
     unseen: Unseen,
     /// What the kernel printed.

@@ -328,7 +328,7 @@ pub struct Check {
     pub setting: Option<Setting>,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,
-    /// What a clean check has not seen; empty for others.
+    /// What a clean check has not seen; of others, the guesses that were given up.
     pub unseen: Unseen,
     /// What the kernel printed.
     pub output: String,

@@ -22,6 +22,8 @@ pub struct Region {
     pub declaration: Option<String>,
     /// Whether it is host memory that the device can address.
     pub host: bool,
+    /// The function that declares it, without its namespace, where there is one.
+    pub function: Option<String>,
 }
 
 impl Region {
@@ -40,12 +42,16 @@ impl Region {
             dims: Vec::new(),
             declaration: None,
             host: false,
+            function: None,
         }
     }
 
     /// Adds element type, dimensions and declaration from the declaration in `text`.
     pub fn declared(mut self, text: &CudaText) -> Region {
-        let Some(declared) = text.variable(&self.name) else {
+        // Another function's array of that name is another one.
+        let own = self.function.as_deref();
+        let own = own.and_then(|function| text.variable_in(function, &self.name));
+        let Some(declared) = own.unwrap_or_else(|| text.variable(&self.name)) else {
             return self;
         };
         self.element = scalar_bytes(&declared.ty);

@@ -37,11 +37,11 @@ impl<'a> KernelView<'a> {
 pub fn names(program: &Program, device: &Device) -> MemoryNames {
     let shared = program.shared.iter().map(|variable| {
         let bytes = variable.bytes.map(u64::from);
-        Region::new(
-            &variable_name(&variable.name),
-            u64::from(variable.offset),
-            bytes,
-        )
+        let name = variable_name(&variable.name);
+        Region {
+            function: declaring(&variable.name),
+            ..Region::new(&name, u64::from(variable.offset), bytes)
+        }
     });
     let global = variables(device);
     let param = program
@@ -65,6 +65,16 @@ pub(super) fn variables(device: &Device) -> Vec<Region> {
     regions.collect()
 }
 
+/// The function that declares a variable, without its namespace: `scan` for `_ZZ4scanPiE4tile`.
+fn declaring(mangled: &str) -> Option<String> {
+    let full = demangle(mangled).replace("(anonymous namespace)::", "");
+    let (function, _) = full.rsplit_once("::")?;
+    let name = &function[..function.find('(')?];
+    let name = &name[..name.find('<').unwrap_or(name.len())];
+    let name = name.rsplit([':', ' ']).next()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
 /// The unqualified name of a variable: `tile` for `_ZZ4scanPiE4tile`.
 pub fn variable_name(mangled: &str) -> String {
     let full = demangle(mangled);
@@ -76,7 +86,19 @@ pub fn variable_name(mangled: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::variable_name;
+    use super::{declaring, variable_name};
+
+    #[test]
+    fn functions_have_variables() {
+        let said = [
+            "_ZZ7reversePiPKfi1PE4smem",
+            "_ZZN2ns1kIfEEvPT_E4tile",
+            "_ZN2ns5tableE",
+            "dyn",
+        ];
+        let said = said.map(declaring);
+        assert_eq!(said, [Some("reverse".into()), Some("k".into()), None, None]);
+    }
 
     #[test]
     fn variables_have_their_own_names() {

@@ -260,26 +260,59 @@ impl CudaText {
 
     /// The array or variable `name` that is declared `__shared__`, `__device__` or `__constant__`.
     pub fn variable(&self, name: &str) -> Option<Declared> {
-        words(&self.text, name).take(MENTIONS).find_map(|at| {
-            let near = boundary(&self.text, at.saturating_sub(STATEMENT));
-            let from = self.text[near..at].rfind([';', '}', '{']);
-            let from = from.map_or(near, |p| near + p + 1);
-            let end = at + window(&self.text[at..], STATEMENT).find([';', '=', ',', ')'])?;
-            let head = without_attributes(&self.text[from..at]);
-            let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
-            if !spaces.iter().any(|s| words(&head, s).next().is_some()) || head.contains('(') {
-                return None;
-            }
-            let statement = without_attributes(&self.text[from..end]);
-            let declarators = split(&statement);
-            let mut declared = self.declared(declarators[0], from)?;
-            if let [_, .., last] = declarators[..] {
-                // `float a[2], b[3]`: the type is said once.
-                declared = self.declared(&format!("{} {last}", declared.ty), from)?;
-            }
-            declared.line = self.line_of(at);
-            (declared.name == name).then_some(declared)
-        })
+        let mut all = words(&self.text, name).take(MENTIONS);
+        all.find_map(|at| self.variable_declared(at, name))
+    }
+
+    /// The same, in the body of a function of that name (without its namespace). `None` where the text has no such body;
+    /// `Some(None)` where none declares it.
+    pub fn variable_in(&self, function: &str, name: &str) -> Option<Option<Declared>> {
+        let bodies = self.bodies(function);
+        if bodies.is_empty() {
+            return None;
+        }
+        let mut all = words(&self.text, name)
+            .filter(|at| bodies.iter().any(|body| body.contains(at)))
+            .take(MENTIONS);
+        Some(all.find_map(|at| self.variable_declared(at, name)))
+    }
+
+    /// Where the bodies of a function stand: there may be several, for other types of parameters.
+    fn bodies(&self, function: &str) -> Vec<std::ops::Range<usize>> {
+        let all = words(&self.text, function).take(MENTIONS);
+        let body = |at: usize| {
+            let open = self.text[at + function.len()..]
+                .trim_start()
+                .strip_prefix('(')?;
+            let start = self.text.len() - open.len();
+            let behind = self.text[start + matching(open, '(', ')')? + 1..].trim_start();
+            let inside = behind.strip_prefix('{')?;
+            let start = self.text.len() - inside.len();
+            Some(start..start + matching(inside, '{', '}')?)
+        };
+        all.filter_map(body).collect()
+    }
+
+    /// The array or variable that is declared where its name stands, if it is.
+    fn variable_declared(&self, at: usize, name: &str) -> Option<Declared> {
+        let near = boundary(&self.text, at.saturating_sub(STATEMENT));
+        let from = self.text[near..at].rfind([';', '}', '{']);
+        let from = from.map_or(near, |p| near + p + 1);
+        let end = at + window(&self.text[at..], STATEMENT).find([';', '=', ',', ')'])?;
+        let head = without_attributes(&self.text[from..at]);
+        let spaces = ["__shared__", "__device__", "__constant__", "__managed__"];
+        if !spaces.iter().any(|s| words(&head, s).next().is_some()) || head.contains('(') {
+            return None;
+        }
+        let statement = without_attributes(&self.text[from..end]);
+        let declarators = split(&statement);
+        let mut declared = self.declared(declarators[0], from)?;
+        if let [_, .., last] = declarators[..] {
+            // `float a[2], b[3]`: the type is said once.
+            declared = self.declared(&format!("{} {last}", declared.ty), from)?;
+        }
+        declared.line = self.line_of(at);
+        (declared.name == name).then_some(declared)
     }
 
     fn line_of(&self, at: usize) -> u32 {
@@ -391,6 +424,21 @@ int main() {
                 ("float*", "")
             ]
         );
+    }
+
+    #[test]
+    fn each_function_has_its_own_arrays() {
+        let text = CudaText::new(
+            "__global__ void a(int *x) { __shared__ float s[32]; } template <class T> __global__ void b() { __shared__ T s[64]; } void b(int); __global__ void c() { }",
+            &[],
+        );
+        let of = |function| Some(text.variable_in(function, "s")??.ty);
+        assert_eq!(
+            (of("a").as_deref(), of("b").as_deref()),
+            (Some("float"), Some("T"))
+        );
+        assert_eq!(text.variable_in("c", "s"), Some(None));
+        assert_eq!(text.variable_in("d", "s"), None);
     }
 
     #[test]

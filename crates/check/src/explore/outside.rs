@@ -1,7 +1,7 @@
 //! Accesses outside memory whose size nobody guessed: variables of the module, shared and local arrays, buffers that the user gave.
 
-use super::Exploration;
 use super::grow::{owner, too_small};
+use super::{Exploration, Run};
 use crate::error::Error;
 use crate::plan::{Origin, Plan};
 use detect::finding::Place;
@@ -108,6 +108,23 @@ fn place(full: u64, offset: Option<u64>, bytes: u32) -> Place {
     }
 }
 
+/// What makes the errors of a run; `None` if one breaks another rule than these, or the run has no end.
+fn deeds_of(run: &Run, plan: &Plan, only: &dyn Fn(Rule) -> bool) -> Option<HashSet<Deed>> {
+    let mut guilty = HashSet::new();
+    let findings = run.outcome.findings.iter();
+    for finding in findings.filter(|f| f.rule.level() == Level::Error) {
+        // An access that a guessed buffer is too small for is none of the kernel's errors.
+        if too_small(finding, &run.device, plan).is_some() {
+            continue;
+        }
+        if !only(finding.rule) {
+            return None;
+        }
+        guilty.extend(finding.ends.iter().map(|e| (e.site, e.block, e.thread)));
+    }
+    run.outcome.stopped.is_none().then_some(guilty)
+}
+
 impl Exploration<'_> {
     /// The accesses of the races of a run of one warp after the other; `None` if it has errors of another kind, or no end.
     ///
@@ -117,19 +134,19 @@ impl Exploration<'_> {
     pub fn guilty(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
         let how = (self.left(), self.jobs, false);
         let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
-        let mut guilty = HashSet::new();
-        let findings = run.outcome.findings.iter();
-        for finding in findings.filter(|f| f.rule.level() == Level::Error) {
-            // An access that a guessed buffer is too small for is none of the kernel's errors.
-            if too_small(finding, &run.device, plan).is_some() {
-                continue;
-            }
-            if !matches!(finding.rule, Rule::DataRace | Rule::InsufficientScope) {
-                return Ok(None);
-            }
-            guilty.extend(finding.ends.iter().map(|e| (e.site, e.block, e.thread)));
-        }
-        Ok(run.outcome.stopped.is_none().then_some(guilty))
+        let only = |rule| matches!(rule, Rule::DataRace | Rule::InsufficientScope);
+        Ok(deeds_of(&run, plan, &only))
+    }
+
+    /// What makes the errors of a run of one warp after the other; `None` if it has no end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn errors(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
+        let how = (self.left(), self.jobs, false);
+        let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        Ok(deeds_of(&run, plan, &|_| true))
     }
 
     /// What a run of one warp after the other reaches outside memory whose size nobody guessed, and which of the deeds in `asked`

@@ -84,6 +84,16 @@ impl<'a> Reader<'a> {
             {
                 self.of(parameter).beyond = true;
             }
+            // `i + m < n` says how `m` and `n` go together, not that any `n` will do.
+            let alone = varying
+                .terms
+                .iter()
+                .all(|p| p.varies() || p.parameters.is_empty());
+            if let (Some(parameter), true) = (other.parameter(), alone)
+                && varying.has(|p| p.thread || p.data)
+            {
+                self.of(parameter).asked = true;
+            }
             let varies = varying.has(|p| p.thread || p.loops) && !varying.has(|p| p.data);
             if let (Some(parameter), true) = (other.parameter(), varies) {
                 let compared = Compared {

@@ -8,8 +8,8 @@ const THREAD: &str = "mov.u32 %r1, %ntid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, 
 /// Loads element `%at`.
 const LOAD: &str = "mul.wide.s32 %o, %at, 4; add.s64 %b, %a, %o; ld.global.f32 %f, [%b];";
 
-/// The indices of a kernel of an array, `n` and `k`, by their places.
-fn found(body: &str) -> Vec<(usize, u64, bool)> {
+/// The roles in a kernel of an array, `n` and `k`.
+fn of(body: &str) -> Roles {
     let body = body.replace("LOAD", LOAD);
     let text = format!(
         ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p0, .param .u32 p1, .param .u32 p2)\n{{\n{THREAD}\n{body}\nEND: ret;\n}}\n"
@@ -19,13 +19,48 @@ fn found(body: &str) -> Vec<(usize, u64, bool)> {
         Item::Function(f) => Some(f),
         _ => None,
     });
-    let mut all: Vec<_> = indices(function.expect("a function"))
+    roles(function.expect("a function")).expect("a short one")
+}
+
+/// The indices of such a kernel, by their places.
+fn found(body: &str) -> Vec<(usize, u64, bool)> {
+    let mut all: Vec<_> = of(body)
+        .indices
         .into_iter()
         .filter(|(place, _)| *place > 0)
         .map(|(place, index)| (place, index.start, index.bits))
         .collect();
     all.sort_unstable();
     all
+}
+
+/// The parameters that the kernel asks its threads about.
+fn asked(body: &str) -> Vec<usize> {
+    let mut all: Vec<usize> = of(body).asked.into_iter().collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn half_of_a_size_is_no_index() {
+    // `a[i + k / 2]`, and `a[i + k]`
+    let half =
+        "shr.u32 %s, %k, 31; add.s32 %s, %k, %s; shr.s32 %s, %s, 1; add.s32 %at, %i, %s; LOAD";
+    assert_eq!(found(half), []);
+    assert_eq!(found("add.s32 %at, %i, %k; LOAD"), [(2, 0, false)]);
+}
+
+#[test]
+fn threads_ask_about_sizes() {
+    assert_eq!(asked(BELOW_N), [1]);
+    assert!(asked("mad.lo.s32 %at, %i, %n, %k; LOAD").is_empty());
+    assert_eq!(asked("rem.s32 %at, %i, %n; LOAD"), [1]);
+    assert_eq!(asked("min.s32 %at, %i, %n; LOAD"), [1]);
+    // Two sizes that go together, and a product of one with a thread's number.
+    let both = "add.s32 %at, %i, %k; setp.ge.s32 %p, %at, %n; @%p bra END;";
+    assert!(asked(both).is_empty());
+    let product = "mul.lo.s32 %at, %i, %k; setp.ge.s32 %p, %at, %n; @%p bra END;";
+    assert_eq!(asked(product), [1]);
 }
 
 const BELOW_N: &str = "setp.ge.s32 %p, %i, %n; @%p bra END;";

@@ -19,9 +19,9 @@ fn judged(head: &str, body: &str, given: Option<&str>) -> (Vec<Diagnostic>, Vec<
     });
     request.launch.block = Some(simt::Dim3::linear(32));
     request.budgets.jobs = 1;
+    let given = given.unwrap_or_default().split_whitespace();
     request.arguments = given
         .map(|text| crate::argument::parse(text).expect("an argument"))
-        .into_iter()
         .collect();
     let checked = check(&request, &Unwatched).expect("checked");
     (checked.check.diagnostics, checked.plan.integers())
@@ -97,7 +97,10 @@ fn an_index_is_below_its_size() {
     let note = "seen with `2` = 32, not with `2` = 31";
     assert!(found[0].notes[0].starts_with(note), "{found:#?}");
     assert_eq!(integers, ["`1` = 32", "`2` = 31"]);
-    let (found, _) = judged("", ROW, Some("2=32"));
+    // The kernel never asks whether `n` fits: with a larger one, that index is one.
+    let (found, integers) = judged("", ROW, Some("2=32"));
+    assert_eq!((found, integers), (vec![], vec!["`1` = 64".to_owned()]));
+    let (found, _) = judged("", ROW, Some("1=32 2=32"));
     assert_eq!(found[0].level, Level::Error);
 }
 

@@ -82,7 +82,11 @@ pub(super) fn explore(
 }
 
 /// Whether a run of one warp after the other makes no error.
-fn is_well(prepared: &Prepared, quick: &Exploration<'_>, plan: &Plan) -> Result<bool, Error> {
+pub(super) fn is_well(
+    prepared: &Prepared,
+    quick: &Exploration<'_>,
+    plan: &Plan,
+) -> Result<bool, Error> {
     let guilty = told(quick.guilty(&prepared.programs[0], plan))?.flatten();
     Ok(guilty.is_some_and(|guilty| guilty.is_empty()))
 }

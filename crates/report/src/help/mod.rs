@@ -22,6 +22,18 @@ use std::ops::Range;
 const MOST_THREADS: u32 = 1024;
 use std::sync::Arc;
 
+/// Whether a warp operation takes no mask of lanes, so that all have to execute it (PTX ISA, "Warp Level Matrix Instructions").
+fn has_no_mask(instruction: &str) -> bool {
+    let name = match instruction.trim_start().strip_prefix('@') {
+        Some(guarded) => guarded
+            .split_once(char::is_whitespace)
+            .map_or("", |(_, rest)| rest),
+        None => instruction,
+    };
+    let family = name.trim_start().split('.').next().unwrap_or_default();
+    ["wmma", "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma"].contains(&family)
+}
+
 /// A source line on the call path of an instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
@@ -144,6 +156,10 @@ pub(super) fn help(
             ),
             None => format!("let all threads of the block reach {}", at(0)),
         },
+        Rule::WarpSyncMask if has_no_mask(&guilty.first()?.instruction) => format!(
+            "let all 32 lanes of the warp execute {}: the instruction works for a whole warp and takes no mask",
+            at(0)
+        ),
         Rule::WarpSyncMask => match finding.ends.get(1).map(|e| e.action) {
             None => format!(
                 "include every lane that executes {} in the mask: compute it before the branch with `mask = __ballot_sync(0xffffffff, condition)`",
