@@ -235,7 +235,9 @@ impl<T> Timeline<T> {
 
     fn may_follow(&self, now: &Ticket, agent: Agent, number: u32) -> bool {
         let mut pairs = self.beside.iter();
-        pairs.any(|(waited, a, n)| (*a, *n) == (agent, number) && now.is_after(waited))
+        pairs.any(|(waited, a, n)| {
+            (*a, *n) == (agent, number) && now != waited && now.is_after(waited)
+        })
     }
 
     /// Whether an operation comes after one that may have waited for an earlier one.
