@@ -268,7 +268,10 @@ impl Context {
             block: request.block,
         };
         let concerns = self.concerns();
-        self.tape(request, &name, call());
+        if self.options.tape {
+            // To walk the stack takes longer than a small launch.
+            self.tape(request, &name, call());
+        }
         // What somebody else looks at is watched here for what concerns others.
         let watched = watched && (!self.options.tape || concerns.is_some());
         let mut jobs = self.cores(request, watched);
