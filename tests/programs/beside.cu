@@ -1,21 +1,22 @@
 // Kernels that wait for another stream's kernel, for a copy, or for the host.
 //~ run flags: clean
-//~ run fence-too-early: data-race@40,65
+//~ run fence-too-early: data-race@41,66
 //~ run flags-first: clean
-//~ run no-fence: data-race@29,51
+//~ run no-fence: data-race@30,52
 //~ run ping-pong: clean
 //~ run served: clean
-//~ run served-late: data-race@84,161
+//~ run served-late: data-race@90,167
 //~ run served-blocks: clean
 //~ run threads: clean
-//~ run same-stream: no-progress@35
-//~ run after-event: no-progress@35
-//~ run legacy: no-progress@35
+//~ run same-stream: no-progress@36
+//~ run after-event: no-progress@36
+//~ run legacy: no-progress@36
 //~ run non-blocking: clean
 //~ run copied-flag: clean
+//~ run relayed: inconclusive
 //~ run behind: clean
 //~ run asked: clean
-//~ run unfinished: no-progress@35 leak@108 leak@109 leak@110 leak@111
+//~ run unfinished: no-progress@36 leak@114 leak@115 leak@116 leak@117
 //~ prints: 0 wrong
 #include <cstdio>
 #include <cstring>
@@ -63,6 +64,11 @@ __global__ void consume_early(const int *data, volatile int *flag, int *out, int
     __threadfence();
     while (*flag == 0) {}
     if (i < n) out[i] = data[i] + 1; // nothing keeps this from being read before the flag
+}
+__global__ void add(const int *data, int *out, int n)
+{
+    int i = threadIdx.x;
+    if (i < n) out[i] += data[i];
 }
 // Takes turns with another one.
 __global__ void turns(int *turn, int mine, int rounds)
@@ -192,6 +198,11 @@ int main(int argc, char **argv)
         host[0] = 1;
         await<<<1, 1, 0, first>>>(flag);
         cudaMemcpyAsync(flag, host, sizeof(int), cudaMemcpyHostToDevice, second);
+    }
+    if (is("relayed")) { // what follows a kernel that waits comes after what that one has waited for
+        consume<<<1, n, 0, second>>>(data, flag, out, n);
+        add<<<1, n, 0, second>>>(data, out, n);
+        produce<<<1, n, 0, first>>>(data, flag, n);
     }
     if (is("behind")) { // what is issued behind a kernel that waits comes after it, in order
         await<<<1, 1, 0, first>>>(host);

@@ -382,6 +382,7 @@ impl Context {
         let own = running.detectors.take();
         let watched = own.is_some();
         let before = own.map(|own| std::mem::replace(&mut self.detectors, own));
+        self.timeline.waited(&running.ticket);
         let steps = self.after(&running, watched, ended, waits);
         if let Some(before) = before {
             self.detectors = before;

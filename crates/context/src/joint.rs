@@ -141,6 +141,9 @@ impl Context {
                 (request, work, finding)
             })
             .collect();
+        let tickets = |[a, b]: [usize; 2]| [a, b].map(|n| joint.members[n].ticket.clone());
+        let later = pairs.iter().map(|(members, _)| tickets(*members));
+        let later: Vec<[Ticket; 2]> = later.collect();
         let pairs: Vec<(Work, Work, Conflict)> = pairs
             .into_iter()
             .map(|([a, b], conflict)| (work(joint, a).1, work(joint, b).1, conflict))
@@ -158,8 +161,11 @@ impl Context {
                 );
             }
         }
-        for (now, earlier, conflict) in pairs {
-            self.cross(&now, &earlier, &[conflict]);
+        for ((now, earlier, conflict), [a, b]) in pairs.into_iter().zip(later) {
+            match self.timeline.comes_after_waiting(&a, &b) {
+                true => self.undecided(&now, &earlier),
+                false => self.cross(&now, &earlier, &[conflict]),
+            }
         }
     }
 }

@@ -456,9 +456,10 @@ impl Context {
             conflicts,
             meet,
             may_synchronise: both,
+            after_waiting,
             synchronises,
         } = unordered;
-        if self.are_joint([now, &what]) {
+        if !after_waiting && self.are_joint([now, &what]) {
             return;
         }
         let mut conflicts = conflicts;
@@ -470,6 +471,7 @@ impl Context {
             }
         }
         let handed_over = match what.kernel {
+            _ if after_waiting => true,
             Some(_) => both && meet || synchronises && self.beside.by_host,
             None => synchronises,
         };
@@ -488,7 +490,7 @@ impl Context {
     }
 
     /// Something that is not followed may have ordered two operations that conflict.
-    fn undecided(&mut self, now: &Work, what: &Work) {
+    pub(crate) fn undecided(&mut self, now: &Work, what: &Work) {
         let [a, b] = [what, now].map(describe);
         let how = match what.kernel {
             Some(_) if self.beside.by_host => {
@@ -498,7 +500,7 @@ impl Context {
             None => "do so after the launch has waited for what was copied",
         };
         self.doubt(&format!(
-            "{a} and {b} ran side by side, touch the same memory, and may {how}: whether that orders all of it is not followed from one launch to the other"
+            "{a} and {b}, or what ran before it, ran side by side; they touch the same memory, and may {how}: whether that orders all of it is not followed from one launch to the other"
         ));
     }
 
@@ -573,7 +575,7 @@ impl Context {
         let found = self.timeline.end(&ticket, footprint, work.clone());
         let alone = self.is_idle();
         for earlier in found {
-            match alone {
+            match alone && !earlier.after_waiting {
                 true => self.unordered(&work, &earlier.what, &earlier.conflicts),
                 false => self.side_by_side(&work, earlier),
             }

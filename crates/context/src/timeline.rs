@@ -31,6 +31,8 @@ pub struct Timeline<T> {
     past: Vec<Operation<T>>,
     /// Operations that have begun, or could have, and have not ended.
     open: Vec<Ticket>,
+    /// Operations that were held, and the operations beside which they ran: these may have been waited for.
+    beside: Vec<(Ticket, Agent, u32)>,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,8 @@ pub struct Unordered<T> {
     pub conflicts: Vec<Conflict>,
     /// Whether strong accesses of both meet.
     pub meet: bool,
+    /// Whether the new one comes after an operation that may have waited for the other one.
+    pub after_waiting: bool,
     /// Whether both have what could order them while they run.
     pub may_synchronise: bool,
 }
@@ -86,6 +90,8 @@ pub struct Unordered<T> {
 pub struct Touched<T> {
     /// Operations that conflict with it, and where.
     pub found: Vec<(T, Vec<Conflict>)>,
+    /// Operations that conflict with it, unless the host has waited for one that has waited for them.
+    pub maybe: Vec<T>,
     /// Whether the host is taken to have waited for one.
     pub waited: bool,
 }
@@ -100,6 +106,7 @@ impl<T> Default for Timeline<T> {
             events: HashMap::new(),
             past: Vec::new(),
             open: Vec::new(),
+            beside: Vec::new(),
         }
     }
 }
@@ -210,6 +217,32 @@ impl<T> Timeline<T> {
         clock.is_some_and(|clock| knows(clock, ticket.agent) >= ticket.number)
     }
 
+    /// An operation that was [held](Timeline::hold) is about to end: it may have waited for any that ran beside it, and what comes after it may
+    /// come after those.
+    pub fn waited(&mut self, ticket: &Ticket) {
+        let past = self.past.iter().map(|p| (p.agent, p.number));
+        let open = self.open.iter().filter(|t| !t.is_after(ticket));
+        let all: Vec<(Agent, u32)> = past.chain(open.map(|t| (t.agent, t.number))).collect();
+        for (agent, number) in all {
+            let new = (ticket.clone(), agent, number);
+            if knows(&ticket.clock, agent) < number && !self.beside.contains(&new) {
+                self.beside.push(new);
+            }
+        }
+        let excess = self.beside.len().saturating_sub(REMEMBERED);
+        self.beside.drain(..excess);
+    }
+
+    fn may_follow(&self, now: &Ticket, agent: Agent, number: u32) -> bool {
+        let mut pairs = self.beside.iter();
+        pairs.any(|(waited, a, n)| (*a, *n) == (agent, number) && now.is_after(waited))
+    }
+
+    /// Whether an operation comes after one that may have waited for an earlier one.
+    pub fn comes_after_waiting(&self, now: &Ticket, earlier: &Ticket) -> bool {
+        self.may_follow(now, earlier.agent, earlier.number)
+    }
+
     /// An operation that was [held](Timeline::hold) has ended, or never begins.
     pub fn release(&mut self, ticket: &Ticket) {
         self.open.retain(|open| open != ticket);
@@ -268,6 +301,7 @@ impl<T> Timeline<T> {
                 synchronises,
                 conflicts: Vec::new(),
                 meet: false,
+                after_waiting: self.may_follow(ticket, p.agent, p.number),
                 may_synchronise: synchronises && p.footprint.may_synchronise(),
             };
             for part in parts.iter().copied().chain([&footprint]) {
@@ -296,7 +330,7 @@ impl<T> Timeline<T> {
     where
         T: Clone,
     {
-        let (mut found, mut waited) = (Vec::new(), false);
+        let (mut found, mut maybe, mut waited) = (Vec::new(), Vec::new(), false);
         let host = self.clocks[HOST.0].clone();
         self.forget();
         // Of an operation that has not ended, what it did before the host heard of it; the last such part, by agent and number.
@@ -307,6 +341,15 @@ impl<T> Timeline<T> {
                 continue;
             }
             let (mut conflicts, _) = footprint.conflicts(&p.footprint);
+            // The host has waited for an operation that may have waited for this one.
+            let met = self.beside.iter().any(|(waited, agent, number)| {
+                (p.agent, p.number) == (*agent, *number)
+                    && knows(&host, waited.agent) >= waited.number
+            });
+            if met && !conflicts.is_empty() {
+                (conflicts, p.watched) = (Vec::new(), false);
+                maybe.push(p.what.clone());
+            }
             let heard = |c: &Conflict| !c.first.writes() && c.second.writes();
             if conflicts
                 .iter()
@@ -330,7 +373,11 @@ impl<T> Timeline<T> {
             let last = heard_of.get(&(p.agent, p.number));
             p.watched &= last.is_none_or(|last| at > *last);
         }
-        Touched { found, waited }
+        Touched {
+            found,
+            maybe,
+            waited,
+        }
     }
 
     /// What the operations did to memory that the host has not waited for.

@@ -277,15 +277,22 @@ impl Context {
             true => Footprint::of_host(None, range, 1),
             false => Footprint::of_host(range, None, 1),
         };
-        let Touched { found, waited } = self.timeline.host_touches(&footprint);
+        let Touched {
+            found,
+            maybe,
+            waited,
+        } = self.timeline.host_touches(&footprint);
         self.beside.by_host |= waited && !self.is_idle();
-        if found.is_empty() && !waited {
+        if found.is_empty() && maybe.is_empty() && !waited {
             return;
         }
-        if !found.is_empty() {
+        if !found.is_empty() || !maybe.is_empty() {
             let work = Work::host(call(), "the host".to_owned());
             for (earlier, conflicts) in found {
                 self.unordered(&work, &earlier, &conflicts);
+            }
+            for earlier in maybe {
+                self.undecided(&work, &earlier);
             }
         }
         self.rewatch(false);
