@@ -5,7 +5,7 @@ __global__ void scan_of_two_each_no_barrier(float *out, const float *in, int n) 
     int t = threadIdx.x;
     int low = t, high = t + n / 2;
     sums[low] = in[low];
-    sums[high] = in[high];
+    sums[high] = 2 * in[high];
     int step = 1;
     for (int half = n / 2; half > 0; half /= 2) {
         if (t < half) {

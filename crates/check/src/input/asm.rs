@@ -55,7 +55,7 @@ fn location(text: &str, at: usize) -> Option<(String, u32)> {
     let loc = text[..at]
         .lines()
         .rev()
-        .find_map(|line| directive(line, ".loc "))?;
+        .find_map(|line| directive(line, ".loc"))?;
     let mut numbers = loc.split_whitespace();
     let (file, line) = (numbers.next()?, numbers.next()?.parse().ok()?);
     let name = text.lines().find_map(|line| {
