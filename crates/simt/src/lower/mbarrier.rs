@@ -30,10 +30,11 @@ impl Lowering<'_> {
                 let object = self.computed(Opcode::Mul, &[Modifier::Lo], count, ONE)?;
                 self.store_object(i, object)
             }
-            // The memory is good for something else then.
+            // The memory is good for something else then, and whoever uses it writes it first. Taken for a write, it would race with the
+            // last waits of `cuda::pipeline`, which lets one lane of a warp destroy its mbarriers for all.
             Inval => {
-                let nothing = self.constants.d(0);
-                self.store_object(i, nothing)
+                self.emit(Op::Nop);
+                Ok(())
             }
             Arrive | ArriveDrop => self.arrive(i, t, operation == ArriveDrop),
             ExpectTransactions => self.update_object(i, t, 0, None, Some(1), expect),
