@@ -64,15 +64,27 @@ pub fn side_by_side<T, R>(
     std::thread::scope(|scope| {
         // Whatever happens to whom, nobody waits for somebody who is gone.
         let _end = End(&line);
-        for _ in 0..cores {
-            scope.spawn(|| {
-                let _end = EndOfPanic(&line);
-                while let Some(index) = line.next(rest.len(), 2 * cores) {
-                    let result = run(&rest[index], each);
-                    line.lock().made.insert(index, result);
-                    line.changed.notify_all();
+        let work = || {
+            let _end = EndOfPanic(&line);
+            while let Some(index) = line.next(rest.len(), 2 * cores) {
+                let result = run(&rest[index], each);
+                line.lock().made.insert(index, result);
+                line.changed.notify_all();
+            }
+        };
+        // A stranger's program may have used up all threads.
+        let spawn = || {
+            std::thread::Builder::new()
+                .spawn_scoped(scope, work)
+                .is_ok()
+        };
+        if (0..cores).filter(|_| spawn()).count() == 0 {
+            for item in rest {
+                if take(item, run(item, each)).is_break() {
+                    return;
                 }
-            });
+            }
+            return;
         }
         for (index, item) in rest.iter().enumerate() {
             let Some(result) = line.made(index) else {
@@ -172,19 +184,15 @@ pub fn parallel<T: Send>(count: usize, jobs: usize, each: &(dyn Fn(usize) -> T +
     }
     let next = AtomicUsize::new(0);
     let made: Mutex<Vec<(usize, T)>> = Mutex::default();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        break;
-                    }
-                    let value = each(index);
-                    let mut made = made.lock().unwrap_or_else(|e| e.into_inner());
-                    made.push((index, value));
-                }
-            });
+    simt::cores::each(0..jobs.min(count), |_| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                break;
+            }
+            let value = each(index);
+            let mut made = made.lock().unwrap_or_else(|e| e.into_inner());
+            made.push((index, value));
         }
     });
     let mut made = made.into_inner().unwrap_or_else(|e| e.into_inner());

@@ -15,6 +15,7 @@ pub mod alu;
 mod call_stack;
 pub mod children;
 mod copies;
+pub mod cores;
 mod device;
 mod exec;
 pub mod ids;

@@ -81,12 +81,10 @@ impl Device {
         let jobs = jobs.min(pieces.len());
         let parts = match jobs {
             0 | 1 => copy(),
-            _ => std::thread::scope(|scope| {
-                let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(copy)).collect();
-                let joined = threads.into_iter().map(|t| t.join());
-                let parts = joined.map(|p| p.unwrap_or_else(|p| std::panic::resume_unwind(p)));
-                parts.flatten().collect()
-            }),
+            _ => crate::cores::each(0..jobs, |_| copy())
+                .into_iter()
+                .flatten()
+                .collect(),
         };
         let heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Image {

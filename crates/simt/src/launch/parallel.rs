@@ -78,16 +78,7 @@ impl Grid<'_> {
         let mut forks: Vec<O> = (0..jobs.min(blocks as usize))
             .map(|_| observer.fork())
             .collect();
-        let results: Vec<Result<(), (u32, Stop)>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = forks
-                .iter_mut()
-                .map(|fork| scope.spawn(|| work(fork)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-                .collect()
-        });
+        let results: Vec<Result<(), (u32, Stop)>> = crate::cores::each(forks.iter_mut(), work);
         let failures = results.into_iter().filter_map(Result::err);
         let failed = failures.min_by_key(|(block, _)| *block);
         let Some(before) = before else {
