@@ -135,7 +135,7 @@ impl Detector {
     /// See [`simt::observer::Events::copy_begins`].
     pub fn begins(&mut self, copy: &AsyncCopy<'_>, races: &mut race::Detector) {
         let write = &copy.write;
-        // Two copies to one place: "no ordering guarantee between any two cp.async operations" (PTX ISA, "cp.async").
+        // Two copies to one place are not ordered with each other either (PTX ISA, "cp.async").
         self.look(write, races);
         copy.reads.iter().for_each(|read| self.look(read, races));
         let block = self.blocks.entry(write.who.block).or_default();
@@ -309,14 +309,8 @@ impl Detector {
         if self.findings.count_again(rule, access.site, site) {
             return;
         }
-        let end = |site, who: WarpRef, lane: usize, action| End {
-            site,
-            launch: self.launch,
-            block: who.block,
-            thread: who.thread(LaneId(lane as u8)),
-            threads: 1,
-            action,
-            order: None,
+        let end = |site, who, lane: usize, action| {
+            End::of_lanes(site, who, 1 << lane, action, self.launch)
         };
         let here = match access.kind {
             _ if access.asynchronous => Action::Copy,

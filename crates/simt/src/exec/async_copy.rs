@@ -66,7 +66,7 @@ impl<O: Hooks> Core<'_, O> {
         let Some(copies) = &mut block.warps[w].copies else {
             return;
         };
-        // "wait_all is equivalent to commit_group and wait_group 0" (PTX ISA, "cp.async.wait_group / cp.async.wait_all").
+        // As if the group were closed, and waited for with all others (PTX ISA, "cp.async.wait_group / cp.async.wait_all").
         if newest.is_none() {
             copies.close_group(active);
         }

@@ -46,7 +46,7 @@ impl Lowering<'_> {
             signed: false,
             regs,
             class: W,
-            // "cp.async operations are treated as weak memory operations" (PTX ISA, "cp.async").
+            // A weak memory operation (PTX ISA, "cp.async").
             order: Order::Weak,
             scope: Scope::Sys,
             non_coherent: false,
