@@ -387,9 +387,10 @@ impl Events for Detectors {
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
-        let (from, to) = (access.start(), access.end());
-        let (block, space) = (access.who.block, access.space);
-        let copied = |c: &async_copy::Detector| c.concerns(block, space, from, to, access.write);
+        let copied = |c: &async_copy::Detector| {
+            let (from, to) = (access.start(), access.end());
+            c.concerns(access.who.block, access.space, from, to, access.write)
+        };
         let alone = self.non_coherent.is_none()
             && !self.copies.as_ref().is_some_and(|c| copied(c))
             && self.perf.is_none()

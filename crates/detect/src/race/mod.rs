@@ -446,11 +446,25 @@ impl Detector {
         if strong || access.order != Order::Weak {
             return false;
         }
-        let access = &RowAccess {
-            site: self.first.site(access.site),
-            who: self.first.who(access.who),
-            ..*access
-        };
+        if self.first != First::default() {
+            return self.numbered_row_access(&RowAccess {
+                site: self.first.site(access.site),
+                who: self.first.who(access.who),
+                ..*access
+            });
+        }
+        self.weak_row_access(access)
+    }
+
+    /// The same where launches run side by side.
+    #[inline(never)]
+    fn numbered_row_access(&mut self, access: &RowAccess<'_>) -> bool {
+        self.weak_row_access(access)
+    }
+
+    #[inline(always)]
+    fn weak_row_access(&mut self, access: &RowAccess<'_>) -> bool {
+        let global = access.space == Space::Global;
         let at = self.find(access.who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
         let warp = access.who.warp.0;

@@ -199,6 +199,7 @@ pub struct RowAccess<'a> {
 
 impl RowAccess<'_> {
     /// Bytes from the first byte of a half to that of its last lane.
+    #[inline]
     fn span(&self, half: usize) -> u64 {
         match self.layout[half] {
             Layout::Adjacent => 4 * (HALF as u64 - 1),
@@ -207,11 +208,13 @@ impl RowAccess<'_> {
     }
 
     /// The first byte of all.
+    #[inline]
     pub fn start(&self) -> u64 {
         self.first[0].min(self.first[1])
     }
 
     /// The byte behind the last one.
+    #[inline]
     pub fn end(&self) -> u64 {
         (self.first[0] + self.span(0)).max(self.first[1] + self.span(1)) + 4
     }
