@@ -104,6 +104,12 @@ impl Span {
         self.from < other.to && other.from < self.to
     }
 
+    /// A bit for each granule.
+    #[inline(always)]
+    fn granules(&self) -> u32 {
+        u32::MAX >> (LINE as u32 - u32::from(self.to - self.from)) << self.from
+    }
+
     fn contains(&self, other: &Span) -> bool {
         self.from <= other.from && other.to <= self.to
     }
@@ -172,8 +178,8 @@ pub struct Line {
     state: State,
     /// Places of `reads` that have been used.
     used: u8,
-    /// In global memory, from and to which granule reads of two blocks are kept that stand for all others; none if both are 0.
-    represented: [u8; 2],
+    /// In global memory, the granules of which reads of two blocks are kept that stand for those of all others.
+    represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
     write: Span,
@@ -204,7 +210,7 @@ impl Line {
 
     fn forget_reads(&mut self) {
         self.reads = Default::default();
-        (self.used, self.represented) = (0, [0; 2]);
+        (self.used, self.represented) = (0, 0);
         if let Some(many) = &mut self.many {
             many.fill(Span::default());
         }
@@ -225,7 +231,7 @@ impl Line {
         }
         if v.global {
             // What most reads of what many blocks read come to.
-            if !v.fine_sync && self.represented[0] <= new.from && new.to <= self.represented[1] {
+            if !v.fine_sync && new.granules() & !self.represented == 0 {
                 return Ok(());
             }
             return self.read_few(new, v);
@@ -248,11 +254,11 @@ impl Line {
     fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
         let used = usize::from(self.used);
         let (mut room, mut same, mut first, mut pair) = (None, None, None::<u32>, false);
-        self.represented = [0; 2];
         for at in 0..used.min(FEW) {
             let read = &mut self.reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
+                self.represented = 0;
                 room = room.or(Some(at));
             } else if read.continues(new) {
                 read.extend(new);
@@ -273,7 +279,7 @@ impl Line {
                     pair = true;
                     // Reads of one block stand for others until its next barrier alone.
                     if first.is_some_and(|one| v.locate(one).0 != v.locate(read.warp).0) {
-                        self.represented = [new.from, new.to];
+                        self.represented |= new.granules();
                     }
                 }
                 first = first.or(Some(read.warp));
