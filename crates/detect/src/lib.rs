@@ -403,6 +403,28 @@ impl Events for Detectors {
             footprint.row_access(access);
         }
     }
+    fn shared_reads(&mut self, who: WarpRef, mut reads: &[SharedRead]) {
+        let alone = self.copies.is_none()
+            && self.perf.is_none()
+            && self.counter.is_none()
+            && self.communication.is_none();
+        while !reads.is_empty() {
+            let aside = match alone {
+                true => self.races.shared_reads(who, reads),
+                false => 0,
+            };
+            let (told, rest) = reads.split_at(aside);
+            if let Some(footprint) = &mut self.footprint {
+                let rows = told.iter().map(|read| read.row(who));
+                rows.for_each(|row| footprint.row_access(&row));
+            }
+            let Some((next, rest)) = rest.split_first() else {
+                break;
+            };
+            self.row_access(&next.row(who));
+            reads = rest;
+        }
+    }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
         if let Some(copies) = &mut self.copies {
             copies.begins(copy, &mut self.races);

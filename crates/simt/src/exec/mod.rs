@@ -183,6 +183,21 @@ impl<'a, O: Hooks> Core<'a, O> {
         s: usize,
         quantum: Quantum,
     ) -> Result<Yield, Stop> {
+        let ended = self.run_turn(block, w, s, quantum);
+        if O::WATCHES {
+            self.observer.turn_ends();
+        }
+        ended
+    }
+
+    #[inline(always)]
+    fn run_turn(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        quantum: Quantum,
+    ) -> Result<Yield, Stop> {
         let rest = match block.poison {
             None => match at_best(Run(self, block, w, s, quantum))? {
                 Yield::Poisoned(rest) => rest,

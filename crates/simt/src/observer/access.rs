@@ -278,6 +278,36 @@ impl RowAccess<'_> {
     }
 }
 
+/// A weak load from shared memory that is a [`RowAccess`], in still fewer words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedRead {
+    /// See [`Access::site`].
+    pub site: Site,
+    /// See [`RowAccess::first`].
+    pub first: [u32; 2],
+    /// See [`RowAccess::layout`].
+    pub layout: [Layout; 2],
+}
+
+impl SharedRead {
+    /// The same at length.
+    #[inline]
+    pub fn row(&self, who: WarpRef) -> RowAccess<'static> {
+        RowAccess {
+            site: self.site,
+            who,
+            space: Space::Shared,
+            first: self.first.map(u64::from),
+            layout: self.layout,
+            write: false,
+            non_coherent: false,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            stores: None,
+        }
+    }
+}
+
 /// A memory access of one warp-instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {
