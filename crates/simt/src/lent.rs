@@ -208,3 +208,54 @@ impl<H: Hooks> Events for Lent<'_, H> {
         driver_call(site: Site, who: WarpRef, mask: Mask, what: DriverCall);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it was told: the instructions of accesses, and 1,000 more for anything else.
+    #[derive(Default)]
+    struct Told(Vec<u32>);
+
+    impl Events for Told {
+        fn row_access(&mut self, access: &RowAccess<'_>) {
+            self.0.push(access.site.0);
+        }
+        fn stale_value(&mut self, site: Site) {
+            self.0.push(1_000 + site.0);
+        }
+    }
+    impl Hooks for Told {
+        const WATCHES: bool = true;
+    }
+
+    #[test]
+    fn all_is_told_in_its_order() {
+        let mut told = Told::default();
+        let mut lent = Lent::new(&mut told, None);
+        let who = WarpRef {
+            block: BlockId(2),
+            warp: WarpId(1),
+        };
+        let read = |site: u32| SharedRead {
+            site: Site(site),
+            first: [0, 64],
+            layout: [Layout::Adjacent; 2],
+        };
+        let write = |site: u32| RowAccess {
+            write: true,
+            ..read(site).row(who)
+        };
+        let mut expected = Vec::new();
+        for site in 0..200 {
+            match site % 90 {
+                70 => lent.row_access(&write(site)),
+                80 => lent.stale_value(Site(site)),
+                _ => lent.row_access(&read(site).row(who)),
+            }
+            expected.push(if site % 90 == 80 { 1_000 + site } else { site });
+        }
+        lent.turn_ends();
+        assert_eq!(told.0, expected);
+    }
+}

@@ -15,7 +15,7 @@ use super::cells::Cells;
 use super::clock::Stamp;
 use super::lines::{LINE, Part};
 use super::pages::Shadow;
-use simt::ids::{LANES, Mask, Site};
+use simt::ids::{LANES, Mask};
 use simt::observer::{HALF, Layout, RowAccess, SharedRead, WarpRef};
 
 /// Places that [`ReadLog::repeated`] has.
