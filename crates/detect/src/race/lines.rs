@@ -60,6 +60,7 @@ pub struct Part {
 }
 
 impl Span {
+    #[inline(always)]
     fn new(part: &Part, v: &View<'_>, site: Site) -> Span {
         // From -31, where the access begins at the line's last granule, to 1023.
         let skew = part.number + LINE - part.from;
@@ -74,6 +75,7 @@ impl Span {
     }
 
     /// Lanes next to each other that read the same granules.
+    #[inline(always)]
     fn alike(part: &Part, lanes: Mask, v: &View<'_>, site: Site) -> Span {
         let (first, count) = (lanes.trailing_zeros(), lanes.count_ones());
         Span {
@@ -298,6 +300,8 @@ impl Line {
         }
     }
 
+    // In place: a span that has just been written in pieces, and is copied as a whole, makes the processor wait.
+    #[inline(always)]
     fn write(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
         let settled = !v.global && self.latest_read < v.block_floor;
         let before = self.write.is_before(new, v)
