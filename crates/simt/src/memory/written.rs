@@ -14,8 +14,11 @@ pub(crate) struct Written(Cells<AtomicU64>);
 /// The cells of a range of words, each with the bits that belong to the range.
 #[inline(always)]
 fn cells_of(words: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
-    let cells = words.start / WORDS..words.end.div_ceil(WORDS);
-    cells.map(move |cell| {
+    let end = match words.is_empty() {
+        true => words.start / WORDS,
+        false => words.end.div_ceil(WORDS),
+    };
+    (words.start / WORDS..end).map(move |cell| {
         let from = words.start.max(cell * WORDS) % WORDS;
         let count = (words.end - cell * WORDS).min(WORDS) - from;
         (cell, u64::MAX >> (64 - 4 * count) << (4 * from))
@@ -44,7 +47,7 @@ impl Written {
         (self.0[word / WORDS].load(Relaxed) >> (4 * (word % WORDS))) as u8 & 0xf
     }
 
-    /// The bytes that were written in all words of a range, which is not empty.
+    /// The bytes that were written in all words of a range; all, if it is empty.
     #[inline(always)]
     pub fn in_all(&self, words: Range<usize>) -> u8 {
         let mut all = u64::MAX;
