@@ -104,6 +104,12 @@ impl Span {
         self.from < other.to && other.from < self.to
     }
 
+    /// A bit for each granule.
+    #[inline(always)]
+    fn granules(&self) -> u32 {
+        u32::MAX >> (LINE as u32 - u32::from(self.to - self.from)) << self.from
+    }
+
     fn contains(&self, other: &Span) -> bool {
         self.from <= other.from && other.to <= self.to
     }
@@ -172,6 +178,8 @@ pub struct Line {
     state: State,
     /// Places of `reads` that have been used.
     used: u8,
+    /// In global memory, the granules of which reads of two blocks are kept that stand for those of all others.
+    represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
     write: Span,
@@ -202,7 +210,7 @@ impl Line {
 
     fn forget_reads(&mut self) {
         self.reads = Default::default();
-        self.used = 0;
+        (self.used, self.represented) = (0, 0);
         if let Some(many) = &mut self.many {
             many.fill(Span::default());
         }
@@ -222,6 +230,10 @@ impl Line {
             return Err(Race);
         }
         if v.global {
+            // What most reads of what many blocks read come to.
+            if !v.fine_sync && new.granules() & !self.represented == 0 {
+                return Ok(());
+            }
             return self.read_few(new, v);
         }
         self.latest_read = v.now.max(self.latest_read);
@@ -241,11 +253,12 @@ impl Line {
 
     fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
         let used = usize::from(self.used);
-        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
+        let (mut room, mut same, mut first, mut pair) = (None, None, None::<u32>, false);
         for at in 0..used.min(FEW) {
             let read = &mut self.reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
+                self.represented = 0;
                 room = room.or(Some(at));
             } else if read.continues(new) {
                 read.extend(new);
@@ -262,7 +275,13 @@ impl Line {
             } else if read.warp == v.me && read.map == new.map && new.contains(read) {
                 same = Some(at);
             } else if read.contains(new) && !read.is_settled(v) {
-                pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
+                if first.is_some_and(|one| are_pair(one, read.warp, v)) {
+                    pair = true;
+                    // Reads of one block stand for others until its next barrier alone.
+                    if first.is_some_and(|one| v.locate(one).0 != v.locate(read.warp).0) {
+                        self.represented |= new.granules();
+                    }
+                }
                 first = first.or(Some(read.warp));
             }
         }

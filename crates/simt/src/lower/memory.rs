@@ -218,6 +218,7 @@ impl Lowering<'_> {
             && matches!(place.base, Base::W(_) | Base::D(_));
         self.program.memory_ops.push(MemoryOp {
             word,
+            group: BaseGroup::Alone,
             store,
             space: place.space,
             base: place.base,
