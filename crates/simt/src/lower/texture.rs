@@ -163,6 +163,7 @@ impl Lowering<'_> {
         regs[0] = handle;
         self.program.memory_ops.push(MemoryOp {
             word: false,
+            group: BaseGroup::Alone,
             store: false,
             space: place.space,
             base: place.base,
