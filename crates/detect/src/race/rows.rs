@@ -90,25 +90,13 @@ impl ReadLog {
     /// Sets a read aside. False if there is no room.
     #[inline(always)]
     fn add(&mut self, read: &SharedRead, v: &View<'_>, granules: usize) -> bool {
-        let half = self.places.len() / 2;
-        match self.places.get_mut(self.len) {
-            // In place: a copy of what has just been written in pieces makes the processor wait.
-            Some(place) if self.len < half => {
-                *place = Read::of(read, v);
-                self.len += 1;
-                true
-            }
-            _ => self.add_rarely(read, v, granules),
-        }
-    }
-
-    #[inline(never)]
-    fn add_rarely(&mut self, read: &SharedRead, v: &View<'_>, granules: usize) -> bool {
         let read = Read::of(read, v);
-        if self.places.is_empty() {
-            self.places.resize(granules.clamp(64, 1024), read);
-        } else if self.is_repeated(&read) {
-            return true;
+        if self.len >= self.places.len() / 2 {
+            if self.places.is_empty() {
+                self.make_room(granules, read);
+            } else if self.is_repeated(&read) {
+                return true;
+            }
         }
         let Some(place) = self.places.get_mut(self.len) else {
             return false;
@@ -118,10 +106,14 @@ impl ReadLog {
         true
     }
 
+    #[cold]
+    fn make_room(&mut self, granules: usize, any: Read) {
+        self.places.resize(granules.clamp(64, 1024), any);
+        self.repeated.resize(REPEATED, None);
+    }
+
+    #[inline(always)]
     fn is_repeated(&mut self, read: &Read) -> bool {
-        if self.repeated.is_empty() {
-            self.repeated.resize(REPEATED, None);
-        }
         let place = read.what.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
         let last = &mut self.repeated[place as usize % REPEATED];
         let same = *last == Some(*read);
