@@ -177,6 +177,7 @@ impl<'m> Lowering<'m> {
                 required_block: None,
                 max_threads: None,
                 target: 0,
+                device: 0,
                 facts: Facts::default(),
                 rows_w: 0,
                 rows_d: 0,
@@ -221,6 +222,7 @@ impl<'m> Lowering<'m> {
         })?;
         self.program.entry = entry.to_owned();
         self.program.target = target_number(&self.module.target);
+        self.program.device = self.program.target;
         self.function_index(kernel);
         self.module_variables()?;
         loop {
