@@ -1,8 +1,8 @@
 //! Whole programs of `tests/programs`, built with `racetrap build` and run with `racetrap exec`.
 //!
 //! A program says in comments what is to come of it: `//~ run ARGUMENTS: RULE@LINES… [status=N]`, where LINES are those of the guilty
-//! places in their file, or `clean` (perhaps with `unseen@LINES`, those that no thread ran), or `inconclusive`; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source. Without a
-//! CUDA compiler nothing can be built, and nothing is tested.
+//! places in their file, or `clean` (perhaps with `unseen@LINES`, those that no thread ran), or `inconclusive`; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source; `//~ needs CUDA N`,
+//! the compiler's major version. Without a CUDA compiler nothing can be built, and nothing is tested; `ci/earlier-cuda.sh` does so with those of earlier releases.
 
 use rstest::rstest;
 use serde_json::Value;
@@ -24,6 +24,7 @@ struct Directives {
     prints: Vec<String>,
     nvcc: Vec<String>,
     with: Vec<String>,
+    needs: Option<String>,
 }
 
 fn directives(text: &str) -> Directives {
@@ -43,6 +44,8 @@ fn directives(text: &str) -> Directives {
             all.nvcc.extend(words(options));
         } else if let Some(file) = line.strip_prefix("with ") {
             all.with.push(file.to_owned());
+        } else if let Some(major) = line.strip_prefix("needs CUDA ") {
+            all.needs = Some(format!("{major}."));
         } else {
             panic!("unknown directive `{line}`");
         }
@@ -96,12 +99,19 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("hosts.cu")]
 #[case("orders.cu")]
 #[case("rdc/main.cu")]
+#[case("releases/references.cu")]
 fn a_program_is_judged_as_it_says(#[case] name: &str) {
-    if Nvcc::find().is_err() {
-        return;
-    }
+    let Ok(nvcc) = Nvcc::find() else { return };
     let source = folder().join(name);
     let directives = directives(&std::fs::read_to_string(&source).unwrap());
+    let version = nvcc.version().unwrap_or_default();
+    let suits = directives
+        .needs
+        .as_ref()
+        .is_none_or(|n| version.starts_with(n));
+    if !suits {
+        return;
+    }
     assert!(!directives.runs.is_empty(), "{name} is never run");
     let temporary = tempfile::tempdir().unwrap();
     let program = temporary.path().join("program");
@@ -437,14 +447,53 @@ fn what_a_gpu_gave(#[case] name: &str) {
     }
 }
 
-/// Programs that were built for earlier releases of the runtime, whose structures and parameters differ.
-#[rstest]
-#[case(11, "libcudart.so.11.0")]
-#[case(12, "libcudart.so.12")]
-#[case(13, "libcudart.so.13")]
-fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
+/// What nvcc 11.8 made of kernels with texture references, and of the host code that registers them. The PTX is
+///
+/// ```text
+/// nvcc -ptx -arch=sm_52 -lineinfo -o references.11.8.ptx references.cu
+/// ```
+///
+/// in `tests/programs/releases`, behind a line with what `cksum` says of the source.
+#[test]
+fn texture_references_of_an_earlier_compiler() {
     let temporary = tempfile::tempdir().unwrap();
-    let here = temporary.path();
+    let sources = folder().join("releases");
+    let pinned = sources.join("references.11.8.ptx");
+    let sum = Command::new("cksum")
+        .stdin(std::fs::File::open(sources.join("references.cu")).unwrap())
+        .output();
+    let sum = format!(
+        "// source {}",
+        String::from_utf8_lossy(&sum.unwrap().stdout)
+    );
+    let text = std::fs::read_to_string(&pinned).unwrap();
+    assert_eq!(
+        text.lines().next(),
+        Some(sum.trim_end()),
+        "the source has changed"
+    );
+    link_with_names(
+        temporary.path(),
+        &sources.join("host.c"),
+        "libcudart.so.11.0",
+        &[],
+    );
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--", "./program"])
+        .arg(&pinned)
+        .current_dir(temporary.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed, "as nvcc 11.8 has it\n", "{said}");
+    // The errors that it provokes are checked, and nothing else is found.
+    assert!(said.contains("clean"), "{said}");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// Links a C program as `program` with a library of this name that has what it calls, and nothing more.
+fn link_with_names(here: &Path, source: &Path, soname: &str, options: &[&str]) {
     let gcc = |arguments: &[&str]| {
         let output = Command::new("gcc")
             .args(arguments)
@@ -457,12 +506,10 @@ fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
             String::from_utf8_lossy(&output.stderr)
         );
     };
-    let source = folder().join("releases.c");
-    // What the program is linked with: the names that it calls, and that of the library.
-    let text = std::fs::read_to_string(&source).unwrap();
+    let text = std::fs::read_to_string(source).unwrap();
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     let called: BTreeSet<&str> = words
-        .filter(|w| w.starts_with("cu") && w.len() > 5)
+        .filter(|w| w.trim_start_matches('_').starts_with("cu") && w.len() > 5)
         .collect();
     let called = called
         .into_iter()
@@ -473,18 +520,28 @@ fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
     std::fs::write(here.join("names.c"), names).unwrap();
     let name = format!("-Wl,-soname,{soname}");
     gcc(&["-shared", "-fPIC", "-o", "libcudart.so", &name, "names.c"]);
-    gcc(&[
-        &format!("-DRELEASE={release}"),
-        "-std=c11",
-        "-Wall",
-        "-Werror",
-        "-o",
-        "program",
-        source.to_str().unwrap(),
-        "-L.",
-        "-Wl,--no-as-needed",
-        "-lcudart",
-    ]);
+    let mut all = options.to_vec();
+    all.extend(["-std=c11", "-Wall", "-Werror", "-o", "program"]);
+    all.push(source.to_str().unwrap());
+    all.extend(["-L.", "-Wl,--no-as-needed", "-lcudart"]);
+    gcc(&all);
+}
+
+/// Programs that were built for earlier releases of the runtime, whose structures and parameters differ.
+#[rstest]
+#[case(11, "libcudart.so.11.0")]
+#[case(12, "libcudart.so.12")]
+#[case(13, "libcudart.so.13")]
+fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
+    let temporary = tempfile::tempdir().unwrap();
+    let here = temporary.path();
+    let define = format!("-DRELEASE={release}");
+    link_with_names(
+        here,
+        &folder().join("releases/releases.c"),
+        soname,
+        &[&define],
+    );
     let output = Command::new(RACETRAP)
         .args(["exec", "--", "./program"])
         .current_dir(here)

@@ -267,18 +267,20 @@ impl ExecArgs {
 pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let known = args.accept.load()?;
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
-    let libraries = install(folder.path())?;
     let mut command = args.command.clone();
     let name = command[0].to_string_lossy().into_owned();
     if args.is_source() {
         let program = folder.path().join("program");
-        compile(args, Path::new(&name), &program, &libraries)?;
+        compile(args, Path::new(&name), &program, folder.path())?;
         command[0] = program.into();
         if command.get(1).is_some_and(|a| a == "--") {
             command.remove(1);
         }
     }
-    let (preload, oldest) = suitable(&command[0].to_string_lossy())?;
+    let (runtime, oldest) = suitable(&command[0].to_string_lossy())?;
+    if !args.is_source() {
+        install(folder.path(), runtime.as_deref())?;
+    }
     let device = args.device.unwrap_or(oldest);
     let timeout = args
         .timeout
@@ -289,7 +291,7 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         &command,
         folder.path(),
         &args.options(device),
-        preload,
+        runtime.is_some(),
         timeout,
     )
     .map_err(|e| failed(&format!("run `{name}`"), &e))?;
@@ -335,8 +337,8 @@ const NOTHING: &str = "\
         Programs whose libraries contain the runtime (PyTorch, CuPy from version 13 on) can't be watched.
 ";
 
-/// Puts the libraries into a folder of their own.
-fn install(folder: &Path) -> Result<PathBuf, Failure> {
+/// Puts the libraries into a folder of their own, for a program that is for this runtime.
+fn install(folder: &Path, runtime: Option<&str>) -> Result<PathBuf, Failure> {
     let file = library::find().map_err(|missing| {
         let places: Vec<String> = missing
             .searched
@@ -349,12 +351,12 @@ fn install(folder: &Path) -> Result<PathBuf, Failure> {
     })?;
     let libraries = folder.join("lib");
     std::fs::create_dir_all(&libraries)
-        .and_then(|()| library::install(&file, &libraries))
+        .and_then(|()| library::install(&file, &libraries, runtime))
         .map_err(|e| failed("make a folder for the libraries", &e))?;
     Ok(libraries)
 }
 
-fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<(), Failure> {
+fn compile(args: &ExecArgs, file: &Path, to: &Path, folder: &Path) -> Result<(), Failure> {
     if !file.is_file() {
         return Err(Failure::usage(format!(
             "can't read `{}`: no such file",
@@ -362,12 +364,13 @@ fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<
         )));
     }
     let nvcc = Nvcc::find().map_err(no_compiler)?;
+    let libraries = install(folder, library::runtime_of(&nvcc))?;
     let options = args.compiler();
     let output = build::compile(
         &nvcc.program.path,
         file,
         to,
-        libraries,
+        &libraries,
         args.device.unwrap_or(target::OLDEST),
         &options,
         &args.nvcc,
@@ -384,12 +387,12 @@ fn compile(args: &ExecArgs, file: &Path, to: &Path, libraries: &Path) -> Result<
     }
 }
 
-/// Whether the runtime library is to be loaded before the program's own libraries, and the oldest GPU that the program is for.
+/// The runtime library that a program names, which is then to be loaded before all others, and the oldest GPU that the program is for.
 ///
 /// # Errors
 ///
 /// The program is not there, or would not use the libraries.
-fn suitable(command: &str) -> Result<(bool, u32), Failure> {
+fn suitable(command: &str) -> Result<(Option<String>, u32), Failure> {
     let Some(path) = program::find(command) else {
         return Err(Failure::usage(format!("there is no program `{command}`"))
             .help("give the path of a program, or of a `.cu` file to compile"));
@@ -403,7 +406,7 @@ fn suitable(command: &str) -> Result<(bool, u32), Failure> {
         .help("build it again with the shared runtime: `racetrap build -- make`, or add `-cudart shared -lineinfo` to nvcc's options"));
     }
     let oldest = target::of_program(&data).map_or(target::OLDEST, target::gpu);
-    Ok((known.runtime().is_some(), oldest))
+    Ok((known.runtime().map(str::to_owned), oldest))
 }
 
 fn no_compiler(searched: Searched) -> Failure {
@@ -452,7 +455,7 @@ pub struct BuildArgs {
 pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
     let nvcc = Nvcc::find().map_err(no_compiler)?;
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
-    let libraries = install(folder.path())?;
+    let libraries = install(folder.path(), library::runtime_of(&nvcc))?;
     let name = args.command[0].to_string_lossy();
     let toolkit = folder.path().join("toolkit");
     let toolkit = toolkit::make(&toolkit, &nvcc.program.path, &libraries)

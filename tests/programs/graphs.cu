@@ -20,6 +20,10 @@ __global__ void twice(int *data, int *to)
     to[blockIdx.x * blockDim.x + threadIdx.x] = 2 * data[blockIdx.x * blockDim.x + threadIdx.x];
 }
 
+#if CUDART_VERSION < 12000
+#define cudaGraphInstantiate(ready, graph, flags) cudaGraphInstantiate(ready, graph, nullptr, nullptr, 0)
+#endif
+
 static int calls;
 static void CUDART_CB called(void *by) { calls += *(int *)by; }
 

@@ -7,9 +7,9 @@
 #![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
 
 use crate::alias;
-use simt::memory::GLOBAL_BASE;
+use simt::memory::{GLOBAL_BASE, WRITTEN_WORDS};
 use std::io;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Address space that is reserved, bytes; less where the system refuses.
 const RESERVED: usize = 1 << 40;
@@ -30,8 +30,8 @@ pub struct Arena {
 pub struct Cells {
     /// The memory.
     pub words: &'static [AtomicU32],
-    /// Which bytes of it were written.
-    pub valid: &'static [AtomicU8],
+    /// Which bytes of it were written, by [`WRITTEN_WORDS`] words.
+    pub valid: &'static [AtomicU64],
 }
 
 impl Arena {
@@ -70,13 +70,15 @@ impl Arena {
         let open = libc::PROT_READ | libc::PROT_WRITE;
         let own = arena.map(std::ptr::null_mut(), bytes, open, shared, file);
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let valid = arena.map(std::ptr::null_mut(), bytes / 4, open, private, -1);
+        // Four bits for each word.
+        let written = bytes / (4 * WRITTEN_WORDS) * size_of::<AtomicU64>();
+        let valid = arena.map(std::ptr::null_mut(), written, open, private, -1);
         let base = GLOBAL_BASE as *mut libc::c_void;
         let fixed = shared | libc::MAP_FIXED_NOREPLACE;
         let program = arena.map(base, bytes, libc::PROT_NONE, fixed, file);
         let (Ok(own), Ok(valid), Ok(program)) = (&own, &valid, &program) else {
             let error = arena.give_up();
-            for (mapped, length) in [(own, bytes), (valid, bytes / 4), (program, bytes)] {
+            for (mapped, length) in [(own, bytes), (valid, written), (program, bytes)] {
                 if let Ok(at) = mapped {
                     // SAFETY: our own mapping, of this size, to which nothing refers.
                     unsafe { libc::munmap(at, length) };
@@ -92,7 +94,7 @@ impl Arena {
         let cells = unsafe {
             Cells {
                 words: std::slice::from_raw_parts(own.cast(), bytes / 4),
-                valid: std::slice::from_raw_parts(valid.cast(), bytes / 4),
+                valid: std::slice::from_raw_parts(valid.cast(), bytes / (4 * WRITTEN_WORDS)),
             }
         };
         Ok((arena, cells))

@@ -343,7 +343,7 @@ impl Context {
         let id = self.kernels.len();
         let mut doubt = Vec::new();
         let loaded = self.modules[module].load(&self.options, &mut doubt)?;
-        let made = loaded.kernel(name, module, id, &mut doubt);
+        let made = loaded.kernel(name, module, id, self.options.capability, &mut doubt);
         doubt.iter().for_each(|text| self.doubt(text));
         let kernel = made?;
         if kernel.id == id {

@@ -4,6 +4,7 @@
 //! size it states, and a payload that is stored as it is, as an LZ4 block or as a zstd frame. The layout follows from the public
 //! `fatbinary_section.h` and from what compilers since 11 write; what is not understood is left out, never guessed.
 
+use ptx::ast::Item;
 use std::io::Read as _;
 
 /// `__fatBinC_Wrapper_t::magic`
@@ -38,6 +39,21 @@ pub struct Contents {
     pub ptx: Vec<Ptx>,
     /// Architectures for which it has machine code.
     pub machine_code: Vec<u32>,
+}
+
+impl Contents {
+    /// Whether this is the device's runtime library, which nvcc links to programs whose kernels launch kernels. It is a part of the toolkit and
+    /// not of the program, and what it does is done here. Up to CUDA 11 it brings PTX along.
+    pub fn is_device_runtime(&self) -> bool {
+        const ITS_OWN: &str = "cudaLaunchDeviceV2";
+        let defines = |tree: ptx::ast::Module| {
+            tree.items
+                .iter()
+                .any(|i| matches!(i, Item::Function(f) if f.name == ITS_OWN && f.body.is_some()))
+        };
+        let mut texts = self.ptx.iter().map(|ptx| &ptx.text);
+        texts.any(|text| text.contains(ITS_OWN) && ptx::parse(text).is_ok_and(defines))
+    }
 }
 
 /// Why a container can't be read.

@@ -139,6 +139,9 @@ impl Module {
                 for bytes in all {
                     let contents = fatbin::read(bytes)
                         .map_err(|e| (Error::INVALID_KERNEL_IMAGE, format!("{from}: {e}")))?;
+                    if all.len() > 1 && contents.is_device_runtime() {
+                        continue;
+                    }
                     match fatbin::choose(&contents.ptx, capability) {
                         Some(ptx) => texts.push(options.instead_of(&ptx.text).map_err(|e| {
                             let text = format!("what takes the place of {from}'s PTX: {e}");
@@ -208,7 +211,7 @@ impl Loaded {
         })
     }
 
-    /// A kernel by its name in the PTX, made ready the first time; `id` is what it is to be called, `module` its module.
+    /// A kernel by its name in the PTX, made ready the first time; `id` is what it is to be called, `module` its module, `capability` that of the GPU.
     ///
     /// # Errors
     ///
@@ -218,6 +221,7 @@ impl Loaded {
         mangled: &str,
         module: usize,
         id: usize,
+        capability: u32,
         doubt: &mut Vec<String>,
     ) -> Result<Arc<Kernel>> {
         if let Some(known) = self.kernels.get(mangled) {
@@ -226,6 +230,7 @@ impl Loaded {
         let made = match Program::lower(&self.tree, &self.ptx.text, mangled) {
             Ok(mut program) => {
                 program.module = module as u32 + 1;
+                program.device = capability;
                 Ok(Arc::new(Kernel {
                     id,
                     module,

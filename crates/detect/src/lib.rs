@@ -387,9 +387,10 @@ impl Events for Detectors {
     }
     #[inline]
     fn row_access(&mut self, access: &RowAccess<'_>) {
-        let (from, to) = (access.start(), access.end());
-        let (block, space) = (access.who.block, access.space);
-        let copied = |c: &async_copy::Detector| c.concerns(block, space, from, to, access.write);
+        let copied = |c: &async_copy::Detector| {
+            let (from, to) = (access.start(), access.end());
+            c.concerns(access.who.block, access.space, from, to, access.write)
+        };
         let alone = self.non_coherent.is_none()
             && !self.copies.as_ref().is_some_and(|c| copied(c))
             && self.perf.is_none()
@@ -400,6 +401,28 @@ impl Events for Detectors {
             self.access(&access.expanded(&address));
         } else if let Some(footprint) = &mut self.footprint {
             footprint.row_access(access);
+        }
+    }
+    fn shared_reads(&mut self, who: WarpRef, mut reads: &[SharedRead]) {
+        let alone = self.copies.is_none()
+            && self.perf.is_none()
+            && self.counter.is_none()
+            && self.communication.is_none();
+        while !reads.is_empty() {
+            let aside = match alone {
+                true => self.races.shared_reads(who, reads),
+                false => 0,
+            };
+            let (told, rest) = reads.split_at(aside);
+            if let Some(footprint) = &mut self.footprint {
+                let rows = told.iter().map(|read| read.row(who));
+                rows.for_each(|row| footprint.row_access(&row));
+            }
+            let Some((next, rest)) = rest.split_first() else {
+                break;
+            };
+            self.row_access(&next.row(who));
+            reads = rest;
         }
     }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {

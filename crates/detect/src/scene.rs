@@ -223,7 +223,20 @@ impl<O: Events> Scene<O> {
                 stores: None,
             };
             if mask == ALL {
-                self.observer.row_access(&row);
+                // As the execution loop tells of it.
+                match (row.space, row.write, row.order) {
+                    (Space::Shared, false, Order::Weak) => {
+                        let first = row.first.map(|at| at as u32);
+                        let layout = row.layout;
+                        let read = SharedRead {
+                            site,
+                            first,
+                            layout,
+                        };
+                        self.observer.shared_reads(who, &[read]);
+                    }
+                    _ => self.observer.row_access(&row),
+                }
                 return site;
             }
             address = row.addresses();

@@ -9,7 +9,7 @@ use simt::ids::*;
 use simt::observer::*;
 use std::collections::HashSet;
 
-const BLOCKS: u32 = 2;
+const BLOCKS: u32 = 3;
 const WARPS: u32 = 3;
 const THREADS: u32 = 72;
 
@@ -246,6 +246,22 @@ fn row_step() -> impl Strategy<Value = Step> {
             .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
         3 => (0..BLOCKS).prop_map(Step::Barrier),
         1 => (who(), mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
+/// Whole warps of several blocks that read global memory, mostly what others read too, and seldom write it.
+fn common_read_step() -> impl Strategy<Value = Step> {
+    let half = || {
+        let layout = prop_oneof![5 => Just(Layout::Adjacent), 1 => Just(Layout::Same)];
+        (prop::sample::select(vec![0u64, 0, 32, 64, 128]), layout)
+    };
+    let access = (prop::bool::weighted(0.06), half(), half()).prop_map(|(writes, low, high)| {
+        let does = if writes { write(0) } else { read(0) };
+        does.halves([low, high]).global()
+    });
+    prop_oneof![
+        12 => ((0..BLOCKS, 0..WARPS - 1), access).prop_map(|((b, w), a)| Step::Go(b, w, ALL, a)),
+        1 => (0..BLOCKS).prop_map(Step::Barrier),
     ]
 }
 
@@ -621,6 +637,17 @@ proptest! {
     #[test]
     fn the_fast_detector_judges_whole_rows_like_the_plain_one(
         steps in prop::collection::vec(row_step(), 1..60),
+    ) {
+        let kinds = Kinds { fine: false, strong: false };
+        agree(kinds, &steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(testing::random(1000))]
+    #[test]
+    fn the_fast_detector_judges_what_many_blocks_read_like_the_plain_one(
+        steps in prop::collection::vec(common_read_step(), 1..40),
     ) {
         let kinds = Kinds { fine: false, strong: false };
         agree(kinds, &steps)?;

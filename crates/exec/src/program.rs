@@ -71,10 +71,11 @@ pub fn device_code(data: &[u8], capability: u32) -> Vec<String> {
     all
 }
 
-/// Of each fat binary with PTX, the oldest architecture that it has PTX for.
+/// Of each fat binary with PTX, the oldest architecture that it has PTX for. The toolkit's own library is none of the program's.
 pub fn lowest_targets(data: &[u8]) -> Vec<u32> {
     let all = fat_binaries(data);
     all.iter()
+        .filter(|contents| !contents.is_device_runtime())
         .filter_map(|contents| contents.ptx.iter().map(|ptx| ptx.arch).min())
         .collect()
 }

@@ -2,7 +2,7 @@
 //! Parallelism").
 //!
 //! A kernel can't wait for what it launches, so all of it may run when the kernel has ended. The functions that device code calls are
-//! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names.
+//! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names since CUDA 12.
 
 use crate::device::Device;
 use crate::memory::{GLOBAL_BASE, Words};

@@ -5,7 +5,7 @@ use super::memory::*;
 use super::program::{GlobalVariable, Program, Target};
 use super::texture::Images;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `cudaMalloc` aligns to 256 bytes at least (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALIGN: u64 = 256;
@@ -54,13 +54,13 @@ impl Device {
         }
     }
 
-    /// A device whose arena is memory that somebody else has reserved, all zero: `words` hold the bytes, `valid` says for each word
-    /// which of them have been written. Where `words` are also mapped at [`GLOBAL_BASE`], device addresses are the process's.
-    pub fn lent(words: &'static [AtomicU32], valid: &'static [AtomicU8], limit: u64) -> Device {
+    /// A device whose arena is memory that somebody else has reserved, all zero: `words` hold the bytes, `valid` says
+    /// which of them have been written, each cell of [`WRITTEN_WORDS`](crate::memory::WRITTEN_WORDS) words. Where `words` are also mapped at [`GLOBAL_BASE`], device addresses are the process's.
+    pub fn lent(words: &'static [AtomicU32], valid: &'static [AtomicU64], limit: u64) -> Device {
         let mut device = Device::new(limit);
-        device.room = Some(words.len().min(valid.len()) as u64 * 4);
+        device.arena.valid = Written::lent(valid);
+        device.room = Some(words.len().min(device.arena.valid.words()) as u64 * 4);
         device.arena.words = Cells::Lent(words);
-        device.arena.valid = Cells::Lent(valid);
         device
     }
 
@@ -199,10 +199,8 @@ impl Device {
         if std::mem::replace(&mut renewed.freed, false) {
             self.in_use += renewed.bytes;
         }
-        let words = renewed.offset / 4..(renewed.offset + renewed.bytes).div_ceil(4);
-        for word in words {
-            self.arena.valid[word as usize].store(0, Relaxed);
-        }
+        let words = words_of(renewed.offset, renewed.bytes);
+        self.arena.valid.forget_all(words);
         Ok(())
     }
 
@@ -217,10 +215,8 @@ impl Device {
             return;
         };
         let gone = self.allocations.remove(at);
-        let words = gone.offset / 4..(gone.offset + gone.bytes).div_ceil(4);
-        for word in words {
-            self.arena.valid[word as usize].store(0, Relaxed);
-        }
+        let words = words_of(gone.offset, gone.bytes);
+        self.arena.valid.forget_all(words);
     }
 
     /// Takes all of an allocation's bytes for written: whoever shares them with the device writes them unseen.
@@ -229,9 +225,7 @@ impl Device {
     /// [`MemoryError::NotAllocated`]
     pub fn assume_written(&mut self, address: u64, bytes: u64) -> Result<(), MemoryError> {
         let offset = self.range(address, bytes)?;
-        for word in offset / 4..(offset + bytes).div_ceil(4) {
-            self.arena.valid[word as usize].store(0xf, Relaxed);
-        }
+        self.arena.valid.mark_all(words_of(offset, bytes));
         Ok(())
     }
 
@@ -310,7 +304,7 @@ impl Device {
             for word in 0..(bytes / 4) as usize {
                 self.arena.set(to + word, 0, self.arena.get(from + word, 0));
                 let valid = self.arena.valid(from + word, 0);
-                self.arena.valid[to + word].store(valid, Relaxed);
+                self.arena.valid.put(to + word, valid);
             }
             return Ok(());
         }
@@ -466,15 +460,23 @@ impl Device {
     }
 }
 
+/// The arena's words that a range of its bytes touches.
+fn words_of(offset: u64, bytes: u64) -> std::ops::Range<usize> {
+    (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering::Relaxed;
 
     fn lent(bytes: usize) -> Device {
         let words = (0..bytes / 4)
             .map(|_| AtomicU32::new(0))
             .collect::<Vec<_>>();
-        let valid = (0..bytes / 4).map(|_| AtomicU8::new(0)).collect::<Vec<_>>();
+        let valid = (0..bytes / 64)
+            .map(|_| AtomicU64::new(0))
+            .collect::<Vec<_>>();
         Device::lent(words.leak(), valid.leak(), 1 << 20)
     }
 
@@ -500,7 +502,8 @@ mod tests {
     fn a_lent_arena_is_the_lenders_memory() {
         let words: &'static [AtomicU32] =
             Vec::from_iter((0..4096).map(|_| AtomicU32::new(0))).leak();
-        let valid: &'static [AtomicU8] = Vec::from_iter((0..4096).map(|_| AtomicU8::new(0))).leak();
+        let valid: &'static [AtomicU64] =
+            Vec::from_iter((0..256).map(|_| AtomicU64::new(0))).leak();
         let mut device = Device::lent(words, valid, 1 << 20);
         let at = device.alloc_aligned(8, "a", 4096).unwrap();
         assert_eq!(at % 4096, 0);

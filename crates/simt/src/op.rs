@@ -321,6 +321,18 @@ pub enum Base {
     Zero,
 }
 
+/// Accesses whose addresses start from one register, unchanged: see [`super::lower::bases`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseGroup {
+    /// It is the only one.
+    #[default]
+    Alone,
+    /// It is the first of the group of this number.
+    Leads(u32),
+    /// The first one has been executed.
+    Follows(u32),
+}
+
 /// `ld` and `st`.
 #[derive(Clone, Debug)]
 pub struct MemoryOp {
@@ -344,6 +356,8 @@ pub struct MemoryOp {
     pub class: RegisterClass,
     /// Whether it loads or stores one 32-bit word of shared or global memory at an address in a register.
     pub word: bool,
+    /// Which accesses start from the same register, unchanged.
+    pub group: BaseGroup,
     /// Ordering.
     pub order: Order,
     /// Scope.

@@ -57,6 +57,9 @@ pub struct Program {
     pub max_threads: Option<u64>,
     /// Architecture number of `.target` (90 for `sm_90`), 0 where unknown.
     pub target: u32,
+    /// Architecture number of the GPU that it runs on: that of `.target` where nobody says another. PTX for an older GPU is compiled for the
+    /// one that is there (PTX ISA, "Goals of PTX").
+    pub device: u32,
     /// What static analysis says.
     pub facts: Facts,
     pub(super) rows_w: usize,

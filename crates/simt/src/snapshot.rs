@@ -12,7 +12,8 @@ const PIECE: usize = 1 << 18;
 /// A copy of a part of a device's memory.
 struct Snapshot {
     words: Vec<u32>,
-    valid: Vec<u8>,
+    /// Cells of [`Written`](super::memory::Written).
+    valid: Vec<u64>,
 }
 
 /// A copy of what is allocated on a device, device-side `malloc` included.
@@ -37,10 +38,7 @@ impl Device {
                 .iter()
                 .map(|w| w.load(Relaxed))
                 .collect(),
-            valid: self.arena.valid[words]
-                .iter()
-                .map(|v| v.load(Relaxed))
-                .collect(),
+            valid: self.arena.valid.copy_of(words),
         }
     }
 
@@ -48,9 +46,8 @@ impl Device {
         for (word, old) in self.arena.words[first..].iter().zip(&from.words) {
             word.store(*old, Relaxed);
         }
-        for (valid, old) in self.arena.valid[first..].iter().zip(&from.valid) {
-            valid.store(*old, Relaxed);
-        }
+        let words = first..first + from.words.len();
+        self.arena.valid.put_back(words, &from.valid);
     }
 
     /// A copy of what is allocated; `None` if that is more than so many bytes.

@@ -180,9 +180,8 @@ impl Device {
         for (to, from) in page.words.iter_mut().zip(words) {
             *to = from.load(Relaxed);
         }
-        let valid = self.arena.valid.get(first..).unwrap_or_default();
-        for (to, from) in page.valid.iter_mut().zip(valid) {
-            *to = from.load(Relaxed);
+        for (word, to) in page.valid.iter_mut().enumerate().take(words.len()) {
+            *to = self.arena.valid.get(first + word);
         }
         page
     }
@@ -194,9 +193,8 @@ impl Device {
         for (to, from) in words.iter().zip(&page.words) {
             to.store(*from, Relaxed);
         }
-        let valid = self.arena.valid.get(first..).unwrap_or_default();
-        for (to, from) in valid.iter().zip(&page.valid) {
-            to.store(*from & 0xf, Relaxed);
+        for (word, from) in page.valid.iter().enumerate().take(words.len()) {
+            self.arena.valid.put(first + word, *from & 0xf);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Devices, of which there is one (CUDA Runtime API, "Device Management", "Peer Device Memory Access").
 
+use super::release::Release;
 use crate::entry::{enter, enter_and_wait, put, put_if};
 use context::beside::Awaited;
 use context::{Error, Result};
@@ -284,4 +285,47 @@ pub extern "C" fn cudaMemPoolSetAccess(_: *mut c_void, _: *const c_void, _: usiz
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaMemPoolTrimTo(_: *mut c_void, _: usize) -> u32 {
     enter("cudaMemPoolTrimTo", |_, _| Ok(()))
+}
+
+/// Finds a function of the driver for a program that uses the runtime (CUDA Runtime API, "Driver Entry Point Access"). In CUDA 11 there is no
+/// place for a status.
+///
+/// # Safety
+///
+/// As for [`crate::driver::cuGetProcAddress_v2`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGetDriverEntryPoint(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    flags: u64,
+    status: *mut c_int,
+) -> u32 {
+    enter("cudaGetDriverEntryPoint", |_, entry| {
+        let status = match Release::of(entry) {
+            Release::Eleven => std::ptr::null_mut(),
+            _ => status,
+        };
+        // SAFETY: the same parameters.
+        match unsafe { crate::driver::cuGetProcAddress_v2(name, to, 0, flags, status) } {
+            0 => Ok(()),
+            // A symbol that is not there is no error: the status says so.
+            _ if !status.is_null() => Ok(()),
+            error => Err(Error(error)),
+        }
+    })
+}
+
+/// # Safety
+///
+/// As for [`crate::driver::cuGetProcAddress_v2`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaGetDriverEntryPointByVersion(
+    name: *const c_char,
+    to: *mut *mut c_void,
+    _version: c_uint,
+    flags: u64,
+    status: *mut c_int,
+) -> u32 {
+    // SAFETY: the same parameters.
+    unsafe { cudaGetDriverEntryPoint(name, to, flags, status) }
 }

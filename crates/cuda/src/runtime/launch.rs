@@ -1,6 +1,7 @@
 //! Launches (CUDA Runtime API, "Execution Control", "Occupancy").
 
 use super::graph::{Action, capture};
+use super::release::Release;
 use crate::entry::{Entry, enter, put};
 use context::launch::Request;
 use context::module::Kernel;
@@ -359,7 +360,7 @@ pub(crate) fn cooperates(
     Ok(cooperative)
 }
 
-/// `cudaFuncAttributes` (CUDA 12 and 13; earlier ones are a prefix).
+/// `cudaFuncAttributes` of CUDA 11. CUDA 12 and 13 have fields for clusters behind it, all of which are 0 here.
 #[repr(C)]
 pub struct FuncAttributes {
     shared: usize,
@@ -374,12 +375,20 @@ pub struct FuncAttributes {
     carveout: c_int,
 }
 
+const _: () = assert!(
+    size_of::<FuncAttributes>() == 56,
+    "cudaFuncAttributes of CUDA 11"
+);
+
+/// Where the fields for clusters lie since CUDA 12: from the end of `carveout` to the end of the structure.
+const OF_CLUSTERS: std::ops::Range<usize> = 52..144;
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cudaFuncGetAttributes(
     to: *mut FuncAttributes,
     function: *const c_void,
 ) -> u32 {
-    enter("cudaFuncGetAttributes", |context, _| {
+    enter("cudaFuncGetAttributes", |context, entry| {
         let kernel = context.function(function.addr() as u64)?;
         let program = &kernel.program;
         let capability = context.options.capability as c_int;
@@ -401,8 +410,15 @@ pub unsafe extern "C" fn cudaFuncGetAttributes(
             max_dynamic: context.dynamic_limit(&kernel) as c_int,
             carveout: -1,
         };
-        // SAFETY: the caller passes a place for the whole structure.
-        unsafe { put(to, attributes) }
+        // SAFETY: the caller passes a place for the whole structure of its release.
+        unsafe {
+            put(to, attributes)?;
+            if Release::of(entry) >= Release::Twelve {
+                let clusters = to.cast::<u8>().add(OF_CLUSTERS.start);
+                clusters.write_bytes(0, OF_CLUSTERS.len());
+            }
+        }
+        Ok(())
     })
 }
 

@@ -20,11 +20,12 @@ mod release;
 mod stream;
 mod symbol;
 mod texture;
+mod texture_reference;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
     array::*, copy::*, device::*, error::*, fill::*, graph::*, graph_api::*, graph_capture::*,
     graph_change::*, graph_launch::*, graph_node::*, launch::*, memory::*, properties::*,
-    register::*, release::*, stream::*, symbol::*, texture::*,
+    register::*, release::*, stream::*, symbol::*, texture::*, texture_reference::*,
 };

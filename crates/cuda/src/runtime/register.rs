@@ -86,7 +86,7 @@ pub extern "C" fn __cudaUnregisterFatBinary(_: *mut *mut c_void) {
     });
 }
 
-fn module(handle: *mut *mut c_void) -> usize {
+pub(super) fn module(handle: *mut *mut c_void) -> usize {
     (handle.addr()).wrapping_sub(1)
 }
 

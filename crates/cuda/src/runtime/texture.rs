@@ -1,6 +1,7 @@
 //! Textures and surfaces (CUDA Runtime API, "Texture Object Management", "Surface Object Management").
 
 use super::array::ChannelDesc;
+use super::release::Release;
 use crate::entry::{Entry, enter, put};
 use context::image::{AddressMode, Image, Sampler};
 use context::{Context, Error, Result};
@@ -58,6 +59,7 @@ pub struct TextureDesc {
     least: f32,
     most: f32,
     trilinear: c_int,
+    /// Since CUDA 12; CUDA 11 has it in the descriptor of `cudaCreateTextureObject_v2`.
     seamless: c_int,
 }
 
@@ -148,14 +150,10 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
         // SAFETY: the caller passes such descriptors, and a place for the number.
         unsafe {
             let image = image(context, entry, resource)?;
-            let desc = &*texture;
-            if desc.seamless != 0 {
-                context.missing(&format!(
-                    "{} with blending across the faces of a cube",
-                    entry.0
-                ));
-                return Err(Error::NOT_SUPPORTED);
+            if Release::of(entry) >= Release::Twelve {
+                refuse_seamless(context, entry, texture)?;
             }
+            let desc = &*texture;
             let [x, y, z] = desc.address;
             let sampler = Sampler {
                 address: [address_mode(x)?, address_mode(y)?, address_mode(z)?],
@@ -175,6 +173,49 @@ pub unsafe extern "C" fn cudaCreateTextureObject(
             put(to, context.create_texture(image, sampler)?)
         }
     })
+}
+
+/// What is not there: blending across the faces of a cube.
+///
+/// # Safety
+///
+/// `texture` is a descriptor of CUDA 12, or the second one of CUDA 11.
+unsafe fn refuse_seamless(
+    context: &mut Context,
+    entry: Entry,
+    texture: *const TextureDesc,
+) -> Result<()> {
+    // SAFETY: by the function's own condition.
+    if unsafe { (*texture).seamless } == 0 {
+        return Ok(());
+    }
+    context.missing(&format!(
+        "{} with blending across the faces of a cube",
+        entry.0
+    ));
+    Err(Error::NOT_SUPPORTED)
+}
+
+/// Of CUDA 11.8: with a descriptor as CUDA 12 has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cudaCreateTextureObject_v2(
+    to: *mut u64,
+    resource: *const ResourceDesc,
+    texture: *const TextureDesc,
+    view: *const c_void,
+) -> u32 {
+    let fine = enter("cudaCreateTextureObject_v2", |context, entry| {
+        if texture.is_null() {
+            return Err(Error::INVALID_VALUE);
+        }
+        // SAFETY: the caller passes such a descriptor.
+        unsafe { refuse_seamless(context, entry, texture) }
+    });
+    match fine {
+        // SAFETY: the same parameters.
+        0 => unsafe { cudaCreateTextureObject(to, resource, texture, view) },
+        error => error,
+    }
 }
 
 #[unsafe(no_mangle)]

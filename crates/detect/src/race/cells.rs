@@ -24,7 +24,7 @@
 
 use super::block::View;
 use super::clock::Stamp;
-use super::lines::{LINE, Line};
+use super::lines::{LINE, Line, Reads};
 use super::strong::StrongCell;
 use simt::ids::{Mask, Site};
 
@@ -121,6 +121,7 @@ impl<T: Default> Slab<T> {
 #[derive(Debug, Default)]
 pub struct Cells {
     pub(super) lines: Vec<Line>,
+    pub(super) reads: Vec<Reads>,
     has_strong: bool,
     pub(super) w_stamp: Vec<Stamp>,
     pub(super) w_warp: Vec<u32>,
@@ -240,6 +241,7 @@ impl Cells {
     pub fn new(cells: usize, strong: bool) -> Cells {
         Cells {
             lines: vec![Line::default(); cells.div_ceil(LINE)],
+            reads: vec![Reads::default(); cells.div_ceil(LINE)],
             has_strong: strong,
             ..Cells::default()
         }

@@ -60,6 +60,7 @@ pub struct Part {
 }
 
 impl Span {
+    #[inline(always)]
     fn new(part: &Part, v: &View<'_>, site: Site) -> Span {
         // From -31, where the access begins at the line's last granule, to 1023.
         let skew = part.number + LINE - part.from;
@@ -74,6 +75,7 @@ impl Span {
     }
 
     /// Lanes next to each other that read the same granules.
+    #[inline(always)]
     fn alike(part: &Part, lanes: Mask, v: &View<'_>, site: Site) -> Span {
         let (first, count) = (lanes.trailing_zeros(), lanes.count_ones());
         Span {
@@ -102,6 +104,12 @@ impl Span {
 
     fn overlaps(&self, other: &Span) -> bool {
         self.from < other.to && other.from < self.to
+    }
+
+    /// A bit for each granule.
+    #[inline(always)]
+    fn granules(&self) -> u32 {
+        u32::MAX >> (LINE as u32 - u32::from(self.to - self.from)) << self.from
     }
 
     fn contains(&self, other: &Span) -> bool {
@@ -165,21 +173,27 @@ enum State {
     Strong,
 }
 
-/// A line. What most accesses look at comes first, so that they touch as few lines of the processor's cache as may be.
+/// A line but for its reads: what most accesses look at, side by side with the same of its neighbours in the processor's cache.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
 pub struct Line {
     state: State,
-    /// Places of `reads` that have been used.
+    /// How many of [`Reads::few`] have been used.
     used: u8,
+    /// In global memory, the granules of which reads of two blocks are kept that stand for those of all others.
+    represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
     write: Span,
-    reads: [Span; FEW],
-    /// In shared memory, all reads, once they have been too many for the few.
-    many: Option<Box<[Span; MANY]>>,
     /// Of an open one, the stamp of the last access.
     latest: Stamp,
+}
+
+/// The reads of a line.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    few: [Span; FEW],
+    /// In shared memory, all reads, once they have been too many for the few.
+    many: Option<Box<[Span; MANY]>>,
 }
 
 /// Whether readers of two warps stand for all others that no floor covers.
@@ -193,59 +207,63 @@ impl Line {
     #[inline(always)]
     fn is_packed(&mut self, v: &View<'_>) -> bool {
         if self.state == State::Open && !v.global && self.latest < v.block_floor {
+            // Its reads were forgotten when it was opened.
             self.write = Span::default();
-            self.forget_reads();
             self.state = State::Packed;
         }
         self.state == State::Packed
     }
 
-    fn forget_reads(&mut self) {
-        self.reads = Default::default();
-        self.used = 0;
-        if let Some(many) = &mut self.many {
+    fn forget_reads(&mut self, reads: &mut Reads) {
+        (self.used, self.represented) = (0, 0);
+        if let Some(many) = &mut reads.many {
             many.fill(Span::default());
         }
     }
 
     /// All reads.
-    fn spans(&self) -> &[Span] {
-        match &self.many {
+    fn spans<'r>(&self, reads: &'r Reads) -> &'r [Span] {
+        match &reads.many {
             Some(many) => &many[..],
-            None => &self.reads[..usize::from(self.used)],
+            None => &reads.few[..usize::from(self.used)],
         }
     }
 
     #[inline(always)]
-    fn read(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn read(&mut self, reads: &mut Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
         if !self.write.is_before(new, v) {
             return Err(Race);
         }
         if v.global {
-            return self.read_few(new, v);
+            // What most reads of what many blocks read come to.
+            if !v.fine_sync && new.granules() & !self.represented == 0 {
+                return Ok(());
+            }
+            return self.read_few(&mut reads.few, new, v);
         }
         self.latest_read = v.now.max(self.latest_read);
-        if self.many.is_none() {
-            if self.read_few(new, v).is_ok() {
+        if reads.many.is_none() {
+            if self.read_few(&mut reads.few, new, v).is_ok() {
                 return Ok(());
             }
             let mut many = Box::new([Span::default(); MANY]);
-            many[..FEW].copy_from_slice(&self.reads);
-            self.many = Some(many);
+            many[..FEW].copy_from_slice(&reads.few);
+            reads.many = Some(many);
         }
-        match &mut self.many {
+        match &mut reads.many {
             Some(many) => read_many(many, new, v),
             None => Err(Race),
         }
     }
 
-    fn read_few(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn read_few(&mut self, reads: &mut [Span; FEW], new: &Span, v: &View<'_>) -> Result<(), Race> {
         let used = usize::from(self.used);
-        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
+        let (mut room, mut same, mut first, mut pair) = (None, None, None::<u32>, false);
         for at in 0..used.min(FEW) {
-            let read = &mut self.reads[at];
+            let read = &mut reads[at];
             if read.is_replaced(new, v) {
                 read.stamp = 0;
+                self.represented = 0;
                 room = room.or(Some(at));
             } else if read.continues(new) {
                 read.extend(new);
@@ -257,12 +275,18 @@ impl Line {
             {
                 // The same lanes again, later in program order. Of two instructions both are remembered, as long as nothing
                 // lies between that others could know of.
-                self.reads[same.unwrap_or(at)] = *new;
+                reads[same.unwrap_or(at)] = *new;
                 return Ok(());
             } else if read.warp == v.me && read.map == new.map && new.contains(read) {
                 same = Some(at);
             } else if read.contains(new) && !read.is_settled(v) {
-                pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
+                if first.is_some_and(|one| are_pair(one, read.warp, v)) {
+                    pair = true;
+                    // Reads of one block stand for others until its next barrier alone.
+                    if first.is_some_and(|one| v.locate(one).0 != v.locate(read.warp).0) {
+                        self.represented |= new.granules();
+                    }
+                }
                 first = first.or(Some(read.warp));
             }
         }
@@ -271,7 +295,7 @@ impl Line {
             // Two stand for all that follow: see the pairs of [`Cells`].
             _ if pair && !v.fine_sync => Ok(()),
             Some(at) => {
-                self.reads[at] = *new;
+                reads[at] = *new;
                 self.used = self.used.max(at as u8 + 1);
                 Ok(())
             }
@@ -279,10 +303,12 @@ impl Line {
         }
     }
 
-    fn write(&mut self, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    // In place: a span that has just been written in pieces, and is copied as a whole, makes the processor wait.
+    #[inline(always)]
+    fn write(&mut self, reads: &Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
         let settled = !v.global && self.latest_read < v.block_floor;
         let before = self.write.is_before(new, v)
-            && (settled || self.spans().iter().all(|r| r.is_before(new, v)));
+            && (settled || self.spans(reads).iter().all(|r| r.is_before(new, v)));
         if !before {
             return Err(Race);
         }
@@ -297,21 +323,21 @@ impl Line {
     }
 
     /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
-    pub fn uses(&self, granule: usize) -> Option<(bool, bool)> {
+    fn uses(&self, reads: &Reads, granule: usize) -> Option<(bool, bool)> {
         let covers =
             |s: &Span| s.stamp != 0 && (usize::from(s.from)..usize::from(s.to)).contains(&granule);
         (self.state == State::Packed)
-            .then(|| (self.spans().iter().any(covers), covers(&self.write)))
+            .then(|| (self.spans(reads).iter().any(covers), covers(&self.write)))
     }
 
     /// Whether anything has happened in it, and whether it may have been more than weak reads.
-    pub fn is_used(&self) -> (bool, bool) {
+    fn is_used(&self, reads: &Reads) -> (bool, bool) {
         if self.state != State::Packed {
             return (true, true);
         }
         let written = self.write.stamp != 0;
         (
-            written || self.spans().iter().any(|r| r.stamp != 0),
+            written || self.spans(reads).iter().any(|r| r.stamp != 0),
             written,
         )
     }
@@ -377,6 +403,17 @@ fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race
 }
 
 impl Cells {
+    /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
+    pub fn uses(&self, at: usize) -> Option<(bool, bool)> {
+        let line = at / LINE;
+        self.lines[line].uses(&self.reads[line], at % LINE)
+    }
+
+    /// Whether anything has happened in a line, and whether it may have been more than weak reads.
+    pub fn is_used(&self, line: usize) -> (bool, bool) {
+        self.lines[line].is_used(&self.reads[line])
+    }
+
     /// Whether a line is packed, and its last write settled.
     #[inline(always)]
     pub fn is_readable(&mut self, line: usize, v: &View<'_>) -> bool {
@@ -405,7 +442,7 @@ impl Cells {
         if !line.is_packed(v) {
             return Err(Race);
         }
-        line.read(&Span::new(part, v, site), v)
+        line.read(&mut self.reads[part.line], &Span::new(part, v, site), v)
     }
 
     /// A weak read of the same granules by lanes next to each other; as [`Cells::read_packed`].
@@ -421,7 +458,8 @@ impl Cells {
         if !line.is_packed(v) {
             return Err(Race);
         }
-        line.read(&Span::alike(part, lanes, v, site), v)
+        let new = Span::alike(part, lanes, v, site);
+        line.read(&mut self.reads[part.line], &new, v)
     }
 
     /// A weak write; as [`Cells::read_packed`].
@@ -431,7 +469,7 @@ impl Cells {
         if !line.is_packed(v) {
             return Err(Race);
         }
-        line.write(&Span::new(part, v, site), v)?;
+        line.write(&self.reads[part.line], &Span::new(part, v, site), v)?;
         self.written = true;
         Ok(())
     }
@@ -483,10 +521,10 @@ impl Cells {
         ] {
             row[start..end].fill(0);
         }
-        let packed = &mut self.lines[line];
+        let (packed, kept) = (&mut self.lines[line], &mut self.reads[line]);
         let write = std::mem::take(&mut packed.write);
-        let mut reads = packed.spans().to_vec();
-        packed.forget_reads();
+        let mut reads = packed.spans(kept).to_vec();
+        packed.forget_reads(kept);
         // A warp's reads in the order in which they were made: the later ones dominate.
         reads.sort_by_key(|r| r.stamp);
         for granule in write.from..write.to {

@@ -24,7 +24,7 @@ const MIXED: u16 = SLOW;
 
 impl Kinds {
     fn of(page: &Cells, at: usize) -> Kinds {
-        if let Some((weak_read, weak_write)) = page.lines[at / LINE].uses(at % LINE) {
+        if let Some((weak_read, weak_write)) = page.uses(at) {
             return Kinds {
                 weak_read,
                 weak_write,
@@ -96,7 +96,7 @@ pub fn conflicts(forks: &[Detector]) -> bool {
 
 fn page_conflicts(pages: &[&Cells]) -> bool {
     (0..pages[0].lines.len()).any(|line| {
-        let uses = || pages.iter().map(|p| p.lines[line].is_used());
+        let uses = || pages.iter().map(|p| p.is_used(line));
         let shared = uses().filter(|(used, _)| *used).count() > 1;
         shared && uses().any(|(_, written)| written) && line_conflicts(pages, line)
     })

@@ -446,11 +446,46 @@ impl Detector {
         if strong || access.order != Order::Weak {
             return false;
         }
-        let access = &RowAccess {
-            site: self.first.site(access.site),
-            who: self.first.who(access.who),
-            ..*access
-        };
+        if self.first != First::default() {
+            return self.numbered_row_access(&RowAccess {
+                site: self.first.site(access.site),
+                who: self.first.who(access.who),
+                ..*access
+            });
+        }
+        self.weak_row_access(access)
+    }
+
+    /// Sets reads of shared memory aside, in their order: how many. The next one has to be told as an [`Access`].
+    #[inline]
+    pub fn shared_reads(&mut self, who: WarpRef, reads: &[SharedRead]) -> usize {
+        let launch = &self.launch;
+        let strong = launch.strong_shared || launch.fine_sync || launch.shared_shift != 2;
+        if strong || self.first != First::default() {
+            return 0;
+        }
+        let at = self.find(who.block);
+        let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        let warp = who.warp.0;
+        resident.block.warps[warp as usize].touched = Mask::MAX;
+        let v = launch.view(&resident.block, warp, false);
+        if v.fine_sync {
+            return 0;
+        }
+        let (shared, log) = (&mut resident.shared, &mut resident.log);
+        let more = |read| !rows::set_aside(shared, log, read, &v);
+        reads.iter().position(more).unwrap_or(reads.len())
+    }
+
+    /// The same where launches run side by side.
+    #[inline(never)]
+    fn numbered_row_access(&mut self, access: &RowAccess<'_>) -> bool {
+        self.weak_row_access(access)
+    }
+
+    #[inline(always)]
+    fn weak_row_access(&mut self, access: &RowAccess<'_>) -> bool {
+        let global = access.space == Space::Global;
         let at = self.find(access.who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
         let warp = access.who.warp.0;
@@ -462,8 +497,9 @@ impl Detector {
         if v.fine_sync {
             return false;
         }
+        // [`Detector::shared_reads`] has it set aside.
         if !access.write {
-            return rows::set_aside(&mut resident.shared, &mut resident.log, access, &v);
+            return false;
         }
         let log = &resident.log;
         (log.is_empty() || !rows::meets_reads(&resident.shared, access, &v))

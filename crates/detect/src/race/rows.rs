@@ -15,8 +15,8 @@ use super::cells::Cells;
 use super::clock::Stamp;
 use super::lines::{LINE, Part};
 use super::pages::Shadow;
-use simt::ids::{LANES, Mask, Site};
-use simt::observer::{HALF, Layout, Order, RowAccess, Scope, Space, WarpRef};
+use simt::ids::{LANES, Mask};
+use simt::observer::{HALF, Layout, RowAccess, SharedRead, WarpRef};
 
 /// Places that [`ReadLog::repeated`] has.
 const REPEATED: usize = 128;
@@ -27,24 +27,17 @@ struct Read {
     stamp: Stamp,
     warp_floor: Stamp,
     warp: u32,
-    site: Site,
-    /// First granule of each half.
-    first: [u32; 2],
-    layout: [Layout; 2],
-    scope: Scope,
+    what: SharedRead,
 }
 
 impl Read {
     #[inline(always)]
-    fn of(access: &RowAccess, first: [u32; 2], v: &View<'_>) -> Read {
+    fn of(read: &SharedRead, v: &View<'_>) -> Read {
         Read {
             stamp: v.now,
             warp_floor: v.warp_floor,
             warp: v.warp,
-            site: access.site,
-            first,
-            layout: access.layout,
-            scope: access.scope,
+            what: *read,
         }
     }
 }
@@ -79,21 +72,10 @@ impl ReadLog {
         mut each: impl FnMut(&RowAccess<'_>, &View<'v>),
     ) {
         for read in &self.places[..std::mem::take(&mut self.len)] {
-            let access = RowAccess {
-                site: read.site,
-                who: WarpRef {
-                    warp: simt::ids::WarpId(read.warp),
-                    ..who
-                },
-                space: Space::Shared,
-                first: read.first.map(|granule| u64::from(granule) * 4),
-                layout: read.layout,
-                write: false,
-                non_coherent: false,
-                order: Order::Weak,
-                scope: read.scope,
-                stores: None,
-            };
+            let access = read.what.row(WarpRef {
+                warp: simt::ids::WarpId(read.warp),
+                ..who
+            });
             let view = View {
                 warp: read.warp,
                 me: now.first + read.warp,
@@ -107,32 +89,14 @@ impl ReadLog {
 
     /// Sets a read aside. False if there is no room.
     #[inline(always)]
-    fn add(&mut self, access: &RowAccess, first: [u32; 2], v: &View<'_>, granules: usize) -> bool {
-        let half = self.places.len() / 2;
-        match self.places.get_mut(self.len) {
-            // In place: a copy of what has just been written in pieces makes the processor wait.
-            Some(place) if self.len < half => {
-                *place = Read::of(access, first, v);
-                self.len += 1;
-                true
+    fn add(&mut self, read: &SharedRead, v: &View<'_>, granules: usize) -> bool {
+        let read = Read::of(read, v);
+        if self.len >= self.places.len() / 2 {
+            if self.places.is_empty() {
+                self.make_room(granules, read);
+            } else if self.is_repeated(&read) {
+                return true;
             }
-            _ => self.add_rarely(access, first, v, granules),
-        }
-    }
-
-    #[inline(never)]
-    fn add_rarely(
-        &mut self,
-        access: &RowAccess,
-        first: [u32; 2],
-        v: &View<'_>,
-        granules: usize,
-    ) -> bool {
-        let read = Read::of(access, first, v);
-        if self.places.is_empty() {
-            self.places.resize(granules.clamp(64, 1024), read);
-        } else if self.is_repeated(&read) {
-            return true;
         }
         let Some(place) = self.places.get_mut(self.len) else {
             return false;
@@ -142,11 +106,15 @@ impl ReadLog {
         true
     }
 
+    #[cold]
+    fn make_room(&mut self, granules: usize, any: Read) {
+        self.places.resize(granules.clamp(64, 1024), any);
+        self.repeated.resize(REPEATED, None);
+    }
+
+    #[inline(always)]
     fn is_repeated(&mut self, read: &Read) -> bool {
-        if self.repeated.is_empty() {
-            self.repeated.resize(REPEATED, None);
-        }
-        let place = read.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
+        let place = read.what.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
         let last = &mut self.repeated[place as usize % REPEATED];
         let same = *last == Some(*read);
         *last = Some(*read);
@@ -172,16 +140,11 @@ fn granules(access: &RowAccess<'_>) -> [u32; 2] {
 }
 
 /// A read of shared memory, in granules of 4 bytes, where [`View::fine_sync`] is false. False if nothing was done.
-#[inline]
-pub fn set_aside(
-    shared: &mut Cells,
-    log: &mut ReadLog,
-    access: &RowAccess<'_>,
-    v: &View<'_>,
-) -> bool {
-    let first = granules(access);
-    let [a, b] = lines_of(first[0], access.layout[0]);
-    let [c, d] = lines_of(first[1], access.layout[1]);
+#[inline(always)]
+pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, read: &SharedRead, v: &View<'_>) -> bool {
+    let first = read.first.map(|at| at / 4);
+    let [a, b] = lines_of(first[0], read.layout[0]);
+    let [c, d] = lines_of(first[1], read.layout[1]);
     // Mostly two of them are the same, if not all.
     let readable = shared.is_readable(a, v)
         && (b == a || shared.is_readable(b, v))
@@ -189,7 +152,7 @@ pub fn set_aside(
     if !readable {
         return false;
     }
-    if !log.add(access, first, v, shared.granules()) {
+    if !log.add(read, v, shared.granules()) {
         return false;
     }
     shared.has_read(a, v);

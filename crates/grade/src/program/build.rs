@@ -135,7 +135,8 @@ impl Compiler {
             let path = sources.join(name);
             std::fs::write(&path, text).map_err(at(&path))?;
         }
-        library::install(&library, &libraries).map_err(at(&libraries))?;
+        library::install(&library, &libraries, library::runtime_of(nvcc))
+            .map_err(at(&libraries))?;
         let tools = toolkit::make(&kit.join("toolkit"), &nvcc.program.path, &libraries)
             .map_err(at(&kit))?;
         let mut sandbox = nvcc.sandbox_in(&sources, time(build));

@@ -180,7 +180,7 @@ impl Run<'_> {
             let path = folder.join(name);
             std::fs::File::create(&path).map_err(at(&path))?;
         }
-        library::install(&self.built.library, &libraries).map_err(at(&libraries))?;
+        library::install(&self.built.library, &libraries, None).map_err(at(&libraries))?;
         let places = Places {
             folder: &folder,
             watch: &watch,

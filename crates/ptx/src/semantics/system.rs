@@ -47,24 +47,38 @@ impl System {
         )
     }
 
-    /// The function of that name.
+    /// The function of that name. Of the device's runtime library (`cuda_device_runtime_api.h`), nvcc before CUDA 12 calls `cudaMalloc`, say,
+    /// and since then `__cudaCDP2Malloc`.
     pub fn named(name: &str) -> Option<System> {
+        let of_runtime = name
+            .strip_prefix("__cudaCDP2")
+            .or_else(|| name.strip_prefix("cuda"));
+        let of_runtime = of_runtime.map(|rest| rest.strip_suffix("_ptsz").unwrap_or(rest));
+        if let Some(system) = of_runtime.and_then(System::of_device_runtime) {
+            return Some(system);
+        }
         Some(match name {
             "vprintf" => System::Vprintf,
             "__assertfail" => System::AssertFail,
             "malloc" => System::Malloc,
             "free" => System::Free,
             "cudaGraphSetConditional" => System::SetConditional,
-            "__cudaCDP2GetParameterBufferV2" => System::ParameterBuffer,
-            "__cudaCDP2LaunchDeviceV2" => System::LaunchDevice,
-            "__cudaCDP2StreamCreateWithFlags" => System::StreamCreate,
-            "__cudaCDP2Malloc" => System::DeviceMalloc,
-            "__cudaCDP2Free" => System::DeviceFree,
-            "__cudaCDP2MemcpyAsync" => System::MemcpyAsync,
-            "__cudaCDP2GetLastError"
-            | "__cudaCDP2PeekAtLastError"
-            | "__cudaCDP2GetErrorString"
-            | "__cudaCDP2StreamDestroy" => System::Success,
+            _ => return None,
+        })
+    }
+
+    /// A function of the device's runtime library, without its prefix.
+    fn of_device_runtime(name: &str) -> Option<System> {
+        Some(match name {
+            "GetParameterBufferV2" => System::ParameterBuffer,
+            "LaunchDeviceV2" => System::LaunchDevice,
+            "StreamCreateWithFlags" => System::StreamCreate,
+            "Malloc" => System::DeviceMalloc,
+            "Free" => System::DeviceFree,
+            "MemcpyAsync" => System::MemcpyAsync,
+            "GetLastError" | "PeekAtLastError" | "GetErrorString" | "StreamDestroy" => {
+                System::Success
+            }
             _ => return None,
         })
     }

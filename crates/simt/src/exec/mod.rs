@@ -38,6 +38,7 @@ use super::stop::{BadCall, Stop};
 use super::weak_memory::StoreHistory;
 use super::wide::{Work, at_best};
 use std::sync::Mutex;
+use whole_row::{BASES, KnownBase};
 
 /// Why a split stopped running.
 #[derive(Debug, PartialEq)]
@@ -106,6 +107,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub(super) address: Row64,
     /// Atomics in a row that have changed nothing, in the turn that runs.
     pub(super) idle: u32,
+    /// How the addresses in registers lie, in the turn that runs.
+    bases: [KnownBase; BASES],
 }
 
 impl<'a, O: Hooks> Core<'a, O> {
@@ -141,6 +144,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             t64: [0; LANES],
             address: [0; LANES],
             idle: 0,
+            bases: Default::default(),
         }
     }
 
@@ -179,6 +183,21 @@ impl<'a, O: Hooks> Core<'a, O> {
         s: usize,
         quantum: Quantum,
     ) -> Result<Yield, Stop> {
+        let ended = self.run_turn(block, w, s, quantum);
+        if O::WATCHES {
+            self.observer.turn_ends();
+        }
+        ended
+    }
+
+    #[inline(always)]
+    fn run_turn(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        s: usize,
+        quantum: Quantum,
+    ) -> Result<Yield, Stop> {
         let rest = match block.poison {
             None => match at_best(Run(self, block, w, s, quantum))? {
                 Yield::Poisoned(rest) => rest,
@@ -207,6 +226,7 @@ impl<'a, O: Hooks> Core<'a, O> {
         let mut mask = warp.splits[s].mask;
         let mut dead = !warp.live();
         self.idle = 0;
+        self.bases = Default::default();
         macro_rules! leave {
             ($why:expr) => {{
                 block.warps[w].splits[s].pc = pc;

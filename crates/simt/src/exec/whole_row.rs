@@ -212,7 +212,59 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
     }
 }
 
+/// How the addresses in a register lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct KnownBase {
+    /// The group of accesses that start from it ([`BaseGroup`]); 0: none.
+    group: u32,
+    /// Of each half of the warp.
+    layouts: [Option<Layout>; 2],
+    /// The register in the first lane of each half.
+    first: [u64; 2],
+}
+
+/// Bases that are remembered at a time.
+pub(super) const BASES: usize = 4;
+
 impl<O: Hooks> Core<'_, O> {
+    /// Where the words of a full warp's access lie but for its offset; none where its base is no register.
+    #[inline(always)]
+    fn base(&mut self, warp: &Warp, op: &MemoryOp) -> Option<KnownBase> {
+        let (BaseGroup::Leads(group) | BaseGroup::Follows(group)) = op.group else {
+            return self.look_at_base(warp, op, 0);
+        };
+        let at = group as usize % BASES;
+        if matches!(op.group, BaseGroup::Follows(_)) && self.bases[at].group == group {
+            return Some(self.bases[at]);
+        }
+        let base = self.look_at_base(warp, op, group)?;
+        self.bases[at] = base;
+        Some(base)
+    }
+
+    #[inline(always)]
+    fn look_at_base(&self, warp: &Warp, op: &MemoryOp, group: u32) -> Option<KnownBase> {
+        let (layouts, first) = match op.base {
+            Base::W(slot) => {
+                let base = row(&warp.w, self.const_w, slot);
+                (
+                    layouts_of_words(base),
+                    [u64::from(base[0]), u64::from(base[HALF])],
+                )
+            }
+            Base::D(slot) => {
+                let base = row(&warp.d, self.const_d, slot);
+                (layouts_of_doubles(base), [base[0], base[HALF]])
+            }
+            _ => return None,
+        };
+        Some(KnownBase {
+            group,
+            layouts,
+            first,
+        })
+    }
+
     /// First and last address that a word may have, as far as that is known without a search.
     #[inline(always)]
     fn bounds(&self, block: &Block, op: &MemoryOp, site: Site) -> Option<(u64, u64)> {
@@ -265,47 +317,38 @@ impl<O: Hooks> Core<'_, O> {
             return false;
         }
         let global = op.space == AddressSpace::Global;
-        let warp = &block.warps[w];
-        // Of each half, how it lies, and the addresses of its first and last lane.
-        let (layouts, ends) = match op.base {
-            Base::W(slot) => {
-                let base = row(&warp.w, self.const_w, slot);
-                let at = |lane: usize| u64::from(base[lane].wrapping_add(op.offset as u32));
-                (
-                    layouts_of_words(base),
-                    [at(0), at(HALF - 1), at(HALF), at(LANES - 1)],
-                )
-            }
-            Base::D(slot) => {
-                let base = row(&warp.d, self.const_d, slot);
-                let window = if global { GLOBAL_BASE } else { 0 };
-                let offset = (op.offset as u64).wrapping_sub(window);
-                let at = |lane: usize| base[lane].wrapping_add(offset);
-                (
-                    layouts_of_doubles(base),
-                    [at(0), at(HALF - 1), at(HALF), at(LANES - 1)],
-                )
-            }
-            _ => return false,
+        let Some(base) = self.base(&block.warps[w], op) else {
+            return false;
         };
-        let [Some(low), Some(high)] = layouts else {
+        let warp = &block.warps[w];
+        let [Some(low), Some(high)] = base.layouts else {
             return self.scattered(block, w, op, dead, site);
         };
+        let first = base.first.map(|base| match op.base {
+            Base::W(_) => u64::from((base as u32).wrapping_add(op.offset as u32)),
+            _ => {
+                let window = if global { GLOBAL_BASE } else { 0 };
+                base.wrapping_add((op.offset as u64).wrapping_sub(window))
+            }
+        });
         let Some((start, last)) = self.bounds(block, op, site) else {
             return false;
         };
-        let [a, b, c, d] = ends;
-        let outside = (a < start) | (b > last) | (c < start) | (d > last);
-        // A half that wraps around the end of the addresses is not adjacent after all.
-        let wraps = (a > b) | (c > d);
-        if outside | wraps | ((a | c) & 3 != 0) {
+        // No memory reaches the end of the addresses, so that one which wraps around is outside.
+        let end = |half: usize, layout: Layout| match layout {
+            Layout::Adjacent => first[half].saturating_add(4 * (HALF as u64 - 1)),
+            Layout::Same => first[half],
+        };
+        let [a, c] = first;
+        let outside = (a < start) | (end(0, low) > last) | (c < start) | (end(1, high) > last);
+        if outside | ((a | c) & 3 != 0) {
             return false;
         }
         let access = RowAccess {
             site,
             who: block.who(w),
             space: if global { Space::Global } else { Space::Shared },
-            first: [a, c],
+            first,
             layout: [low, high],
             write: op.store,
             non_coherent: op.non_coherent,

@@ -313,10 +313,7 @@ impl<'a> Grid<'a> {
         observer: &'c mut H,
         parallel: bool,
     ) -> Core<'c, Lent<'c, H>> {
-        let observer = Lent {
-            observer,
-            performed: None,
-        };
+        let observer = Lent::new(observer, None);
         let pool = (&self.program.const_w[..], self.const_d);
         let mut core = Core::new(
             self.program,

@@ -66,11 +66,11 @@ pub(super) fn validate(program: &Program, launch: &Launch) -> Result<(), Stop> {
         ));
     }
     let shared = u64::from(program.shared_bytes) + u64::from(launch.dynamic_shared);
-    let limit = shared_limit(program.target);
+    let limit = shared_limit(program.device);
     if shared > u64::from(limit) {
         return no(format!(
             "the block needs {shared} bytes of shared memory, but sm_{} has at most {limit}",
-            program.target
+            program.device
         ));
     }
     if let Some([x, y, z]) = program.required_block

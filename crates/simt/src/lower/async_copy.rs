@@ -37,6 +37,7 @@ impl Lowering<'_> {
         regs[..words].fill_with(|| self.temporary(W));
         let part = |store: bool, space, base, offset| MemoryOp {
             word: false,
+            group: BaseGroup::Alone,
             store,
             space,
             base,

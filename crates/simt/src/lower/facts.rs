@@ -11,7 +11,7 @@ use super::dependence::{
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
-use ptx::semantics::Opcode;
+use ptx::semantics::{Modifier, Opcode, TypedInstruction};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn reductions(program: &mut Program) {
 fn copies(program: &mut Program) {
     /// Another use.
     const OTHER: u8 = 0;
-    /// Masked by a constant, as a word is in which a bit-field is set.
+    /// Masked by a constant, as a word is in which a bit-field is set, or cut down to a narrower integer.
     const MASKED: u8 = u8::MAX;
     fn add(uses: &mut HashMap<Row, u8>, row: Row, now: u8) {
         let known = uses.entry(row).or_insert(now);
@@ -74,6 +74,7 @@ fn copies(program: &mut Program) {
         let instruction = &program.site(i.site).instruction;
         let (stored, data) = match &i.op {
             Op::Memory(m) => (program.memory_ops[*m as usize].element, OTHER),
+            Op::Alu { .. } if narrows(instruction) => (OTHER, MASKED),
             Op::Alu { s, .. } if s.iter().any(|s| *s != Slot::NONE && s.0 & Slot::CONST != 0) => (
                 OTHER,
                 match instruction.opcode {
@@ -122,6 +123,19 @@ fn copies(program: &mut Program) {
         let m = &mut program.memory_ops[index as usize];
         m.copies = copied && !m.store;
     }
+}
+
+/// Whether an instruction keeps the low bits of an integer and nothing else (PTX ISA, "cvt": "chopping").
+fn narrows(instruction: &TypedInstruction) -> bool {
+    let mut types = instruction.modifiers.types();
+    let (Some(to), Some(from)) = (types.next(), types.next()) else {
+        return false;
+    };
+    instruction.opcode == Opcode::Cvt
+        && to.is_integer()
+        && from.is_integer()
+        && to.bits() < from.bits()
+        && !instruction.has(Modifier::Sat)
 }
 
 fn may_be(space: AddressSpace, wanted: AddressSpace) -> bool {

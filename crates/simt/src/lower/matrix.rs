@@ -267,6 +267,7 @@ impl Lowering<'_> {
         regs[..registers.len()].copy_from_slice(registers);
         let op = MemoryOp {
             word: false,
+            group: BaseGroup::Alone,
             store,
             space: at.space,
             base: at.base,

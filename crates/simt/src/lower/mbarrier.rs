@@ -93,6 +93,7 @@ impl Lowering<'_> {
         regs[0] = value;
         self.program.memory_ops.push(MemoryOp {
             word: false,
+            group: BaseGroup::Alone,
             store,
             space: AddressSpace::Shared,
             base,

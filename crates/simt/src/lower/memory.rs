@@ -85,7 +85,7 @@ pub(super) struct Where {
 
 /// A decoded address.
 pub(super) struct Place {
-    space: AddressSpace,
+    pub(super) space: AddressSpace,
     pub(super) base: Base,
     pub(super) offset: i64,
     /// A call's parameters: nobody else can see them.
@@ -124,7 +124,12 @@ impl Lowering<'_> {
         }
     }
 
-    fn variable(&mut self, name: &str, offset: i64, space: AddressSpace) -> Decoded<Place> {
+    pub(super) fn variable(
+        &mut self,
+        name: &str,
+        offset: i64,
+        space: AddressSpace,
+    ) -> Decoded<Place> {
         let binding = self
             .binding(name)
             .ok_or_else(|| format!("`{name}`, which is not declared"))?;
@@ -213,6 +218,7 @@ impl Lowering<'_> {
             && matches!(place.base, Base::W(_) | Base::D(_));
         self.program.memory_ops.push(MemoryOp {
             word,
+            group: BaseGroup::Alone,
             store,
             space: place.space,
             base: place.base,

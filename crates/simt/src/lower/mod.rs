@@ -4,7 +4,7 @@
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
 //! points inserted by [`barrier_postdominators`], loads whose value some lanes drop found by
-//! [`speculated`], static facts gathered by [`facts`],
+//! [`speculated`], accesses from one register by [`bases`], static facts gathered by [`facts`],
 //! what order-dependent values reach told by [`dependence`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
@@ -12,6 +12,7 @@
 
 mod async_copy;
 pub mod barrier_postdominators;
+pub mod bases;
 pub mod control;
 pub mod def_use;
 pub mod dependence;
@@ -176,6 +177,7 @@ impl<'m> Lowering<'m> {
                 required_block: None,
                 max_threads: None,
                 target: 0,
+                device: 0,
                 facts: Facts::default(),
                 rows_w: 0,
                 rows_d: 0,
@@ -220,6 +222,7 @@ impl<'m> Lowering<'m> {
         })?;
         self.program.entry = entry.to_owned();
         self.program.target = target_number(&self.module.target);
+        self.program.device = self.program.target;
         self.function_index(kernel);
         self.module_variables()?;
         loop {
@@ -246,6 +249,7 @@ impl<'m> Lowering<'m> {
         updates::find(program);
         swaps::find(program);
         waits::find(program);
+        bases::find(program);
         facts::find(program);
         Ok(self.program)
     }

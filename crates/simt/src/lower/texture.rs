@@ -1,9 +1,10 @@
 //! Texture and surface instructions (PTX ISA, "Texture Instructions", "Surface Instructions"), as nvcc writes them: the image is a number
-//! in a register, and brings its sampler along ("Texturing Modes": unified).
+//! in a register, or in a variable of type `.texref` or `.surfref`, and brings its sampler along ("Texturing Modes": unified).
 
 use super::Lowering;
 use super::operand::Decoded;
-use super::scope::bytes_of;
+use super::scope::{Binding, bytes_of};
+use crate::observer::{Order, Scope};
 use crate::op::*;
 use crate::texture::Geometry;
 use ptx::ast::{Address, Instruction, Operand, ScalarType};
@@ -123,8 +124,10 @@ impl Lowering<'_> {
         let [coordinates] = &rest[..] else {
             return Err(String::from("an image with a sampler of its own"));
         };
-        let Some((handle, RegisterClass::D)) = self.register(base) else {
-            return Err(String::from("an image that is not in a register"));
+        let handle = match (self.register(base), &**base) {
+            (Some((handle, RegisterClass::D)), _) => handle,
+            (None, Operand::Name(name, None)) => self.image_of_variable(name)?,
+            _ => return Err(String::from("an image that is not in a register")),
         };
         let mut all = parts(coordinates).iter();
         let mut next = |l: &mut Self| -> Decoded<Slot> {
@@ -140,6 +143,47 @@ impl Lowering<'_> {
             *slot = next(self)?;
         }
         Ok((handle, layer, at))
+    }
+}
+
+impl Lowering<'_> {
+    /// The number that a variable of type `.texref` or `.surfref` holds (PTX ISA, "Texture, Sampler and Surface Types"): whoever binds an image
+    /// to it, outside of the kernel, writes it there.
+    fn image_of_variable(&mut self, name: &str) -> Decoded<Slot> {
+        let Some(Binding::Global { index, .. }) = self.binding(name) else {
+            return Err(String::from("an image that is not in a register"));
+        };
+        let bytes = self.program.globals[index].bytes;
+        if bytes != 8 {
+            return Err(String::from("an image in an array"));
+        }
+        let place = self.variable(name, 0, AddressSpace::Global)?;
+        let handle = self.temporary(RegisterClass::D);
+        let mut regs = [Slot::NONE; 8];
+        regs[0] = handle;
+        self.program.memory_ops.push(MemoryOp {
+            word: false,
+            group: BaseGroup::Alone,
+            store: false,
+            space: place.space,
+            base: place.base,
+            offset: place.offset,
+            element: 8,
+            count: 1,
+            signed: false,
+            regs,
+            class: RegisterClass::D,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            non_coherent: false,
+            private: false,
+            copies: false,
+            fragment: false,
+            asynchronous: false,
+            used_if: Slot::TRUE,
+        });
+        self.emit(Op::Memory(self.program.memory_ops.len() as u32 - 1));
+        Ok(handle)
     }
 }
 

@@ -1,8 +1,9 @@
 //! The words of global memory: their own, or lent by the process that simulates a whole program.
 
 use super::words::Words;
+use super::written::Written;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Cells that the arena owns and lets grow, or that somebody has lent it.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl<T> std::ops::Deref for Cells<T> {
 
 impl<T: Default> Cells<T> {
     /// Makes room for so many, where they are owned.
-    fn reserve(&mut self, count: usize) {
+    pub(super) fn reserve(&mut self, count: usize) {
         if let Cells::Owned(cells) = self {
             cells.resize_with(count, T::default);
         }
@@ -41,7 +42,7 @@ impl<T: Default> Cells<T> {
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     pub(crate) words: Cells<AtomicU32>,
-    pub(crate) valid: Cells<AtomicU8>,
+    pub(crate) valid: Written,
     /// Serialises atomics on more than one word.
     wide: Mutex<()>,
 }
@@ -58,33 +59,27 @@ impl Words for Arena {
     }
     #[inline(always)]
     fn valid(&self, word: usize, _: usize) -> u8 {
-        self.valid[word].load(Relaxed)
+        self.valid.get(word)
     }
     #[inline(always)]
     fn mark(&self, word: usize, _: usize, bytes: u8) {
-        if bytes == 0xf {
-            self.valid[word].store(0xf, Relaxed);
-        } else if self.valid[word].load(Relaxed) & bytes != bytes {
-            self.valid[word].fetch_or(bytes, Relaxed);
-        }
+        self.valid.mark(word, bytes);
     }
     #[inline(always)]
     fn load_run<const N: usize>(&self, word: usize, to: &mut [u32; N]) -> u8 {
-        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
-        let mut all = 0xf;
+        let words = &self.words[word..word + N];
         for i in 0..N {
             to[i] = words[i].load(Relaxed);
-            all &= valid[i].load(Relaxed);
         }
-        all
+        self.valid.in_all(word..word + N)
     }
     #[inline(always)]
     fn store_run<const N: usize>(&self, word: usize, from: &[u32; N]) {
-        let (words, valid) = (&self.words[word..word + N], &self.valid[word..word + N]);
+        let words = &self.words[word..word + N];
         for i in 0..N {
             words[i].store(from[i], Relaxed);
         }
-        valid.iter().for_each(|v| v.store(0xf, Relaxed));
+        self.valid.mark_all(word..word + N);
     }
     #[inline(always)]
     fn lane_words<const N: usize>(&self, word: usize, _: usize) -> ([u32; N], u8) {
@@ -105,7 +100,7 @@ impl Arena {
     /// One atomic update of a word, against other cores too; the old value.
     pub fn update(&self, word: usize, mut f: impl FnMut(u32) -> u32) -> u32 {
         let old = self.words[word].fetch_update(Relaxed, Relaxed, |old| Some(f(old)));
-        self.valid[word].store(0xf, Relaxed);
+        self.valid.mark(word, 0xf);
         old.unwrap_or_default()
     }
 
@@ -118,7 +113,9 @@ impl Arena {
 
     /// Forgets that a byte was written.
     pub(crate) fn forget(&mut self, at: u64) {
-        self.valid[(at >> 2) as usize].fetch_and(!(1 << (at & 3)), Relaxed);
+        let word = (at >> 2) as usize;
+        self.valid
+            .put(word, self.valid.get(word) & !(1 << (at & 3)));
     }
 
     pub(crate) fn resize(&mut self, bytes: u64) {

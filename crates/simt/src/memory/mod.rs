@@ -11,12 +11,15 @@ mod arena;
 mod block;
 mod heap;
 mod words;
+mod written;
 
 pub(crate) use arena::Arena;
 pub(crate) use arena::Cells;
 pub(crate) use block::{Local, Params, Shared};
 pub(crate) use heap::Heap;
 pub(crate) use words::Words;
+pub use written::WORDS as WRITTEN_WORDS;
+pub(crate) use written::Written;
 
 /// Generic address of the first byte of the arena.
 ///

@@ -199,6 +199,7 @@ pub struct RowAccess<'a> {
 
 impl RowAccess<'_> {
     /// Bytes from the first byte of a half to that of its last lane.
+    #[inline]
     fn span(&self, half: usize) -> u64 {
         match self.layout[half] {
             Layout::Adjacent => 4 * (HALF as u64 - 1),
@@ -207,11 +208,13 @@ impl RowAccess<'_> {
     }
 
     /// The first byte of all.
+    #[inline]
     pub fn start(&self) -> u64 {
         self.first[0].min(self.first[1])
     }
 
     /// The byte behind the last one.
+    #[inline]
     pub fn end(&self) -> u64 {
         (self.first[0] + self.span(0)).max(self.first[1] + self.span(1)) + 4
     }
@@ -271,6 +274,36 @@ impl RowAccess<'_> {
             dropped: 0,
             initial: 0,
             stores: self.stores,
+        }
+    }
+}
+
+/// A weak load from shared memory that is a [`RowAccess`], in still fewer words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedRead {
+    /// See [`Access::site`].
+    pub site: Site,
+    /// See [`RowAccess::first`].
+    pub first: [u32; 2],
+    /// See [`RowAccess::layout`].
+    pub layout: [Layout; 2],
+}
+
+impl SharedRead {
+    /// The same at length.
+    #[inline]
+    pub fn row(&self, who: WarpRef) -> RowAccess<'static> {
+        RowAccess {
+            site: self.site,
+            who,
+            space: Space::Shared,
+            first: self.first.map(u64::from),
+            layout: self.layout,
+            write: false,
+            non_coherent: false,
+            order: Order::Weak,
+            scope: Scope::Sys,
+            stores: None,
         }
     }
 }

@@ -223,6 +223,13 @@ pub trait Events {
         let address = access.addresses();
         self.access(&access.expanded(&address));
     }
+    /// A warp has made these accesses, one after the other, and nothing has happened in between.
+    #[inline]
+    fn shared_reads(&mut self, who: WarpRef, reads: &[SharedRead]) {
+        reads
+            .iter()
+            .for_each(|read| self.row_access(&read.row(who)));
+    }
     /// Lanes begin asynchronous copies. They are accesses of the time between here and [`Events::copy_ends`]; what they do to memory follows
     /// there, as accesses that are [`Access::asynchronous`].
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
