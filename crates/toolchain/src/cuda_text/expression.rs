@@ -53,8 +53,8 @@ pub(super) struct Scope<'a> {
     pub(super) place: Option<Place>,
     /// How the text is read.
     pub(super) how: How<'a>,
-    /// What the function of the place was given as a template.
-    pub(super) template: &'a [(String, Number)],
+    /// What the function of the place was given as a template, where that is known.
+    pub(super) template: &'a [(String, Option<Number>)],
     /// What a function-like macro was given.
     pub(super) locals: &'a [(String, Number)],
     pub(super) budget: &'a Cell<u32>,
@@ -137,7 +137,7 @@ impl Scope<'_> {
         }
         let inside = self.place.map_or(&[][..], |_| self.template);
         if let Some((_, value)) = inside.iter().find(|(name, _)| name == word) {
-            return Some(*value);
+            return *value;
         }
         let plain = Scope {
             locals: &[],

@@ -118,10 +118,10 @@ impl CudaText {
         expression: &str,
     ) -> Option<Number> {
         let function = &self.functions[index];
-        let given = function.template.iter().zip(arguments);
-        let template: Vec<(String, Number)> = given
-            .filter_map(|(name, value)| Some((name.clone(), Number::Integer((*value)?))))
-            .collect();
+        let value = |at: usize| arguments.get(at).copied().flatten().map(Number::Integer);
+        let names = function.template.iter().enumerate();
+        let template: Vec<(String, Option<Number>)> =
+            names.map(|(at, name)| (name.clone(), value(at))).collect();
         let budget = Cell::new(BUDGET);
         let scope = Scope {
             text: self,
