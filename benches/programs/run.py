@@ -349,6 +349,7 @@ def markdown(rows, left, options):
     # 1 is `exec`'s status where there are findings, and the program's own where there are none.
     ended = [r for r in rows if r.get("status") in (0, WAIVED) or r.get("status") == 1 and r["findings"]]
     succeed = [r for r in ended if r["builds"] and r["says"] in ("right", "nothing") and not r["stops"]]
+    native = any("native" in r for r in rows)
     lines = [
         "# Public programs under `racetrap exec`",
         "",
@@ -357,14 +358,14 @@ def markdown(rows, left, options):
         f"{len(rows)} programs; {sum(r['builds'] for r in rows)} build, {len(succeed)} ({100 * len(succeed) // max(len(rows), 1)} %) run to their end with a result that they do not call wrong.",
         "",
         *([options.note, ""] if options.note else []),
-        "| program | builds | own verdict | findings | seconds | what stops it |" if not options.native
+        "| program | builds | own verdict | findings | seconds | what stops it |" if not native
         else "| program | builds | own verdict | findings | seconds | natively | what stops it |",
-        "|---|---|---|---|---|---|" + ("---|" if options.native else ""),
+        "|---|---|---|---|---|---|" + ("---|" if native else ""),
     ]
     for r in sorted(rows, key=lambda r: (r["program"].startswith("rodinia/"), r["program"].lower())):
         findings = ", ".join(f"{count} × {rule}" for rule, count in sorted(r["findings"].items()))
         seconds = "" if r["seconds"] is None else r["seconds"]
-        own = f" {'' if r.get('native') is None else r['native']} |" if options.native else ""
+        own = f" {'' if r.get('native') is None else r['native']} |" if native else ""
         lines.append(f"| {r['program']} | {'yes' if r['builds'] else 'no'} | {r['says']} | {findings} | {seconds} |{own} {cell(r['stops'])} |")
     lines += ["", "Left out, for what they need:", "", "| program | needs |", "|---|---|"]
     lines += [f"| {name} | {', '.join(lacking)} |" for name, _, _, lacking in sorted(left, key=lambda l: l[0].lower())]
