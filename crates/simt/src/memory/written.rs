@@ -145,6 +145,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(testing::random(500))]
         #[test]
         fn they_are_what_an_array_of_bytes_would_be(steps in prop::collection::vec(step(), 1..30)) {
             let mut written = Written::default();
