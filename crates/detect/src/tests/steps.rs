@@ -1,0 +1,270 @@
+//! Random programs: what a few warps of a few blocks do.
+
+use crate::scene::*;
+use proptest::prelude::*;
+use simt::ids::*;
+use simt::observer::*;
+
+pub const BLOCKS: u32 = 3;
+pub const WARPS: u32 = 3;
+pub const THREADS: u32 = 72;
+
+/// One step of a random program, before it is made to fit who is still there.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Go(u32, u32, Mask, Does),
+    Fence(u32, u32, Mask, FenceOrder, Scope),
+    WarpSync(u32, u32, Mask),
+    Barrier(u32),
+    /// Barrier 1 of some lanes, those who arrived before included.
+    Part(u32, [Mask; WARPS as usize]),
+    Arrive(u32, u32, Mask),
+    Exit(u32, u32, Mask),
+}
+
+/// What a program may contain.
+#[derive(Clone, Copy, Debug)]
+pub struct Kinds {
+    pub fine: bool,
+    pub strong: bool,
+}
+
+fn mask() -> impl Strategy<Value = Mask> {
+    prop_oneof![
+        4 => (0..4u32).prop_map(|l| 1 << l),
+        2 => 1..16u32,
+        1 => Just(ALL),
+        1 => Just(0xffff),
+    ]
+}
+
+fn scope() -> impl Strategy<Value = Scope> {
+    prop_oneof![
+        Just(Scope::Cta),
+        Just(Scope::Gpu),
+        Just(Scope::Gpu),
+        Just(Scope::Sys)
+    ]
+}
+
+fn order(kinds: Kinds, write: bool, atomic: bool) -> BoxedStrategy<Order> {
+    let mut all = vec![Order::Relaxed];
+    if !atomic {
+        all.extend([Order::Weak, Order::Weak, Order::Volatile]);
+    }
+    if kinds.fine {
+        if atomic {
+            all.extend([Order::Acquire, Order::Release, Order::AcqRel]);
+        } else if write {
+            all.push(Order::Release);
+        } else {
+            all.push(Order::Acquire);
+        }
+    }
+    if !kinds.strong {
+        all = vec![Order::Weak];
+    }
+    prop::sample::select(all).boxed()
+}
+
+fn access(kinds: Kinds) -> impl Strategy<Value = Does> {
+    let kind = if kinds.strong {
+        prop::sample::select(vec![
+            AccessKind::Read,
+            AccessKind::Read,
+            AccessKind::Write,
+            AccessKind::Atomic,
+            AccessKind::Reduction,
+        ])
+    } else {
+        prop::sample::select(vec![AccessKind::Read, AccessKind::Write])
+    };
+    kind.prop_flat_map(move |kind| {
+        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let red = kind == AccessKind::Reduction;
+        let sizes = if atomic {
+            prop::sample::select(vec![4u32, 4, 4, 8])
+        } else {
+            prop::sample::select(vec![1u32, 2, 4, 4, 4, 4, 8, 16])
+        };
+        let vector = if atomic {
+            Just(1u32).boxed()
+        } else {
+            prop::sample::select(vec![1u32, 1, 1, 2, 4]).boxed()
+        };
+        (
+            any::<bool>(),
+            order(kinds, kind == AccessKind::Write, atomic),
+            scope(),
+            sizes,
+            vector,
+            0..6u64,
+            prop::sample::select(vec![0u64, 1, 1, 2]),
+            prop_oneof![Just(ALL), any::<u32>()],
+            prop::bool::weighted(0.3),
+        )
+            .prop_map(
+                move |(global, mut order, scope, element, elements, at, stride, wrote, nc)| {
+                    if red && order == Order::Acquire {
+                        order = Order::Release;
+                    }
+                    let elements = if element == 16 { 1 } else { elements };
+                    let width = u64::from(element * elements);
+                    Does {
+                        space: if global { Space::Global } else { Space::Shared },
+                        kind,
+                        order,
+                        scope: if order == Order::Volatile {
+                            Scope::Sys
+                        } else {
+                            scope
+                        },
+                        element,
+                        elements,
+                        base: at * width.min(8) / width * width,
+                        stride: stride * width,
+                        wrote: if red { ALL } else { wrote },
+                        halves: None,
+                        non_coherent: nc
+                            && global
+                            && kind == AccessKind::Read
+                            && order == Order::Weak,
+                    }
+                },
+            )
+    })
+}
+
+fn step(kinds: Kinds) -> impl Strategy<Value = Step> {
+    let who = (0..BLOCKS, 0..WARPS);
+    let fence = prop::sample::select(vec![
+        FenceOrder::Acquire,
+        FenceOrder::Release,
+        FenceOrder::AcqRel,
+        FenceOrder::Sc,
+        FenceOrder::Sc,
+    ]);
+    let fine = if kinds.fine { 1 } else { 0 };
+    prop_oneof![
+        12 => (who.clone(), mask(), access(kinds)).prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        3 * fine => (who.clone(), mask(), fence, scope())
+            .prop_map(|((b, w), m, f, s)| Step::Fence(b, w, m, f, s)),
+        2 => (who.clone(), prop_oneof![Just(ALL), mask()])
+            .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        2 => (0..BLOCKS).prop_map(Step::Barrier),
+        fine => (0..BLOCKS, prop_oneof![Just(ALL), mask()], prop_oneof![Just(ALL), Just(0), mask()])
+            .prop_map(|(b, m, n)| Step::Part(b, [m, n, 0])),
+        fine => (who.clone(), mask()).prop_map(|((b, w), m)| Step::Arrive(b, w, m)),
+        1 => (who, mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
+/// Single lanes that pass data on through two flags, in every way and many wrong ones.
+pub fn message_step() -> impl Strategy<Value = Step> {
+    let who = || (0..BLOCKS, 0..WARPS, 0..2u32);
+    let all = Kinds {
+        fine: true,
+        strong: true,
+    };
+    let flag = prop::sample::select(vec![
+        AccessKind::Read,
+        AccessKind::Write,
+        AccessKind::Atomic,
+        AccessKind::Reduction,
+    ])
+    .prop_flat_map(move |kind| {
+        let atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        let order = order(all, kind == AccessKind::Write, atomic).prop_map(|o| match o {
+            Order::Weak => Order::Relaxed,
+            o => o,
+        });
+        let size = prop_oneof![12 => Just(4u32), 1 => Just(8)];
+        (order, scope(), size, 0..2u64, any::<u32>()).prop_map(
+            move |(order, scope, element, flag, wrote)| Does {
+                space: Space::Global,
+                kind,
+                order: match (kind, order) {
+                    (AccessKind::Reduction, Order::Acquire) => Order::Release,
+                    (_, order) => order,
+                },
+                scope,
+                element,
+                elements: 1,
+                base: 256 * flag,
+                stride: 0,
+                wrote: if wrote % 4 == 0 { 0 } else { ALL },
+                non_coherent: false,
+                halves: None,
+            },
+        )
+    });
+    let fence = prop::sample::select(vec![
+        FenceOrder::Acquire,
+        FenceOrder::Release,
+        FenceOrder::AcqRel,
+        FenceOrder::Sc,
+    ]);
+    prop_oneof![
+        6 => (who(), flag).prop_map(|((b, w, l), does)| Step::Go(b, w, 1 << l, does)),
+        4 => (who(), any::<bool>(), 0..8u64).prop_map(|((b, w, l), writes, at)| {
+            let does = if writes { write(64 + at * 8) } else { read(64 + at * 8) };
+            Step::Go(b, w, 1 << l, does.global())
+        }),
+        4 => (who(), fence, scope()).prop_map(|((b, w, l), f, s)| Step::Fence(b, w, 1 << l, f, s)),
+        1 => (0..BLOCKS, 0..WARPS).prop_map(|(b, w)| Step::WarpSync(b, w, 3)),
+        1 => (0..BLOCKS).prop_map(Step::Barrier),
+    ]
+}
+
+/// Whole warps, mostly, that read and write a few lines row by row.
+pub fn row_step() -> impl Strategy<Value = Step> {
+    let half = || {
+        let layout = prop_oneof![3 => Just(Layout::Adjacent), 1 => Just(Layout::Same)];
+        (prop::sample::select(vec![0u64, 0, 4, 60, 64, 128]), layout)
+    };
+    let halves = (half(), half(), prop::bool::weighted(0.4)).prop_map(|(low, high, follows)| {
+        if follows {
+            [low, (low.0 + 64, low.1)]
+        } else {
+            [low, high]
+        }
+    });
+    let access =
+        (any::<bool>(), prop::bool::weighted(0.2), halves).prop_map(|(writes, global, halves)| {
+            let does = if writes { write(0) } else { read(0) }.halves(halves);
+            if global { does.global() } else { does }
+        });
+    let who = || (0..BLOCKS, 0..WARPS - 1);
+    prop_oneof![
+        12 => (who(), prop_oneof![6 => Just(ALL), 1 => mask()], access)
+            .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        2 => (who(), prop_oneof![3 => Just(ALL), 1 => mask()])
+            .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        3 => (0..BLOCKS).prop_map(Step::Barrier),
+        1 => (who(), mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
+/// Whole warps of several blocks that read global memory, mostly what others read too, and seldom write it.
+pub fn common_read_step() -> impl Strategy<Value = Step> {
+    let half = || {
+        let layout = prop_oneof![5 => Just(Layout::Adjacent), 1 => Just(Layout::Same)];
+        (prop::sample::select(vec![0u64, 0, 32, 64, 128]), layout)
+    };
+    let access = (prop::bool::weighted(0.06), half(), half()).prop_map(|(writes, low, high)| {
+        let does = if writes { write(0) } else { read(0) };
+        does.halves([low, high]).global()
+    });
+    prop_oneof![
+        12 => ((0..BLOCKS, 0..WARPS - 1), access).prop_map(|((b, w), a)| Step::Go(b, w, ALL, a)),
+        1 => (0..BLOCKS).prop_map(Step::Barrier),
+    ]
+}
+
+pub fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
+    let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
+        fine,
+        strong: strong || fine,
+    });
+    kinds.prop_flat_map(|k| (Just(k), prop::collection::vec(step(k), 1..40)))
+}

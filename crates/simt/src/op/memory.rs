@@ -1,0 +1,263 @@
+//! Decoded operations on memory: loads and stores, copies, atomics, textures and surfaces.
+
+use super::{RegisterClass, Slot};
+use crate::observer::{Order, Scope, Update};
+use crate::texture::Geometry;
+
+/// The space of a memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AddressSpace {
+    /// Decided by each address.
+    Generic,
+    /// `.global`
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.const`
+    Const,
+    /// `.param` of the kernel
+    Param,
+}
+
+impl Base {
+    /// The row of an address in a register.
+    pub fn slot(self) -> Slot {
+        match self {
+            Base::W(slot) | Base::D(slot) => slot,
+            Base::Frame | Base::Zero => Slot::NONE,
+        }
+    }
+
+    /// The class of that row.
+    pub fn class(self) -> RegisterClass {
+        match self {
+            Base::D(_) => RegisterClass::D,
+            _ => RegisterClass::W(32),
+        }
+    }
+
+    /// Another row of the same class.
+    pub fn with(self, slot: Slot) -> Base {
+        match self {
+            Base::D(_) => Base::D(slot),
+            _ => Base::W(slot),
+        }
+    }
+}
+
+impl AddressSpace {
+    /// Whether one thread can see there what another one does.
+    pub fn is_between_threads(self) -> bool {
+        matches!(
+            self,
+            AddressSpace::Generic | AddressSpace::Global | AddressSpace::Shared
+        )
+    }
+}
+
+/// Where an address starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// A 32-bit row, zero-extended.
+    W(Slot),
+    /// A 64-bit row.
+    D(Slot),
+    /// The frame of the executing function.
+    Frame,
+    /// Zero.
+    Zero,
+}
+
+/// Accesses whose addresses start from one register, unchanged: see [`crate::lower::bases`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseGroup {
+    /// It is the only one.
+    #[default]
+    Alone,
+    /// It is the first of the group of this number.
+    Leads(u32),
+    /// The first one has been executed.
+    Follows(u32),
+}
+
+/// `ld` and `st`.
+#[derive(Clone, Debug)]
+pub struct MemoryOp {
+    /// Load or store.
+    pub store: bool,
+    /// The space.
+    pub space: AddressSpace,
+    /// Base.
+    pub base: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// Bytes of an element.
+    pub element: u8,
+    /// Elements.
+    pub count: u8,
+    /// Sign-extends elements into wider registers.
+    pub signed: bool,
+    /// Rows, one an element (two for 16-byte elements: low half here, high half in the next slot).
+    pub regs: [Slot; 8],
+    /// Class of these rows.
+    pub class: RegisterClass,
+    /// Whether it loads or stores one 32-bit word of shared or global memory at an address in a register.
+    pub word: bool,
+    /// Which accesses start from the same register, unchanged.
+    pub group: BaseGroup,
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+    /// Whether it reads through the non-coherent cache (`.nc`, `ldu`).
+    pub non_coherent: bool,
+    /// Whether the access goes to a call's parameters (never shared, never judged).
+    pub private: bool,
+    /// Whether it is a part of an instruction on matrices, whose lanes share the work as the implementation likes: it counts for nothing
+    /// where passes and sectors are counted.
+    pub fragment: bool,
+    /// Whether it is a part of an asynchronous copy.
+    pub asynchronous: bool,
+    /// Whether a load's values go nowhere but into stores of elements of the same size, or under a constant mask.
+    pub copies: bool,
+    /// The lanes in which something uses a load's value: [`Slot::TRUE`] for all, else see
+    /// [`crate::lower::speculated`].
+    pub used_if: Slot,
+}
+
+/// `cp.async`: from global to shared memory, through registers of its own.
+#[derive(Clone, Debug)]
+pub struct CopyOp {
+    /// How it reads words: an index into [`crate::Program::memory_ops`].
+    pub read: u32,
+    /// How it writes them.
+    pub write: u32,
+    /// Bytes that it writes: 4, 8 or 16.
+    pub bytes: u32,
+    /// A row with the bytes that it reads, or none: all.
+    pub size: Slot,
+    /// A predicate under which it reads nothing, or none.
+    pub ignore: Slot,
+}
+
+impl CopyOp {
+    /// Its read and its write.
+    pub fn accesses<'p>(&self, program: &'p crate::Program) -> (&'p MemoryOp, &'p MemoryOp) {
+        let ops = &program.memory_ops;
+        (&ops[self.read as usize], &ops[self.write as usize])
+    }
+}
+
+/// What an instruction does with an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// `tex`
+    Sample,
+    /// `tld4`, of this channel.
+    Gather(u8),
+    /// `suld`
+    Load,
+    /// `sust`
+    Store,
+}
+
+/// What an access outside of a surface does (PTX ISA, "suld": `.clamp`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// It is an error.
+    Trap,
+    /// It goes to the nearest place inside.
+    Clamp,
+    /// It reads zero, and stores nothing.
+    Zero,
+}
+
+/// `tex`, `tld4`, `suld`, `sust`.
+#[derive(Clone, Debug)]
+pub struct ImageOp {
+    /// Which.
+    pub kind: ImageKind,
+    /// The image's shape.
+    pub geometry: Geometry,
+    /// A 64-bit row with the image's number.
+    pub handle: Slot,
+    /// The layer, or none.
+    pub layer: Slot,
+    /// Coordinates, as many as the geometry has.
+    pub at: [Slot; 3],
+    /// Whether coordinates are integers.
+    pub whole: bool,
+    /// The level, or none.
+    pub level: Slot,
+    /// What happens outside of a surface.
+    pub outside: Outside,
+    /// Bytes of a value.
+    pub element: u8,
+    /// Values.
+    pub count: u8,
+    /// Their rows.
+    pub values: [Slot; 4],
+    /// The class of these rows.
+    pub class: RegisterClass,
+}
+
+impl ImageOp {
+    /// Bytes that an access to a surface touches.
+    pub fn bytes(&self) -> u32 {
+        u32::from(self.element) * u32::from(self.count)
+    }
+}
+
+/// Operations of `atom` and `red`.
+#[derive(Clone, Copy, Debug)]
+pub enum AtomFn {
+    /// New value from old one and operand, up to 32 bits.
+    W(fn(u32, u32) -> u32),
+    /// The same for 64 bits.
+    D(fn(u64, u64) -> u64),
+    /// The sum of `.f64`, whose NaN depend on the space.
+    AddDouble,
+    /// A row function of the arithmetic table, used a lane at a time.
+    Row(fn(&crate::alu::Row32, &crate::alu::Row32, &mut crate::alu::Row32)),
+    /// Compare-and-swap.
+    Cas,
+    /// Exchange.
+    Exch,
+}
+
+/// `atom` and `red`.
+#[derive(Clone, Debug)]
+pub struct AtomicOp {
+    /// The operation.
+    pub f: AtomFn,
+    /// The space.
+    pub space: AddressSpace,
+    /// Base.
+    pub base: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// Bytes of an element: 2, 4, 8 or 16.
+    pub element: u8,
+    /// Elements (vector atomics), each atomic by itself.
+    pub count: u8,
+    /// Destinations, or none.
+    pub d: [Slot; 8],
+    /// First operand.
+    pub b: [Slot; 8],
+    /// Second operand (compare-and-swap).
+    pub c: Slot,
+    /// Ordering.
+    pub order: Order,
+    /// Scope.
+    pub scope: Scope,
+    /// Whether it is `red`, which returns nothing.
+    pub reduction: bool,
+    /// Whether anything uses the result.
+    pub used: bool,
+    /// Which updates it commutes with.
+    pub update: Update,
+    /// Flushes subnormal singles (global memory, PTX ISA, "atom").
+    pub flush: bool,
+}
