@@ -456,7 +456,7 @@ impl Detector {
         let global = access.space == Space::Global;
         let launch = &self.launch;
         let strong = match global {
-            true => launch.strong_global,
+            true => launch.strong_global && !self.contention.passes(access),
             false => launch.strong_shared || launch.fine_sync || launch.shared_shift != 2,
         };
         if strong || access.order != Order::Weak {

@@ -18,6 +18,7 @@ pub trait Shadow {
 }
 
 impl Shadow for Cells {
+    #[inline(always)]
     fn pieces(
         &mut self,
         cell: u64,
