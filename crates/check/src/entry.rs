@@ -2,7 +2,7 @@
 
 use super::error::{Error, ErrorKind};
 use ptx::ast::{FunctionKind, Item, Module};
-use ptx::{KernelFilter, demangle, matches_entry, shortened};
+use ptx::{KernelFilter, demangle, matches_entry, shortened, stable_name};
 use report::suggest;
 
 /// The kernels that a module defines, mangled.
@@ -17,6 +17,18 @@ pub fn entries(module: &Module) -> Vec<&str> {
             _ => None,
         })
         .collect()
+}
+
+/// The kernel of a module that another build of the same file calls `mangled`: names that are local to the file differ from one
+/// compilation to the next.
+pub(super) fn counterpart<'a>(module: &'a Module, mangled: &'a str) -> &'a str {
+    let all = entries(module);
+    if all.contains(&mangled) {
+        return mangled;
+    }
+    let wanted = stable_name(mangled);
+    let mut same = all.into_iter().filter(|name| stable_name(name) == wanted);
+    same.next().unwrap_or(mangled)
 }
 
 /// The one kernel that `wanted` names, or the only one there is.
@@ -116,7 +128,8 @@ pub fn choose_of<'a>(all: &[&'a str], wanted: Option<&str>, file: &str) -> Resul
 
 /// The name alone, without parameters, return type or namespaces.
 pub fn plain(mangled: &str) -> String {
-    let full = demangle(mangled);
+    // Its bracket opens no parameters.
+    let full = demangle(mangled).replace("(anonymous namespace)::", "");
     let mut depth = 0;
     let mut end = full.len();
     for (at, c) in full.char_indices() {

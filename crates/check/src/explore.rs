@@ -19,10 +19,11 @@ use super::input::Build;
 use super::plan::Plan;
 use super::request::{Progress, Watch};
 use super::variables;
+use super::work::Work;
 use detect::coverage::Coverage;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
-use grow::{Need, enlarge, too_far, too_small};
+use grow::{Need, enlarge, too_far, too_small, walks_on};
 use memory::place;
 use ptx::source::SourceLine;
 use report::tracer::Tracer;
@@ -35,6 +36,7 @@ use simt::op::{Op, Special};
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use take::Progressed;
 use writers::Writers;
@@ -67,6 +69,8 @@ pub struct Exploration<'a> {
     pub trace: bool,
     /// Whether to remember what each schedule leaves in memory.
     pub remember: bool,
+    /// What may be spent on other guesses.
+    pub work: Arc<Work>,
     /// Who watches.
     pub watch: &'a dyn Watch,
 }
@@ -146,6 +150,8 @@ struct Run {
     needs: Vec<Need>,
     /// Whether one would have to be larger than any guess.
     too_far: bool,
+    /// By finding, what a guessed buffer would have to have for it to be none, where that is more than any guess.
+    larger: Vec<Option<Need>>,
 }
 
 impl Exploration<'_> {
@@ -204,12 +210,21 @@ impl Exploration<'_> {
                     };
                     out.too_far |= run.too_far;
                     explorer.add(schedule, &run.outcome);
+                    let larger = run.larger;
                     let (run, device) = (run.outcome, (run.device, run.buffers));
                     if !run.findings.is_empty() {
                         explorer.found();
                     }
                     Ok(self.take(
-                        index, schedule, run, device, shape, build, program, sources, &mut state,
+                        index,
+                        schedule,
+                        (run, larger),
+                        device,
+                        shape,
+                        build,
+                        program,
+                        sources,
+                        &mut state,
                         &mut out,
                     ))
                 });
@@ -239,6 +254,11 @@ impl Exploration<'_> {
     /// Whether no time is left.
     pub fn out_of_time(&self) -> bool {
         self.left() == Some(Duration::ZERO)
+    }
+
+    /// Whether no other guess is to be tried: there is no time left, or no work.
+    pub fn gives_up(&self) -> bool {
+        self.out_of_time() || self.work.left() == 0
     }
 
     /// The buffers among `candidates` of which the kernel touches one element more than `count`, and no further one; with the
@@ -394,7 +414,16 @@ impl Exploration<'_> {
         };
         match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),
-            Ok(_) | Err(_) => Ok(device),
+            Ok(stats) => {
+                self.work.spend(stats.steps);
+                Ok(device)
+            }
+            Err(stop) => {
+                if let Stop::NoProgress { steps, .. } = stop {
+                    self.work.spend(steps);
+                }
+                Ok(device)
+            }
         }
     }
 
@@ -520,7 +549,19 @@ impl Exploration<'_> {
             }
             Ok(_) | Err(_) => {}
         }
-        let (outcome, device) = session.finish();
+        let (mut outcome, device) = session.finish();
+        // What lies behind a buffer that is walked through to beyond its guessed end is no other buffer's.
+        let walks = outcome.findings.iter();
+        let walks: Vec<_> = walks.filter_map(|f| walks_on(f, &device, plan)).collect();
+        let is_astray = |f: &Finding| {
+            let place = f.place.filter(|p| p.mapped && p.space == Space::Global);
+            let inside = |p: Place| walks.iter().any(|(range, _)| range.contains(&p.address));
+            f.rule != Rule::OutOfBounds && place.is_some_and(inside)
+        };
+        outcome.findings.retain(|f| !is_astray(f));
+        let larger = outcome.findings.iter();
+        let larger = larger.map(|f| walks_on(f, &device, plan).map(|(_, need)| need));
+        let larger = larger.collect();
         let mut needs: Vec<Need> = Vec::new();
         let mut far = false;
         for finding in &outcome.findings {
@@ -538,6 +579,7 @@ impl Exploration<'_> {
             buffers,
             needs,
             too_far: far,
+            larger,
         })
     }
 }

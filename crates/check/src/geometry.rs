@@ -1,9 +1,13 @@
 //! Sizes of grid and block: as given, as the source launches it, or guessed.
 
+mod named;
+
 use super::error::{Error, ErrorKind};
 use super::host::Host;
 use super::input::Input;
 use super::plan::Sizes;
+use named::Named;
+pub(super) use named::other_blocks;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
 
@@ -102,8 +106,7 @@ pub fn complete(
         }
         (None, None) => {
             from = Some(GUESSED.to_string());
-            let named = input.source.as_ref().map(|text| text.compiled_integers());
-            guess_block(module, function, &named.unwrap_or_default())
+            guess_block(module, function, &Named::of(input, entry))
         }
     };
     let grid = match (given.grid, launch.and_then(|l| l.grid)) {
@@ -165,8 +168,7 @@ pub(super) fn check(grid: Dim3, block: Dim3) -> Result<(), Error> {
 pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
     let module = &input.builds[0].module;
     let function = function(module, entry);
-    let named = input.source.as_ref().map(|text| text.compiled_integers());
-    let block = guess_block(module, function, &named.unwrap_or_default());
+    let block = guess_block(module, function, &Named::of(input, entry));
     (block, guess_grid(module, function).count() > 1)
 }
 
@@ -177,11 +179,10 @@ pub(super) fn nothing_says_block(input: &Input, entry: &str) -> bool {
         return false;
     };
     let declared = [".reqntid", ".maxntid"].map(|name| directive(function, name));
-    let named = input.source.as_ref().map(|text| text.compiled_integers());
     let plane = reads(function, "%tid", "y");
     declared == [None, None]
         && !plane
-        && named_block(&named.unwrap_or_default(), plane).is_none()
+        && Named::of(input, entry).block(plane).is_none()
         && array_block(module, function, BLOCK_THREADS).is_none()
 }
 
@@ -230,40 +231,6 @@ fn reads_anywhere(module: &Module, entry: &str, register: &str, axis: &str) -> b
     all.any(|f| reads(f, register, axis))
 }
 
-/// Other blocks that a kernel may be made for which does not fit every block: constants of the source, the larger one
-/// first, and what is common: two tiles where it works on a plane, powers of two otherwise.
-pub(super) fn other_blocks(input: &Input, entry: &str) -> Vec<Dim3> {
-    const THREADS: std::ops::RangeInclusive<u64> = 64..=BLOCK_THREADS;
-    let module = &input.builds[0].module;
-    let plane = function(module, entry).is_some_and(|f| reads(f, "%tid", "y"));
-    let named = input.source.as_ref().map(|text| text.compiled_integers());
-    let named = named.unwrap_or_default().into_iter();
-    let mut numbers: Vec<u32> = named
-        .filter_map(|(_, value)| u32::try_from(value).ok())
-        .filter(|value| (2..=1024).contains(value))
-        .collect();
-    numbers.sort_unstable_by(|a, b| b.cmp(a));
-    numbers.dedup();
-    let mut all: Vec<Dim3> = Vec::new();
-    match plane {
-        true => {
-            for (at, x) in numbers.iter().enumerate() {
-                for y in &numbers[at..] {
-                    all.push(Dim3 { x: *x, y: *y, z: 1 });
-                    all.push(Dim3 { x: *y, y: *x, z: 1 });
-                }
-            }
-            all.extend([(32, 8), (16, 16)].map(|(x, y)| Dim3 { x, y, z: 1 }));
-        }
-        false => {
-            const COMMON: [u32; 4] = [128, 256, 512, 1024];
-            all.extend(numbers.into_iter().chain(COMMON).map(Dim3::linear));
-        }
-    }
-    all.retain(|block| THREADS.contains(&block.count()));
-    all
-}
-
 fn function<'a>(module: &'a Module, entry: &str) -> Option<&'a Function> {
     module.items.iter().find_map(|item| match item {
         Item::Function(f) if f.name == entry && f.body.is_some() => Some(f),
@@ -281,50 +248,7 @@ fn directive(function: &Function, name: &str) -> Option<[u32; 3]> {
     ])
 }
 
-/// Whether a constant's name says that it is the number of a block's threads, or of those along `x`, `y` or both.
-fn names_block(name: &str) -> Option<&'static str> {
-    let plain: String = name
-        .chars()
-        .filter(|c| *c != '_')
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let plain = plain.strip_prefix('k').unwrap_or(&plain);
-    Some(match plain {
-        "blockx" | "blockdimx" | "blocksizex" | "bdimx" | "tilex" => "x",
-        "blocky" | "blockdimy" | "blocksizey" | "bdimy" | "tiley" => "y",
-        "block" | "blocksize" | "blockdim" | "blockwidth" | "threads" | "nthreads"
-        | "numthreads" | "nrthreads" | "threadsperblock" | "blockthreads" | "threadsblock"
-        | "numthreadsperblock" | "nthreadsperblock" | "tpb" | "bs" | "bdim" | "tile"
-        | "tilesize" | "tiledim" | "tilewidth" => "both",
-        _ => return None,
-    })
-}
-
-/// The block that the names of constants in the source tell, where it can be launched.
-fn named_block(named: &[(&str, i64)], plane: bool) -> Option<Dim3> {
-    let along = |axis: &str| {
-        let mut all = (named.iter())
-            .filter(|(name, _)| names_block(name) == Some(axis))
-            .filter_map(|(_, value)| u32::try_from(*value).ok())
-            .filter(|value| (1..=1024).contains(value));
-        let first = all.next()?;
-        // Two that disagree say nothing.
-        all.all(|other| other == first).then_some(first)
-    };
-    let block = match (plane, along("x"), along("y"), along("both")) {
-        (true, Some(x), Some(y), _) => Dim3 { x, y, z: 1 },
-        (true, None, None, Some(side)) => Dim3 {
-            x: side,
-            y: side,
-            z: 1,
-        },
-        (false, Some(x), None, None) | (false, None, None, Some(x)) => Dim3::linear(x),
-        _ => return None,
-    };
-    (block.count() <= BLOCK_THREADS).then_some(block)
-}
-
-fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64)]) -> Dim3 {
+fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) -> Dim3 {
     let Some(function) = function else {
         return Dim3::linear(64);
     };
@@ -334,8 +258,8 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &[(&str, i64
     let most = directive(function, ".maxntid")
         .map_or(1024, |[x, y, z]| x.saturating_mul(y).saturating_mul(z));
     let plane = reads(function, "%tid", "y");
-    let named = named_block(named, plane).filter(|block| block.count() <= u64::from(most));
-    if let Some(block) = named {
+    let block = named.block(plane);
+    if let Some(block) = block.filter(|block| block.count() <= u64::from(most)) {
         return block;
     }
     if plane {
@@ -531,25 +455,10 @@ mod tests {
         let text = format!(".version 8.0\n.target sm_75\n.address_size 64\n{text}");
         let module = ptx::parse(&text).unwrap();
         let f = function(&module, "k");
-        (guess_grid(&module, f), guess_block(&module, f, &[]))
-    }
-
-    #[rstest]
-    #[case(&[("BLOCK_SIZE", 128)], false, Some((128, 1)))]
-    #[case(&[("kThreadsPerBlock", 96), ("N", 7)], false, Some((96, 1)))]
-    #[case(&[("TILE", 16)], true, Some((16, 16)))]
-    #[case(&[("BLOCK_X", 32), ("BLOCK_Y", 4)], true, Some((32, 4)))]
-    #[case(&[("BLOCK", 128), ("THREADS", 64)], false, None)]
-    #[case(&[("BLOCK_SIZE", 4096)], false, None)]
-    #[case(&[("TILE_DIM", 64)], true, None)]
-    #[case(&[("RADIUS", 8)], false, None)]
-    fn names_tell_the_block(
-        #[case] named: &[(&str, i64)],
-        #[case] plane: bool,
-        #[case] block: Option<(u32, u32)>,
-    ) {
-        let found = named_block(named, plane).map(|b| (b.x, b.y));
-        assert_eq!(found, block);
+        (
+            guess_grid(&module, f),
+            guess_block(&module, f, &Named::default()),
+        )
     }
 
     #[test]

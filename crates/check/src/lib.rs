@@ -32,6 +32,7 @@ mod unseen;
 pub mod usage;
 mod variables;
 pub mod verdict;
+mod work;
 
 pub use error::{Error, ErrorKind};
 pub use explore::Found;
@@ -200,6 +201,7 @@ impl Prepared {
             defines: &request.compiler.defines,
             trace: request.trace,
             remember: false,
+            work: Arc::default(),
             watch,
         }
     }
@@ -439,6 +441,7 @@ fn judge(
 ///
 /// It is not there, or its declarations are beyond what can be run.
 pub fn program(build: &Build, entry: &str) -> Result<Program, Error> {
+    let entry = entry::counterpart(&build.module, entry);
     Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
         let wrong = Error::new(
             ErrorKind::Input,

@@ -11,9 +11,10 @@
 //! threads as there are elements. If it then shows as much of itself and no error, it is judged so. A guard that lets more threads
 //! through than the array has elements (`if (i < 10)`, `if (i < n)`) says that there are more, so the error stays one.
 
-use super::explore::Outside;
+use super::explore::{Exploration, Outside};
 use super::parameters::{Kind, Parameter};
 use super::settle::{self, Settled};
+use super::work::Work;
 use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
 use detect::rules::{Level, Rule};
 use report::Sources;
@@ -66,16 +67,19 @@ pub fn explore(
     let before = prepared.geometry.block;
     let unchanged = |shape: &Shape| shape.grid.is_none() && shape.block == before;
     let mut tried: Vec<Shape> = Vec::new();
+    let work = Arc::new(Work::default());
+    work.limit(settled.work());
     for shape in shapes {
         if unchanged(&shape) || tried.contains(&shape) {
             continue;
         }
         tried.push(shape);
         let late = prepared.exploration(request, watch).out_of_time();
-        if late || tried.len() > TRIALS {
+        if late || work.left() == 0 || tried.len() > TRIALS {
             break;
         }
-        if let Some((other, mut found)) = with(prepared, request, settled, shape, sources, watch)? {
+        let found = with(prepared, request, settled, shape, (sources, &work), watch)?;
+        if let Some((other, mut found)) = found {
             let errors = settled.errors_in_short();
             found.left_out.push(format!(
                 "blocks of {before} threads, which lead to {errors}"
@@ -163,7 +167,7 @@ fn with(
     request: &Request,
     before: &Settled,
     shape: Shape,
-    sources: &mut Sources,
+    (sources, work): (&mut Sources, &Arc<Work>),
     watch: &dyn Watch,
 ) -> Result<Option<(Prepared, Settled)>, Error> {
     let mut request = request.clone();
@@ -175,7 +179,12 @@ fn with(
     };
     other.geometry.from.clone_from(&prepared.geometry.from);
     let exploration = other.exploration(&request, watch);
-    if !settle::runs_well(&other, &exploration)? {
+    let trial = Exploration {
+        work: Arc::clone(work),
+        ..exploration.clone()
+    };
+    let steps = before.explored.first().map_or(0, |e| e.steps);
+    if !settle::runs_well(&other, &trial, steps)? {
         return Ok(None);
     }
     let found = match settle::explore(&other, &request, &exploration, sources) {

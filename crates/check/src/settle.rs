@@ -6,7 +6,8 @@
 //! - The number of elements of a given buffer that is left is the likeliest value of whatever says how many there are.
 //! - Where indices are read from a buffer whose contents are guessed, smaller numbers are tried: what only those contents showed is a
 //!   warning. So is a race of stores alone to places that such a buffer says, if distinct numbers in it make none: a permutation is
-//!   likelier than one that names a place twice.
+//!   likelier than one that names a place twice. So is a read of shared memory that nothing has written, if smaller contents lead to
+//!   what was written ([`unwritten`]).
 //! - `filter[j + radius]` with 17 weights is right with a radius of 5. So if the very threads that reach outside an array do the same
 //!   access inside with another value, the first value was wrong, and what it showed is a warning: callers know. `s[t + 1]` below
 //!   `if (t < n)` stays an error: with a smaller `n` the last thread does not come there.
@@ -18,6 +19,7 @@ mod fit;
 mod halo;
 #[cfg(test)]
 mod tests;
+mod unwritten;
 mod zero;
 
 use super::argument::{Fill, Value};
@@ -113,6 +115,7 @@ fn smaller(
     let mut guess = prepared.plan.clone();
     let mut plan = guess.clone();
     let mut explored = builds(prepared, exploration, &mut plan, sources)?;
+    let mut before: Option<(Plan, Plan, Vec<Explored>)> = None;
     for _ in 0..SMALLER {
         // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
         let smaller = guess.with_integers(|n| if n < 4 { n } else { n.isqrt() });
@@ -124,7 +127,15 @@ fn smaller(
         let Some(less) = told(builds(prepared, exploration, &mut other, sources))? else {
             break;
         };
+        let first = (guess.clone(), plan.clone(), std::mem::take(&mut explored));
+        before.get_or_insert(first);
         (guess, plan, explored) = (smaller, other, less);
+    }
+    if explored.iter().any(|e| e.too_far)
+        && let Some((first_guess, first_plan, first_explored)) = before
+    {
+        // It is not their size that leads too far.
+        (guess, plan, explored) = (first_guess, first_plan, first_explored);
     }
     let mut first = Settled {
         plan,
@@ -136,6 +147,7 @@ fn smaller(
     if exploration.out_of_time() || !first.is_wrong() {
         return Ok(first);
     }
+    exploration.work.limit(first.work());
     if let Some(other) = zero::explore(prepared, request, exploration, (&guess, &first), sources)? {
         return Ok(other);
     }
@@ -153,7 +165,11 @@ fn smaller(
         false if long => None,
         false => match one_less(prepared, exploration, &first.plan)? {
             Some(change) => Some((change, Excuse::Index)),
-            None => scatter(prepared, exploration, &first)?.map(|c| (c, Excuse::Scattered)),
+            None => match scatter(prepared, exploration, &first)? {
+                Some(change) => Some((change, Excuse::Scattered)),
+                None => unwritten::explore(prepared, exploration, &first)?
+                    .map(|change| (change, Excuse::Unwritten)),
+            },
         },
     };
     let Some((change, excuse)) = found else {
@@ -164,7 +180,7 @@ fn smaller(
         return Ok(first);
     };
     let wrong = match excuse {
-        Excuse::Index | Excuse::Scattered => errors(&explored).any(|_| true),
+        Excuse::Index | Excuse::Scattered | Excuse::Unwritten => errors(&explored).any(|_| true),
         Excuse::Given | Excuse::Array | Excuse::Contents => leaves(&explored),
     };
     if wrong || exploration.out_of_time() || explored.iter().any(|e| e.stopped.is_some()) {
@@ -175,7 +191,9 @@ fn smaller(
             // The user has said how many elements there are.
             Excuse::Given => Vec::new(),
             Excuse::Array | Excuse::Contents => outside(warnings(prepared, request, &first, &plan)),
-            Excuse::Index | Excuse::Scattered => warnings(prepared, request, &first, &plan),
+            Excuse::Index | Excuse::Scattered | Excuse::Unwritten => {
+                warnings(prepared, request, &first, &plan)
+            }
         },
         bounded: excuse == Excuse::Given,
         plan,
@@ -210,6 +228,13 @@ fn unknown_functions(settled: &mut Settled) {
 }
 
 impl Settled {
+    /// Warp-instructions of all schedules and builds.
+    pub fn work(&self) -> u64 {
+        let all = self.explored.iter();
+        all.map(|e| e.steps.saturating_mul(e.schedules.len().max(1) as u64))
+            .sum()
+    }
+
     /// Whether there are errors.
     pub fn is_wrong(&self) -> bool {
         errors(&self.explored).next().is_some()
@@ -344,7 +369,7 @@ fn one_less(
         .filter(|(_, n)| **n > 1)
         .take(TRIALS)
     {
-        if exploration.out_of_time() {
+        if exploration.gives_up() {
             break;
         }
         let change = Change::One(place, value - 1);
@@ -416,6 +441,8 @@ enum Excuse {
     Contents,
     /// Contents of buffers name a place twice, and distinct ones do not.
     Scattered,
+    /// Contents of buffers lead to what nothing has written, and others do not.
+    Unwritten,
 }
 
 /// The change with which nothing is reached outside.
@@ -440,7 +467,7 @@ fn inside(
     let asked: HashSet<Deed> = first.fixed.union(&first.before).copied().collect();
     for (change, excuse) in smaller.chain(others).take(most) {
         // Integers say how far a kernel reaches, not that it begins before a buffer.
-        if exploration.out_of_time() || first.is_nothing() && excuse != Excuse::Contents {
+        if exploration.gives_up() || first.is_nothing() && excuse != Excuse::Contents {
             break;
         }
         let other = exploration.outside(program, &change.of(plan), &asked);

@@ -17,6 +17,46 @@ pub fn demangle(name: &str) -> String {
     demangle_with(name, DemangleOptions::new()).unwrap_or_else(|| name.to_owned())
 }
 
+/// A mangled name without what differs from one compilation to the next: nvcc writes the process that compiled a file into the names
+/// that are local to it.
+///
+/// ```
+/// # use racetrap_ptx::stable_name;
+/// let first = "_ZN33_GLOBAL__N__1631ff85_4_k_cu_86_994scanEPii";
+/// let second = "_ZN34_GLOBAL__N__1631ff85_4_k_cu_86_1004scanEPii";
+/// assert_eq!(stable_name(first), "_ZN12_GLOBAL__N_14scanEPii");
+/// assert_eq!(stable_name(first), stable_name(second));
+/// assert_eq!(stable_name("_Z4scanPii"), "_Z4scanPii");
+/// ```
+pub fn stable_name(mangled: &str) -> std::borrow::Cow<'_, str> {
+    const LOCAL: &str = "_GLOBAL__N_";
+    if !mangled.contains(LOCAL) {
+        return mangled.into();
+    }
+    let mut out = String::with_capacity(mangled.len());
+    let mut rest = mangled;
+    while let Some(at) = rest.find(LOCAL) {
+        let before = rest[..at].trim_end_matches(|c: char| c.is_ascii_digit());
+        let length: Option<usize> = rest[before.len()..at].parse().ok();
+        let end = length.and_then(|length| at.checked_add(length));
+        match end.filter(|end| *end >= at + LOCAL.len() && rest.is_char_boundary(*end)) {
+            Some(end) => {
+                out.push_str(before);
+                // What the Itanium C++ ABI calls the namespace.
+                out.push_str("12_GLOBAL__N_1");
+                rest = &rest[end..];
+            }
+            None => {
+                let end = at + LOCAL.len();
+                out.push_str(&rest[..end]);
+                rest = &rest[end..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out.into()
+}
+
 /// A name for messages: one that fills screens (names in PTX have no limit) keeps its beginning and its end.
 ///
 /// ```

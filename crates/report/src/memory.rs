@@ -22,7 +22,7 @@ pub struct Region {
     pub declaration: Option<String>,
     /// Whether it is host memory that the device can address.
     pub host: bool,
-    /// The function that declares it, without its namespace, where there is one.
+    /// The function that declares it, without its namespace, with its template arguments, where there is one.
     pub function: Option<String>,
 }
 
@@ -58,7 +58,11 @@ impl Region {
         let dims: Option<Vec<u64>> = declared
             .dims
             .iter()
-            .map(|d| text.evaluate(d).and_then(|v| u64::try_from(v).ok()))
+            .map(|d| {
+                let own = self.function.as_deref();
+                let own = own.and_then(|function| text.evaluate_in(function, d));
+                u64::try_from(own.or_else(|| text.evaluate(d))?).ok()
+            })
             .collect();
         if let (Some(dims), Some(element), Some(bytes)) = (dims, self.element, self.bytes)
             && dims.iter().product::<u64>() * u64::from(element) == bytes

@@ -65,14 +65,19 @@ pub(super) fn variables(device: &Device) -> Vec<Region> {
     regions.collect()
 }
 
-/// The function that declares a variable, without its namespace: `scan` for `_ZZ4scanPiE4tile`.
+/// The function that declares a variable, without its namespace, with its template arguments: `scan` for `_ZZ4scanPiE4tile`.
 fn declaring(mangled: &str) -> Option<String> {
     let full = demangle(mangled).replace("(anonymous namespace)::", "");
     let (function, _) = full.rsplit_once("::")?;
-    let name = &function[..function.find('(')?];
-    let name = &name[..name.find('<').unwrap_or(name.len())];
+    let mut depth = 0;
+    let end = function.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '<') - i32::from(*c == '>');
+        *c == '(' && depth == 0
+    });
+    let whole = &function[..end?.0];
+    let (name, arguments) = whole.split_at(whole.find('<').unwrap_or(whole.len()));
     let name = name.rsplit([':', ' ']).next()?;
-    (!name.is_empty()).then(|| name.to_owned())
+    (!name.is_empty()).then(|| format!("{name}{arguments}"))
 }
 
 /// The unqualified name of a variable: `tile` for `_ZZ4scanPiE4tile`.
@@ -97,7 +102,8 @@ mod tests {
             "dyn",
         ];
         let said = said.map(declaring);
-        assert_eq!(said, [Some("reverse".into()), Some("k".into()), None, None]);
+        let said = said.each_ref().map(Option::as_deref);
+        assert_eq!(said, [Some("reverse"), Some("k<float>"), None, None]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod host;
 mod indirect;
 mod macros;
 mod scan;
+mod within;
 
 pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
 pub use expression::scalar_bytes;
@@ -267,6 +268,7 @@ impl CudaText {
     /// The same, in the body of a function of that name (without its namespace). `None` where the text has no such body;
     /// `Some(None)` where none declares it.
     pub fn variable_in(&self, function: &str, name: &str) -> Option<Option<Declared>> {
+        let function = function.split('<').next().unwrap_or_default().trim();
         let bodies = self.bodies(function);
         if bodies.is_empty() {
             return None;

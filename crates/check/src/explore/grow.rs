@@ -2,16 +2,21 @@
 
 use crate::plan::Plan;
 use detect::finding::{Detail, Finding, Place};
-use detect::rules::Rule;
+use detect::rules::{Level, Rule};
+use report::Diagnostic;
 use simt::Device;
 use simt::memory::{Allocation, GAP_NAME, GLOBAL_BASE};
 use simt::observer::Space;
+use std::ops::Range;
 
 /// A guessed buffer does not grow beyond this, bytes.
-const GROWN: u64 = 64 << 20;
+pub(super) const GROWN: u64 = 64 << 20;
 /// Bytes before a buffer that a negative index is likelier to reach than a large index of the
 /// buffer before.
 const BEFORE: u64 = 64 << 10;
+
+/// What lies no further behind a buffer was reached step by step.
+const NEAR: u64 = 1 << 20;
 
 /// Bytes behind a buffer that no index of it reaches: the address is wrong, not the size.
 const FAR: u64 = 1 << 48;
@@ -39,6 +44,21 @@ impl Need {
                 .is_none_or(|shared| self.bytes > shared.most.into()),
             _ => self.bytes * 2 > GROWN,
         }
+    }
+}
+
+impl Need {
+    /// Makes an access outside a warning: the buffer is too small for it because nobody said how large it is.
+    pub(super) fn excuse(&self, diagnostic: &mut Diagnostic) {
+        let Need { buffer, bytes, .. } = self;
+        let shown = report::terminal::thousands(*bytes);
+        diagnostic.level = diagnostic.level.min(Level::Warning);
+        diagnostic.notes.insert(0, format!(
+            "the kernel goes on through `{buffer}` to byte {shown}, which is more than racetrap gives a buffer of unknown size; what lies beyond is not judged"
+        ));
+        diagnostic.help = Some(format!(
+            "say how large `{buffer}` is (`--arg`), or make the constant smaller that says how far the kernel goes"
+        ));
     }
 }
 
@@ -73,6 +93,24 @@ pub(super) fn too_small(finding: &Finding, device: &Device, plan: &Plan) -> Opti
 /// Whether an access reaches further behind a guessed buffer than any guess grows: then what else was guessed leads it there.
 pub(super) fn too_far(finding: &Finding, device: &Device, plan: &Plan) -> bool {
     reached(finding, device, plan).is_some_and(|need| need.is_too_much(plan))
+}
+
+/// The guessed buffer that an instruction walks through from its end on, further than any guess grows: a loop up to a constant. Nobody
+/// has said that the buffer is smaller.
+pub(super) fn walks_on(
+    finding: &Finding,
+    device: &Device,
+    plan: &Plan,
+) -> Option<(Range<u64>, Need)> {
+    let need = reached(finding, device, plan).filter(|need| need.is_too_much(plan))?;
+    let buffer = device
+        .allocations()
+        .iter()
+        .find(|a| a.name == need.buffer)?;
+    let end = buffer.offset + buffer.bytes;
+    let first = finding.place?.address;
+    let near = (end..end.saturating_add(NEAR)).contains(&first);
+    near.then(|| (end..buffer.offset.saturating_add(need.bytes), need))
 }
 
 fn reached(finding: &Finding, device: &Device, plan: &Plan) -> Option<Need> {

@@ -1,6 +1,6 @@
 //! Accesses outside memory whose size nobody guessed: variables of the module, shared and local arrays, buffers that the user gave.
 
-use super::grow::{owner, too_small};
+use super::grow::{GROWN, owner, too_small};
 use super::{Exploration, Run};
 use crate::error::Error;
 use crate::plan::{Origin, Plan};
@@ -9,7 +9,7 @@ use detect::rules::{Level, Rule};
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::memory::{GAP_NAME, GLOBAL_BASE};
 use simt::observer::{Access, Events, FaultKind, MemoryFault, Space, WarpRef};
-use simt::{Program, ScheduleSpec};
+use simt::{Limits, Program, ScheduleSpec};
 use std::collections::{HashMap, HashSet};
 
 /// Accesses that are remembered, at most.
@@ -25,7 +25,7 @@ pub struct Outside {
     pub fixed: HashSet<Deed>,
     /// The given buffers that were left, by parameter.
     pub given: Vec<usize>,
-    /// Who reached before the start of a buffer that may grow.
+    /// Who reached before the start of a buffer that may grow, or further behind it than any guess grows.
     pub before: HashSet<Deed>,
     /// Whether an access led so far outside everything that its buffer is unknown.
     pub wild: bool,
@@ -134,6 +134,7 @@ impl Exploration<'_> {
     pub fn guilty(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
         let how = (self.left(), self.jobs, false);
         let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        self.work.spend(run.outcome.steps);
         let only = |rule| matches!(rule, Rule::DataRace | Rule::InsufficientScope);
         Ok(deeds_of(&run, plan, &only))
     }
@@ -146,7 +147,33 @@ impl Exploration<'_> {
     pub fn errors(&self, program: &Program, plan: &Plan) -> Result<Option<HashSet<Deed>>, Error> {
         let how = (self.left(), self.jobs, false);
         let run = self.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        self.work.spend(run.outcome.steps);
         Ok(deeds_of(&run, plan, &|_| true))
+    }
+
+    /// What goes wrong in shared memory within so many warp-instructions of a run of one warp after the other, whatever comes then.
+    ///
+    /// # Errors
+    ///
+    /// As [`Exploration::explore`].
+    pub fn soon(&self, program: &Program, plan: &Plan, steps: u64) -> Result<HashSet<Deed>, Error> {
+        let short = Exploration {
+            limits: Limits {
+                steps: steps.min(self.limits.steps),
+                ..self.limits
+            },
+            ..self.clone()
+        };
+        let how = (self.left(), self.jobs, false);
+        let run = short.once(program, plan, &ScheduleSpec::Lockstep, how)?;
+        self.work.spend(run.outcome.steps);
+        let findings = run.outcome.findings.iter();
+        let of_shared = findings.filter(|f| {
+            f.rule.level() == Level::Error && f.place.is_some_and(|p| p.space == Space::Shared)
+        });
+        let of_shared = of_shared.filter(|f| too_small(f, &run.device, plan).is_none());
+        let ends = of_shared.flat_map(|f| &f.ends);
+        Ok(ends.map(|e| (e.site, e.block, e.thread)).collect())
     }
 
     /// What a run of one warp after the other reaches outside memory whose size nobody guessed, and which of the deeds in `asked`
@@ -179,6 +206,10 @@ impl Exploration<'_> {
             let before = of_pointer
                 .as_ref()
                 .is_some_and(|a| place.address < a.offset);
+            let far = of_pointer.as_ref().is_some_and(|a| {
+                let needed = place.address.saturating_sub(a.offset);
+                needed.saturating_mul(2) > GROWN
+            });
             let behind = || owner(&place, &device).map(|(name, _)| name.to_owned());
             match of_pointer.map(|a| a.name).or_else(behind) {
                 None => outside.wild = true,
@@ -189,7 +220,7 @@ impl Exploration<'_> {
                             outside.given.push(index);
                         }
                     }
-                    Some(_) if before => drop(outside.before.insert(deed)),
+                    Some(_) if before || far => drop(outside.before.insert(deed)),
                     Some(_) => {}
                 },
             }

@@ -2,6 +2,7 @@
 
 use super::difference::Difference;
 use super::escalate;
+use super::grow::Need;
 use super::memory::{Buffer, Memory, left_in};
 use super::{Build, Exploration, Explored, Found, Key, WORDED};
 use crate::explore::Sources;
@@ -48,7 +49,7 @@ impl Exploration<'_> {
         &self,
         index: usize,
         schedule: &ScheduleSpec,
-        outcome: Outcome,
+        (outcome, larger): (Outcome, Vec<Option<Need>>),
         (device, buffers): (Device, Vec<Buffer>),
         shape: (simt::Dim3, simt::Dim3),
         build: &Build,
@@ -72,12 +73,16 @@ impl Exploration<'_> {
             .results
             .extend(escalate::left(&outcome, &device, schedule));
         let mut findings: Vec<&Finding> = Vec::new();
+        let mut larger_buffers: Vec<Option<&Need>> = Vec::new();
         let mut of_rule: HashMap<Rule, usize> = HashMap::new();
-        for finding in &outcome.findings {
+        for (finding, larger) in outcome.findings.iter().zip(&larger) {
             let count = of_rule.entry(finding.rule).or_default();
             *count += 1;
             match *count <= WORDED {
-                true => findings.push(finding),
+                true => {
+                    findings.push(finding);
+                    larger_buffers.push(larger.as_ref());
+                }
                 false => out.cut = true,
             }
         }
@@ -91,16 +96,20 @@ impl Exploration<'_> {
             sources,
         };
         let mut worded: Vec<Diagnostic> = Vec::new();
-        for finding in &findings {
+        for (finding, larger) in findings.iter().zip(&larger_buffers) {
             if self.out_of_time() && !worded.is_empty() {
                 out.cut = true;
                 break;
             }
-            worded.push(Diagnostic {
+            let mut diagnostic = Diagnostic {
                 replay: Some(schedule.to_string()),
                 builds: build.name.map(str::to_string).into_iter().collect(),
                 ..diagnose(finding, &mut scene)
-            });
+            };
+            if let Some(need) = larger {
+                need.excuse(&mut diagnostic);
+            }
+            worded.push(diagnostic);
         }
         drop(scene);
         if self.trace {
@@ -165,6 +174,10 @@ impl Exploration<'_> {
         }
         out.schedules.push(schedule.to_string());
         state.spent += outcome.steps;
+        if larger_buffers.iter().any(Option::is_some) {
+            // Most of the work was done on memory that is not there.
+            return ControlFlow::Break(());
+        }
         let errors = out.diagnostics.iter().any(|d| d.level == Level::Error);
         if errors && state.spent > AFTER_ERRORS {
             return ControlFlow::Break(());

@@ -36,14 +36,18 @@ pub(super) fn explore(
     if others.is_empty() || first.explored.first().is_none_or(|e| e.steps > STEPS) {
         return Ok(None);
     }
+    let quick = quick(exploration);
+    let steps = first.explored.first().map_or(0, |e| e.steps);
+    if is_elsewhere(prepared, &quick, &first.plan, steps)? {
+        return Ok(None);
+    }
     let program = &prepared.programs[0];
     let deeds = told(exploration.errors(program, &first.plan))?.flatten();
     let Some(deeds) = deeds.filter(|deeds| !deeds.is_empty()) else {
         return Ok(None);
     };
-    let quick = quick(exploration);
     for (mut plan, less) in others {
-        if exploration.out_of_time() {
+        if exploration.gives_up() {
             break;
         }
         if !is_well(prepared, &quick, &plan)? {
@@ -87,18 +91,26 @@ pub(super) fn explore(
 }
 
 /// Whether a run of one warp after the other makes no error with the guessed sizes, or with others that may fit, all changed together.
+/// `steps` is how many warp-instructions the kernel took with the launch that was guessed first.
 ///
 /// # Errors
 ///
 /// The check was cancelled.
-pub(crate) fn runs_well(prepared: &Prepared, exploration: &Exploration<'_>) -> Result<bool, Error> {
+pub(crate) fn runs_well(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    steps: u64,
+) -> Result<bool, Error> {
     let quick = quick(exploration);
+    if is_elsewhere(prepared, &quick, &prepared.plan, steps)? {
+        return Ok(false);
+    }
     if is_well(prepared, &quick, &prepared.plan)? {
         return Ok(true);
     }
     let places = prepared.plan.unasked();
     for (plan, _) in changed(prepared, &prepared.plan, &[&places]) {
-        if exploration.out_of_time() {
+        if exploration.gives_up() {
             break;
         }
         if is_well(prepared, &quick, &plan)? {
@@ -106,6 +118,31 @@ pub(crate) fn runs_well(prepared: &Prepared, exploration: &Exploration<'_>) -> R
         }
     }
     Ok(false)
+}
+
+/// Whether the same threads do wrong in shared memory whatever the sizes are: then none of them will fit. A part of the work of a whole
+/// run shows it: what is wrong with a tile is wrong with the first one.
+fn is_elsewhere(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &Plan,
+    steps: u64,
+) -> Result<bool, Error> {
+    const PART: u64 = 8;
+    const LEAST: u64 = 20_000;
+    let program = &prepared.programs[0];
+    let steps = (steps / PART).max(LEAST);
+    let soon = |plan: &Plan| told(exploration.soon(program, plan, steps));
+    let Some(first) = soon(plan)?.filter(|deeds| !deeds.is_empty()) else {
+        return Ok(false);
+    };
+    let places = plan.unasked();
+    for (other, _) in changed(prepared, plan, &[&places]).iter().take(2) {
+        if soon(other)?.as_ref() != Some(&first) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether each branch that went both ways before does so now.

@@ -45,7 +45,7 @@ pub(super) fn explore(
         };
         let mut plan = with(&|_| 1);
         let half = with(&|at| middle.get(at).copied().unwrap_or(1).max(1));
-        if exploration.out_of_time() {
+        if exploration.gives_up() {
             break;
         }
         if !is_well(prepared, &quick, &plan)? || half != plan && !is_well(prepared, &quick, &half)?

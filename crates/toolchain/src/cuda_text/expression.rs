@@ -11,7 +11,7 @@ use super::scan::{identifier, matching, split};
 use std::cell::Cell;
 
 /// Names and operators that are read for one expression, at most.
-const BUDGET: u32 = 2_000;
+pub(super) const BUDGET: u32 = 2_000;
 /// Brackets and names within each other, at most.
 const DEPTH: u32 = 48;
 
@@ -53,10 +53,12 @@ pub(super) struct Scope<'a> {
     pub(super) place: Option<Place>,
     /// How the text is read.
     pub(super) how: How<'a>,
+    /// What the function of the place was given as a template, where that is known.
+    pub(super) template: &'a [(String, Option<Number>)],
     /// What a function-like macro was given.
-    locals: &'a [(String, Number)],
-    budget: &'a Cell<u32>,
-    depth: u32,
+    pub(super) locals: &'a [(String, Number)],
+    pub(super) budget: &'a Cell<u32>,
+    pub(super) depth: u32,
 }
 
 impl CudaText {
@@ -89,6 +91,7 @@ impl CudaText {
             text: self,
             place,
             how,
+            template: &[],
             locals: &[],
             budget: &budget,
             depth: 0,
@@ -131,6 +134,10 @@ impl Scope<'_> {
             // A program that is started without arguments.
             "argc" => return Some(Number::Integer(1)),
             _ => {}
+        }
+        let inside = self.place.map_or(&[][..], |_| self.template);
+        if let Some((_, value)) = inside.iter().find(|(name, _)| name == word) {
+            return *value;
         }
         let plain = Scope {
             locals: &[],

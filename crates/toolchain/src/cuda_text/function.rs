@@ -13,6 +13,8 @@ pub(super) struct FunctionText {
     pub(super) name: String,
     /// Names of its parameters, in order; empty where a parameter has none.
     pub(super) parameters: Vec<String>,
+    /// Names of its template parameters, in order; empty where one has none.
+    pub(super) template: Vec<String>,
     pub(super) body: Range<usize>,
     /// Whether it runs on the GPU.
     pub(super) device: bool,
@@ -68,7 +70,7 @@ pub(super) struct CountingLoop {
 /// Mentions of a variable that are looked at.
 const MENTIONS: usize = 200;
 /// Callers that are followed, one of another.
-const CALLERS: u32 = 6;
+pub(super) const CALLERS: u32 = 6;
 
 /// The functions of a text without comments and directives.
 pub(super) fn functions(text: &str) -> Vec<FunctionText> {
@@ -97,6 +99,7 @@ pub(super) fn functions(text: &str) -> Vec<FunctionText> {
             found.push(FunctionText {
                 name,
                 parameters,
+                template: template(head),
                 body: at..at + length,
                 device: head.contains("__global__") || head.contains("__device__"),
             });
@@ -105,6 +108,20 @@ pub(super) fn functions(text: &str) -> Vec<FunctionText> {
         from = at;
     }
     found
+}
+
+/// The template parameters of a function whose head this is: `template <int N, typename T = float>`.
+fn template(head: &str) -> Vec<String> {
+    let inside = head.trim_start().strip_prefix("template");
+    let inside = inside.and_then(|rest| rest.trim_start().strip_prefix('<'));
+    let Some(inside) = inside.and_then(|rest| Some(&rest[..matching(rest, '<', '>')?])) else {
+        return Vec::new();
+    };
+    let name = |part: &str| {
+        let part = part.split('=').next().unwrap_or_default();
+        last_identifier(part).unwrap_or_default().to_owned()
+    };
+    split(inside).into_iter().map(name).collect()
 }
 
 /// Name and parameters of `template <…> T name(int a, int b) const`.
