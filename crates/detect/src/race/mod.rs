@@ -455,10 +455,9 @@ impl Detector {
     pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
         let global = access.space == Space::Global;
         let launch = &self.launch;
-        let strong = match global {
-            true => launch.strong_global && !self.contention.passes(access),
-            false => launch.strong_shared || launch.fine_sync || launch.shared_shift != 2,
-        };
+        // A line of global memory that something strong has touched is not packed, and of others nothing is noted of what depends on order.
+        let strong =
+            !global && (launch.strong_shared || launch.fine_sync || launch.shared_shift != 2);
         if strong || access.order != Order::Weak {
             return false;
         }
