@@ -175,6 +175,17 @@ pub enum Op {
     CommitGroup,
     /// `cp.async.wait_group`, with the groups that need not be complete; `cp.async.wait_all` without.
     WaitGroup(Option<u32>),
+    /// `cp.async.mbarrier.arrive`, without the arrival itself, which follows.
+    CopiesArrive,
+    /// Where `p` holds, the phase of the mbarrier that was asked for is complete.
+    PhaseAwaited {
+        /// Of `mbarrier.test_wait` or `mbarrier.try_wait`.
+        p: Slot,
+        /// Base of the object's address in shared memory.
+        base: Base,
+        /// Added to it.
+        offset: i64,
+    },
     /// Video instructions.
     Video(Box<VideoOp>),
     /// `fence`, `membar`.
@@ -511,6 +522,17 @@ pub struct AtomicOp {
     pub update: Update,
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
+    /// Who arrives, where it updates an mbarrier.
+    pub arrives: Option<MbarrierArrival>,
+}
+
+/// Who arrives at an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierArrival {
+    /// A thread.
+    Thread,
+    /// The copies that a thread has begun.
+    Copies,
 }
 
 /// `bar.sync`, `bar.arrive`, `bar.red`, `barrier.…`.

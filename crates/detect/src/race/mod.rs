@@ -359,6 +359,22 @@ impl Detector {
         view.unordered(lane, warp, 1 << theirs, stamp) == 0
     }
 
+    /// Whether what some lane of these of a warp did at a time comes before what this thread does now.
+    pub fn is_after_any(
+        &mut self,
+        (who, lane): (WarpRef, u32),
+        (other, lanes): (WarpRef, Mask),
+        stamp: Stamp,
+    ) -> bool {
+        let at = self.find(who.block);
+        let view = self
+            .launch
+            .view(&self.residents[at].block, who.warp.0, true);
+        let warp = other.block.0.wrapping_mul(self.launch.warps);
+        let warp = warp.wrapping_add(other.warp.0);
+        view.unordered(lane, warp, lanes, stamp) != lanes
+    }
+
     fn block(&mut self, id: BlockId) -> &mut Block {
         let at = self.find(id);
         &mut self.residents[at].block
@@ -439,10 +455,9 @@ impl Detector {
     pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
         let global = access.space == Space::Global;
         let launch = &self.launch;
-        let strong = match global {
-            true => launch.strong_global && !self.contention.passes(access),
-            false => launch.strong_shared || launch.fine_sync || launch.shared_shift != 2,
-        };
+        // A line of global memory that something strong has touched is not packed, and of others nothing is noted of what depends on order.
+        let strong =
+            !global && (launch.strong_shared || launch.fine_sync || launch.shared_shift != 2);
         if strong || access.order != Order::Weak {
             return false;
         }

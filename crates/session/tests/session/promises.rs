@@ -268,6 +268,26 @@ fn updates_of_what_a_store_begins_are_dependent() {
     }
 }
 
+/// What orders the two could have come later: then they race. Whole warps are judged in another way than parts of them.
+#[test]
+fn weak_accesses_that_a_message_orders_after_updates_are_dependent() {
+    for threads in [32, 33, 40] {
+        let body = "setp.ne.u32 %p2, %r1, 0; @%p2 bra B; red.global.add.u32 [%x], 1; membar.gl; \
+             st.release.gpu.global.u32 [%x+12], 1; bra END; \
+             B: setp.ne.u32 %p2, %r0, 0; @%p2 bra J; ld.acquire.gpu.global.u32 %r9, [%x+12]; J: bar.sync 0; \
+             ld.global.u32 %r4, [%x]; END:";
+        let kernel = Kernel {
+            blocks: 2,
+            threads,
+            body: vec![body.to_owned()],
+        };
+        let promise = kernel
+            .keeps_its_promise(40)
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(promise, Some(Independence::Dependent), "{threads} threads");
+    }
+}
+
 #[test]
 fn updates_of_one_kind_are_independent() {
     for update in [

@@ -550,16 +550,6 @@ impl Contention {
         self.last_open = None;
     }
 
-    /// Whether a weak access to global memory has nothing in common with what was noted: [`Contention::access`] would do nothing.
-    pub fn passes(&self, access: &RowAccess<'_>) -> bool {
-        let shift = self.shifts[1];
-        let page = |byte: u64| byte >> shift >> PAGE;
-        let mut pages = page(access.start())..=page(access.end() - 1);
-        self.found.communication
-            || self.global.records.is_empty()
-            || pages.all(|page| self.global.page(page << PAGE).is_none())
-    }
-
     /// Weak accesses: those that meet a strong one without firm order.
     fn weak(&mut self, locations: &Locations, access: &Access<'_>, shift: u32, v: &View<'_>) {
         if locations.records.is_empty() {
