@@ -136,6 +136,7 @@ fn for_programs() {
 /// - wider scopes than one block needs;
 /// - what a barrier behind it orders anyway (the first write of a flag);
 /// - a fence behind which the compiler has left no access;
+/// - a load that is volatile so that the compiler leaves it as wide as it is written;
 /// - fences between strong accesses whose order no race tells of and no result is looked at for: `sequence_lock_volatile_data`,
 ///   `last_block_reads_volatile`.
 #[test]

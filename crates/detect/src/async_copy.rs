@@ -9,19 +9,25 @@
 //! at both; so are those in between that not even the beginning is ordered with, unless they are of the same warp. A copy that something has
 //! touched in between is not told of at its end: the same mistake would be found again.
 //!
+//! A copy that arrives at an mbarrier ends in another way: see [`arrived`]. What is not even ordered with the arrival is left to the race
+//! detector, which is told of the copy's accesses there.
+//!
 //! Writes of a source by a block on another core are left to the race detector, too: blocks are not ordered there.
+
+mod arrived;
 
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::race;
 use crate::race::block::lanes;
 use crate::race::clock::Stamp;
 use crate::rules::Rule;
+use arrived::Arrived;
 use simt::ids::*;
-use simt::observer::{Access, AccessKind, AsyncCopy, LaunchShape, Space, WarpRef};
+use simt::observer::{Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Space, WarpRef};
 use std::collections::{HashMap, VecDeque};
 
 /// What the lanes of a copy do to one space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     mask: Mask,
     address: [u64; LANES],
@@ -37,18 +43,28 @@ impl Part {
         }
     }
 
-    /// The lowest lane that touches any of these bytes, of those that are not over.
-    fn touches(&self, over: Mask, from: u64, to: u64) -> Option<usize> {
-        let hit = |l: &u32| {
+    /// The lanes that touch any of these bytes, of those that are not over.
+    fn touching(&self, over: Mask, from: u64, to: u64) -> impl Iterator<Item = u32> {
+        lanes(self.mask & !over).filter(move |l| {
             let start = self.address[*l as usize];
             start < to && from < start + self.bytes
-        };
-        lanes(self.mask & !over).find(hit).map(|l| l as usize)
+        })
+    }
+
+    /// The lowest of them.
+    fn touches(&self, over: Mask, from: u64, to: u64) -> Option<usize> {
+        self.touching(over, from, to).next().map(|l| l as usize)
+    }
+
+    /// For these lanes alone.
+    fn only(mut self, mask: Mask) -> Part {
+        self.mask &= mask;
+        self
     }
 }
 
 /// A copy that has begun.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     number: u64,
     who: WarpRef,
@@ -71,6 +87,8 @@ struct Block {
     /// By warp, the oldest first.
     warps: Vec<VecDeque<Pending>>,
     count: usize,
+    /// Those that have arrived at an mbarrier, the oldest first.
+    arrived: Vec<Arrived>,
     /// A bit for each word of shared memory that a copy is to write.
     marks: Vec<u64>,
 }
@@ -88,6 +106,51 @@ impl Block {
                 false => self.marks[at] &= !bit,
             }
         }
+    }
+
+    /// Marks what is left to be marked, when copies have gone that may have lain over others.
+    fn mark_anew(&mut self) {
+        self.arrived.retain(|a| !a.is_empty());
+        self.marks.clear();
+        let pending = self.warps.iter().flatten().map(|c| (&c.writes, c.over));
+        let arrived = self.arrived.iter().map(|a| (&a.copy.writes, 0));
+        let places: Vec<(u64, u64)> = pending
+            .chain(arrived)
+            .flat_map(|(part, over)| {
+                let places = lanes(part.mask & !over).map(|l| part.address[l as usize]);
+                places.map(|at| (at, part.bytes))
+            })
+            .collect();
+        for (at, bytes) in places {
+            self.mark(at, bytes, true);
+        }
+    }
+
+    /// A copy begins: what arrived at the same places before is its business from now on.
+    fn replaced_by(&mut self, write: &Access<'_>) {
+        let bytes = u64::from(write.bytes());
+        let new: Vec<u64> = lanes(write.mask)
+            .map(|l| write.address[l as usize])
+            .collect();
+        let mut gone = false;
+        for arrived in &mut self.arrived {
+            let part = &mut arrived.copy.writes;
+            for lane in lanes(part.mask) {
+                let at = part.address[lane as usize];
+                if new.iter().any(|n| *n <= at && at + part.bytes <= n + bytes) {
+                    part.mask &= !(1 << lane);
+                    gone = true;
+                }
+            }
+        }
+        if gone {
+            self.mark_anew();
+        }
+    }
+
+    /// Whether there is any copy.
+    fn is_busy(&self) -> bool {
+        self.count > 0 || !self.arrived.is_empty()
     }
 
     fn is_marked(&self, from: u64, to: u64) -> bool {
@@ -139,6 +202,7 @@ impl Detector {
         self.look(write, races);
         copy.reads.iter().for_each(|read| self.look(read, races));
         let block = self.blocks.entry(write.who.block).or_default();
+        block.replaced_by(write);
         for lane in lanes(write.mask) {
             let at = write.address[lane as usize];
             block.mark(at, u64::from(write.bytes()), true);
@@ -169,11 +233,15 @@ impl Detector {
     }
 
     /// See [`simt::observer::Events::copy_ends`].
-    pub fn ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
+    pub fn ends(&mut self, who: WarpRef, number: u64, mask: Mask, races: &mut race::Detector) {
         self.ending = 0;
         let Some(block) = self.blocks.get_mut(&who.block) else {
             return;
         };
+        let of_it = |a: &&mut Arrived| a.copy.who == who && a.copy.number == number;
+        for arrived in block.arrived.iter_mut().filter(of_it) {
+            arrived.ends(mask, races.now(who));
+        }
         let Some(warp) = block.warps.get_mut(who.warp.0 as usize) else {
             return;
         };
@@ -196,6 +264,97 @@ impl Detector {
         }
     }
 
+    /// See [`simt::observer::Events::copy_arrives`].
+    pub fn arrives(&mut self, who: WarpRef, number: u64, mask: Mask, races: &mut race::Detector) {
+        self.ending = 0;
+        let Some(block) = self.blocks.get_mut(&who.block) else {
+            return;
+        };
+        let Some(warp) = block.warps.get_mut(who.warp.0 as usize) else {
+            return;
+        };
+        let Some(at) = warp.iter().position(|c| c.number == number) else {
+            return;
+        };
+        let copy = &mut warp[at];
+        self.ending = copy.touched;
+        let left = mask & !copy.over & !copy.touched;
+        copy.over |= mask;
+        let arrived = Pending {
+            reads: copy.reads.iter().map(|r| r.clone().only(left)).collect(),
+            writes: copy.writes.clone().only(left),
+            over: 0,
+            ..copy.clone()
+        };
+        if copy.writes.mask & !copy.over == 0 {
+            warp.remove(at);
+            block.count -= 1;
+        }
+        block.arrived.push(Arrived::new(arrived, races.now(who)));
+        if block.arrived.len() > arrived::ROOM {
+            block.arrived.remove(0);
+        }
+        if self.ending & mask != 0 {
+            block.mark_anew();
+        }
+    }
+
+    /// See [`simt::observer::Events::copies_arrive_at`].
+    pub fn arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
+        if let Some(block) = self.blocks.get_mut(&who.block) {
+            let own = block.arrived.iter_mut().filter(|a| a.copy.who == who);
+            own.for_each(|a| a.at(mask, object));
+        }
+    }
+
+    /// See [`simt::observer::Events::phase_completes`].
+    pub fn phase_completes(&mut self, block: BlockId, object: u64) {
+        if let Some(block) = self.blocks.get_mut(&block) {
+            let all = block.arrived.iter_mut();
+            all.for_each(|a| a.phase_completes(object));
+        }
+    }
+
+    /// See [`simt::observer::Events::phase_awaited`].
+    pub fn awaited(
+        &mut self,
+        who: WarpRef,
+        mask: Mask,
+        objects: &[u64; LANES],
+        races: &mut race::Detector,
+    ) {
+        let Some(block) = self.blocks.get_mut(&who.block) else {
+            return;
+        };
+        if block.arrived.is_empty() {
+            return;
+        }
+        let stamp = races.now(who);
+        let mut left = mask;
+        while left != 0 {
+            let object = objects[left.trailing_zeros() as usize];
+            let same = lanes(left).filter(|l| objects[*l as usize] == object);
+            let same = same.fold(0, |m, l| m | 1 << l);
+            left &= !same;
+            let all = block.arrived.iter_mut();
+            all.for_each(|a| a.awaited(who, same, object, stamp));
+        }
+    }
+
+    /// See [`simt::observer::Events::block_barrier`]: what somebody has waited for is complete for all then.
+    pub fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
+        let Some(block) = self.blocks.get_mut(&barrier.block) else {
+            return;
+        };
+        if !barrier.full || block.arrived.is_empty() {
+            return;
+        }
+        for arrived in &mut block.arrived {
+            arrived.forget(arrived.seen());
+        }
+        block.mark_anew();
+    }
+
     /// Of the accesses of the copy that has ended last, the lanes that nothing had touched in between.
     pub fn untouched(&self, mask: Mask) -> Mask {
         mask & !self.ending
@@ -212,11 +371,14 @@ impl Detector {
             Space::Shared => self
                 .blocks
                 .get(&block)
-                .is_some_and(|b| b.count > 0 && b.is_marked(from, to)),
+                .is_some_and(|b| b.is_busy() && b.is_marked(from, to)),
             Space::Global => {
                 let pending = |b: &Block| {
-                    let copies = || b.warps.iter().flatten();
-                    b.count > 0 && copies().any(|c| c.source.0 < to && from < c.source.1)
+                    let copies = || {
+                        let arrived = b.arrived.iter().map(|a| &a.copy);
+                        b.warps.iter().flatten().chain(arrived)
+                    };
+                    b.is_busy() && copies().any(|c| c.source.0 < to && from < c.source.1)
                 };
                 writes && self.blocks.values().any(pending)
             }
@@ -271,6 +433,24 @@ impl Detector {
         let mut guilty = Vec::new();
         let blocks = self.blocks.iter_mut();
         for (_, block) in blocks.filter(|(id, _)| !shared || **id == access.who.block) {
+            for arrived in &block.arrived {
+                let copy = &arrived.copy;
+                let parts = match shared {
+                    true => std::slice::from_ref(&copy.writes),
+                    false => &copy.reads[..],
+                };
+                for part in parts {
+                    for other in part.touching(0, from, to) {
+                        let me = (access.who, lane);
+                        if races.is_after(me, (copy.who, other), arrived.stamp)
+                            && !arrived.is_complete_for(other, me, races)
+                        {
+                            let at = part.address[other as usize].max(from);
+                            guilty.push((copy.site, copy.who, other as usize, at));
+                        }
+                    }
+                }
+            }
             for copy in block.warps.iter_mut().flatten() {
                 let parts = match shared {
                     true => std::slice::from_ref(&copy.writes),
@@ -355,7 +535,7 @@ mod tests {
     use super::super::scene::*;
     use super::*;
     use proptest::prelude::*;
-    use simt::observer::Events;
+    use simt::observer::{Events, Scope};
     use std::collections::BTreeSet;
 
     /// The rules that are broken, with the instructions, the later first.
@@ -405,6 +585,71 @@ mod tests {
         assert_eq!(found, [(Rule::AsyncCopyHazard, 2, 0)]);
     }
 
+    /// A copy of 32 words by warp 0, which arrives at an mbarrier that expects warp 0 alone.
+    fn arrives(s: &mut Scene<Detectors>) {
+        let (who, object) = (warp(0, 0), 1024);
+        let site = s.copy_begins(who, ALL, 0, [0, 0]);
+        s.copy_arrives(site, who, ALL, 0, [0, 0]);
+        s.go(who, ALL, red(object).bytes(8).release(Scope::Cta));
+        s.observer.copies_arrive_at(who, ALL, object);
+        s.observer.phase_completes(BlockId(0), object);
+    }
+
+    fn waits(s: &mut Scene<Detectors>, who: WarpRef, mask: Mask) {
+        s.go(who, mask, read(1024).bytes(8).acquire(Scope::Cta));
+        s.observer.phase_awaited(who, mask, &[1024; LANES]);
+    }
+
+    #[test]
+    fn arriving_is_not_waiting_for_the_own_thread() {
+        let found = found(|s| {
+            arrives(s);
+            s.go(warp(0, 0), 1, read(0));
+            waits(s, warp(0, 0), 0b1);
+            s.go(warp(0, 0), 0b1, read(0));
+        });
+        assert_eq!(found, [(Rule::AsyncCopyHazard, 2, 0)]);
+    }
+
+    #[test]
+    fn a_barrier_does_not_stand_for_the_wait() {
+        let found = found(|s| {
+            arrives(s);
+            s.barrier(0);
+            s.go(warp(0, 1), 1, read(0));
+        });
+        assert_eq!(found, [(Rule::AsyncCopyHazard, 3, 0)]);
+    }
+
+    #[test]
+    fn one_thread_waits_and_a_barrier_tells_the_others() {
+        let found = found(|s| {
+            arrives(s);
+            waits(s, warp(0, 2), 0b1);
+            s.barrier(0);
+            s.go(warp(0, 1), ALL, read(0).by_lane());
+            s.go(warp(0, 0), ALL, write(0).by_lane());
+        });
+        assert_eq!(
+            found
+                .iter()
+                .filter(|f| f.0 == Rule::AsyncCopyHazard)
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn waiting_for_the_copies_themselves_will_do() {
+        let found = found(|s| {
+            arrives(s);
+            s.observer.copy_ends(warp(0, 0), 0, 0b1);
+            s.go(warp(0, 0), 0b01, read(0));
+            s.go(warp(0, 0), 0b10, read(4));
+        });
+        assert_eq!(found, [(Rule::AsyncCopyHazard, 3, 0)]);
+    }
+
     #[test]
     fn the_next_launch_starts_anew() {
         let found = found(|s| {
@@ -423,6 +668,8 @@ mod tests {
     }
 
     const WARPS: usize = 3;
+    /// How many arrivals each mbarrier expects.
+    const ARRIVALS: [usize; 2] = [1, 2];
 
     #[derive(Clone, Debug)]
     enum Step {
@@ -432,6 +679,10 @@ mod tests {
         Begin(usize, u64, u64),
         /// It waits for all its copies.
         Wait(usize),
+        /// It lets them arrive at an mbarrier.
+        Arrive(usize, usize),
+        /// It waits for the last phase of an mbarrier that is complete, or finds that there is none.
+        Await(usize, usize),
         Barrier,
     }
 
@@ -440,20 +691,39 @@ mod tests {
             3 => (0..WARPS, any::<bool>(), any::<bool>(), 0..2u64)
                 .prop_map(|(w, write, shared, word)| Step::Go(w, write, shared, word)),
             2 => (0..WARPS, 0..2u64, 0..2u64).prop_map(|(w, from, to)| Step::Begin(w, from, to)),
-            2 => (0..WARPS).prop_map(Step::Wait),
+            1 => (0..WARPS).prop_map(Step::Wait),
+            2 => (0..WARPS, 0..ARRIVALS.len()).prop_map(|(w, o)| Step::Arrive(w, o)),
+            2 => (0..WARPS, 0..ARRIVALS.len()).prop_map(|(w, o)| Step::Await(w, o)),
             2 => Just(Step::Barrier),
         ]
     }
 
-    /// What touches memory: by which instruction, what it does, and when. A copy begins at one step and ends at another.
+    /// What touches memory: by which instruction, what it does, and when. A copy begins at one step and ends at another. One that arrives at
+    /// an mbarrier ends at a step of its own, which comes behind all others and is known to those who wait for it.
     #[derive(Clone, Debug)]
     struct Touch {
         site: u32,
         begins: usize,
         ends: Option<usize>,
         copies: bool,
+        /// The step at which it arrives at an mbarrier.
+        arrives: Option<usize>,
         /// Whether shared memory, the word, whether it writes.
         words: Vec<(bool, u64, bool)>,
+    }
+
+    /// The ends of copies that arrive are numbered from here on.
+    const END: usize = 1000;
+
+    /// An mbarrier.
+    #[derive(Default)]
+    struct Object {
+        arrivals: usize,
+        /// Copies, by number in the list, that have arrived in the phase that is not complete, and in those that are.
+        coming: Vec<usize>,
+        complete: Vec<usize>,
+        /// What those who arrived knew.
+        released: BTreeSet<usize>,
     }
 
     /// Runs the steps, and says of each what comes before it by the rules of the memory model.
@@ -462,12 +732,15 @@ mod tests {
         let mut before: Vec<BTreeSet<usize>> = Vec::new();
         let mut known: [BTreeSet<usize>; WARPS] = Default::default();
         let mut begun: [Vec<(usize, u64, [u64; 2])>; WARPS] = Default::default();
+        let mut arrived: [Vec<(usize, u64)>; WARPS] = Default::default();
+        let mut objects: [Object; ARRIVALS.len()] = Default::default();
         for (now, step) in steps.iter().enumerate() {
             let touch = |site: Site, copies, words| Touch {
                 site: site.0,
                 begins: now,
                 ends: if copies { None } else { Some(now) },
                 copies,
+                arrives: None,
                 words,
             };
             let who = match step {
@@ -496,6 +769,43 @@ mod tests {
                         s.copy_ends(site, warp(0, *w as u32), 1, number, words);
                         touches[at].ends = Some(now);
                     }
+                    for (at, number) in arrived[*w].drain(..) {
+                        s.observer.copy_ends(warp(0, *w as u32), number, 1);
+                        known[*w].insert(END + at);
+                    }
+                    Some(*w)
+                }
+                Step::Arrive(w, o) => {
+                    let who = warp(0, *w as u32);
+                    for (at, number, words) in begun[*w].drain(..) {
+                        s.copy_arrives(Site(touches[at].site), who, 1, number, words);
+                        touches[at].ends = Some(END + at);
+                        touches[at].arrives = Some(now);
+                        arrived[*w].push((at, number));
+                        objects[*o].coming.push(at);
+                    }
+                    let object = &mut objects[*o];
+                    let place = 1024 + 8 * *o as u64;
+                    s.go(who, 1, red(place).bytes(8).release(Scope::Cta));
+                    s.observer.copies_arrive_at(who, 1, place);
+                    object.arrivals += 1;
+                    if object.arrivals.is_multiple_of(ARRIVALS[*o]) {
+                        s.observer.phase_completes(BlockId(0), place);
+                        object.complete.append(&mut object.coming);
+                    }
+                    object.released.extend(&known[*w]);
+                    object.released.insert(now);
+                    Some(*w)
+                }
+                Step::Await(w, o) => {
+                    let (who, place) = (warp(0, *w as u32), 1024 + 8 * *o as u64);
+                    s.go(who, 1, read(place).bytes(8).acquire(Scope::Cta));
+                    let object = &objects[*o];
+                    if object.arrivals >= ARRIVALS[*o] {
+                        s.observer.phase_awaited(who, 1, &[place; LANES]);
+                        known[*w].extend(object.complete.iter().map(|at| END + at));
+                    }
+                    known[*w].extend(&object.released);
                     Some(*w)
                 }
                 Step::Barrier => {
@@ -554,9 +864,12 @@ mod tests {
             }
             prop_assert_eq!(found.is_empty(), wrong.is_empty());
             if let [(a, b)] = wrong[..] {
-                let meanwhile = a.copies && a.ends.is_none_or(|end| b.begins < end);
+                let last = a.arrives.or(a.ends);
+                let meanwhile = a.copies && last.is_none_or(|end| b.begins < end);
                 let begun = before[b.begins].contains(&a.begins);
-                let rule = match meanwhile && begun {
+                // Nothing but the wait is missing.
+                let arrived = a.arrives.is_some_and(|step| before[b.begins].contains(&step));
+                let rule = match meanwhile && begun || arrived {
                     true => Rule::AsyncCopyHazard,
                     false => Rule::DataRace,
                 };

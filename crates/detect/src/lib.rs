@@ -435,7 +435,27 @@ impl Events for Detectors {
     }
     fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
         if let Some(copies) = &mut self.copies {
-            copies.ends(who, number, mask);
+            copies.ends(who, number, mask, &mut self.races);
+        }
+    }
+    fn copy_arrives(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        if let Some(copies) = &mut self.copies {
+            copies.arrives(who, number, mask, &mut self.races);
+        }
+    }
+    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
+        if let Some(copies) = &mut self.copies {
+            copies.arrive_at(who, mask, object);
+        }
+    }
+    fn phase_completes(&mut self, block: BlockId, object: u64) {
+        if let Some(copies) = &mut self.copies {
+            copies.phase_completes(block, object);
+        }
+    }
+    fn phase_awaited(&mut self, who: WarpRef, mask: Mask, objects: &[u64; LANES]) {
+        if let Some(copies) = &mut self.copies {
+            copies.awaited(who, mask, objects, &mut self.races);
         }
     }
     fn stale_value(&mut self, site: Site) {
@@ -453,6 +473,9 @@ impl Events for Detectors {
     }
     fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
         self.races.block_barrier(barrier);
+        if let Some(copies) = &mut self.copies {
+            copies.block_barrier(barrier);
+        }
         if let Some(counter) = &mut self.counter {
             counter.block_barrier(barrier);
         }

@@ -297,6 +297,22 @@ impl<O: Events> Scene<O> {
         });
     }
 
+    /// They arrive at an mbarrier with it.
+    pub fn copy_arrives(
+        &mut self,
+        site: Site,
+        who: WarpRef,
+        mask: Mask,
+        number: u64,
+        words: [u64; 2],
+    ) {
+        self.copy(site, who, mask, words, |observer, read, write| {
+            observer.copy_arrives(who, number, mask);
+            observer.access(&read);
+            observer.access(&write);
+        });
+    }
+
     fn copy(
         &mut self,
         site: Site,

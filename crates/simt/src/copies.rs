@@ -35,6 +35,8 @@ pub(crate) struct Pending {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     pending: VecDeque<Pending>,
+    /// Those that have arrived at an mbarrier, and that their lanes have not waited for.
+    arrived: VecDeque<Pending>,
     /// For each lane, groups that it has closed.
     closed: [u32; LANES],
     begun: u64,
@@ -64,25 +66,48 @@ impl Copies {
 
     /// `cp.async.wait_group`: takes out what the lanes wait for, all groups but their `newest` ones, the oldest copy first.
     pub fn wait(&mut self, lanes: Mask, newest: u32) -> Vec<Pending> {
-        let mut complete = Vec::new();
-        for copy in &mut self.pending {
-            let mut ends = 0;
-            for lane in 0..LANES {
-                let over = copy.group[lane].saturating_add(newest) < self.closed[lane];
-                ends |= Mask::from(over) << lane;
-            }
-            ends &= lanes & copy.mask;
-            if ends != 0 {
-                copy.mask &= !ends;
-                complete.push(Pending {
-                    mask: ends,
-                    ..copy.clone()
-                });
-            }
-        }
-        self.pending.retain(|copy| copy.mask != 0);
-        complete
+        take(&mut self.pending, &self.closed, lanes, newest)
     }
+
+    /// The same, of copies that have arrived at an mbarrier.
+    pub fn wait_for_arrived(&mut self, lanes: Mask, newest: u32) -> Vec<Pending> {
+        take(&mut self.arrived, &self.closed, lanes, newest)
+    }
+
+    /// Keeps a copy that has arrived at an mbarrier; of too many, the newest ones.
+    pub fn keep_arrived(&mut self, copy: Pending) {
+        self.arrived.push_back(copy);
+        if self.arrived.len() > ROOM {
+            self.arrived.pop_front();
+        }
+    }
+}
+
+/// Takes out of some copies what the lanes wait for.
+fn take(
+    copies: &mut VecDeque<Pending>,
+    closed: &[u32; LANES],
+    lanes: Mask,
+    newest: u32,
+) -> Vec<Pending> {
+    let mut complete = Vec::new();
+    for copy in copies.iter_mut() {
+        let mut ends = 0;
+        for lane in 0..LANES {
+            let over = copy.group[lane].saturating_add(newest) < closed[lane];
+            ends |= Mask::from(over) << lane;
+        }
+        ends &= lanes & copy.mask;
+        if ends != 0 {
+            copy.mask &= !ends;
+            complete.push(Pending {
+                mask: ends,
+                ..copy.clone()
+            });
+        }
+    }
+    copies.retain(|copy| copy.mask != 0);
+    complete
 }
 
 impl Pending {

@@ -56,6 +56,10 @@ impl Events for Any<'_> {
         shared_reads(who: WarpRef, reads: &[SharedRead]);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
+        copy_arrives(who: WarpRef, number: u64, mask: Mask);
+        copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
+        phase_completes(block: BlockId, object: u64);
+        phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);
@@ -195,6 +199,10 @@ impl<H: Hooks> Events for Lent<'_, H> {
         block_ends(block: BlockId);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
+        copy_arrives(who: WarpRef, number: u64, mask: Mask);
+        copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
+        phase_completes(block: BlockId, object: u64);
+        phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);

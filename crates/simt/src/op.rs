@@ -178,6 +178,17 @@ pub enum Op {
     CommitGroup,
     /// `cp.async.wait_group`, with the groups that need not be complete; `cp.async.wait_all` without.
     WaitGroup(Option<u32>),
+    /// `cp.async.mbarrier.arrive`, without the arrival itself, which follows.
+    CopiesArrive,
+    /// Where `p` holds, the phase of the mbarrier that was asked for is complete.
+    PhaseAwaited {
+        /// Of `mbarrier.test_wait` or `mbarrier.try_wait`.
+        p: Slot,
+        /// Base of the object's address in shared memory.
+        base: Base,
+        /// Added to it.
+        offset: i64,
+    },
     /// Video instructions.
     Video(Box<VideoOp>),
     /// `fence`, `membar`.

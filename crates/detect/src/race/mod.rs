@@ -359,6 +359,22 @@ impl Detector {
         view.unordered(lane, warp, 1 << theirs, stamp) == 0
     }
 
+    /// Whether what some lane of these of a warp did at a time comes before what this thread does now.
+    pub fn is_after_any(
+        &mut self,
+        (who, lane): (WarpRef, u32),
+        (other, lanes): (WarpRef, Mask),
+        stamp: Stamp,
+    ) -> bool {
+        let at = self.find(who.block);
+        let view = self
+            .launch
+            .view(&self.residents[at].block, who.warp.0, true);
+        let warp = other.block.0.wrapping_mul(self.launch.warps);
+        let warp = warp.wrapping_add(other.warp.0);
+        view.unordered(lane, warp, lanes, stamp) != lanes
+    }
+
     fn block(&mut self, id: BlockId) -> &mut Block {
         let at = self.find(id);
         &mut self.residents[at].block

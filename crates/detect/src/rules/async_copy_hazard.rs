@@ -42,11 +42,14 @@
 //! An access to the destination, or a write to the source, between the instruction that begins the copy and the wait of its thread; also
 //! another copy to the same destination. Threads that are not even ordered with the beginning of the copy are a `data-race`.
 //!
+//! A copy that arrives at an mbarrier (`cp.async.mbarrier.arrive`: `cuda::memcpy_async` with a barrier, `__pipeline_arrive_on`) is complete for
+//! the threads that have waited for that phase of the mbarrier, and for those that are ordered behind one of them. Others are found, the copy's own
+//! thread and those that only a barrier orders included.
+//!
 //! ## Limitations
 //!
-//! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest. A copy that completes through
-//! an mbarrier is taken to be complete where `cp.async.mbarrier.arrive` stands: threads that do not wait for the mbarrier race with it, but
-//! its own thread, and those behind a barrier, are not found. Bulk and tensor copies are not run yet.
+//! A thread that has more than 1,024 instructions' copies under way is taken to have waited for the oldest; of those of a block that have
+//! arrived at mbarriers the newest 1,024 are looked at. Bulk and tensor copies are not run yet.
 //!
 //! ## Reference
 //!

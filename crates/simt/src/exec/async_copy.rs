@@ -42,7 +42,7 @@ impl<O: Hooks> Core<'_, O> {
         }
         let copies = block.warps[w].copies.get_or_insert_default();
         if let Some(oldest) = copies.begin(copy) {
-            self.complete(block, w, &oldest);
+            self.complete(block, w, &oldest, false);
         }
     }
 
@@ -70,8 +70,34 @@ impl<O: Hooks> Core<'_, O> {
         if newest.is_none() {
             copies.close_group(active);
         }
-        for copy in copies.wait(active, newest.unwrap_or(0)) {
-            self.complete(block, w, &copy);
+        let complete = copies.wait(active, newest.unwrap_or(0));
+        let arrived = match O::WATCHES {
+            true => copies.wait_for_arrived(active, newest.unwrap_or(0)),
+            false => Vec::new(),
+        };
+        for copy in complete {
+            self.complete(block, w, &copy, false);
+        }
+        for copy in arrived {
+            self.observer
+                .copy_ends(block.who(w), copy.number, copy.mask);
+        }
+    }
+
+    /// `cp.async.mbarrier.arrive`: the copies are performed as soon as they can be. Who else may know of that is for others to judge.
+    #[inline(never)]
+    pub(super) fn copies_arrive(&mut self, block: &mut Block, w: usize, active: Mask) {
+        let Some(copies) = &mut block.warps[w].copies else {
+            return;
+        };
+        copies.close_group(active);
+        for copy in copies.wait(active, 0) {
+            self.complete(block, w, &copy, true);
+            if O::WATCHES
+                && let Some(copies) = &mut block.warps[w].copies
+            {
+                copies.keep_arrived(copy);
+            }
         }
     }
 
@@ -141,13 +167,16 @@ impl<O: Hooks> Core<'_, O> {
         });
     }
 
-    /// Performs a copy, for the lanes that it is left for.
-    fn complete(&mut self, block: &mut Block, w: usize, copy: &Pending) {
+    /// Performs a copy, for the lanes that it is left for: they have waited for it, or it arrives.
+    fn complete(&mut self, block: &mut Block, w: usize, copy: &Pending, arrives: bool) {
         let op = &self.program.copy_ops[copy.op as usize];
         let (read, write) = op.accesses(self.program);
         let who = block.who(w);
         if O::WATCHES {
-            self.observer.copy_ends(who, copy.number, copy.mask);
+            match arrives {
+                true => self.observer.copy_arrives(who, copy.number, copy.mask),
+                false => self.observer.copy_ends(who, copy.number, copy.mask),
+            }
         }
         for part in self.source_of(&mut block.warps[w], read, copy) {
             if O::WATCHES {

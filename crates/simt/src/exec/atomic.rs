@@ -6,6 +6,7 @@ use super::weak_memory::place;
 use crate::alu::{Mask, Row32, Row64, float};
 use crate::ids::*;
 use crate::lent::Hooks;
+use crate::mbarrier::PHASE;
 use crate::memory::*;
 use crate::observer::*;
 use crate::op::*;
@@ -89,6 +90,7 @@ impl<O: Hooks> Core<'_, O> {
         }
         let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;
+        let mut flipped: Mask = 0;
         // What other cores do must not steer this one.
         let mut changed = self.parallel;
         let word = op.element == 4 && op.count == 1 && space == Space::Shared;
@@ -132,6 +134,10 @@ impl<O: Hooks> Core<'_, O> {
                         _ => self.device.arena.read(at, u32::from(op.element).min(8), l),
                     });
                     history.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
+                }
+                if O::WATCHES && op.arrives.is_some() {
+                    let new = shared.read(at, 8, l);
+                    flipped |= Mask::from((old[0] ^ new) & PHASE != 0) << l;
                 }
                 if !changed && wrote >> l & 1 != 0 {
                     let bytes = u32::from(op.element).min(8);
@@ -185,6 +191,28 @@ impl<O: Hooks> Core<'_, O> {
                 initial: 0,
                 stores: None,
             });
+            if let Some(arrival) = op.arrives {
+                self.tell_of_phases(who, good, arrival, flipped);
+            }
+        }
+    }
+
+    /// Tells who arrives at which mbarriers, lane after lane, and whose arrival completes a phase.
+    fn tell_of_phases(
+        &mut self,
+        who: WarpRef,
+        mask: Mask,
+        arrival: MbarrierArrival,
+        completes: Mask,
+    ) {
+        for l in lanes_of(mask) {
+            let object = self.address[l];
+            if arrival == MbarrierArrival::Copies {
+                self.observer.copies_arrive_at(who, 1 << l, object);
+            }
+            if completes >> l & 1 == 1 {
+                self.observer.phase_completes(who.block, object);
+            }
         }
     }
 

@@ -360,6 +360,21 @@ impl<'a, O: Hooks> Core<'a, O> {
                     self.wait_for_copies(block, w, active, *newest);
                     pc += 1;
                 }
+                Op::CopiesArrive => {
+                    self.copies_arrive(block, w, active);
+                    pc += 1;
+                }
+                Op::PhaseAwaited { p, base, offset } => {
+                    if O::WATCHES {
+                        let found = active & predicate(&warp.p, *p);
+                        if found != 0 {
+                            self.addresses(&block.warps[w], s, *base, *offset);
+                            let who = block.who(w);
+                            self.observer.phase_awaited(who, found, &self.address);
+                        }
+                    }
+                    pc += 1;
+                }
                 Op::Video(video) => {
                     if active != 0 {
                         let row = |k: usize| row(&warp.w, self.const_w, video.s[k]);

@@ -55,6 +55,10 @@ pub fn visit_operands(
             video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
             v.writes(W, video.d);
         }
+        Op::PhaseAwaited { p, base, .. } => {
+            v.reads(RegisterClass::P, *p, Use::Control);
+            v.base(*base);
+        }
         Op::Barrier(b) => v.barrier(b),
         Op::Warp(w) => v.warp(w),
         Op::BranchIndexed { index, .. } => v.reads(W, *index, Use::Control),
@@ -63,6 +67,7 @@ pub fn visit_operands(
         Op::Fence(..)
         | Op::CommitGroup
         | Op::WaitGroup(_)
+        | Op::CopiesArrive
         | Op::Branch { .. }
         | Op::Return
         | Op::Exit

@@ -41,7 +41,7 @@ impl Lowering<'_> {
             CompleteTransactions => self.update_object(i, t, 0, None, Some(1), arrived),
             ArriveLater if t.opcode == Opcode::CpAsyncMbarrierArrive => {
                 // The copies are complete as soon as they can be.
-                self.emit(Op::WaitGroup(None));
+                self.emit(Op::CopiesArrive);
                 let f = match t.has(Modifier::Noinc) {
                     true => arrive,
                     false => arrive_in_addition,
@@ -184,6 +184,10 @@ impl Lowering<'_> {
             used: false,
             update: Update::Add,
             flush: false,
+            arrives: Some(match t.opcode {
+                Opcode::CpAsyncMbarrierArrive => MbarrierArrival::Copies,
+                _ => MbarrierArrival::Thread,
+            }),
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
         if let Some(state) = state {
@@ -221,6 +225,8 @@ impl Lowering<'_> {
         let zero = self.constants.d(0);
         let less = [Modifier::Lt, Modifier::Type(Type::S64)];
         self.alu(Opcode::Setp, &less, p, [changed, zero])?;
+        let (base, offset) = object;
+        self.emit(Op::PhaseAwaited { p, base, offset });
         if t.opcode == Opcode::MbarrierTryWait {
             // It may sleep.
             self.emit(Op::Yield);

@@ -303,6 +303,7 @@ impl Lowering<'_> {
             used: !reduction,
             update: update(operation, ty),
             flush: ty == ScalarType::F32,
+            arrives: None,
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
         Ok(())

@@ -239,6 +239,24 @@ pub trait Events {
     fn copy_ends(&mut self, who: WarpRef, number: u64, mask: Mask) {
         let _ = (who, number, mask);
     }
+    /// Lanes let a copy of their warp, by its number, arrive at an mbarrier: whoever waits for that phase waits for the copy, and nobody else
+    /// (PTX ISA, "cp.async.mbarrier.arrive"). What it does to memory follows here, as at [`Events::copy_ends`], which follows if the lanes wait
+    /// for the copy as well.
+    fn copy_arrives(&mut self, who: WarpRef, number: u64, mask: Mask) {
+        let _ = (who, number, mask);
+    }
+    /// Where the copies of these lanes that have arrived before do so: an mbarrier's address in shared memory.
+    fn copies_arrive_at(&mut self, who: WarpRef, mask: Mask, object: u64) {
+        let _ = (who, mask, object);
+    }
+    /// A phase of an mbarrier is complete.
+    fn phase_completes(&mut self, block: BlockId, object: u64) {
+        let _ = (block, object);
+    }
+    /// Lanes have found a phase of an mbarrier, each at an address, complete.
+    fn phase_awaited(&mut self, who: WarpRef, mask: Mask, objects: &[u64; LANES]) {
+        let _ = (who, mask, objects);
+    }
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
     /// [`Events::access`] follows for the lane: the load orders nothing.

@@ -260,4 +260,15 @@ pub struct AtomicOp {
     pub update: Update,
     /// Flushes subnormal singles (global memory, PTX ISA, "atom").
     pub flush: bool,
+    /// Who arrives, where it updates an mbarrier.
+    pub arrives: Option<MbarrierArrival>,
+}
+
+/// Who arrives at an mbarrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MbarrierArrival {
+    /// A thread.
+    Thread,
+    /// The copies that a thread has begun.
+    Copies,
 }

@@ -47,6 +47,8 @@ impl Region {
                 | Op::AsyncCopy(_)
                 | Op::CommitGroup
                 | Op::WaitGroup(_)
+                | Op::CopiesArrive
+                | Op::PhaseAwaited { .. }
                 | Op::Image(_)
                 | Op::Barrier(_)
                 | Op::Warp(_)
@@ -105,6 +107,8 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         | Op::AsyncCopy(_)
         | Op::CommitGroup
         | Op::WaitGroup(_)
+        | Op::CopiesArrive
+        | Op::PhaseAwaited { .. }
         | Op::Barrier(_)
         | Op::Warp(_)
         | Op::System(_)
