@@ -38,7 +38,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use take::Progressed;
+use take::{Progressed, name_elements};
 use writers::Writers;
 
 /// Findings of one rule that are worded for each schedule: hostile programs have millions of unordered pairs.
@@ -326,7 +326,8 @@ impl Exploration<'_> {
     ) -> Vec<(usize, Diagnostic)> {
         let shape = self.shape(plan);
         let device = &run.device;
-        let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
+        let mut view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
+        name_elements(&mut view, &run.buffers);
         let mut scene = Scene {
             steps: vec![View::Kernel(view)],
             sources,
@@ -463,7 +464,8 @@ impl Exploration<'_> {
             stale_loads: Vec::new(),
         };
         let shape = self.shape(plan);
-        let view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
+        let mut view = KernelView::new(program, device, shape, &build.ptx, sources, self.defines);
+        name_elements(&mut view, memory.map_or(&[], Memory::buffers));
         let mut scene = Scene {
             steps: vec![View::Kernel(view)],
             sources,

@@ -47,6 +47,7 @@ use geometry::Geometry;
 use input::{Build, Input, Wanted};
 use plan::Plan;
 use report::{Diagnostic, Sources, merge, settle_causes};
+use reshape::Sooner;
 use session::Independence;
 use settle::Settled;
 use simt::{Limits, LowerError, Program};
@@ -317,9 +318,17 @@ fn run(
     sources: &mut Sources,
     watch: &dyn Watch,
 ) -> Result<Checked, Error> {
+    let tried = match reshape::sooner(prepared, request, sources, watch)? {
+        Sooner::Found(found) => {
+            let (other, settled) = *found;
+            return judge(request, &other, settled, started, sources, watch);
+        }
+        Sooner::Hopeless => true,
+        Sooner::Untried => false,
+    };
     let exploration = prepared.exploration(request, watch);
     let settled = settle::explore(prepared, request, &exploration, sources)?;
-    match reshape::explore(prepared, request, &settled, sources, watch)? {
+    match reshape::explore(prepared, request, &settled, tried, sources, watch)? {
         Some((other, settled)) => judge(request, &other, settled, started, sources, watch),
         None => judge(request, prepared, settled, started, sources, watch),
     }

@@ -56,6 +56,12 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// Whether its type says how many bytes an element has that it points at: those of `names_element`, and halves.
+    pub(super) fn says_element(&self) -> bool {
+        let at = self.ty.find(['*', '(', '[']).unwrap_or(0);
+        self.names_element() || scalar_bytes(&bare(&self.ty[..at])) == Some(2)
+    }
+
     /// Whether its type names the type of the elements that it points at: `float *`, and not `Node *`.
     pub(super) fn names_element(&self) -> bool {
         let at = self.ty.find(['*', '(', '[']).unwrap_or(0);

@@ -140,6 +140,8 @@ pub struct PlannedBuffer {
     pub parameter: usize,
     /// Type of the elements.
     pub element: ElementType,
+    /// Whether the user or the source says that type.
+    pub typed: bool,
     /// Its size.
     pub bytes: u64,
     /// What lies at its start; the rest has not been written.

@@ -18,7 +18,9 @@ use super::work::Work;
 use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
 use detect::rules::{Level, Rule};
 use report::Sources;
+use session::explorer::Schedules;
 use simt::ids::Dim3;
+use simt::{Limits, ScheduleSpec};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ use std::sync::Arc;
 const TRIALS: usize = 12;
 /// Warp-instructions of a schedule beyond which no other block is tried.
 const STEPS: u64 = 16_000_000;
+/// Warp-instructions within which a block of the wrong shape shows itself.
+const SOON: u64 = 200_000;
 
 /// A launch that is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +42,82 @@ struct Shape {
     fewer: bool,
 }
 
-/// The kernel with another launch, and what comes of it, where the guessed launch alone makes errors.
+/// What came of looking for another block before the kernel is explored.
+pub enum Sooner {
+    /// Nothing was tried: the guessed block may well be right.
+    Untried,
+    /// The guessed block does wrong at once, and so do all others.
+    Hopeless,
+    /// Another one is right.
+    Found(Box<(Prepared, Settled)>),
+}
+
+/// Looks for another block where the guessed one does wrong in shared memory at once. A tile of the wrong shape does: each schedule of each
+/// build would then work on threads that nobody launches.
+///
+/// # Errors
+///
+/// The check was cancelled.
+pub fn sooner(
+    prepared: &Prepared,
+    request: &Request,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Sooner, Error> {
+    let guessed = prepared.geometry.is_guessed() && request.launch.block.is_none();
+    if !guessed || geometry::fits_every_block(&prepared.input, &prepared.entry) {
+        return Ok(Sooner::Untried);
+    }
+    let exploration = prepared.exploration(request, watch);
+    let program = &prepared.programs[0];
+    let wrong = match exploration.soon(program, &prepared.plan, SOON) {
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+        wrong => !wrong.unwrap_or_default().is_empty(),
+    };
+    if !wrong {
+        return Ok(Sooner::Untried);
+    }
+    // What went wrong, in words: the first steps of one schedule.
+    let short = Exploration {
+        schedules: Schedules::Only(vec![ScheduleSpec::Lockstep]),
+        limits: Limits {
+            steps: SOON,
+            ..exploration.limits
+        },
+        ..exploration.clone()
+    };
+    let mut plan = prepared.plan.clone();
+    let mut explored = match short.explore(&prepared.input.builds[0], program, &mut plan, sources) {
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+        Err(_) => return Ok(Sooner::Untried),
+        Ok(explored) => explored,
+    };
+    explored.diagnostics.retain(|d| d.rule != Rule::NoProgress);
+    let first = Settled {
+        plan,
+        explored: vec![explored],
+        warnings: Vec::new(),
+        bounded: false,
+        left_out: Vec::new(),
+    };
+    let shapes = blocks(prepared);
+    let found = try_each(prepared, request, &first, shapes, sources, watch)?;
+    Ok(found.map_or(Sooner::Hopeless, |found| Sooner::Found(Box::new(found))))
+}
+
+/// The other blocks that the kernel may be made for.
+fn blocks(prepared: &Prepared) -> Vec<Shape> {
+    let others = geometry::other_blocks(&prepared.input, &prepared.entry);
+    let shape = |block| Shape {
+        grid: None,
+        block,
+        fewer: false,
+    };
+    others.into_iter().map(shape).collect()
+}
+
+/// The kernel with another launch, and what comes of it, where the guessed launch alone makes errors. `tried` says that no other block of
+/// those that constants make is right.
 ///
 /// # Errors
 ///
@@ -47,6 +126,7 @@ pub fn explore(
     prepared: &Prepared,
     request: &Request,
     settled: &Settled,
+    tried: bool,
     sources: &mut Sources,
     watch: &dyn Watch,
 ) -> Result<Option<(Prepared, Settled)>, Error> {
@@ -56,14 +136,21 @@ pub fn explore(
         return Ok(None);
     }
     let mut shapes = of_arrays(prepared, request, settled, watch)?;
-    if !geometry::fits_every_block(&prepared.input, &prepared.entry) {
-        let others = geometry::other_blocks(&prepared.input, &prepared.entry);
-        shapes.extend(others.into_iter().map(|block| Shape {
-            grid: None,
-            block,
-            fewer: false,
-        }));
+    if !tried && !geometry::fits_every_block(&prepared.input, &prepared.entry) {
+        shapes.extend(blocks(prepared));
     }
+    try_each(prepared, request, settled, shapes, sources, watch)
+}
+
+/// The first of these launches that makes no error, and what comes of it.
+fn try_each(
+    prepared: &Prepared,
+    request: &Request,
+    settled: &Settled,
+    shapes: Vec<Shape>,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Option<(Prepared, Settled)>, Error> {
     let before = prepared.geometry.block;
     let unchanged = |shape: &Shape| shape.grid.is_none() && shape.block == before;
     let mut tried: Vec<Shape> = Vec::new();

@@ -19,13 +19,13 @@ mod fit;
 mod halo;
 #[cfg(test)]
 mod tests;
+mod unknown;
 mod unwritten;
 mod zero;
 
 use super::argument::{Fill, Value};
 use super::builds;
 use super::explore::{Deed, Exploration, Explored};
-use super::parameters::Kind;
 use super::plan::{Origin, Plan};
 use super::{Error, ErrorKind, Prepared, Request, verdict};
 use detect::finding::Action;
@@ -154,7 +154,8 @@ fn smaller(
     if exploration.out_of_time() || first.explored.iter().any(|e| e.steps > LONG) {
         return Ok(first);
     }
-    unknown_functions(&mut first);
+    unknown::functions(&mut first);
+    unknown::addresses(&mut first);
     halo::excuse(prepared, exploration, &guess, &mut first)?;
     if !first.is_wrong() {
         return Ok(first);
@@ -200,31 +201,6 @@ fn smaller(
         explored,
         left_out: Vec::new(),
     })
-}
-
-/// Turns calls through pointers that nobody gave, and for which the file has no function, into warnings.
-fn unknown_functions(settled: &mut Settled) {
-    let plan = &settled.plan;
-    let unknown =
-        |(planned, parameter): &(&super::plan::Planned, &super::parameters::Parameter)| {
-            let nothing = matches!(planned.value, Value::Scalar(..));
-            parameter.kind == Kind::Function && planned.origin == Origin::Guessed && nothing
-        };
-    let all = plan.values.iter().zip(&plan.parameters.0);
-    let Some(index) = all
-        .enumerate()
-        .find_map(|(i, both)| unknown(&both).then_some(i))
-    else {
-        return;
-    };
-    let name = plan.parameters.label(index);
-    let diagnostics = settled.explored.iter_mut().flat_map(|e| &mut e.diagnostics);
-    for diagnostic in diagnostics.filter(|d| d.rule == Rule::InvalidCall) {
-        diagnostic.level = diagnostic.level.min(Level::Warning);
-        diagnostic.notes.insert(0, format!(
-            "nobody said which function `{name}` is, and this file takes no function's address: name one with `--arg {name}=FUNCTION`"
-        ));
-    }
 }
 
 impl Settled {

@@ -197,6 +197,7 @@ mod tests {
             name: "out".into(),
             parameter: 0,
             element,
+            typed: true,
             address,
             bytes: bytes.len() as u64,
         };

@@ -23,6 +23,8 @@ pub struct Buffer {
     pub parameter: usize,
     /// Type of the elements.
     pub element: ElementType,
+    /// Whether the user or the source says that type.
+    pub typed: bool,
     /// Its address.
     pub address: u64,
     /// Its size.
@@ -84,6 +86,7 @@ pub(super) fn place(
         name: planned.name.clone(),
         parameter: planned.parameter,
         element: planned.element,
+        typed: planned.typed,
         address,
         bytes: planned.bytes,
     });

@@ -10,6 +10,7 @@ use detect::finding::{Detail, Finding};
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, KernelView, Scene, View, diagnose, merge};
 use session::{Independence, Outcome, coverage};
+use simt::memory::GLOBAL_BASE;
 use simt::{Device, Program, ScheduleSpec, Stop};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -87,6 +88,7 @@ impl Exploration<'_> {
             }
         }
         let mut view = KernelView::new(program, &device, shape, &build.ptx, sources, self.defines);
+        name_elements(&mut view, &buffers);
         if !outcome.findings.is_empty() {
             let warps = shape.1.count().div_ceil(32) as u32;
             view.warps = coverage::reached(program, &outcome.coverage, warps);
@@ -189,6 +191,17 @@ impl Exploration<'_> {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Counts the elements of buffers in the type that the source gives them, whatever an instruction takes at once.
+pub(super) fn name_elements(view: &mut KernelView<'_>, buffers: &[Buffer]) {
+    for buffer in buffers.iter().filter(|buffer| buffer.typed) {
+        let start = buffer.address.wrapping_sub(GLOBAL_BASE);
+        let mut regions = view.memory.global.iter_mut();
+        if let Some(region) = regions.find(|r| r.start == start) {
+            region.element.get_or_insert(buffer.element.bytes() as u32);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fill::fill;
 use super::fits::untyped;
 use super::layout::{alignment, field_type};
-use super::{Place, Plan, PlannedBuffer};
+use super::{Origin, Place, Plan, PlannedBuffer};
 use crate::argument::{BufferSpec, Fill, Value, number_bytes};
 use crate::error::{Error, ErrorKind};
 use crate::parameters::{Kind, Parameter};
@@ -60,6 +60,7 @@ impl Plan {
                     .seed
                     .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                     .wrapping_add(index as u64),
+                typed: planned.origin == Origin::Given || parameter.says_element(),
             };
             let bytes = encoder.parameter(&planned.value, parameter)?;
             let offset = parameter.offset as usize;
@@ -105,6 +106,8 @@ struct Encoder<'a, 'p> {
     name: &'a str,
     index: usize,
     seed: u64,
+    /// Whether the types of elements are what the user or the source says.
+    typed: bool,
 }
 
 impl Encoder<'_, '_> {
@@ -163,6 +166,7 @@ impl Encoder<'_, '_> {
                     name: self.name.to_owned(),
                     parameter: self.index,
                     element: ElementType::U64,
+                    typed: false,
                     bytes: table.len() as u64,
                     initial: Some(table),
                     gap: GAP,
@@ -185,6 +189,7 @@ impl Encoder<'_, '_> {
                             name: &name,
                             index: self.index,
                             seed: self.seed,
+                            typed: self.typed,
                         };
                         out.extend(inner.field(field)?);
                         continue;
@@ -237,6 +242,7 @@ impl Encoder<'_, '_> {
             name: name.to_owned(),
             parameter: self.index,
             element: spec.element,
+            typed: self.typed,
             bytes: length,
             initial,
             gap,
