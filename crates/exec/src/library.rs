@@ -122,6 +122,12 @@ pub fn install(library: &Path, folder: &Path, runtime: Option<&str>) -> io::Resu
         let _ = std::fs::remove_file(&link);
         std::os::unix::fs::symlink(&file, link)?;
     }
+    // Where a toolkit has the driver's library to link with, and makefiles look for it.
+    let stubs = folder.join("stubs");
+    std::fs::create_dir_all(&stubs)?;
+    let link = stubs.join("libcuda.so");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&file, link)?;
     let script = format!("INPUT({})\n", folder.join("libcudart.so").display());
     std::fs::write(folder.join("libcudart_static.a"), script)
 }
@@ -188,7 +194,7 @@ mod tests {
             (Some("libcudart.so.14"), "libcudart.so.13"),
         ] {
             install(&library, folder, wanted).unwrap();
-            for file in NAMES {
+            for file in NAMES.into_iter().chain(["stubs/libcuda.so"]) {
                 assert_eq!(soname(&std::fs::read(folder.join(file)).unwrap()), name);
             }
         }
