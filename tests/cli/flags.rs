@@ -148,6 +148,45 @@ fn options_reach_the_compiler() {
     assert!(!folder.path().join("pwned").exists());
 }
 
+/// The folder decides, not the name alone.
+#[test]
+fn two_files_of_one_name_are_told_apart() {
+    if toolchain::Nvcc::find().is_err() {
+        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write(
+        "a/k.cu",
+        "extern \"C\" __device__ void put(int *p, int i);\nextern \"C\" __global__ void next(int *x) {\n  __shared__ int s[64];\n  \
+         put(s, threadIdx.x);\n  x[threadIdx.x] = s[threadIdx.x];\n}\n",
+    );
+    write(
+        "b/k.cu",
+        "extern \"C\" __device__ void put(int *p, int i) {\n\n\n  p[(i + 1) % 64] = i;\n}\n",
+    );
+    let shown = racetrap(
+        folder.path(),
+        &[
+            "check", "a/k.cu", "b/k.cu", "--entry", "next", "--grid", "1", "--block", "64",
+        ],
+    );
+    for line in [
+        " --> a/k.cu:5:20\n",
+        "5 |   x[threadIdx.x] = s[threadIdx.x];\n",
+        " ::: b/k.cu:4:3\n",
+        "4 |   p[(i + 1) % 64] = i;\n",
+        "between line 4 of b/k.cu and line 5 of a/k.cu",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+}
+
 /// Kernel, host code and device functions in files of their own.
 #[test]
 fn several_files_are_linked() {
