@@ -235,7 +235,7 @@ impl Line {
             return Err(Race);
         }
         if v.global {
-            // What most reads of what many blocks read come to.
+            // Reads of two blocks are kept already: whatever this one could race with, one of them does.
             if !v.fine_sync && new.granules() & !self.represented == 0 {
                 return Ok(());
             }
@@ -258,7 +258,7 @@ impl Line {
 
     fn read_few(&mut self, reads: &mut [Span; FEW], new: &Span, v: &View<'_>) -> Result<(), Race> {
         let used = usize::from(self.used);
-        let (mut room, mut same, mut first, mut pair) = (None, None, None::<u32>, false);
+        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
         for at in 0..used.min(FEW) {
             let read = &mut reads[at];
             if read.is_replaced(new, v) {
@@ -280,10 +280,12 @@ impl Line {
             } else if read.warp == v.me && read.map == new.map && new.contains(read) {
                 same = Some(at);
             } else if read.contains(new) && !read.is_settled(v) {
-                if first.is_some_and(|one| are_pair(one, read.warp, v)) {
+                if let Some(one) = first
+                    && are_pair(one, read.warp, v)
+                {
                     pair = true;
                     // Reads of one block stand for others until its next barrier alone.
-                    if first.is_some_and(|one| v.locate(one).0 != v.locate(read.warp).0) {
+                    if v.locate(one).0 != v.locate(read.warp).0 {
                         self.represented |= new.granules();
                     }
                 }

@@ -350,13 +350,7 @@ impl Detector {
         (other, theirs): (WarpRef, u32),
         stamp: Stamp,
     ) -> bool {
-        let at = self.find(who.block);
-        let view = self
-            .launch
-            .view(&self.residents[at].block, who.warp.0, true);
-        let warp = other.block.0.wrapping_mul(self.launch.warps);
-        let warp = warp.wrapping_add(other.warp.0);
-        view.unordered(lane, warp, 1 << theirs, stamp) == 0
+        self.is_after_any((who, lane), (other, 1 << theirs), stamp)
     }
 
     /// Whether what some lane of these of a warp did at a time comes before what this thread does now.
@@ -492,7 +486,7 @@ impl Detector {
         reads.iter().position(more).unwrap_or(reads.len())
     }
 
-    /// The same where launches run side by side.
+    /// [`Detector::row_access`] where launches run side by side.
     #[inline(never)]
     fn numbered_row_access(&mut self, access: &RowAccess<'_>) -> bool {
         self.weak_row_access(access)
