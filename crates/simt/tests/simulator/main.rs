@@ -2,7 +2,11 @@
 
 extern crate racetrap_simt as simt;
 
+mod calls;
 mod float;
 mod integer;
 mod kernels;
+mod memory;
+mod progress;
+mod run;
 mod waits;
