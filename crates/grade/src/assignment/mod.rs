@@ -4,23 +4,26 @@
 //! [`schema()`](read::schema) is the JSON Schema for editors.
 
 mod check;
+mod feedback;
+mod input;
+mod kernel;
 mod part;
 mod program;
 pub mod read;
+mod selftest;
 
+pub use feedback::{Detail, Feedback, Hints, Told};
+pub use input::{Input, Named, Size};
+pub use kernel::{Argument, Buffer, Dimensions, Kernel};
 pub use part::{Credit, Kind, Limit, Metric, Part, Required, Visibility};
 pub use program::{InputFile, Layout, OUTPUT, Output, Program, STDOUT};
+pub use selftest::{MutantsLose, Points, Selftest, WithoutLoses};
 
-use detect::rules::Rule;
 use schemars::JsonSchema;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use session::buffer::ElementType;
 use session::expression::Expression;
-use session::fill::Fill;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::marker::PhantomData;
 use std::path::PathBuf;
 
 /// The version of the format that this program reads.
@@ -183,81 +186,6 @@ impl From<Optimisation> for toolchain::Optimisation {
     }
 }
 
-/// The kernel and its launch. Numbers are expressions over the sizes of an input.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Kernel {
-    /// The kernel's name.
-    pub entry: String,
-    /// Blocks: x, y, z.
-    pub grid: Dimensions,
-    /// Threads of a block: x, y, z.
-    pub block: Dimensions,
-    /// Bytes of dynamic shared memory.
-    #[serde(default)]
-    pub shared: Option<Expression>,
-    /// Whether the launch is cooperative.
-    #[serde(default)]
-    pub cooperative: bool,
-    /// The arguments in the order of the parameters, with names of the course's own.
-    #[schemars(with = "BTreeMap<String, Argument>")]
-    pub arguments: Named<Argument>,
-}
-
-/// One to three numbers.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Dimensions {
-    /// x.
-    One(Expression),
-    /// x, y, z.
-    Several(Vec<Expression>),
-}
-
-impl Dimensions {
-    /// The expressions.
-    pub fn parts(&self) -> &[Expression] {
-        match self {
-            Dimensions::One(x) => std::slice::from_ref(x),
-            Dimensions::Several(all) => all,
-        }
-    }
-}
-
-/// An argument of the kernel.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Argument {
-    /// An integer.
-    Number(Expression),
-    /// A floating-point number.
-    Float(f64),
-    /// A buffer in global memory.
-    Buffer(Buffer),
-}
-
-/// A buffer in global memory.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Buffer {
-    /// Type of its elements.
-    #[serde(rename = "type")]
-    pub element: ElementType,
-    /// Number of elements.
-    pub length: Expression,
-    /// What it holds at the start, in the words of `racetrap check --arg`. Without it nothing is written there, so that a kernel that
-    /// writes nothing never passes.
-    #[serde(default = "uninitialized")]
-    pub fill: Fill,
-    /// A file with its bytes, below the assignment's folder, instead of `fill`.
-    #[serde(default)]
-    pub file: Option<PathBuf>,
-}
-
-fn uninitialized() -> Fill {
-    Fill::Uninitialized
-}
-
 /// Where expected results come from.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -300,172 +228,6 @@ fn default_show() -> usize {
     5
 }
 
-/// What the kernel is run on.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Input {
-    /// Its name.
-    pub id: String,
-    /// The names that expressions use, in order; a later one may use those before it. `1..=4096` is drawn.
-    #[schemars(with = "BTreeMap<String, Size>")]
-    pub sizes: Named<Size>,
-    /// Whether students may know the sizes and values.
-    #[serde(default = "yes")]
-    pub visible: bool,
-    /// How many are drawn.
-    #[serde(default = "one")]
-    pub draws: u32,
-    /// Files with the bytes that are expected in buffers that are compared, below the assignment's folder.
-    #[serde(default)]
-    pub expected: BTreeMap<String, PathBuf>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn one() -> u32 {
-    1
-}
-
-/// Values with their names, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Named<T>(pub Vec<(String, T)>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Named<T>, D::Error> {
-        struct InOrder<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
-            type Value = Named<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("names with their values")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
-                let mut all: Vec<(String, T)> = Vec::new();
-                while let Some((name, value)) = map.next_entry()? {
-                    if all.iter().any(|(known, _)| *known == name) {
-                        return Err(de::Error::custom(format!("`{name}` is given twice")));
-                    }
-                    all.push((name, value));
-                }
-                Ok(Named(all))
-            }
-        }
-        deserializer.deserialize_map(InOrder(PhantomData))
-    }
-}
-
-/// A size of an input.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Size {
-    /// An expression over the sizes before it.
-    Is(Expression),
-    /// Drawn from a range, both ends included.
-    Drawn(Expression, Expression),
-}
-
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(i64),
-            Text(String),
-        }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Number(number) => return Ok(Size::Is(Expression::constant(number))),
-            Written::Text(text) => text,
-        };
-        let wrong = de::Error::custom::<session::expression::ExpressionError>;
-        match session::fill::range(&text) {
-            Some(ends) => ends.map(|(low, high)| Size::Drawn(low, high)),
-            None => Expression::parse(&text).map(Size::Is),
-        }
-        .map_err(wrong)
-    }
-}
-
-impl JsonSchema for Size {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Size".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "A number, an expression over the sizes before it, or a range `LOW..=HIGH` from which one is drawn.",
-            "type": ["integer", "string"]
-        })
-    }
-}
-
-/// What students are told.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Feedback {
-    /// Of findings that a visible input shows.
-    pub visible: Told,
-    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these.
-    pub hidden: Told,
-    /// What help says.
-    pub hints: Hints,
-    /// Hints of the course's own, by rule.
-    pub words: BTreeMap<Rule, String>,
-}
-
-impl Default for Feedback {
-    fn default() -> Feedback {
-        Feedback {
-            visible: Told {
-                before: Detail::Schedule,
-                after: Detail::Schedule,
-            },
-            hidden: Told {
-                before: Detail::Verdict,
-                after: Detail::Lines,
-            },
-            hints: Hints::Question,
-            words: BTreeMap::new(),
-        }
-    }
-}
-
-/// How much is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Told {
-    /// Before the due date.
-    pub before: Detail,
-    /// After it.
-    pub after: Detail,
-}
-
-/// How much is told of a finding.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Detail {
-    /// That points are lost.
-    Verdict,
-    /// The rule that is broken.
-    Rule,
-    /// Both lines, and a hint.
-    Lines,
-    /// Which threads did what in which order, and the command that repeats it.
-    Schedule,
-}
-
-/// What help says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Hints {
-    /// Nothing.
-    None,
-    /// A question that points at both lines.
-    Question,
-    /// The fix.
-    Fix,
-}
-
 /// What happens to a part that could not be decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -498,126 +260,4 @@ impl Default for Limits {
             times_reference: 100,
         }
     }
-}
-
-/// Submissions whose scores are known.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Selftest {
-    /// Folders or files, with the points that parts must get; `total` is their sum.
-    pub submissions: BTreeMap<PathBuf, BTreeMap<String, Points>>,
-    /// What mutants of the reference must lose or get, by the kind of mutation (`racetrap mutate --help`).
-    pub mutants: Vec<MutantsLose>,
-    /// What the reference of a program must lose or get without one of its calls of a function.
-    pub without: Vec<WithoutLoses>,
-}
-
-/// Points that are expected.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Points {
-    /// So many.
-    Exactly(f64),
-    /// Fewer.
-    Below(f64),
-    /// So many or more.
-    AtLeast(f64),
-    /// None yet: a person decides.
-    Review,
-}
-
-impl Points {
-    /// Whether a part's points are so.
-    pub fn met(&self, earned: Option<f64>) -> bool {
-        match (self, earned) {
-            (Points::Review, None) => true,
-            (Points::Exactly(n), Some(e)) => (e - n).abs() < 1e-6,
-            (Points::Below(n), Some(e)) => e < *n - 1e-9,
-            (Points::AtLeast(n), Some(e)) => e > *n - 1e-9,
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Points {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Points::Exactly(n) => write!(f, "{n}"),
-            Points::Below(n) => write!(f, "<{n}"),
-            Points::AtLeast(n) => write!(f, ">={n}"),
-            Points::Review => f.write_str("review"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Points {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Points, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Text(String),
-        }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Number(number) => return Ok(Points::Exactly(number)),
-            Written::Text(text) => text,
-        };
-        let number = |rest: &str| rest.trim().parse::<f64>().ok();
-        let read = match text.trim() {
-            "review" => Some(Points::Review),
-            t if t.starts_with(">=") => number(&t[2..]).map(Points::AtLeast),
-            t if t.starts_with('<') => number(&t[1..]).map(Points::Below),
-            t => number(t).map(Points::Exactly),
-        };
-        read.ok_or_else(|| {
-            de::Error::custom(format!(
-                "`{text}` is not a number of points: write `5`, `<5`, `>=5` or `review`"
-            ))
-        })
-    }
-}
-
-impl JsonSchema for Points {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Points".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Points: `5`, `<5`, `>=5`, or `review` where a person decides.",
-            "type": ["number", "string"]
-        })
-    }
-}
-
-/// What a program must lose without a call.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct WithoutLoses {
-    /// The function: `cudaMemcpy`. Each of its calls is left out by itself.
-    pub call: String,
-    /// Parts of which at least one must lose points.
-    #[serde(default)]
-    pub lose: Vec<String>,
-    /// Points that parts must get; `total` is their sum.
-    #[serde(default)]
-    pub scores: BTreeMap<String, Points>,
-    /// How many calls of it there must be on the first input.
-    #[serde(default)]
-    pub count: Option<u64>,
-}
-
-/// What mutants must lose.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct MutantsLose {
-    /// The mutation: `remove-barrier`.
-    pub mutation: mutate::Kind,
-    /// Parts of which at least one must lose points.
-    #[serde(default)]
-    pub lose: Vec<String>,
-    /// Points that parts must get; `total` is their sum.
-    #[serde(default)]
-    pub scores: BTreeMap<String, Points>,
-    /// How many mutants there must be.
-    #[serde(default)]
-    pub count: Option<usize>,
 }

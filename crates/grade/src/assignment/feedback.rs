@@ -1,0 +1,75 @@
+//! What students are told, before and after the due date.
+
+use detect::rules::Rule;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What students are told.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Feedback {
+    /// Of findings that a visible input shows.
+    pub visible: Told,
+    /// Of findings that only hidden inputs show. No sizes, values or threads are told of these.
+    pub hidden: Told,
+    /// What help says.
+    pub hints: Hints,
+    /// Hints of the course's own, by rule.
+    pub words: BTreeMap<Rule, String>,
+}
+
+impl Default for Feedback {
+    fn default() -> Feedback {
+        Feedback {
+            visible: Told {
+                before: Detail::Schedule,
+                after: Detail::Schedule,
+            },
+            hidden: Told {
+                before: Detail::Verdict,
+                after: Detail::Lines,
+            },
+            hints: Hints::Question,
+            words: BTreeMap::new(),
+        }
+    }
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Told {
+    /// Before the due date.
+    pub before: Detail,
+    /// After it.
+    pub after: Detail,
+}
+
+/// How much is told of a finding.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// That points are lost.
+    Verdict,
+    /// The rule that is broken.
+    Rule,
+    /// Both lines, and a hint.
+    Lines,
+    /// Which threads did what in which order, and the command that repeats it.
+    Schedule,
+}
+
+/// What help says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hints {
+    /// Nothing.
+    None,
+    /// A question that points at both lines.
+    Question,
+    /// The fix.
+    Fix,
+}
