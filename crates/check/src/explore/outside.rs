@@ -1,7 +1,8 @@
 //! Accesses outside memory whose size nobody guessed: variables of the module, shared and local arrays, buffers that the user gave.
 
+use super::Exploration;
 use super::grow::{GROWN, owner, too_small};
-use super::{Exploration, Run};
+use super::once::Run;
 use crate::error::Error;
 use crate::plan::{Origin, Plan};
 use detect::finding::Place;

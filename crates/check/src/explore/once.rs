@@ -1,0 +1,118 @@
+//! One run of a build under one schedule.
+
+use super::grow::{Need, enlarge, too_far, too_small, walks_on};
+use super::memory::place;
+use super::{Buffer, Exploration, invalid};
+use crate::error::{Error, ErrorKind};
+use crate::plan::Plan;
+use crate::{functions, variables};
+use detect::finding::{Finding, Place};
+use detect::rules::Rule;
+use session::{Options, Outcome, Session};
+use simt::observer::Space;
+use simt::{Device, Limits, Program, ScheduleSpec, Stop};
+use std::time::Duration;
+
+/// One run of a build.
+pub(super) struct Run {
+    pub outcome: Outcome,
+    pub device: Device,
+    pub buffers: Vec<Buffer>,
+    /// How many bytes each guessed buffer has to have for this run.
+    pub needs: Vec<Need>,
+    /// Whether one would have to be larger than any guess.
+    pub too_far: bool,
+    /// By finding, what a guessed buffer would have to have for it to be none, where that is more than any guess.
+    pub larger: Vec<Option<Need>>,
+}
+
+impl Exploration<'_> {
+    /// One schedule; again with larger buffers, for as long as a guessed one is too small.
+    pub(super) fn run(
+        &self,
+        program: &Program,
+        plan: &mut Plan,
+        schedule: &ScheduleSpec,
+        recorded: bool,
+        grown: &mut Vec<usize>,
+    ) -> Result<Run, Error> {
+        loop {
+            let how = (self.left(), self.jobs, recorded);
+            let run = self.once(program, plan, schedule, how)?;
+            if self.out_of_time() || !enlarge(plan, &run.needs, grown) {
+                return Ok(run);
+            }
+        }
+    }
+
+    /// One schedule with the plan as it is: within a time, on some cores, with what its threads do to memory written down or not.
+    pub(super) fn once(
+        &self,
+        program: &Program,
+        plan: &Plan,
+        schedule: &ScheduleSpec,
+        (left, jobs, communication): (Option<Duration>, usize, bool),
+    ) -> Result<Run, Error> {
+        if self.watch.cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
+        }
+        let mut session = Session::new(Options {
+            schedule: schedule.clone(),
+            limits: Limits {
+                wall: left,
+                ..self.limits
+            },
+            jobs,
+            communication,
+            perf: self.perf,
+            device_bytes: self.memory,
+        });
+        let mut buffers = Vec::new();
+        variables::set(session.device(), program, self.variables, plan.seed)?;
+        let params = plan.encode(
+            &mut |planned| place(session.device(), planned, &mut buffers),
+            &|name| functions::address(program, name),
+        )?;
+        let launch = self.launch(plan, params);
+        match session.launch(program, &launch) {
+            Err(Stop::InvalidLaunch(what)) => return Err(invalid(&what)),
+            Err(Stop::OutOfMemory(what)) => {
+                return Err(Error::new(ErrorKind::Memory, format!("out of memory: {what}"))
+                    .help("use a smaller launch (`--grid`, `--block`), which shows the same races, or smaller buffers (`--arg`)"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let (mut outcome, device) = session.finish();
+        // What lies behind a buffer that is walked through to beyond its guessed end is no other buffer's.
+        let walks = outcome.findings.iter();
+        let walks: Vec<_> = walks.filter_map(|f| walks_on(f, &device, plan)).collect();
+        let is_astray = |f: &Finding| {
+            let place = f.place.filter(|p| p.mapped && p.space == Space::Global);
+            let inside = |p: Place| walks.iter().any(|(range, _)| range.contains(&p.address));
+            f.rule != Rule::OutOfBounds && place.is_some_and(inside)
+        };
+        outcome.findings.retain(|f| !is_astray(f));
+        let larger = outcome.findings.iter();
+        let larger = larger.map(|f| walks_on(f, &device, plan).map(|(_, need)| need));
+        let larger = larger.collect();
+        let mut needs: Vec<Need> = Vec::new();
+        let mut far = false;
+        for finding in &outcome.findings {
+            far |= too_far(finding, &device, plan);
+            if let Some(need) = too_small(finding, &device, plan) {
+                match needs.iter_mut().find(|n| n.buffer == need.buffer) {
+                    Some(known) => known.bytes = known.bytes.max(need.bytes),
+                    None => needs.push(need),
+                }
+            }
+        }
+        Ok(Run {
+            outcome,
+            device,
+            buffers,
+            needs,
+            too_far: far,
+            larger,
+        })
+    }
+}
