@@ -1,7 +1,7 @@
 //! A plain read that only seeds a loop around a compare-and-swap races, and does no harm: a warning. Used for anything else, it is an error.
 
+use check::{Request, Source, Unwatched, check};
 use detect::rules::{Level, Rule};
-use racetrap_check::{Request, Source, Unwatched, check};
 
 /// The maximum of all threads' numbers, as the programming guide makes such an operation; `also` is done with the value read.
 fn found(also: &str) -> Vec<(Rule, Level)> {

@@ -1,7 +1,7 @@
 //! What only guessed contents of buffers show is told as such, and what they would hide is looked for.
 
+use check::{Request, Source, Unwatched, check};
 use detect::rules::Level;
-use racetrap_check::{Request, Source, Unwatched, check};
 use report::Diagnostic;
 
 /// What comes of a kernel of `x`, `y` and `n` in 64 threads, of which `%r2` is the number and `%r3` is `x[%r2]`; `%a3` is the

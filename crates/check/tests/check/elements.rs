@@ -1,7 +1,5 @@
 //! How elements of buffers are counted in messages.
 
-extern crate racetrap_check as check;
-
 use check::{Request, Source, Unwatched, check};
 
 /// What is said of a race of all threads on four bytes, at byte 8 of the buffer that a kernel of that name gets.

@@ -1,6 +1,6 @@
 //! Launches whose host code depends on values that nobody says: one launch results, and it follows what is guessed.
 
-use racetrap_check::follow::{Asked, any};
+use check::follow::{Asked, any};
 use simt::Dim3;
 use toolchain::cuda_text::{CudaText, Takes};
 
@@ -71,7 +71,7 @@ fn guesses_are_made_small_enough() {
 /// A launch that a simulator can run, but slowly, is made smaller where smaller sizes do so.
 #[test]
 fn long_launches_are_made_smaller() {
-    use racetrap_check::host::Host;
+    use check::host::Host;
     let read = |size: &str, grid: &str| {
         let text = format!(
             "__global__ void k(const float *x, float *y, int n, int m);

@@ -1,6 +1,6 @@
 //! What nvcc copies from an `asm` into its PTX is refused with the line of the source.
 
-use racetrap_check::{Request, Source, Unwatched, check};
+use check::{Request, Source, Unwatched, check};
 use std::path::Path;
 
 #[test]

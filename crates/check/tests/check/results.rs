@@ -1,7 +1,5 @@
 //! Results that depend on the order of threads, at the default budget of schedules.
 
-extern crate racetrap_check as check;
-
 use check::{Request, Source};
 use detect::rules::{Level, Rule};
 use simt::Dim3;

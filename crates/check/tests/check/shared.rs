@@ -1,6 +1,6 @@
 //! Dynamic shared memory whose size nobody says grows to what the kernel reaches, like guessed buffers.
 
-use racetrap_check::{Checked, Request, Source, Unwatched, check};
+use check::{Checked, Request, Source, Unwatched, check};
 
 /// What comes of a kernel of `n` in 64 threads, each of which writes the word of dynamic shared memory that `%a1` is the address of.
 fn checked(address: &str, shared: Option<u32>) -> Checked {
