@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the programs of tests/programs with compilers of earlier CUDA releases, by `racetrap build`, and runs them with `racetrap exec`.
+# Builds the programs of tests/programs with compilers of earlier CUDA releases, by `racetrap build`, and runs them with `racetrap exec`. Makes
+# what tests/programs/releases keeps of these compilers anew, and compares.
 #
 #   ci/earlier-cuda.sh TOOLKIT…     folders with bin/nvcc in them
 #   ci/earlier-cuda.sh --debian     CUDA 11.8 and 12.4 out of the packages of Debian 12 and 13, about 2 GB
@@ -69,5 +70,9 @@ for toolkit; do
     # `racetrap build` hands on what stands in NVCC_PREPEND_FLAGS.
     env PATH="$toolkit/bin:$PATH" CUDA_PATH="$toolkit" ${older:+NVCC_PREPEND_FLAGS="-ccbin $older"} \
         cargo nextest run --locked -p racetrap --test programs -E 'test(a_program_is_judged_as_it_says)' || failed=1
+    release=$("$toolkit/bin/nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+    if [[ -f tests/programs/releases/sources.$release ]]; then
+        tests/programs/releases/pin.sh --check "$toolkit" || failed=1
+    fi
 done
 exit "$failed"

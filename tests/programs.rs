@@ -1,8 +1,13 @@
 //! Whole programs of `tests/programs`, built with `racetrap build` and run with `racetrap exec`.
 //!
 //! A program says in comments what is to come of it: `//~ run ARGUMENTS: RULE@LINES… [status=N]`, where LINES are those of the guilty
-//! places in their file, or `clean` (perhaps with `unseen@LINES`, those that no thread ran), or `inconclusive`; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source; `//~ needs CUDA N`,
-//! the compiler's major version. Without a CUDA compiler nothing can be built, and nothing is tested; `ci/earlier-cuda.sh` does so with those of earlier releases.
+//! places in their file, or `clean` (perhaps with `unseen@LINES`, those that no thread ran), or `inconclusive`; `//~ on GPU ARGUMENTS: …`, the
+//! same on that GPU; `//~ besides in CUDA N on GPU: RULE@LINES…`, what is found there in every run if that compiler built it; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source; `//~ needs CUDA N`, the compiler's major
+//! version. Without a CUDA compiler nothing can be built, and nothing is tested but what `programs/releases` has of compilers;
+//! `ci/earlier-cuda.sh` does so with those of earlier releases.
+
+#[path = "programs/releases.rs"]
+mod releases;
 
 use rstest::rstest;
 use serde_json::Value;
@@ -17,11 +22,21 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
 }
 
+/// One run of a program, and what is to come of it.
+struct Run {
+    /// The GPU, where it is not the one that racetrap chooses.
+    on: Option<String>,
+    arguments: Vec<String>,
+    expected: Vec<String>,
+}
+
 /// What a source says.
 #[derive(Default)]
 struct Directives {
-    runs: Vec<(Vec<String>, Vec<String>)>,
+    runs: Vec<Run>,
     prints: Vec<String>,
+    /// What a compiler makes besides on a GPU: its version's beginning, the GPU, the findings.
+    besides: Vec<(String, String, Vec<String>)>,
     nvcc: Vec<String>,
     with: Vec<String>,
     needs: Option<String>,
@@ -35,9 +50,21 @@ fn directives(text: &str) -> Directives {
             .collect::<Vec<_>>()
     };
     for line in text.lines().filter_map(|l| l.strip_prefix("//~ ")) {
-        if let Some(run) = line.strip_prefix("run") {
+        if let Some(run) = line.strip_prefix("run").or(line.strip_prefix("on ")) {
             let (arguments, expected) = run.split_once(':').expect("`//~ run ARGUMENTS: EXPECTED`");
-            all.runs.push((words(arguments), words(expected)));
+            let mut arguments = words(arguments);
+            let on = line.starts_with("on ").then(|| arguments.remove(0));
+            let expected = words(expected);
+            all.runs.push(Run {
+                on,
+                arguments,
+                expected,
+            });
+        } else if let Some(all_of) = line.strip_prefix("besides in CUDA ") {
+            let (where_, found) = all_of.split_once(": ").unwrap();
+            let (major, gpu) = where_.split_once(" on ").unwrap();
+            all.besides
+                .push((format!("{major}."), gpu.to_owned(), words(found)));
         } else if let Some(text) = line.strip_prefix("prints: ") {
             all.prints.push(text.to_owned());
         } else if let Some(options) = line.strip_prefix("nvcc ") {
@@ -100,6 +127,8 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("orders.cu")]
 #[case("rdc/main.cu")]
 #[case("releases/references.cu")]
+#[case("releases/groups.cu")]
+#[case("releases/nodes.cu")]
 fn a_program_is_judged_as_it_says(#[case] name: &str) {
     let Ok(nvcc) = Nvcc::find() else { return };
     let source = folder().join(name);
@@ -123,27 +152,39 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
+    is_judged(name, &program, &version, &directives);
+}
+
+/// Runs a program as its source says, and compares what comes of it. The compiler of this version has built it.
+fn is_judged(name: &str, program: &Path, version: &str, directives: &Directives) {
     // What was run again for a trace changes nothing of the program, of its verdict and of what it launches itself.
     let traced = ["reverse.cu", "streams.cu", "nested.cu", "orders.cu"].contains(&name);
     let ways: &[&[&str]] = match traced {
         true => &[&[], &["--trace"]],
         false => &[&[]],
     };
-    let runs = directives.runs.iter();
-    for (way, (arguments, expected)) in ways.iter().flat_map(|w| runs.clone().map(move |r| (w, r)))
+    let temporary = tempfile::tempdir().unwrap();
+    for (way, run) in ways
+        .iter()
+        .flat_map(|w| directives.runs.iter().map(move |r| (w, r)))
     {
         let to = temporary.path().join("report.json");
+        let device = run.on.iter().flat_map(|gpu| ["--device", gpu]);
         let output = Command::new(RACETRAP)
             .args(["exec", "--format", "json", "--report"])
             .arg(&to)
             .args(*way)
+            .args(device)
+            .current_dir(folder().join("releases"))
             .arg("--")
-            .arg(&program)
-            .args(arguments)
+            .arg(program)
+            .args(&run.arguments)
             .output()
             .unwrap();
         let said = format!(
-            "{name} {arguments:?}: {output:?}\n{}",
+            "{name} {:?} {:?}: {output:?}\n{}",
+            run.on,
+            run.arguments,
             std::fs::read_to_string(&to).unwrap_or_default()
         );
         let report: Value = serde_json::from_slice(&std::fs::read(&to).expect(&said)).expect(&said);
@@ -153,11 +194,16 @@ fn a_program_is_judged_as_it_says(#[case] name: &str) {
             "inconclusive" => 3,
             _ => 0,
         };
-        let mut wanted = BTreeSet::new();
-        for word in expected {
+        let besides = directives.besides.iter().filter(|(release, gpu, _)| {
+            version.starts_with(release.as_str()) && run.on.as_ref() == Some(gpu)
+        });
+        let mut wanted: BTreeSet<String> = besides.flat_map(|(_, _, all)| all.clone()).collect();
+        let others = !wanted.is_empty();
+        for word in &run.expected {
             match word.split_once('=') {
                 Some(("status", number)) => status = number.parse().unwrap(),
                 _ if ["clean", "inconclusive"].contains(&word.as_str()) => {
+                    let word = if others { "findings" } else { word };
                     assert_eq!(verdict, word, "{said}");
                 }
                 _ => drop(wanted.insert(word.clone())),
@@ -445,110 +491,4 @@ fn what_a_gpu_gave(#[case] name: &str) {
             }
         }
     }
-}
-
-/// What nvcc 11.8 made of kernels with texture references, and of the host code that registers them. The PTX is
-///
-/// ```text
-/// nvcc -ptx -arch=sm_52 -lineinfo -o references.11.8.ptx references.cu
-/// ```
-///
-/// in `tests/programs/releases`, behind a line with what `cksum` says of the source.
-#[test]
-fn texture_references_of_an_earlier_compiler() {
-    let temporary = tempfile::tempdir().unwrap();
-    let sources = folder().join("releases");
-    let pinned = sources.join("references.11.8.ptx");
-    let sum = Command::new("cksum")
-        .stdin(std::fs::File::open(sources.join("references.cu")).unwrap())
-        .output();
-    let sum = format!(
-        "// source {}",
-        String::from_utf8_lossy(&sum.unwrap().stdout)
-    );
-    let text = std::fs::read_to_string(&pinned).unwrap();
-    assert_eq!(
-        text.lines().next(),
-        Some(sum.trim_end()),
-        "the source has changed"
-    );
-    link_with_names(
-        temporary.path(),
-        &sources.join("host.c"),
-        "libcudart.so.11.0",
-        &[],
-    );
-    let output = Command::new(RACETRAP)
-        .args(["exec", "--", "./program"])
-        .arg(&pinned)
-        .current_dir(temporary.path())
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(printed, "as nvcc 11.8 has it\n", "{said}");
-    // The errors that it provokes are checked, and nothing else is found.
-    assert!(said.contains("clean"), "{said}");
-    assert_eq!(output.status.code(), Some(0), "{said}");
-}
-
-/// Links a C program as `program` with a library of this name that has what it calls, and nothing more.
-fn link_with_names(here: &Path, source: &Path, soname: &str, options: &[&str]) {
-    let gcc = |arguments: &[&str]| {
-        let output = Command::new("gcc")
-            .args(arguments)
-            .current_dir(here)
-            .output()
-            .expect("gcc, which Rust links with");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    };
-    let text = std::fs::read_to_string(source).unwrap();
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let called: BTreeSet<&str> = words
-        .filter(|w| w.trim_start_matches('_').starts_with("cu") && w.len() > 5)
-        .collect();
-    let called = called
-        .into_iter()
-        .filter(|name| text.contains(&format!("{name}(")));
-    let names: String = called
-        .map(|name| format!("void {name}(void) {{}}\n"))
-        .collect();
-    std::fs::write(here.join("names.c"), names).unwrap();
-    let name = format!("-Wl,-soname,{soname}");
-    gcc(&["-shared", "-fPIC", "-o", "libcudart.so", &name, "names.c"]);
-    let mut all = options.to_vec();
-    all.extend(["-std=c11", "-Wall", "-Werror", "-o", "program"]);
-    all.push(source.to_str().unwrap());
-    all.extend(["-L.", "-Wl,--no-as-needed", "-lcudart"]);
-    gcc(&all);
-}
-
-/// Programs that were built for earlier releases of the runtime, whose structures and parameters differ.
-#[rstest]
-#[case(11, "libcudart.so.11.0")]
-#[case(12, "libcudart.so.12")]
-#[case(13, "libcudart.so.13")]
-fn earlier_releases_of_the_runtime(#[case] release: u32, #[case] soname: &str) {
-    let temporary = tempfile::tempdir().unwrap();
-    let here = temporary.path();
-    let define = format!("-DRELEASE={release}");
-    link_with_names(
-        here,
-        &folder().join("releases/releases.c"),
-        soname,
-        &[&define],
-    );
-    let output = Command::new(RACETRAP)
-        .args(["exec", "--", "./program"])
-        .current_dir(here)
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(printed, format!("as release {release} has it\n"), "{said}");
-    assert_eq!(output.status.code(), Some(0), "{said}");
 }

@@ -1,9 +1,9 @@
 /* What nvcc 11.8 makes of the host code of `references.cu`, by hand: a fat binary whose PTX is a file's, kernels and references that are
    registered, and calls with the structures of CUDA 11 (`driver_types.h`, `texture_types.h`). The file is the argument. */
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
 
 enum { WIDTH = 64, HEIGHT = 16 };
 
@@ -39,22 +39,6 @@ int cudaCreateTextureObject(unsigned long long *, const void *, const void *, co
 int cudaDestroyTextureObject(unsigned long long), cudaFuncGetAttributes(void *, const void *);
 int cudaFuncSetAttribute(const void *, int, int), cudaPointerGetAttributes(void *, const void *);
 int cudaGetDriverEntryPoint(const char *, void **, unsigned long long, int *);
-
-#define OK(call)                                                    \
-    do {                                                            \
-        int error = (call);                                         \
-        if (error != 0) {                                           \
-            printf("%d: %s gives %d\n", __LINE__, #call, error);    \
-            exit(2);                                                \
-        }                                                           \
-    } while (0)
-#define TRUE(what)                                   \
-    do {                                             \
-        if (!(what)) {                               \
-            printf("%d: not %s\n", __LINE__, #what); \
-            exit(2);                                 \
-        }                                            \
-    } while (0)
 
 /* Their addresses stand for the kernels. */
 static void from_plane(void) {}

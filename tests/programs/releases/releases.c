@@ -1,8 +1,8 @@
 /* A program as one that was built with the headers of an earlier CUDA: structures have the sizes of that release (`driver_types.h`), functions
    its parameters (`cuda_runtime_api.h`), and the runtime is named as it was then. -DRELEASE=11, 12 or 13. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "check.h"
 
 typedef void *Handle;
 int cuInit(unsigned), cuModuleLoadData(Handle *, const char *), cuModuleGetFunction(Handle *, Handle, const char *);
@@ -39,22 +39,6 @@ int cudaGraphExecUpdate(Handle, Handle, Handle *, int *);
 int cudaGraphInstantiate(Handle *, Handle, unsigned long long);
 int cudaGraphExecUpdate(Handle, Handle, void *);
 #endif
-
-#define OK(call)                                                    \
-    do {                                                            \
-        int error = (call);                                         \
-        if (error != 0) {                                           \
-            printf("%d: %s gives %d\n", __LINE__, #call, error);    \
-            exit(2);                                                \
-        }                                                           \
-    } while (0)
-#define TRUE(what)                                  \
-    do {                                            \
-        if (!(what)) {                              \
-            printf("%d: not %s\n", __LINE__, #what); \
-            exit(2);                                \
-        }                                           \
-    } while (0)
 
 static const char *const PTX = ".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
 
