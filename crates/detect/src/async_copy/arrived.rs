@@ -86,11 +86,13 @@ impl Arrived {
 
     /// Lanes have waited for their own copies.
     pub fn ends(&mut self, mask: Mask, stamp: Stamp) {
+        // Another copy may have replaced what it writes, and not what it reads.
+        let reads = self.copy.reads.iter().fold(0, |m, read| m | read.mask);
         self.see(Seen {
             who: self.copy.who,
             lanes: mask,
             stamp,
-            copied: mask & self.copy.writes.mask,
+            copied: mask & (self.copy.writes.mask | reads),
             each: true,
         });
     }

@@ -179,11 +179,20 @@ struct Touch {
     words: Vec<(bool, u64, bool)>,
 }
 
+impl Touch {
+    fn conflicts_with(&self, other: &Touch) -> bool {
+        self.words.iter().any(|(space, word, writes)| {
+            let mut others = other.words.iter();
+            others.any(|(s, w, also)| space == s && word == w && (*writes || *also))
+        })
+    }
+}
+
 /// The ends of copies that arrive are numbered from here on.
 const END: usize = 1000;
 
 /// An mbarrier.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Object {
     arrivals: usize,
     /// Copies, by number in the list, that have arrived in the phase that is not complete, and in those that are.
@@ -193,154 +202,228 @@ struct Object {
     released: BTreeSet<usize>,
 }
 
-/// Runs the steps, and says of each what comes before it by the rules of the memory model.
-fn play(s: &mut Scene<Detectors>, steps: &[Step]) -> (Vec<Touch>, Vec<BTreeSet<usize>>) {
-    let mut touches: Vec<Touch> = Vec::new();
-    let mut before: Vec<BTreeSet<usize>> = Vec::new();
-    let mut known: [BTreeSet<usize>; WARPS] = Default::default();
-    let mut begun: [Vec<(usize, u64, [u64; 2])>; WARPS] = Default::default();
-    let mut arrived: [Vec<(usize, u64)>; WARPS] = Default::default();
-    let mut objects: [Object; ARRIVALS.len()] = Default::default();
-    for (now, step) in steps.iter().enumerate() {
-        let touch = |site: Site, copies, words| Touch {
-            site: site.0,
-            begins: now,
-            ends: if copies { None } else { Some(now) },
+/// What comes before what, by the rules of the memory model.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    touches: Vec<Touch>,
+    /// The steps that come before each.
+    before: Vec<BTreeSet<usize>>,
+    known: [BTreeSet<usize>; WARPS],
+    /// A warp's copies, by number in the list, that it has not waited for; and those that have arrived instead.
+    begun: [Vec<usize>; WARPS],
+    arrived: [Vec<usize>; WARPS],
+    objects: [Object; ARRIVALS.len()],
+    /// Instructions so far.
+    sites: u32,
+}
+
+impl Model {
+    fn touch(&mut self, copies: bool, words: Vec<(bool, u64, bool)>) {
+        let begins = self.before.len();
+        self.touches.push(Touch {
+            site: self.sites,
+            begins,
+            ends: (!copies).then_some(begins),
             copies,
             arrives: None,
             words,
-        };
-        let who = match step {
+        });
+    }
+
+    fn step(&mut self, step: &Step) {
+        let now = self.before.len();
+        let who = match *step {
             Step::Go(w, write, shared, word) => {
-                let does = if *write {
-                    super::super::scene::write(4 * word)
-                } else {
-                    read(4 * word)
-                };
-                let does = if *shared { does } else { does.global() };
-                let site = s.go(warp(0, *w as u32), 1, does);
-                touches.push(touch(site, false, vec![(*shared, *word, *write)]));
-                Some(*w)
+                self.touch(false, vec![(shared, word, write)]);
+                Some(w)
             }
             Step::Begin(w, from, to) => {
-                let number = now as u64;
-                let site = s.copy_begins(warp(0, *w as u32), 1, number, [*from, *to]);
-                begun[*w].push((touches.len(), number, [*from, *to]));
-                let words = vec![(false, *from, false), (true, *to, true)];
-                touches.push(touch(site, true, words));
-                Some(*w)
+                self.begun[w].push(self.touches.len());
+                self.touch(true, vec![(false, from, false), (true, to, true)]);
+                Some(w)
             }
             Step::Wait(w) => {
-                for (at, number, words) in begun[*w].drain(..) {
-                    let site = Site(touches[at].site);
-                    s.copy_ends(site, warp(0, *w as u32), 1, number, words);
-                    touches[at].ends = Some(now);
+                for at in self.begun[w].drain(..) {
+                    self.touches[at].ends = Some(now);
                 }
-                for (at, number) in arrived[*w].drain(..) {
-                    s.observer.copy_ends(warp(0, *w as u32), number, 1);
-                    known[*w].insert(END + at);
-                }
-                Some(*w)
+                let ends = self.arrived[w].drain(..).map(|at| END + at);
+                self.known[w].extend(ends);
+                Some(w)
             }
             Step::Arrive(w, o) => {
-                let who = warp(0, *w as u32);
-                for (at, number, words) in begun[*w].drain(..) {
-                    s.copy_arrives(Site(touches[at].site), who, 1, number, words);
-                    touches[at].ends = Some(END + at);
-                    touches[at].arrives = Some(now);
-                    arrived[*w].push((at, number));
-                    objects[*o].coming.push(at);
+                let object = &mut self.objects[o];
+                for at in self.begun[w].drain(..) {
+                    self.touches[at].ends = Some(END + at);
+                    self.touches[at].arrives = Some(now);
+                    self.arrived[w].push(at);
+                    object.coming.push(at);
                 }
-                let object = &mut objects[*o];
-                let place = 1024 + 8 * *o as u64;
-                s.go(who, 1, red(place).bytes(8).release(Scope::Cta));
-                s.observer.copies_arrive_at(who, 1, place);
                 object.arrivals += 1;
-                if object.arrivals.is_multiple_of(ARRIVALS[*o]) {
-                    s.observer.phase_completes(BlockId(0), place);
+                if object.arrivals.is_multiple_of(ARRIVALS[o]) {
                     object.complete.append(&mut object.coming);
                 }
-                object.released.extend(&known[*w]);
+                object.released.extend(&self.known[w]);
                 object.released.insert(now);
-                Some(*w)
+                Some(w)
             }
             Step::Await(w, o) => {
-                let (who, place) = (warp(0, *w as u32), 1024 + 8 * *o as u64);
-                s.go(who, 1, read(place).bytes(8).acquire(Scope::Cta));
-                let object = &objects[*o];
-                if object.arrivals >= ARRIVALS[*o] {
-                    s.observer.phase_awaited(who, 1, &[place; LANES]);
-                    known[*w].extend(object.complete.iter().map(|at| END + at));
-                }
-                known[*w].extend(&object.released);
-                Some(*w)
+                let object = &self.objects[o];
+                self.known[w].extend(object.complete.iter().map(|at| END + at));
+                self.known[w].extend(&object.released);
+                Some(w)
             }
-            Step::Barrier => {
-                s.barrier(0);
-                None
-            }
+            Step::Barrier => None,
         };
+        self.sites += u32::from(!matches!(step, Step::Wait(_)));
         match who {
             Some(w) => {
-                before.push(known[w].clone());
-                known[w].insert(now);
+                self.before.push(self.known[w].clone());
+                self.known[w].insert(now);
             }
             None => {
-                let mut all: BTreeSet<usize> = known.iter().flatten().copied().collect();
-                before.push(all.clone());
+                let mut all: BTreeSet<usize> = self.known.iter().flatten().copied().collect();
+                self.before.push(all.clone());
                 all.insert(now);
-                known = std::array::from_fn(|_| all.clone());
+                self.known = std::array::from_fn(|_| all.clone());
             }
         }
     }
-    (touches, before)
+
+    fn is_ordered(&self, a: &Touch, b: &Touch) -> bool {
+        a.ends
+            .is_some_and(|end| end == b.begins || self.before[b.begins].contains(&end))
+    }
+
+    /// The earlier accesses that conflict with this one, and nothing orders with it.
+    fn wrong<'a>(&'a self, b: &'a Touch) -> impl Iterator<Item = &'a Touch> {
+        let earlier = self.touches.iter().filter(|a| a.begins < b.begins);
+        earlier.filter(|a| a.conflicts_with(b) && !self.is_ordered(a, b) && !self.is_ordered(b, a))
+    }
+}
+
+/// Acts the steps out.
+fn play(s: &mut Scene<Detectors>, steps: &[Step]) {
+    type Copies = [Vec<(Site, u64, [u64; 2])>; WARPS];
+    let (mut begun, mut arrived): (Copies, Copies) = Default::default();
+    let mut arrivals = [0; ARRIVALS.len()];
+    let place = |o: usize| 1024 + 8 * o as u64;
+    for (now, step) in steps.iter().enumerate() {
+        let warp = |w: usize| warp(0, w as u32);
+        match *step {
+            Step::Go(w, write, shared, word) => {
+                let does = match write {
+                    true => super::super::scene::write(4 * word),
+                    false => read(4 * word),
+                };
+                s.go(warp(w), 1, if shared { does } else { does.global() });
+            }
+            Step::Begin(w, from, to) => {
+                let (number, words) = (now as u64, [from, to]);
+                let site = s.copy_begins(warp(w), 1, number, words);
+                begun[w].push((site, number, words));
+            }
+            Step::Wait(w) => {
+                for (site, number, words) in begun[w].drain(..) {
+                    s.copy_ends(site, warp(w), 1, number, words);
+                }
+                for (_, number, _) in arrived[w].drain(..) {
+                    s.observer.copy_ends(warp(w), number, 1);
+                }
+            }
+            Step::Arrive(w, o) => {
+                for (site, number, words) in begun[w].drain(..) {
+                    s.copy_arrives(site, warp(w), 1, number, words);
+                    arrived[w].push((site, number, words));
+                }
+                s.go(warp(w), 1, red(place(o)).bytes(8).release(Scope::Cta));
+                s.observer.copies_arrive_at(warp(w), 1, place(o));
+                arrivals[o] += 1;
+                if arrivals[o] % ARRIVALS[o] == 0 {
+                    s.observer.phase_completes(BlockId(0), place(o));
+                }
+            }
+            Step::Await(w, o) => {
+                s.go(warp(w), 1, read(place(o)).bytes(8).acquire(Scope::Cta));
+                if arrivals[o] >= ARRIVALS[o] {
+                    s.observer.phase_awaited(warp(w), 1, &[place(o); LANES]);
+                }
+            }
+            Step::Barrier => s.barrier(0),
+        }
+    }
+}
+
+/// Those steps that break no rule behind the ones before them.
+fn harmless(steps: Vec<Step>) -> Vec<Step> {
+    let mut model = Model::default();
+    let mut kept = Vec::new();
+    for step in steps {
+        let mut next = model.clone();
+        next.step(&step);
+        let touches = next.touches.len() > model.touches.len();
+        let new = next.touches.last().filter(|_| touches);
+        if new.is_none_or(|new| next.wrong(new).next().is_none()) {
+            model = next;
+            kept.push(step);
+        }
+    }
+    kept
+}
+
+/// Plays the steps, and compares what is found with the definition: two accesses that conflict, neither of which comes before the other.
+fn is_found(steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut scene = Scene::new(Detectors::new(false), 1, 32 * WARPS as u32);
+    let mut model = Model::default();
+    steps.iter().for_each(|step| model.step(step));
+    play(&mut scene, steps);
+    let touches = model.touches.iter();
+    let wrong: Vec<_> = touches
+        .flat_map(|b| model.wrong(b).map(move |a| (a, b)))
+        .collect();
+    let found: Vec<_> = scene.observer.take_findings();
+    for f in &found {
+        let (a, b) = f.sites();
+        let is_wrong = wrong.iter().any(|(x, y)| (x.site, y.site) == (a.0, b.0));
+        prop_assert!(is_wrong, "false: {f:?}");
+    }
+    prop_assert_eq!(found.is_empty(), wrong.is_empty());
+    if let [(a, b)] = wrong[..] {
+        let last = a.arrives.or(a.ends);
+        let meanwhile = a.copies && last.is_none_or(|end| b.begins < end);
+        let before = &model.before[b.begins];
+        let begun = before.contains(&a.begins);
+        // Nothing but the wait is missing.
+        let arrived = a.arrives.is_some_and(|step| before.contains(&step));
+        let rule = match meanwhile && begun || arrived {
+            true => Rule::AsyncCopyHazard,
+            false => Rule::DataRace,
+        };
+        prop_assert_eq!(found[0].rule, rule);
+    }
+    Ok(())
 }
 
 proptest! {
     #![proptest_config(testing::random(3000))]
 
-    /// Against the definition: two accesses that conflict, neither of which comes before the other.
     #[test]
     fn what_is_found_is_what_nothing_orders(steps in proptest::collection::vec(step(), 1..16)) {
-        let mut scene = Scene::new(Detectors::new(false), 1, 32 * WARPS as u32);
-        let (touches, before) = play(&mut scene, &steps);
-        let ordered = |a: &Touch, b: &Touch| {
-            a.ends.is_some_and(|end| end == b.begins || before[b.begins].contains(&end))
-        };
-        let conflict = |a: &Touch, b: &Touch| {
-            a.words.iter().any(|(space, word, writes)| {
-                b.words.iter().any(|(s, w, also)| space == s && word == w && (*writes || *also))
-            })
-        };
-        let mut wrong = Vec::new();
-        for (i, a) in touches.iter().enumerate() {
-            for b in &touches[i + 1..] {
-                if conflict(a, b) && !ordered(a, b) && !ordered(b, a) {
-                    wrong.push((a, b));
-                }
+        is_found(&steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(testing::random(400))]
+
+    /// The same of long programs, in which nothing is wrong but what the last step makes so: where much is, one more or less is not noticed.
+    #[test]
+    fn the_last_step_is_judged(steps in proptest::collection::vec(step(), 20..60).prop_map(harmless)) {
+        for w in 0..WARPS {
+            for (write, shared, word) in [(true, true, 0), (true, true, 1), (true, false, 0), (false, true, 0)] {
+                let mut steps = steps.clone();
+                steps.push(Step::Go(w, write, shared, word));
+                is_found(&steps)?;
             }
-        }
-        let found: Vec<_> = scene.observer.take_findings();
-        let pair = |f: &Finding| {
-            let (a, b) = f.sites();
-            (a.0, b.0)
-        };
-        for f in &found {
-            let is_wrong = wrong.iter().any(|(a, b)| (a.site, b.site) == pair(f));
-            prop_assert!(is_wrong, "false: {f:?}");
-        }
-        prop_assert_eq!(found.is_empty(), wrong.is_empty());
-        if let [(a, b)] = wrong[..] {
-            let last = a.arrives.or(a.ends);
-            let meanwhile = a.copies && last.is_none_or(|end| b.begins < end);
-            let begun = before[b.begins].contains(&a.begins);
-            // Nothing but the wait is missing.
-            let arrived = a.arrives.is_some_and(|step| before[b.begins].contains(&step));
-            let rule = match meanwhile && begun || arrived {
-                true => Rule::AsyncCopyHazard,
-                false => Rule::DataRace,
-            };
-            prop_assert_eq!(found[0].rule, rule);
         }
     }
 }
