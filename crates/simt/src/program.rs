@@ -5,7 +5,7 @@ use super::children::KernelName;
 use super::ids::Site;
 use super::matrix::MatrixOp;
 use super::observer::Effect;
-use super::op::{AtomicOp, CopyOp, ImageOp, Instr, MemoryOp};
+use super::op::{AtomicOp, Base, CopyOp, ImageOp, Instr, MemoryOp, Op, Slot};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceLine;
@@ -41,6 +41,8 @@ pub struct Program {
     pub kernels: Vec<KernelName>,
     /// Loads and stores.
     pub memory_ops: Vec<MemoryOp>,
+    /// Loads that are performed together ([`super::lower::load_runs`]).
+    pub load_runs: Vec<LoadRun>,
     /// Atomics and reductions.
     pub atomic_ops: Vec<AtomicOp>,
     /// Fetches from textures, accesses to surfaces.
@@ -77,10 +79,63 @@ impl Program {
         (index > 0).then_some(crate::memory::FUNCTION_BASE + index as u64)
     }
 
+    /// Whether an instruction may be executed again by the same thread: a branch goes back, or a function is called.
+    pub fn has_loops(&self) -> bool {
+        let goes_back = |(at, i): (usize, &Instr)| match &i.op {
+            Op::Branch { target } => *target as usize <= at,
+            Op::BranchIndexed { .. } | Op::Call(_) => true,
+            _ => false,
+        };
+        self.code.iter().enumerate().any(goes_back)
+    }
+
     /// What is known of an instruction.
     pub fn site(&self, site: Site) -> &SiteInfo {
         &self.sites[site.0 as usize]
     }
+}
+
+/// Loads of words from shared memory with nothing but arithmetic in between, of which none reads or writes the register that one loads
+/// before it does.
+#[derive(Debug)]
+pub struct LoadRun {
+    /// In the code's order, two or more.
+    pub loads: Vec<RunLoad>,
+    /// The registers that their addresses start from.
+    pub bases: Vec<RunBase>,
+    /// Where the last one stands in the code.
+    pub last: u32,
+}
+
+/// A load of a run.
+#[derive(Debug)]
+pub struct RunLoad {
+    /// The load, in [`Program::memory_ops`].
+    pub index: u32,
+    /// Its base, in [`LoadRun::bases`].
+    pub base: u8,
+    /// Added to it.
+    pub offset: i64,
+    /// Where the word goes.
+    pub d: Slot,
+    /// The instruction.
+    pub site: Site,
+}
+
+/// A register that addresses of a run start from.
+#[derive(Debug)]
+pub struct RunBase {
+    /// The register.
+    pub base: Base,
+    /// The least that is added to it.
+    pub least: i64,
+    /// The most.
+    pub most: i64,
+}
+
+impl RunBase {
+    /// Bases of a run, at most.
+    pub const MOST: usize = 4;
 }
 
 /// A constant row that holds a variable's address.

@@ -13,6 +13,7 @@ mod bounds;
 mod call;
 mod changes;
 mod control;
+mod load_run;
 mod matrix;
 mod memory;
 mod poison;
@@ -37,6 +38,7 @@ use super::state::*;
 use super::stop::{BadCall, Stop};
 use super::weak_memory::StoreHistory;
 use super::wide::{Work, at_best};
+use load_run::Loaded;
 use std::sync::Mutex;
 use whole_row::{BASES, KnownBase};
 
@@ -109,6 +111,8 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub(super) idle: u32,
     /// How the addresses in registers lie, in the turn that runs.
     bases: [KnownBase; BASES],
+    /// The run of loads that was performed last in this turn.
+    loaded: Loaded,
 }
 
 impl<'a, O: Hooks> Core<'a, O> {
@@ -145,6 +149,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             address: [0; LANES],
             idle: 0,
             bases: Default::default(),
+            loaded: Loaded::default(),
         }
     }
 
@@ -227,6 +232,7 @@ impl<'a, O: Hooks> Core<'a, O> {
         let mut dead = !warp.live();
         self.idle = 0;
         self.bases = Default::default();
+        self.loaded = Loaded::default();
         macro_rules! leave {
             ($why:expr) => {{
                 block.warps[w].splits[s].pc = pc;
@@ -287,6 +293,24 @@ impl<'a, O: Hooks> Core<'a, O> {
                 Op::Memory(index) => {
                     if active != 0 {
                         let op = &program.memory_ops[*index as usize];
+                        if !TRACK_POISON && op.run.run != 0 {
+                            let done = match op.run.place {
+                                0 => {
+                                    self.loaded = Loaded::default();
+                                    let last = program.load_runs[op.run.run as usize - 1].last;
+                                    // The turn goes on to the end of the run: nobody else stands there.
+                                    active == Mask::MAX
+                                        && visible == u32::MAX
+                                        && fuel >= last - pc
+                                        && self.load_run(block, w, op.run.run)
+                                }
+                                _ => self.loaded.includes(op.run),
+                            };
+                            if done {
+                                pc += 1;
+                                continue;
+                            }
+                        }
                         if op.space.is_between_threads() {
                             if visible == 0 {
                                 fuel += 1;

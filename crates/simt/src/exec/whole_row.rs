@@ -56,7 +56,7 @@ fn load_half<S: Words>(memory: &S, layout: Layout, at: u64, to: &mut [u32; HALF]
 
 /// Loads the words of a full warp, and whether all bytes had been written.
 #[inline(always)]
-fn load<S: Words>(memory: &S, access: &RowAccess<'_>) -> (Row32, bool) {
+pub(super) fn load<S: Words>(memory: &S, access: &RowAccess<'_>) -> (Row32, bool) {
     let mut to = [0; LANES];
     let valid = if access.is_adjacent() {
         memory.load_run((access.first[0] >> 2) as usize, &mut to)
@@ -218,9 +218,9 @@ pub(super) struct KnownBase {
     /// The group of accesses that start from it ([`BaseGroup`]); 0: none.
     group: u32,
     /// Of each half of the warp.
-    layouts: [Option<Layout>; 2],
+    pub(super) layouts: [Option<Layout>; 2],
     /// The register in the first lane of each half.
-    first: [u64; 2],
+    pub(super) first: [u64; 2],
 }
 
 /// Bases that are remembered at a time.
@@ -231,20 +231,20 @@ impl<O: Hooks> Core<'_, O> {
     #[inline(always)]
     fn base(&mut self, warp: &Warp, op: &MemoryOp) -> Option<KnownBase> {
         let (BaseGroup::Leads(group) | BaseGroup::Follows(group)) = op.group else {
-            return self.look_at_base(warp, op, 0);
+            return self.look_at_base(warp, op.base, 0);
         };
         let at = group as usize % BASES;
         if matches!(op.group, BaseGroup::Follows(_)) && self.bases[at].group == group {
             return Some(self.bases[at]);
         }
-        let base = self.look_at_base(warp, op, group)?;
+        let base = self.look_at_base(warp, op.base, group)?;
         self.bases[at] = base;
         Some(base)
     }
 
     #[inline(always)]
-    fn look_at_base(&self, warp: &Warp, op: &MemoryOp, group: u32) -> Option<KnownBase> {
-        let (layouts, first) = match op.base {
+    pub(super) fn look_at_base(&self, warp: &Warp, base: Base, group: u32) -> Option<KnownBase> {
+        let (layouts, first) = match base {
             Base::W(slot) => {
                 let base = row(&warp.w, self.const_w, slot);
                 (

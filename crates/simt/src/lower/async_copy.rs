@@ -38,6 +38,7 @@ impl Lowering<'_> {
         let part = |store: bool, space, base, offset| MemoryOp {
             word: false,
             group: BaseGroup::Alone,
+            run: RunPlace::default(),
             store,
             space,
             base,

@@ -14,9 +14,8 @@ struct Open {
     group: Option<u32>,
 }
 
-/// Fills in [`MemoryOp::group`]. A group lies within a stretch of code that is entered at its beginning alone, and left by
-/// no call.
-pub fn find(program: &mut Program) {
+/// Where a stretch of code begins that is entered there alone: one flag an instruction, and one for the end.
+pub fn starts(program: &Program) -> Vec<bool> {
     let mut starts = vec![false; program.code.len() + 1];
     for i in &program.code {
         match &i.op {
@@ -30,6 +29,13 @@ pub fn find(program: &mut Program) {
     for function in &program.functions {
         starts[function.start as usize] = true;
     }
+    starts
+}
+
+/// Fills in [`MemoryOp::group`]. A group lies within a stretch of code that is entered at its beginning alone, and left by
+/// no call.
+pub fn find(program: &mut Program) {
+    let starts = starts(program);
     let mut groups: Vec<(u32, BaseGroup)> = Vec::new();
     let (mut open, mut last): (HashMap<Row, Open>, u32) = (HashMap::new(), 0);
     for (at, i) in program.code.iter().enumerate() {

@@ -268,6 +268,7 @@ impl Lowering<'_> {
         let op = MemoryOp {
             word: false,
             group: BaseGroup::Alone,
+            run: RunPlace::default(),
             store,
             space: at.space,
             base: at.base,

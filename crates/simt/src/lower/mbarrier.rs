@@ -94,6 +94,7 @@ impl Lowering<'_> {
         self.program.memory_ops.push(MemoryOp {
             word: false,
             group: BaseGroup::Alone,
+            run: RunPlace::default(),
             store,
             space: AddressSpace::Shared,
             base,

@@ -219,6 +219,7 @@ impl Lowering<'_> {
         self.program.memory_ops.push(MemoryOp {
             word,
             group: BaseGroup::Alone,
+            run: RunPlace::default(),
             store,
             space: place.space,
             base: place.base,

@@ -18,6 +18,7 @@ pub mod def_use;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
+mod load_runs;
 mod matrix;
 mod mbarrier;
 pub mod memory;
@@ -169,6 +170,7 @@ impl<'m> Lowering<'m> {
                 globals: Vec::new(),
                 kernels: Vec::new(),
                 memory_ops: Vec::new(),
+                load_runs: Vec::new(),
                 atomic_ops: Vec::new(),
                 image_ops: Vec::new(),
                 copy_ops: Vec::new(),
@@ -250,6 +252,7 @@ impl<'m> Lowering<'m> {
         swaps::find(program);
         waits::find(program);
         bases::find(program);
+        load_runs::find(program);
         facts::find(program);
         Ok(self.program)
     }

@@ -164,6 +164,7 @@ impl Lowering<'_> {
         self.program.memory_ops.push(MemoryOp {
             word: false,
             group: BaseGroup::Alone,
+            run: RunPlace::default(),
             store: false,
             space: place.space,
             base: place.base,

@@ -30,6 +30,20 @@ impl Shared {
         self.words.fill(Cell::new(UNWRITTEN));
         self.valid.fill(Cell::new(0));
     }
+
+    /// Adjacent words.
+    #[inline(always)]
+    pub fn run<const N: usize>(&self, word: usize) -> [u32; N] {
+        let words = &self.words[word..word + N];
+        std::array::from_fn(|i| words[i].get())
+    }
+
+    /// Whether all bytes of words have been written, the last one's too.
+    #[inline(always)]
+    pub fn is_written(&self, first: usize, last: usize) -> bool {
+        let bytes = self.valid[first..=last].iter();
+        bytes.fold(0xf, |all, byte| all & byte.get()) == 0xf
+    }
 }
 
 impl Words for Shared {

@@ -82,6 +82,15 @@ pub enum BaseGroup {
     Follows(u32),
 }
 
+/// A load's place among those that are performed together: see [`crate::lower::load_runs`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunPlace {
+    /// The run's number in [`crate::Program::load_runs`], from 1; 0: none.
+    pub run: u32,
+    /// The load's number in it, from 0.
+    pub place: u32,
+}
+
 /// `ld` and `st`.
 #[derive(Clone, Debug)]
 pub struct MemoryOp {
@@ -107,6 +116,8 @@ pub struct MemoryOp {
     pub word: bool,
     /// Which accesses start from the same register, unchanged.
     pub group: BaseGroup,
+    /// The run of loads that it belongs to.
+    pub run: RunPlace,
     /// Ordering.
     pub order: Order,
     /// Scope.

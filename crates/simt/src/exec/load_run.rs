@@ -1,0 +1,154 @@
+//! Loads of a full warp from shared memory that are performed together ([`crate::lower::load_runs`]).
+//!
+//! How the words lie is looked at once for each base, and the range is checked at the ends of all loads from it. Where that fails, the
+//! loads are performed in their places, each as any other. The observer is told of them in their order.
+
+use super::Core;
+use super::whole_row::{KnownBase, load};
+use crate::lent::Hooks;
+use crate::memory::{Shared, Words};
+use crate::observer::*;
+use crate::op::*;
+use crate::program::{LoadRun, RunBase};
+use crate::state::*;
+
+/// A run whose first load has been executed in the turn that runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Loaded {
+    /// Its number, as in [`RunPlace::run`].
+    run: u32,
+    /// Loads that are done.
+    done: u32,
+}
+
+impl Loaded {
+    /// Whether a load has been performed already.
+    #[inline(always)]
+    pub(super) fn includes(&self, place: RunPlace) -> bool {
+        place.run == self.run && place.place < self.done
+    }
+}
+
+impl<O: Hooks> Core<'_, O> {
+    /// Performs a run's loads, from its first one on: true if that is done, at least. The split has all lanes of its warp, and goes on
+    /// at least to the run's end.
+    #[inline(always)]
+    pub(super) fn load_run(&mut self, block: &mut Block, w: usize, number: u32) -> bool {
+        if self.history.is_some() || self.changes.is_some() {
+            return false;
+        }
+        let program = self.program;
+        let run = &program.load_runs[number as usize - 1];
+        let Some(bases) = self.bases_of(&block.warps[w], run, &block.shared) else {
+            return false;
+        };
+        let who = block.who(w);
+        let written = bases[..run.bases.len()].iter().all(|base| base.written);
+        let mut done = 0;
+        for of in &run.loads {
+            let PlacedBase { first, layout, .. } = &bases[usize::from(of.base)];
+            let access = RowAccess {
+                first: first.map(|at| at.wrapping_add(of.offset as u64)),
+                ..SharedRead {
+                    site: of.site,
+                    first: [0; 2],
+                    layout: *layout,
+                }
+                .row(who)
+            };
+            let register = &mut block.warps[w].w[of.d.0 as usize];
+            if written {
+                let (low, high) = register.split_at_mut(HALF);
+                copy_half(&block.shared, layout[0], access.first[0], low);
+                copy_half(&block.shared, layout[1], access.first[1], high);
+            } else {
+                let (to, written) = load(&block.shared, &access);
+                if !written {
+                    break;
+                }
+                *register = to;
+            }
+            if O::WATCHES {
+                self.observer.row_access(&access);
+            }
+            done += 1;
+        }
+        self.loaded = Loaded { run: number, done };
+        done != 0
+    }
+
+    /// Where the words of all bases lie; none where a load is for others to perform.
+    #[inline(always)]
+    fn bases_of(
+        &self,
+        warp: &Warp,
+        run: &LoadRun,
+        shared: &Shared,
+    ) -> Option<[PlacedBase; RunBase::MOST]> {
+        let mut bases = [PlacedBase::default(); RunBase::MOST];
+        let end = i64::try_from(shared.bytes).ok()?.checked_sub(4)?;
+        for (of, to) in run.bases.iter().zip(&mut bases) {
+            let KnownBase {
+                first,
+                layouts: [Some(low), Some(high)],
+                ..
+            } = self.look_at_base(warp, of.base, 0)?
+            else {
+                return None;
+            };
+            to.written = true;
+            for (first, layout) in first.into_iter().zip([low, high]) {
+                // An address outside of shared memory is no window of it: what wraps around is for others.
+                let first = i64::from(u32::try_from(first).ok()?);
+                let more = if layout == Layout::Adjacent {
+                    4 * (HALF as i64 - 1)
+                } else {
+                    0
+                };
+                let from = first.saturating_add(of.least);
+                let last = first.saturating_add(of.most).saturating_add(more);
+                if from < 0 || last > end || from & 3 != 0 {
+                    return None;
+                }
+                to.written &=
+                    last - from < FAR && shared.is_written(from as usize / 4, last as usize / 4);
+            }
+            (to.first, to.layout) = (first, [low, high]);
+        }
+        Some(bases)
+    }
+}
+
+/// Bytes from the first to the last word of a base, from which on each load looks for itself whether its words have been written.
+const FAR: i64 = 4096;
+
+/// Where the words of a run's loads from one register lie.
+#[derive(Clone, Copy, Debug)]
+struct PlacedBase {
+    /// The register in the first lane of each half.
+    first: [u64; 2],
+    /// Of each half.
+    layout: [Layout; 2],
+    /// All words from the first load's to the last one's have been written.
+    written: bool,
+}
+
+impl Default for PlacedBase {
+    fn default() -> PlacedBase {
+        PlacedBase {
+            first: [0; 2],
+            layout: [Layout::Same; 2],
+            written: false,
+        }
+    }
+}
+
+/// Copies the words of half a warp, which are known to be there.
+#[inline(always)]
+fn copy_half(shared: &Shared, layout: Layout, at: u64, to: &mut [u32]) {
+    let word = (at >> 2) as usize;
+    match layout {
+        Layout::Adjacent => to.copy_from_slice(&shared.run::<HALF>(word)),
+        Layout::Same => to.fill(shared.get(word, 0)),
+    }
+}
