@@ -1,7 +1,7 @@
 //! Blocks that can't wait for each other, on several cores.
 
 use super::Grid;
-use super::sweep::{BLOCK_PASSES, WARP_QUANTUM};
+use super::sweep::{Alone, WARP_QUANTUM};
 use crate::device::Device;
 use crate::lent::Hooks;
 use crate::observer::{Joined, Observer};
@@ -49,10 +49,9 @@ impl Grid<'_> {
                         return Ok(());
                     }
                     let mut block = self.block(&mut core, id, ended.take());
-                    let mut passes = 0;
+                    let mut alone = Alone::default();
                     loop {
-                        passes += 1;
-                        if passes > BLOCK_PASSES && self.program.facts.order_sources {
+                        if alone.is_over() && self.program.facts.order_sources {
                             // One core would give others a turn now, which the block could notice.
                             vain.store(true, Relaxed);
                         }
@@ -60,9 +59,11 @@ impl Grid<'_> {
                             return Ok(());
                         }
                         let ran = self.pass(&mut core, &mut block, WARP_QUANTUM);
-                        if let Err(stop) =
-                            ran.and_then(|()| self.spend(&mut core, std::slice::from_ref(&block)))
-                        {
+                        let ended = ran.and_then(|pass| {
+                            alone.passed(pass);
+                            self.spend(&mut core, std::slice::from_ref(&block))
+                        });
+                        if let Err(stop) = ended {
                             next.store(blocks, Relaxed);
                             return Err((id, stop));
                         }

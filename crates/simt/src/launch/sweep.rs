@@ -13,8 +13,56 @@ pub(super) const WARP_QUANTUM: u32 = 1 << 16;
 const SHORT_QUANTUM: u32 = 1 << 10;
 /// Steps after which the clock is looked at: what detectors do with a step can take a millisecond.
 const PIECE: u32 = 1 << 8;
-/// Passes over a block before it makes room for another one.
-pub(super) const BLOCK_PASSES: u32 = 4;
+
+/// How long a block runs before another one becomes resident, which may be what it waits for.
+///
+/// A block that waits polls: its warps use up their turns, or it comes to the same barriers again and again. The latter is also what most
+/// blocks do that wait for nobody, and those run fastest one after the other: the registers of one fit in a processor's caches. So many
+/// passes from barrier to barrier are needed until it counts, once in a launch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Alone {
+    /// Passes in which a warp used up its turn.
+    polls: u32,
+    /// Others.
+    quiet: u32,
+    /// A block has had so many of those that they count from now on.
+    suspects: bool,
+}
+
+impl Alone {
+    /// Passes in which a warp uses up its turn.
+    const POLLS: u32 = 4;
+    /// Passes from barrier to barrier.
+    const QUIET: u32 = 4096;
+
+    /// Another block runs now.
+    pub(super) fn begins(&mut self) {
+        (self.polls, self.quiet) = (0, 0);
+    }
+
+    /// A pass is over.
+    pub(super) fn passed(&mut self, pass: Pass) {
+        match self.suspects || pass == Pass::TurnUsedUp {
+            true => self.polls += 1,
+            false => self.quiet += 1,
+        }
+    }
+
+    /// Whether others get a turn.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.suspects |= self.quiet >= Self::QUIET;
+        self.quiet >= Self::QUIET || self.polls >= Self::POLLS
+    }
+}
+
+/// What a pass over a block came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Every warp waits, or has ended.
+    Waits,
+    /// A warp could have gone on.
+    TurnUsedUp,
+}
 
 impl Grid<'_> {
     /// Runs every warp of a block as far as it can, or for its turn.
@@ -23,9 +71,12 @@ impl Grid<'_> {
         core: &mut Core<'_, O>,
         block: &mut Block,
         quantum: u32,
-    ) -> Result<(), Stop> {
+    ) -> Result<Pass, Stop> {
+        let mut pass = Pass::Waits;
         for w in 0..block.warps.len() {
-            self.warp(core, block, w, quantum)?;
+            if self.warp(core, block, w, quantum)? == 0 {
+                pass = Pass::TurnUsedUp;
+            }
         }
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
             let (_, waiting) = standing(self.program, block);
@@ -34,16 +85,17 @@ impl Grid<'_> {
                 waiting,
             });
         }
-        Ok(())
+        Ok(pass)
     }
 
+    /// Runs a warp: what is left of its turn.
     fn warp<O: Hooks>(
         &self,
         core: &mut Core<'_, O>,
         block: &mut Block,
         w: usize,
         quantum: u32,
-    ) -> Result<(), Stop> {
+    ) -> Result<u32, Stop> {
         let mut left = quantum;
         let mut since = 0;
         while left > 0 {
@@ -67,7 +119,7 @@ impl Grid<'_> {
                 ready.min_by_key(|(_, s)| (s.rounds, s.pc))
             };
             let Some((s, split)) = first else {
-                return Ok(());
+                return Ok(left);
             };
             let alone = warp.splits.len() == 1;
             let limit = if alone || warp.apart {
@@ -102,11 +154,11 @@ impl Grid<'_> {
             if ran == Yield::QuantumExpired && !(alone && left > 0) {
                 block.warps[w].splits[s].rounds += 1;
                 if alone {
-                    return Ok(());
+                    return Ok(left);
                 }
             }
         }
-        Ok(())
+        Ok(left)
     }
 
     /// The sweeping schedules on one core, from the beginning or from where the launch was put aside; `aside` takes it if it is again.
@@ -126,7 +178,7 @@ impl Grid<'_> {
             patience = Patience::again(begun.prove, begun.undecided);
             (resident, next) = (begun.resident, begun.next);
         }
-        let mut passes = 0;
+        let mut alone = Alone::default();
         let mut polls = false;
         loop {
             let mut ended = resident.extract_if(.., |b: &mut Block| b.live == 0).last();
@@ -134,7 +186,7 @@ impl Grid<'_> {
                 () if cooperative => room,
                 // Whatever it is that they wait for, it may be another block.
                 () if polls => resident.len().max(1),
-                () if resident.is_empty() || passes >= BLOCK_PASSES => 1,
+                () if resident.is_empty() || alone.is_over() => 1,
                 () => 0,
             };
             let new = wanted
@@ -144,13 +196,12 @@ impl Grid<'_> {
                 let block = self.block(&mut core, next, ended.take());
                 resident.push(block);
                 next += 1;
-                passes = 0;
+                alone.begins();
                 patience.block_changed();
             }
             if resident.is_empty() {
                 return self.spend(&mut core, &resident);
             }
-            passes += 1;
             if self.limits.may_wait && !self.weak {
                 patience.begin(&mut core);
             }
@@ -161,6 +212,7 @@ impl Grid<'_> {
             } else {
                 WARP_QUANTUM
             };
+            let mut longest = Pass::Waits;
             for block in &mut resident {
                 match self.pass(&mut core, block, quantum) {
                     Err(stop @ Stop::Deadlock { .. }) => stuck = Some(stop),
@@ -168,13 +220,19 @@ impl Grid<'_> {
                         let _ = self.spend(&mut core, &[]);
                         return Err(stop);
                     }
-                    Ok(()) => moved = true,
+                    Ok(pass) => {
+                        moved = true;
+                        if pass == Pass::TurnUsedUp {
+                            longest = pass;
+                        }
+                    }
                 }
                 if block.live == 0 {
                     self.block_ends(&mut core, block.id);
                     patience.block_changed();
                 }
             }
+            alone.passed(longest);
             self.spend(&mut core, &resident)?;
             if let Some(stop) = stuck {
                 let _ = moved;

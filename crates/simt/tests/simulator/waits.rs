@@ -170,3 +170,50 @@ fn a_launch_that_reads_on_and_on_is_not_put_aside() {
     waiter.how.params = more.to_le_bytes().to_vec();
     assert!(waiter.launch(&LIMITS).is_ok());
 }
+
+/// Each block waits for the next one, looking once between two barriers: none ever uses up a turn. The last block has to come to run all the
+/// same, and soon.
+#[test]
+fn blocks_that_wait_from_barrier_to_barrier_get_what_they_wait_for() {
+    let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n
+        .visible .entry k(.param .u64 p) {
+            .reg .u64 %rd<4>; .reg .u32 %r<6>; .reg .pred %p<3>; .shared .align 4 .b8 s[4];
+            ld.param.u64 %rd1, [p];
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %rd2, %r1, 4;
+            add.u64 %rd3, %rd1, %rd2;
+            mov.u32 %r2, %tid.x;
+            setp.ne.u32 %p1, %r2, 0;
+            setp.eq.u32 %p2, %r1, 39;
+            @%p2 bra $DONE;
+        $L:
+            @%p1 bra $NEXT;
+            ld.volatile.global.u32 %r3, [%rd3+4];
+            st.shared.u32 [s], %r3;
+        $NEXT:
+            bar.sync 0;
+            ld.shared.u32 %r4, [s];
+            bar.sync 0;
+            setp.eq.u32 %p2, %r4, 0;
+            @%p2 bra $L;
+        $DONE:
+            @%p1 bra $END;
+            st.volatile.global.u32 [%rd3], 1;
+        $END:
+            ret;
+        }";
+    let mut waiter = Waiter::new(ptx, 40);
+    let stats = launch_unwatched(
+        &mut waiter.device,
+        &waiter.program,
+        &waiter.how,
+        &ScheduleSpec::Lockstep,
+        &Limits {
+            may_wait: false,
+            ..LIMITS
+        },
+        1,
+    );
+    let steps = stats.expect("it ends").steps;
+    assert!(steps < 1_000_000, "{steps} steps");
+}
