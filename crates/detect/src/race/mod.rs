@@ -482,7 +482,8 @@ impl Detector {
             return 0;
         }
         let (shared, log) = (&mut resident.shared, &mut resident.log);
-        let more = |read| !rows::set_aside(shared, log, read, &v);
+        let mut just = rows::JustRead::default();
+        let more = |read| !rows::set_aside(shared, log, read, &v, &mut just);
         reads.iter().position(more).unwrap_or(reads.len())
     }
 

@@ -139,12 +139,32 @@ fn granules(access: &RowAccess<'_>) -> [u32; 2] {
     [(low / 4) as u32, (high / 4) as u32]
 }
 
+/// Lines that one warp has read since anything else happened, of the first 64.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JustRead(u64);
+
 /// A read of shared memory, in granules of 4 bytes, where [`View::fine_sync`] is false. False if nothing was done.
+///
+/// What is true of a line for one read is true for the next one of the same warp: `just` has the lines that need no second look.
 #[inline(always)]
-pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, read: &SharedRead, v: &View<'_>) -> bool {
+pub fn set_aside(
+    shared: &mut Cells,
+    log: &mut ReadLog,
+    read: &SharedRead,
+    v: &View<'_>,
+    just: &mut JustRead,
+) -> bool {
     let first = read.first.map(|at| at / 4);
     let [a, b] = lines_of(first[0], read.layout[0]);
     let [c, d] = lines_of(first[1], read.layout[1]);
+    let near = a | b | c | d;
+    let lines = match near < 64 {
+        true => 1 << a | 1 << b | 1 << c | 1 << d,
+        false => 0,
+    };
+    if lines != 0 && lines & !just.0 == 0 {
+        return log.add(read, v, shared.granules());
+    }
     // Mostly two of them are the same, if not all.
     let readable = shared.is_readable(a, v)
         && (b == a || shared.is_readable(b, v))
@@ -163,6 +183,7 @@ pub fn set_aside(shared: &mut Cells, log: &mut ReadLog, read: &SharedRead, v: &V
         shared.has_read(c, v);
         shared.has_read(d, v);
     }
+    just.0 |= lines;
     true
 }
 
