@@ -22,6 +22,22 @@ pub(super) fn independent(program: &simt::Program, findings: &[Finding]) -> bool
     program.facts.blocks_commute && findings.iter().all(harmless)
 }
 
+/// Warp-instructions that a launch of so many warps is guessed to take, after `earlier` launches of the kernel that took `steps` together, with
+/// so many bytes in use.
+fn guessed_steps(warps: u64, steps: u64, earlier: u64, loops: bool, in_use: u64) -> u64 {
+    /// Of a warp, as long as there is no better guess.
+    const SHORT: u64 = 16;
+    /// The same where there are loops.
+    const LONG: u64 = 1 << 10;
+    /// Bytes that a warp reads in so many instructions as it takes to read a word and to do something with it.
+    const READ: u64 = 32;
+    if earlier == 0 && loops {
+        // A few blocks may go over all of the data.
+        return warps.saturating_mul(LONG).max(in_use / READ);
+    }
+    (steps / earlier.max(1)).max(warps.saturating_mul(SHORT))
+}
+
 impl Context {
     /// Cores that a launch is dealt out to. Threads are started, and mostly a copy of the memory is made first, so that it has to be worth it.
     /// What nobody watches runs on several cores only where all watched launches of the kernel showed that its blocks are independent.
@@ -30,16 +46,15 @@ impl Context {
         const WORTH: u64 = 1 << 15;
         /// Those of a core, for which it is worth starting a thread.
         const SHARE: u64 = 1 << 13;
-        /// Warp-instructions of a warp, as long as there is no better guess.
-        const SHORT: u64 = 16;
         if self.options.jobs < 2 || !watched && !self.independent.contains(&request.kernel.id) {
             return 1;
         }
         let [blocks, threads] = [request.grid, request.block].map(volume);
         let warps = blocks.saturating_mul(threads.div_ceil(32));
         let totals = self.totals_of(&request.kernel);
-        let before = totals.steps / (totals.launches - 1).max(1);
-        let steps = before.max(warps.saturating_mul(SHORT));
+        let (before, earlier) = (totals.steps, totals.launches - 1);
+        let loops = request.kernel.program.has_loops();
+        let steps = guessed_steps(warps, before, earlier, loops, self.device.in_use());
         // Who watches may find that the launch has to run again; so may who takes turns. See `simt::launch`.
         let copied = match watched || request.kernel.program.facts.order_sources {
             true => self.device.in_use() / 4,
@@ -56,6 +71,18 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_first_launch_is_guessed_by_its_loops_and_the_next_ones_by_the_first() {
+        // 132 blocks of 8 warps that go over 1.5 GB, and one that adds two rows of numbers.
+        assert!(guessed_steps(1056, 0, 0, true, 1_500 << 20) > 10_000_000);
+        assert!(guessed_steps(1056, 0, 0, true, 4096) > 1 << 20);
+        assert_eq!(guessed_steps(1056, 0, 0, false, 1_500 << 20), 16 * 1056);
+        assert_eq!(guessed_steps(1056, 50_000, 2, true, 1_500 << 20), 25_000);
+        assert_eq!(guessed_steps(1056, 10, 1, true, 1_500 << 20), 16 * 1056);
+        assert!(program("L:\nst.volatile.global.b32 [%rd1], %r1;\nbra L;").has_loops());
+        assert!(!program("bra L;\nst.volatile.global.b32 [%rd1], %r1;\nL:").has_loops());
+    }
 
     fn program(body: &str) -> simt::Program {
         let text = format!(
