@@ -171,6 +171,31 @@ fn texture_references_of_an_earlier_compiler() {
     assert!(said.contains("clean"), "{said}");
 }
 
+/// A kernel that fetches by a reference before anything is bound to it gets zeros, as on an H200, and the finding says why.
+#[test]
+fn references_that_nothing_is_bound_to() {
+    let temporary = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    link(temporary.path(), "host.c", ELEVEN);
+    let output = Command::new(RACETRAP)
+        .args(["exec", "--", "./program"])
+        .arg(sources().join("references.11.8.ptx"))
+        .arg("unbound")
+        .current_dir(temporary.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed, "as nvcc 11.8 has it\n", "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for title in [
+        "error[out-of-bounds]: fetch through a texture reference that nothing is bound to",
+        "error[out-of-bounds]: write through a surface reference that nothing is bound to",
+    ] {
+        assert!(said.contains(title), "{said}");
+    }
+    assert_eq!(said.matches("error[").count(), 2, "{said}");
+}
+
 /// Programs that were built for earlier releases of the runtime, whose structures and parameters differ.
 #[rstest]
 fn earlier_releases_of_the_runtime(#[values(ELEVEN, TWELVE, THIRTEEN)] release: Release) {

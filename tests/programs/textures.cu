@@ -32,6 +32,60 @@ __global__ void bytes(cudaTextureObject_t texture, uchar4 *to, float4 *fractions
     fractions[t] = tex1Dfetch<float4>(as_fractions, t);
 }
 
+// Levels of an image: which one gradients mean, and how large each is. C++ has no function that asks for that.
+__global__ void levels(cudaTextureObject_t texture, float *to, int2 *sizes)
+{
+    int t = threadIdx.x;
+    float step = 1 << t;
+    to[t] = tex2DGrad<float>(texture, 0.5f, 0.5f, make_float2(step / 64, 0), make_float2(0, step / 128));
+    asm("txq.level.width.b32 %0, [%1], %2;" : "=r"(sizes[t].x) : "l"(texture), "r"(t));
+    asm("txq.level.height.b32 %0, [%1], %2;" : "=r"(sizes[t].y) : "l"(texture), "r"(t));
+}
+
+static int differ_by_level()
+{
+    const int width = 64, height = 32, count = 4;
+    static float image[height][width];
+    float fetched[count + 1], *to;
+    int2 sizes[count + 1], *asked;
+    cudaMipmappedArray_t whole;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    cudaMallocMipmappedArray(&whole, &format, make_cudaExtent(width, height, 0), count);
+    for (int level = 0; level < count; level++) {
+        cudaArray_t part;
+        cudaGetMipmappedArrayLevel(&part, whole, level);
+        for (auto &row : image)
+            for (float &texel : row)
+                texel = level;
+        cudaMemcpy2DToArray(part, 0, 0, image, sizeof image[0], (width >> level) * sizeof(float), height >> level, cudaMemcpyHostToDevice);
+    }
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeMipmappedArray;
+    resource.res.mipmap.mipmap = whole;
+    cudaTextureDesc desc = {};
+    desc.normalizedCoords = true;
+    desc.mipmapFilterMode = cudaFilterModeLinear;
+    desc.maxMipmapLevelClamp = count - 1;
+    cudaTextureObject_t texture;
+    cudaCreateTextureObject(&texture, &resource, &desc, nullptr);
+    cudaMalloc(&to, sizeof fetched);
+    cudaMalloc(&asked, sizeof sizes);
+    levels<<<1, count + 1>>>(texture, to, asked);
+    cudaMemcpy(fetched, to, sizeof fetched, cudaMemcpyDeviceToHost);
+    cudaMemcpy(sizes, asked, sizeof sizes, cudaMemcpyDeviceToHost);
+    int differ = 0;
+    for (int level = 0; level <= count; level++) {
+        bool is = level < count;
+        differ += fetched[level] != (is ? level : count - 1);
+        differ += sizes[level].x != (is ? width >> level : 0) || sizes[level].y != (is ? height >> level : 0);
+    }
+    cudaDestroyTextureObject(texture);
+    cudaFreeMipmappedArray(whole);
+    cudaFree(asked);
+    cudaFree(to);
+    return differ;
+}
+
 static cudaTextureDesc sampler(cudaTextureAddressMode mode, cudaTextureFilterMode filter, bool normalized)
 {
     cudaTextureDesc desc = {};
@@ -64,7 +118,7 @@ int main(int argc, char **argv)
         image[i / width][i % width] = i % 37;
     for (int i = 0; i < n; i++)
         at[i] = make_float2(i * 0.07f - 2, i * 0.017f - 0.5f);
-    int differ = 0;
+    int differ = differ_by_level();
 
     cudaArray_t array;
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();

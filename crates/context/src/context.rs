@@ -182,9 +182,10 @@ impl Context {
         options: Options,
         recorder: Recorder,
         arena: Arena,
-        device: Device,
+        mut device: Device,
         sources: Sources,
     ) -> Context {
+        device.images.all = true;
         Context {
             model: Model::of(options.capability),
             device,

@@ -8,6 +8,7 @@ use crate::memory::Kind;
 use crate::record::Call;
 use detect::rules::Rule;
 use simt::memory::GLOBAL_BASE;
+use simt::texture::Geometry;
 pub use simt::texture::{AddressMode, ChannelKind, Format, Image, Level, Sampler, Texture};
 use std::collections::HashMap;
 
@@ -44,6 +45,19 @@ impl Array {
 pub struct Arrays {
     pub(crate) arrays: HashMap<u64, Array>,
     pub(crate) freed: HashMap<u64, Call>,
+}
+
+/// The shape of an array.
+fn shape(extent: [u64; 3], flags: u32) -> Geometry {
+    match (flags & LAYERED != 0, flags & CUBE != 0, extent) {
+        (true, true, _) => Geometry::Acube,
+        (false, true, _) => Geometry::Cube,
+        (true, _, [_, 0, _]) => Geometry::A1d,
+        (true, ..) => Geometry::A2d,
+        (_, _, [_, 0, _]) => Geometry::D1,
+        (_, _, [_, _, 0]) => Geometry::D2,
+        _ => Geometry::D3,
+    }
 }
 
 /// Where levels of an image lie, and their bytes in all; `None` where they would be too large.
@@ -117,6 +131,7 @@ impl Context {
                 format,
                 levels,
                 array: true,
+                shape: Some(shape(extent, flags)),
             },
             part_of: None,
         };
@@ -177,6 +192,7 @@ impl Context {
                 format: whole.image.format,
                 levels: vec![level],
                 array: true,
+                shape: whole.image.shape,
             },
             part_of: Some(handle),
             ..whole
@@ -240,6 +256,7 @@ impl Context {
             format,
             levels: vec![level],
             array: false,
+            shape: (pitch > 0).then_some(Geometry::D2),
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::rules::Rule;
 use simt::BadCall;
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
-use simt::observer::{BarrierFault, NoValue, Order, Scope, Space, WarpRef};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space, WarpRef};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
@@ -165,6 +165,13 @@ pub enum Detail {
     },
     /// What is wrong with a barrier's operands.
     Barrier(BarrierFault),
+    /// What is wrong with a texture, or with a surface.
+    Image {
+        /// What.
+        why: ImageFault,
+        /// Whether it is one.
+        surface: bool,
+    },
     /// Free text.
     Text(String),
 }

@@ -25,7 +25,7 @@ impl Detector {
     /// See [`simt::observer::Events::fault`].
     pub fn fault(&mut self, launch: u32, fault: &MemoryFault<'_>) {
         let rule = match fault.kind {
-            FaultKind::OutOfBounds => Rule::OutOfBounds,
+            FaultKind::OutOfBounds | FaultKind::Image { .. } => Rule::OutOfBounds,
             FaultKind::Misaligned => Rule::MisalignedAccess,
             FaultKind::Freed | FaultKind::FreedTwice => Rule::UseAfterFree,
             FaultKind::NotAllocated => Rule::InvalidCall,
@@ -52,14 +52,15 @@ impl Detector {
                 },
                 order: None,
             }],
-            place: Some(Place {
+            place: (!matches!(fault.kind, FaultKind::Image { .. })).then_some(Place {
                 space: fault.space.unwrap_or(Space::Global),
                 address: offset.unwrap_or(full),
                 bytes: fault.bytes,
                 mapped,
             }),
-            detail: match fault.pointer {
-                Some(to) => {
+            detail: match (fault.kind, fault.pointer) {
+                (FaultKind::Image { why, surface }, _) => Detail::Image { why, surface },
+                (_, Some(to)) => {
                     let base = if global { GLOBAL_BASE } else { 0 };
                     let lanes = (0..LANES).filter(|lane| fault.mask >> lane & 1 == 1);
                     let furthest = lanes.map(|lane| fault.address[lane]).max().unwrap_or(full);
@@ -70,7 +71,7 @@ impl Detector {
                             .saturating_add(u64::from(fault.bytes)),
                     }
                 }
-                None => Detail::None,
+                (_, None) => Detail::None,
             },
             count: u64::from(fault.mask.count_ones()),
             stale_loads: Vec::new(),

@@ -159,6 +159,7 @@ impl Device {
         self.images = Images {
             textures: layout.textures.iter().cloned().collect(),
             surfaces: layout.surfaces.iter().cloned().collect(),
+            all: true,
         };
         let heap = self.heap.get_mut().unwrap_or_else(PoisonError::into_inner);
         *heap = match &layout.heap {

@@ -1,5 +1,6 @@
 /* What nvcc 11.8 makes of the host code of `references.cu`, by hand: a fat binary whose PTX is a file's, kernels and references that are
-   registered, and calls with the structures of CUDA 11 (`driver_types.h`, `texture_types.h`). The file is the argument. */
+   registered, and calls with the structures of CUDA 11 (`driver_types.h`, `texture_types.h`). The file is the argument; with another, kernels
+   run before anything is bound, too. */
 #include <stdint.h>
 #include <string.h>
 
@@ -102,7 +103,7 @@ static void structures(void *array, const void *pointer) {
 }
 
 int main(int argc, char **argv) {
-    TRUE(argc == 2);
+    TRUE(argc > 1);
     static Wrapper wrapper = {0x466243B1, 1, NULL, NULL};
     wrapper.data = container(argv[1]);
     void **handle = __cudaRegisterFatBinary(&wrapper);
@@ -143,6 +144,12 @@ int main(int argc, char **argv) {
     TRUE(cudaBindTexture(NULL, (const Texture *)&sheet, small, &single, 4) == 18);
     TRUE(cudaGetLastError() == 18);
 
+    if (argc > 2) {
+        launch(from_plane, HEIGHT, WIDTH, (void *[]){&out, &shift});
+        launch(to_sheet, HEIGHT, WIDTH, NULL);
+        OK(cudaMemcpy(back, out, sizeof back, 2));
+        for (int i = 0; i < WIDTH * HEIGHT; i++) TRUE(back[i / WIDTH][i % WIDTH] == 0);
+    }
     plane.filter = 1;
     plane.address[0] = plane.address[1] = 1;
     OK(cudaBindTextureToArray(&plane, array, &single));

@@ -209,6 +209,7 @@ pub unsafe extern "C" fn cuTexObjectCreate(
                 linear_levels: desc.level_filter == 1,
                 level_bias: desc.bias,
                 level_range: [desc.least, desc.most],
+                anisotropy: desc.anisotropy,
             };
             let sampler = match (*resource).kind {
                 LINEAR => by_index(sampler),

@@ -118,6 +118,7 @@ unsafe fn bind_texture(
             linear_levels: of.level_filter == 1,
             level_bias: of.bias,
             level_range: [of.least, of.most],
+            anisotropy: of.anisotropy,
         };
         let sampler = match linear {
             true => by_index(sampler),

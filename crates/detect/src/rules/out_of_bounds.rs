@@ -24,6 +24,9 @@
 //! Every byte of an access is checked against the allocations. An access out of bounds is not performed: a store is
 //! dropped and a load returns zero.
 //!
+//! Reported too: an access to a texture or a surface that does not exist, or through a reference that nothing is bound to, and
+//! one that lies outside of a surface. Such a fetch returns zeros.
+//!
 //! ## Limitations
 //!
 //! The rule does not see an access that lands in another live buffer, or one that stays inside its allocation but leaves

@@ -7,7 +7,7 @@ use crate::memory::MemoryNames;
 use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
-use simt::observer::{BarrierFault, NoValue, Order, Scope, Space};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -26,7 +26,7 @@ pub(super) fn action(
     plural: bool,
 ) -> String {
     let s = if plural { "" } else { "s" };
-    let what = place.map(|p| names.describe(p)).unwrap_or_default();
+    let what = place.map_or_else(|| "here".to_string(), |p| names.describe(p));
     let how = match end.order {
         Some((Order::Weak, _)) | None => String::new(),
         Some((Order::Volatile, _)) => " (volatile)".to_string(),
@@ -191,7 +191,22 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             ),
             _ => Rule::NoProgress.summary().to_string(),
         },
-        Rule::OutOfBounds => format!("{access} of {bytes} bytes outside all allocations"),
+        Rule::OutOfBounds => match finding.detail {
+            Detail::Image { why, surface } => {
+                let (access, kind) = match surface {
+                    true => (access, "surface"),
+                    false => ("fetch", "texture"),
+                };
+                match why {
+                    ImageFault::Unbound => {
+                        format!("{access} through a {kind} reference that nothing is bound to")
+                    }
+                    ImageFault::Absent => format!("{access} of a {kind} that does not exist"),
+                    ImageFault::Outside => format!("{access} outside of a {kind}"),
+                }
+            }
+            _ => format!("{access} of {bytes} bytes outside all allocations"),
+        },
         Rule::MisalignedAccess => {
             format!("{access} of {bytes} bytes at an address that is not a multiple of {bytes}")
         }
@@ -231,7 +246,7 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) => {}
+        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),

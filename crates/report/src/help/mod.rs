@@ -15,7 +15,7 @@ pub(super) use race::differ_in_size;
 use race::{communication, race};
 use scope::scope;
 use simt::BadCall;
-use simt::observer::{BarrierFault, Space};
+use simt::observer::{BarrierFault, ImageFault, Space};
 use std::ops::Range;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical Specifications").
@@ -247,6 +247,22 @@ pub(super) fn help(
             at(0)
         ),
         Rule::OutOfBounds => {
+            if let Detail::Image { why, surface } = finding.detail {
+                let kind = if surface { "surface" } else { "texture" };
+                return Some(match why {
+                    ImageFault::Unbound => {
+                        format!(
+                            "bind something to the {kind} reference of {} before the launch",
+                            at(0)
+                        )
+                    }
+                    ImageFault::Absent => format!(
+                        "check that the {kind} at {} was created, and is destroyed after the launch",
+                        at(0)
+                    ),
+                    ImageFault::Outside => format!("guard {} with the {kind}'s size", at(0)),
+                });
+            }
             let place = finding.place?;
             if !place.mapped && finding.detail == Detail::None {
                 return Some(format!(

@@ -430,8 +430,11 @@ impl<'a, O: Hooks> Core<'a, O> {
                             leave!(Yield::QuantumExpired);
                         }
                         visible -= u32::from(visible != u32::MAX);
-                        if self.device.images.is_empty() {
-                            // A kernel alone: nobody has said what its textures are.
+                        let op = &program.image_ops[*index as usize];
+                        // A kernel alone: nobody has said what its textures are.
+                        if self.device.images.is_unknown()
+                            || self.is_anisotropic(block, w, op, active)
+                        {
                             let info = program.site(i.site);
                             return Err(Stop::Unsupported {
                                 site: i.site,
@@ -440,7 +443,6 @@ impl<'a, O: Hooks> Core<'a, O> {
                             });
                         }
                         self.moved();
-                        let op = &program.image_ops[*index as usize];
                         self.image(block, w, op, active, i.site);
                     }
                     pc += 1;

@@ -42,16 +42,29 @@ impl<O: Hooks> Core<'_, O> {
                     let texture = device.images.textures.get(&handle);
                     texture.map(|t| self.fetch(block, w, op, t, mask, site, &mut fetched))
                 }
+                ImageKind::Size(dimension) => {
+                    let texture = device.images.textures.get(&handle);
+                    texture.map(|texture| {
+                        for l in lanes_of(mask) {
+                            let level = self.level_row(&block.warps[w], op, l);
+                            fetched[l][0] = texture.size(usize::from(dimension), level);
+                        }
+                    })
+                }
                 ImageKind::Load | ImageKind::Store => {
                     let image = device.images.surfaces.get(&handle);
                     image.map(|image| self.surface(block, w, op, image, mask, site))
                 }
             };
             if found.is_none() {
-                self.no_image(block, w, op, &handles, mask, site);
+                let why = match op.reference && handle == 0 {
+                    true => ImageFault::Unbound,
+                    false => ImageFault::Absent,
+                };
+                self.no_image(block, w, op, why, mask, site);
             }
         }
-        if matches!(op.kind, ImageKind::Sample | ImageKind::Gather(_)) {
+        if !matches!(op.kind, ImageKind::Load | ImageKind::Store) {
             let warp = &mut block.warps[w];
             for (c, slot) in op.values[..usize::from(op.count)].iter().enumerate() {
                 if *slot != Slot::NONE {
@@ -62,33 +75,58 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
-    /// A handle that stands for nothing, or a place outside of a surface.
+    /// There are no texels.
     #[cold]
     fn no_image(
         &mut self,
         block: &mut Block,
         w: usize,
         op: &ImageOp,
-        address: &Row64,
+        why: ImageFault,
         mask: Mask,
         site: Site,
     ) {
         if O::WATCHES {
+            let surface = matches!(op.kind, ImageKind::Load | ImageKind::Store);
             self.observer.fault(&MemoryFault {
                 site,
                 who: block.who(w),
                 mask,
                 space: None,
-                address,
+                address: &[0; LANES],
                 bytes: op.bytes(),
                 write: op.kind == ImageKind::Store,
-                kind: FaultKind::OutOfBounds,
+                kind: FaultKind::Image { why, surface },
                 pointer: None,
             });
         }
         if op.kind == ImageKind::Load {
             lanes_of(mask).for_each(|l| put(&mut block.warps[w], op, l, 0));
         }
+    }
+
+    /// The level whose size is asked for.
+    fn level_row(&self, warp: &Warp, op: &ImageOp, lane: usize) -> u32 {
+        match op.level {
+            LevelOf::Row(slot) => row(&warp.w, self.const_w, slot)[lane],
+            _ => 0,
+        }
+    }
+
+    /// Whether a fetch blends more than one place, as only gradients make it. How a GPU does so is not documented.
+    pub(super) fn is_anisotropic(
+        &self,
+        block: &Block,
+        w: usize,
+        op: &ImageOp,
+        active: Mask,
+    ) -> bool {
+        let handles = row(&block.warps[w].d, self.const_d, op.handle);
+        let several = |l: usize| {
+            let texture = self.device.images.textures.get(&handles[l]);
+            texture.is_some_and(|t| t.sampler.anisotropy > 1)
+        };
+        matches!(op.level, LevelOf::Gradients(_)) && lanes_of(active).any(several)
     }
 
     fn coordinates(&self, warp: &Warp, op: &ImageOp, lane: usize) -> Coordinates {
@@ -134,9 +172,21 @@ impl<O: Hooks> Core<'_, O> {
             taps[l] = match op.kind {
                 ImageKind::Gather(_) => texture.gathered(&at),
                 _ => {
+                    let value = |slot| f32::from_bits(row(&warp.w, self.const_w, slot)[l]);
                     let level = match op.level {
-                        Slot::NONE => None,
-                        slot => Some(f32::from_bits(row(&warp.w, self.const_w, slot)[l])),
+                        LevelOf::Base => None,
+                        LevelOf::Row(slot) => Some(value(slot)),
+                        LevelOf::Gradients(all) => {
+                            let count = op.geometry.coordinates();
+                            let step = |slots: [Slot; 3]| {
+                                let mut step = [0.0; 3];
+                                for (x, slot) in step.iter_mut().zip(&slots[..count]) {
+                                    *x = value(*slot);
+                                }
+                                step
+                            };
+                            Some(texture.level_of(op.geometry, &at, all.map(step)))
+                        }
                     };
                     texture.taps(op.geometry, &at, level)
                 }
@@ -283,8 +333,7 @@ impl<O: Hooks> Core<'_, O> {
         if outside != 0 {
             match op.outside {
                 Outside::Trap => {
-                    let nowhere = [0; LANES];
-                    self.no_image(block, w, op, &nowhere, outside, site);
+                    self.no_image(block, w, op, ImageFault::Outside, outside, site);
                 }
                 _ if op.kind == ImageKind::Load => {
                     lanes_of(outside).for_each(|l| put(&mut block.warps[w], op, l, 0));

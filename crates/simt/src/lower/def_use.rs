@@ -228,9 +228,11 @@ impl Visitor<'_> {
     fn image(&mut self, image: &ImageOp) {
         self.reads(RegisterClass::D, image.handle, Use::Address);
         let coordinates = &image.at[..image.geometry.coordinates()];
-        for slot in coordinates.iter().chain([&image.layer, &image.level]) {
+        for slot in coordinates.iter().chain([&image.layer]) {
             self.reads(W, *slot, Use::Address);
         }
+        let levels = image.level.rows();
+        levels.for_each(|slot| self.reads(W, slot, Use::Address));
         for slot in &image.values[..usize::from(image.count)] {
             match image.kind {
                 ImageKind::Store => self.reads(image.class, *slot, Use::Escape),

@@ -58,6 +58,7 @@ impl<'m> Lowering<'m> {
             (Opcode::Ld | Opcode::Ldu | Opcode::St, _) => self.load_store(i, t),
             (Opcode::Atom | Opcode::Red, _) => self.atomic(i, t),
             (Opcode::Tex | Opcode::Tld4 | Opcode::Suld | Opcode::Sust, _) => self.image(i, t),
+            (Opcode::Txq, _) => self.query(i, t),
             (Opcode::Fence | Opcode::Membar, Some(whom)) => self.fence(*whom),
             (
                 _,

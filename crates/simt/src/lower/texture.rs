@@ -41,9 +41,6 @@ impl Lowering<'_> {
             _ => ImageKind::Store,
         };
         let fetches = matches!(kind, ImageKind::Sample | ImageKind::Gather(_));
-        if t.has(Modifier::Grad) {
-            return Err(String::from("a fetch with gradients"));
-        }
         if !fetches && t.has(Modifier::P) {
             return Err(String::from("a formatted access to a surface"));
         }
@@ -56,12 +53,15 @@ impl Lowering<'_> {
             ImageKind::Store => (0, 1),
             _ => (1, 0),
         };
-        let (handle, layer, at) = self.image_place(self.operand(i, at)?, geometry)?;
-        let level = match i.operands.get(2) {
-            Some(level) if t.has(Modifier::Level) && !whole => {
-                self.source(level, RegisterClass::W(32), ScalarType::F32)?
+        let ((handle, reference), layer, at) = self.image_place(self.operand(i, at)?, geometry)?;
+        let level = match i.operands.get(2..).unwrap_or_default() {
+            [] => LevelOf::Base,
+            [level] if t.has(Modifier::Level) && !whole => {
+                LevelOf::Row(self.source(level, RegisterClass::W(32), ScalarType::F32)?)
             }
-            None => Slot::NONE,
+            [x, y] if t.has(Modifier::Grad) && !whole => {
+                LevelOf::Gradients([self.gradient(x, geometry)?, self.gradient(y, geometry)?])
+            }
             _ => return Err(String::from("a fetch of this form")),
         };
         let values = parts(self.operand(i, values)?).to_vec();
@@ -89,6 +89,7 @@ impl Lowering<'_> {
             kind,
             geometry,
             handle,
+            reference,
             layer,
             at,
             whole,
@@ -112,22 +113,10 @@ impl Lowering<'_> {
         &mut self,
         operand: &Operand,
         geometry: Geometry,
-    ) -> Decoded<(Slot, Slot, [Slot; 3])> {
-        let Operand::Address(Address {
-            base,
-            offset: 0,
-            rest,
-        }) = operand
-        else {
-            return Err(String::from("an image of this form"));
-        };
-        let [coordinates] = &rest[..] else {
+    ) -> Decoded<((Slot, bool), Slot, [Slot; 3])> {
+        let (handle, rest) = self.image_itself(operand)?;
+        let [coordinates] = rest else {
             return Err(String::from("an image with a sampler of its own"));
-        };
-        let handle = match (self.register(base), &**base) {
-            (Some((handle, RegisterClass::D)), _) => handle,
-            (None, Operand::Name(name, None)) => self.image_of_variable(name)?,
-            _ => return Err(String::from("an image that is not in a register")),
         };
         let mut all = parts(coordinates).iter();
         let mut next = |l: &mut Self| -> Decoded<Slot> {
@@ -147,6 +136,74 @@ impl Lowering<'_> {
 }
 
 impl Lowering<'_> {
+    /// `txq`
+    pub(super) fn query(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
+        // A driver of CUDA has no others: to it, a kernel that asks for more is not there.
+        let all = [Modifier::Width, Modifier::Height, Modifier::Depth];
+        let dimension = all.iter().position(|modifier| t.has(*modifier));
+        let dimension = dimension.ok_or("a query that no driver of CUDA answers")?;
+        let ((handle, reference), rest) = self.image_itself(self.operand(i, 1)?)?;
+        if !rest.is_empty() {
+            return Err(String::from("an image of this form"));
+        }
+        let level = match i.operands.get(2) {
+            Some(level) if t.has(Modifier::Level) => {
+                LevelOf::Row(self.source(level, RegisterClass::W(32), ScalarType::B32)?)
+            }
+            None => LevelOf::Base,
+            _ => return Err(String::from("a query of this form")),
+        };
+        let Some((to, class @ RegisterClass::W(32))) = self.register(self.operand(i, 0)?) else {
+            return Err(String::from("a destination that is not a register"));
+        };
+        self.program.image_ops.push(ImageOp {
+            kind: ImageKind::Size(dimension as u8),
+            geometry: Geometry::D1,
+            handle,
+            reference,
+            layer: Slot::NONE,
+            at: [Slot::NONE; 3],
+            whole: true,
+            level,
+            outside: Outside::Trap,
+            element: 4,
+            count: 1,
+            values: [to, Slot::NONE, Slot::NONE, Slot::NONE],
+            class,
+        });
+        self.emit(Op::Image(self.program.image_ops.len() as u32 - 1));
+        Ok(())
+    }
+
+    /// How coordinates change from one pixel to the next.
+    fn gradient(&mut self, operand: &Operand, geometry: Geometry) -> Decoded<[Slot; 3]> {
+        let mut slots = [Slot::NONE; 3];
+        let count = geometry.coordinates();
+        let parts = parts(operand).get(..count).ok_or("too few gradients")?;
+        for (slot, part) in slots.iter_mut().zip(parts) {
+            *slot = self.source(part, RegisterClass::W(32), ScalarType::F32)?;
+        }
+        Ok(slots)
+    }
+
+    /// The row with an image's number and whether it comes from a variable; and what follows in the brackets.
+    fn image_itself<'o>(&mut self, operand: &'o Operand) -> Decoded<((Slot, bool), &'o [Operand])> {
+        let Operand::Address(Address {
+            base,
+            offset: 0,
+            rest,
+        }) = operand
+        else {
+            return Err(String::from("an image of this form"));
+        };
+        let handle = match (self.register(base), &**base) {
+            (Some((handle, RegisterClass::D)), _) => (handle, false),
+            (None, Operand::Name(name, None)) => (self.image_of_variable(name)?, true),
+            _ => return Err(String::from("an image that is not in a register")),
+        };
+        Ok((handle, rest))
+    }
+
     /// The number that a variable of type `.texref` or `.surfref` holds (PTX ISA, "Texture, Sampler and Surface Types"): whoever binds an image
     /// to it, outside of the kernel, writes it there.
     fn image_of_variable(&mut self, name: &str) -> Decoded<Slot> {

@@ -201,4 +201,22 @@ pub enum FaultKind {
     /// Bytes that nothing has written. The access is performed all the same and
     /// reported by [`super::Events::access`] too.
     Uninitialized,
+    /// What is wrong with a texture, or with a surface (`surface`).
+    Image {
+        /// What.
+        why: ImageFault,
+        /// Whether it is one.
+        surface: bool,
+    },
+}
+
+/// Why an access to an image has no texels. A fetch gives zeros then, and a store is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageFault {
+    /// Nothing is bound to the reference.
+    Unbound,
+    /// There is no such texture or surface.
+    Absent,
+    /// It lies outside of the surface.
+    Outside,
 }

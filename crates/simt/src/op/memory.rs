@@ -172,6 +172,38 @@ pub enum ImageKind {
     Load,
     /// `sust`
     Store,
+    /// `txq`, of the size along this dimension.
+    Size(u8),
+}
+
+/// The level that a fetch reads (PTX ISA, "tex": `.base`, `.level`, `.grad`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelOf {
+    /// The first.
+    Base,
+    /// The one in this row.
+    Row(Slot),
+    /// The one that follows from how coordinates change from pixel to pixel, along x and y.
+    Gradients([[Slot; 3]; 2]),
+}
+
+impl LevelOf {
+    /// The rows that it is in.
+    pub fn rows(&self) -> impl Iterator<Item = Slot> {
+        let rows = match *self {
+            LevelOf::Base => [Slot::NONE; 6],
+            LevelOf::Row(slot) => [
+                slot,
+                Slot::NONE,
+                Slot::NONE,
+                Slot::NONE,
+                Slot::NONE,
+                Slot::NONE,
+            ],
+            LevelOf::Gradients([[a, b, c], [d, e, f]]) => [a, b, c, d, e, f],
+        };
+        rows.into_iter().filter(|slot| *slot != Slot::NONE)
+    }
 }
 
 /// What an access outside of a surface does (PTX ISA, "suld": `.clamp`).
@@ -185,7 +217,7 @@ pub enum Outside {
     Zero,
 }
 
-/// `tex`, `tld4`, `suld`, `sust`.
+/// `tex`, `tld4`, `txq`, `suld`, `sust`.
 #[derive(Clone, Debug)]
 pub struct ImageOp {
     /// Which.
@@ -194,14 +226,16 @@ pub struct ImageOp {
     pub geometry: Geometry,
     /// A 64-bit row with the image's number.
     pub handle: Slot,
+    /// Whether it is what a variable of type `.texref` or `.surfref` holds.
+    pub reference: bool,
     /// The layer, or none.
     pub layer: Slot,
     /// Coordinates, as many as the geometry has.
     pub at: [Slot; 3],
     /// Whether coordinates are integers.
     pub whole: bool,
-    /// The level, or none.
-    pub level: Slot,
+    /// The level.
+    pub level: LevelOf,
     /// What happens outside of a surface.
     pub outside: Outside,
     /// Bytes of a value.

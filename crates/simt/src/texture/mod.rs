@@ -80,6 +80,9 @@ pub struct Image {
     /// Arrays": "opaque memory layouts").
     #[serde(default)]
     pub array: bool,
+    /// The shape that it was made with. Linear memory has none.
+    #[serde(default)]
+    pub shape: Option<Geometry>,
 }
 
 /// What happens to a coordinate that lies outside (CUDA C++ Programming Guide, "Texture Memory": the addressing mode).
@@ -116,6 +119,9 @@ pub struct Sampler {
     pub level_bias: f32,
     /// The least and the greatest level.
     pub level_range: [f32; 2],
+    /// How many times longer than wide the area of a pixel may be that is blended as such (`maxAnisotropy`).
+    #[serde(default)]
+    pub anisotropy: u32,
 }
 
 /// A texture.
@@ -134,17 +140,19 @@ pub struct Images {
     pub textures: HashMap<u64, Texture>,
     /// Surfaces.
     pub surfaces: HashMap<u64, Image>,
+    /// Whether these are all. A kernel alone has no host program to say what its images are.
+    pub all: bool,
 }
 
 impl Images {
-    /// Whether there are none at all.
-    pub fn is_empty(&self) -> bool {
-        self.textures.is_empty() && self.surfaces.is_empty()
+    /// Whether nobody has said what there is.
+    pub fn is_unknown(&self) -> bool {
+        !self.all && self.textures.is_empty() && self.surfaces.is_empty()
     }
 }
 
 /// The shape that an instruction takes its image for (PTX ISA, "tex": `.geom`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Geometry {
     /// `.1d`
     D1,

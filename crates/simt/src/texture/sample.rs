@@ -160,6 +160,20 @@ fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     (face, [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0])
 }
 
+/// How coordinates on the face of a cube change with those of the direction.
+fn step_on_face(at: [f32; 3], step: [f32; 3]) -> [f32; 2] {
+    // They are quotients of the direction's coordinates, of which the largest divides.
+    let [x, y, z] = at.map(f32::abs);
+    let major = match () {
+        () if x > y && x > z => 0,
+        () if y > z => 1,
+        () => 2,
+    };
+    let minor = [0, 1, 2].into_iter().filter(|d| *d != major);
+    let mut steps = minor.map(|d| (step[d] - at[d] / at[major] * step[major]) / (2.0 * at[major]));
+    std::array::from_fn(|_| steps.next().unwrap_or(0.0))
+}
+
 impl Texture {
     /// The texels that a fetch reads at a level (`None`: the first one).
     pub fn taps(&self, geometry: Geometry, at: &Coordinates, level: Option<f32>) -> Taps {
@@ -272,6 +286,43 @@ impl Texture {
         }
     }
 
+    /// The level of a fetch with gradients: how coordinates change from one pixel to the next, along both axes of the picture. How it follows
+    /// from them is open in the PTX manual ("tex": `.grad`). Here it is that at which the ellipse that a pixel covers is as long as a texel;
+    /// an H200 stays within an eighth of a level of that.
+    pub fn level_of(&self, geometry: Geometry, at: &Coordinates, steps: [[f32; 3]; 2]) -> f32 {
+        let size = self.image.levels[0].size.map(|n| n as f32);
+        let [x, y] = steps.map(|step| match geometry {
+            Geometry::Cube | Geometry::Acube => {
+                let [s, t] = step_on_face(at.at, step);
+                [s * size[0], t * size[1], 0.0]
+            }
+            _ if self.sampler.normalized_coordinates => std::array::from_fn(|d| step[d] * size[d]),
+            _ => step,
+        });
+        let dot = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let (xx, xy, yy) = (dot(x, x), dot(x, y), dot(y, y));
+        // The longer half axis, squared.
+        let long = (xx + yy) / 2.0 + ((xx - yy) / 2.0).hypot(xy);
+        long.log2() / 2.0
+    }
+
+    /// What `txq` gives (PTX ISA, "txq"), of a level where it names one. Dimensions that there are not are as an H200 has them.
+    pub fn size(&self, dimension: usize, level: u32) -> u32 {
+        let Some(level) = self.image.levels.get(level as usize) else {
+            return 0;
+        };
+        let [width, height, slices] = level.size;
+        let all = match self.image.shape {
+            None => [width, 0, 0],
+            Some(Geometry::D1) => [width, 1, 0],
+            Some(Geometry::D2 | Geometry::Cube) => [width, height, 0],
+            Some(Geometry::D3 | Geometry::A2d) => [width, height, slices],
+            Some(Geometry::A1d) => [width, slices, 0],
+            Some(Geometry::Acube) => [width, height, slices / 6],
+        };
+        all[dimension]
+    }
+
     /// Whether a fetch gives floating-point numbers.
     pub fn is_float(&self) -> bool {
         self.image.format.kind == ChannelKind::Float || self.sampler.normalized_read
@@ -363,6 +414,7 @@ mod tests {
                 },
                 levels: vec![level],
                 array: false,
+                shape: Some(Geometry::D2),
             },
             sampler: Sampler {
                 address: [mode; 3],
@@ -374,6 +426,7 @@ mod tests {
                 linear_levels: false,
                 level_bias: 0.0,
                 level_range: [0.0; 2],
+                anisotropy: 0,
             },
         }
     }
@@ -480,5 +533,104 @@ mod tests {
         assert_eq!(half(0x3c00), 1.0);
         assert_eq!(half(0xc500), -5.0);
         assert_eq!(half(0x0001), 2f32.powi(-24));
+    }
+
+    fn sized(shape: Option<Geometry>, size: [u32; 3], levels: u32) -> Texture {
+        let mut t = texture(false, true, AddressMode::Clamp);
+        let layered = !matches!(shape, Some(Geometry::D1 | Geometry::D2 | Geometry::D3));
+        let level = |l: u32| Level {
+            size: std::array::from_fn(|d| match d == 2 && layered {
+                true => size[d],
+                false => (size[d] >> l).max(1),
+            }),
+            ..t.image.levels[0]
+        };
+        t.image.levels = (0..levels).map(level).collect();
+        t.image.shape = shape;
+        t
+    }
+
+    /// As an H200 gives them (driver 580.159.04).
+    #[test]
+    fn sizes_are_those_of_a_gpu() {
+        let all = [
+            (Some(Geometry::D1), [64, 1, 1], [64, 1, 0]),
+            (Some(Geometry::D2), [64, 16, 1], [64, 16, 0]),
+            (Some(Geometry::D3), [16, 8, 4], [16, 8, 4]),
+            (Some(Geometry::A1d), [64, 1, 5], [64, 5, 0]),
+            (Some(Geometry::A2d), [64, 16, 5], [64, 16, 5]),
+            (Some(Geometry::Cube), [8, 8, 6], [8, 8, 0]),
+            (Some(Geometry::Acube), [8, 8, 18], [8, 8, 3]),
+            (None, [1000, 1, 1], [1000, 0, 0]),
+        ];
+        let sizes = |t: &Texture, level| [0, 1, 2].map(|d| t.size(d, level));
+        for (shape, size, given) in all {
+            assert_eq!(sizes(&sized(shape, size, 1), 0), given, "{shape:?}");
+            assert_eq!(sizes(&sized(shape, size, 1), 1), [0; 3], "{shape:?}");
+        }
+        let levels = sized(Some(Geometry::A2d), [64, 32, 5], 4);
+        assert_eq!(sizes(&levels, 3), [8, 4, 5]);
+        assert_eq!(sizes(&levels, 4), [0; 3]);
+    }
+
+    /// The levels that an H200 blends for gradients in texels: it rounds, and takes a short cut to the length of the ellipse.
+    #[test]
+    fn levels_of_gradients_are_near_those_of_a_gpu() {
+        use Geometry::*;
+        let all: [(Geometry, [f32; 3], [f32; 3], f32); 20] = [
+            (D1, [2., 0., 0.], [1., 0., 0.], 1.046875),
+            (D1, [3., 0., 0.], [5., 0., 0.], 2.4609375),
+            (D1, [7., 0., 0.], [0., 0., 0.], 719. / 256.),
+            (D1, [-6., 0., 0.], [3., 0., 0.], 2.6328125),
+            (D2, [1., 0., 0.], [0., 1., 0.], 0.0),
+            (D2, [2., 0., 0.], [0., 1., 0.], 1.0),
+            (D2, [0., 0., 0.], [0., 2., 0.], 1.0),
+            (D2, [3., 0., 0.], [0., 0., 0.], 1.5859375),
+            (D2, [3., 3., 0.], [0., 0., 0.], 2.015625),
+            (D2, [4., 0., 0.], [0., 8., 0.], 3.0),
+            (D2, [1., 1., 0.], [1., -1., 0.], 0.4609375),
+            (D2, [5., 2., 0.], [1., 6., 0.], 2.7890625),
+            (D2, [-4., 0., 0.], [0., 0., 0.], 2.0),
+            (D2, [6., 1., 0.], [2., 3., 0.], 2.6875),
+            (D2, [1.5, 0., 0.], [0., 1.5, 0.], 0.5859375),
+            (D3, [2., 0., 0.], [0., 0., 0.], 1.0),
+            (D3, [2., 2., 2.], [0., 0., 0.], 429. / 256.),
+            (D3, [0., 0., 3.], [0., 0., 0.], 1.5859375),
+            (D3, [1., 0., 0.], [0., 0., 4.], 2.0),
+            (D3, [3., 1., 2.], [1., 0., 4.], 2.390625),
+        ];
+        for (geometry, x, y, given) in all {
+            let t = sized(Some(geometry), [64; 3], 7);
+            let steps = [x, y].map(|step| step.map(|texels| texels / 64.0));
+            let level = t.level_of(geometry, &at(0.5, 0.5), steps);
+            assert!(
+                (level - given).abs() <= 0.125,
+                "{geometry:?} {x:?} {y:?}: {level}"
+            );
+        }
+        // Of a cube with faces of 64 texels.
+        let faces: [(f32, [f32; 3], [f32; 3], f32); 5] = [
+            (1., [0., 4., 0.], [0.; 3], 255. / 256.),
+            (2., [0., 4., 0.], [0.; 3], 0.0),
+            (1., [0., 4., 4.], [0.; 3], 365. / 256.),
+            (2., [0., 0., 8.], [0., 4., 0.], 255. / 256.),
+            (1., [0., 0., 8.], [0., 4., 0.], 511. / 256.),
+        ];
+        for (major, x, y, given) in faces {
+            let t = sized(Some(Cube), [64, 64, 6], 7);
+            let towards = Coordinates {
+                at: [major, 0.1, 0.1],
+                ..at(0.0, 0.0)
+            };
+            let steps = [x, y].map(|step| step.map(|part| part / 64.0));
+            let level = t.level_of(Cube, &towards, steps);
+            assert!(
+                (level - given).abs() <= 0.125,
+                "{major} {x:?} {y:?}: {level}"
+            );
+        }
+        // One that stays within a texel, or does not move at all.
+        let t = sized(Some(D2), [64; 3], 7);
+        assert!(t.level_of(D2, &at(0.5, 0.5), [[0.0; 3]; 2]) < 0.0);
     }
 }
