@@ -6,6 +6,11 @@
 
 typedef void *Handle;
 int cuInit(unsigned), cuModuleLoadData(Handle *, const char *), cuModuleGetFunction(Handle *, Handle, const char *);
+int cuArrayCreate_v2(Handle *, const void *), cuArrayDestroy(Handle), cuMemAlloc_v2(unsigned long long *, size_t);
+int cuMemFree_v2(unsigned long long), cuMemcpyHtoA_v2(Handle, size_t, const void *, size_t);
+int cuMemcpyAtoH_v2(void *, Handle, size_t, size_t), cuMemcpyAtoD_v2(unsigned long long, Handle, size_t, size_t);
+int cuMemcpyDtoA_v2(Handle, size_t, unsigned long long, size_t), cuMemcpyAtoA_v2(Handle, size_t, Handle, size_t, size_t);
+int cuMemcpyHtoAAsync_v2(Handle, size_t, const void *, size_t, Handle), cuMemcpyAtoHAsync_v2(void *, Handle, size_t, size_t, Handle);
 int cuLaunchKernel(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void **, void **);
 int cudaFree(void *), cudaDeviceSynchronize(void), cudaRuntimeGetVersion(int *), cudaGetDeviceProperties(void *, int);
 int cudaStreamCreate(Handle *), cudaStreamBeginCapture(Handle, int), cudaStreamEndCapture(Handle, Handle *);
@@ -55,6 +60,31 @@ static void properties(int (*get)(void *, int), size_t bytes, size_t multiproces
     TRUE(number == 7);
 }
 
+/* Bytes go through arrays of one dimension and memory, and come back. */
+static void arrays(void) {
+    struct { size_t width, height; int format; unsigned channels; } desc = {64, 0, 1, 1};
+    unsigned char bytes[64], back[64];
+    unsigned long long memory;
+    Handle a, b;
+    for (int i = 0; i < 64; i++) bytes[i] = 3 * i;
+    OK(cuArrayCreate_v2(&a, &desc));
+    OK(cuArrayCreate_v2(&b, &desc));
+    OK(cuMemAlloc_v2(&memory, 32));
+    OK(cuMemcpyHtoA_v2(a, 0, bytes, 40));
+    OK(cuMemcpyHtoAAsync_v2(a, 40, bytes + 40, 24, NULL));
+    OK(cuMemcpyAtoD_v2(memory, a, 8, 32));
+    OK(cuMemcpyDtoA_v2(b, 0, memory, 32));
+    OK(cuMemcpyAtoA_v2(b, 32, a, 0, 32));
+    OK(cuMemcpyAtoH_v2(back, b, 0, 48));
+    OK(cuMemcpyAtoHAsync_v2(back + 48, b, 48, 16, NULL));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 64; i++) TRUE(back[i] == bytes[i < 32 ? i + 8 : i - 32]);
+    TRUE(cuMemcpyAtoH_v2(back, b, 60, 8) == 1);
+    OK(cuMemFree_v2(memory));
+    OK(cuArrayDestroy(a));
+    OK(cuArrayDestroy(b));
+}
+
 int main(void) {
     int version = 0, status = -1;
     Handle module, kernel, graph, twin, executable, stream, nodes[2], found[4];
@@ -68,6 +98,7 @@ int main(void) {
     OK(cudaDeviceSynchronize());
     OK(cudaRuntimeGetVersion(&version));
     TRUE(version / 1000 == RELEASE);
+    arrays();
 #if RELEASE == 13
     properties(cudaGetDeviceProperties, 1008, 384, 360);
 #else

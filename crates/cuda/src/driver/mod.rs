@@ -2,6 +2,7 @@
 //!
 //! A module's handle is its number, a function's that of its kernel; a pointer of the device is an address of the process.
 
+mod array_copy;
 mod device;
 mod launch;
 mod memory;
@@ -12,4 +13,6 @@ mod texture;
 
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
-pub use {device::*, launch::*, memory::*, module::*, reserve::*, stream::*, texture::*};
+pub use {
+    array_copy::*, device::*, launch::*, memory::*, module::*, reserve::*, stream::*, texture::*,
+};

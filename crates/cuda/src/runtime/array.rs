@@ -244,7 +244,7 @@ pub(crate) fn rows(
 
 /// A side of a copy.
 #[derive(Clone, Copy)]
-enum Side {
+pub(crate) enum Side {
     /// Memory: address, bytes from one row to the next.
     Memory(u64, usize),
     /// An array: first byte of a row, row.
@@ -289,7 +289,7 @@ unsafe fn copy_plane(
 /// # Safety
 ///
 /// As for [`copy_plane`].
-unsafe fn copy_flat(
+pub(crate) unsafe fn copy_flat(
     context: &mut Context,
     entry: Entry,
     (to, from): (Side, Side),
