@@ -3,9 +3,8 @@
 use super::block::{View, lanes};
 use super::cells::{Cells, FAR, PAIR, lane_of, site_of};
 use super::clock::Stamp;
-use super::strong::{
-    Clash, Loads, StrongAccess, clash_with_read, clash_with_write, is_unordered, unordered_readers,
-};
+use super::strong::{Clash, Loads, StrongAccess, clash_with_read, clash_with_write};
+use super::strong_cell::{is_unordered, unordered_readers};
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};

@@ -9,10 +9,10 @@
 //! another block than that one's, for those whose scope ends at their block.
 
 use super::block::View;
-use super::cells::{Cells, Entry, Race, SLOW, Slot, lane_of, site_of, tag};
-use super::clock::Stamp;
+use super::cells::{Cells, Race, SLOW, Slot, lane_of, tag};
+use super::strong_cell::{StrongCell, StrongRead, StrongWrite, is_unordered, unordered_readers};
 use super::sync::Location;
-use simt::ids::{Mask, Site};
+use simt::ids::Site;
 use std::borrow::Cow;
 
 /// Size, position and scope of a strong access, as far as moral strength needs them.
@@ -41,93 +41,6 @@ impl AccessShape {
     pub fn same_extent(self, other: AccessShape) -> bool {
         (self.0 ^ other.0) & !(WIDE | RMW) == 0
     }
-}
-
-/// A strong write that later accesses may have to be compared with.
-#[derive(Clone, Debug)]
-pub struct StrongWrite {
-    /// Warp, in the shadow's numbering.
-    pub warp: u32,
-    /// Its lane.
-    pub lane: u32,
-    /// When.
-    pub stamp: Stamp,
-    /// The instruction.
-    pub site: u32,
-    /// Size and scope.
-    pub class: AccessShape,
-    /// Its number at this granule.
-    id: u32,
-    /// The latest write that it precedes in observation order, or itself.
-    under: u32,
-    /// Who observed that.
-    seen: Observers,
-}
-
-/// The reads that are ordered after something because of what they observed: warp, stamp
-/// and lanes, of each lane the earliest.
-#[derive(Clone, Debug, Default)]
-struct Observers(Vec<(u32, Stamp, Mask)>);
-
-impl Observers {
-    fn add(&mut self, lane: u32, v: &View<'_>) {
-        let mut slot = None;
-        for (i, &(warp, stamp, mask)) in self.0.iter().enumerate() {
-            if warp == v.me {
-                if mask >> lane & 1 == 1 {
-                    return;
-                }
-                if stamp == v.now {
-                    slot = Some(i);
-                }
-            }
-        }
-        match slot {
-            Some(i) => self.0[i].2 |= 1 << lane,
-            None => self.0.push((v.me, v.now, 1 << lane)),
-        }
-    }
-    /// Whether whoever comes after one of these also comes after one of `others`.
-    fn imply(&self, others: &Observers) -> bool {
-        self.0.iter().all(|&(warp, stamp, mask)| {
-            let earlier = others.0.iter().filter(|o| o.0 == warp && o.1 <= stamp);
-            mask & !earlier.fold(0, |all, o| all | o.2) == 0
-        })
-    }
-    /// Whether one of them is ordered before an access of `lane`.
-    fn before(&self, lane: u32, v: &View<'_>) -> bool {
-        self.0
-            .iter()
-            .any(|&(warp, stamp, mask)| v.unordered(lane, warp, mask, stamp) != mask)
-    }
-}
-
-/// A strong read that later writes may have to be compared with.
-#[derive(Clone, Debug)]
-pub struct StrongRead {
-    /// Who, when, where.
-    pub entry: Entry,
-    /// Size and scope.
-    pub class: AccessShape,
-    /// The latest write that it is known to be ordered before; 0 if there is none.
-    under: u32,
-}
-
-/// Accesses of one kind that are remembered one by one. Beyond it, those that a later access of the same block is ordered after are
-/// forgotten.
-const REMEMBERED: usize = 64;
-
-/// Everything strong that happened to a granule, where one slot does not hold it.
-#[derive(Clone, Debug, Default)]
-pub struct StrongCell {
-    /// In the order of the interleaving: the last one is the one whose value is there.
-    pub writes: Vec<StrongWrite>,
-    /// Sorted by warp.
-    pub reads: Vec<StrongRead>,
-    /// The number of the latest write.
-    latest: u32,
-    /// What the locations that start here carry: one of each size.
-    pub locations: Vec<Location>,
 }
 
 /// Whether an access of the viewing warp's block and an earlier one of `warp` are morally
@@ -276,11 +189,10 @@ impl Cells {
         if self.slots[at].class == SLOW {
             return self.slots[at].stamp;
         }
-        let mut cell = StrongCell::default();
-        if self.slots[at].class != 0 {
-            cell.latest = 1;
-            cell.writes.push(self.chain_end(at));
-        }
+        let cell = match self.slots[at].class {
+            0 => StrongCell::default(),
+            _ => StrongCell::of(self.chain_end(at)),
+        };
         let index = self.strong.insert(cell);
         self.slots[at].class = SLOW;
         self.slots[at].stamp = index;
@@ -288,16 +200,9 @@ impl Cells {
     }
 
     fn chain_end(&self, at: usize) -> StrongWrite {
-        StrongWrite {
-            warp: self.slots[at].warp,
-            lane: lane_of(self.slots[at].tag),
-            stamp: self.slots[at].stamp,
-            site: site_of(self.slots[at].tag),
-            class: AccessShape(self.slots[at].class),
-            id: 1,
-            under: 1,
-            seen: Observers::default(),
-        }
+        let slot = &self.slots[at];
+        let class = AccessShape(slot.class);
+        StrongWrite::first(slot.warp, slot.stamp, slot.tag, class)
     }
 
     /// Whether all strong writes are ordered before a weak access of `lane`.
@@ -347,10 +252,7 @@ impl Cells {
         match self.class(at) {
             0 => Cow::Owned(StrongCell::default()),
             SLOW => Cow::Borrowed(self.strong.get(self.slots[at].stamp)),
-            _ => Cow::Owned(StrongCell {
-                writes: vec![self.chain_end(at)],
-                ..StrongCell::default()
-            }),
+            _ => Cow::Owned(StrongCell::of(self.chain_end(at))),
         }
     }
 
@@ -417,18 +319,6 @@ impl Cells {
     }
 }
 
-/// Whether a strong write is ordered before an access of `lane`: by happens-before, or
-/// because a read that observed it is.
-pub fn is_unordered(w: &StrongWrite, lane: u32, v: &View<'_>) -> bool {
-    v.unordered(lane, w.warp, 1 << w.lane, w.stamp) != 0 && !w.seen.before(lane, v)
-}
-
-/// The lanes of a strong read that are not ordered before an access of `lane`. Nothing comes after a read in observation order.
-pub fn unordered_readers(r: &StrongRead, lane: u32, v: &View<'_>) -> Mask {
-    let e = r.entry;
-    v.unordered(lane, e.warp, e.mask, e.stamp)
-}
-
 /// Why two strong accesses that are not ordered can't stand together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
@@ -486,162 +376,4 @@ pub fn clash_with_read(
         let plain = !a.class.rmw() && !r.class.rmw();
         (plain && !loads.steers(e.site)).then_some(Clash::Lockstep)
     })
-}
-
-impl StrongCell {
-    fn add(&mut self, a: &StrongAccess, v: &View<'_>) {
-        if a.reads && a.link {
-            self.observe(a.lane, v);
-        }
-        if a.writes {
-            self.add_write(a, v);
-        } else {
-            self.add_read(a, v);
-        }
-    }
-
-    /// The reading lane comes after the write whose value it reads, in observation order,
-    /// and after what that observed.
-    fn observe(&mut self, lane: u32, v: &View<'_>) {
-        let last = self.writes.last().expect("a write to read from").id;
-        for w in self.writes.iter_mut().filter(|w| w.under == last) {
-            if (w.warp, w.lane) != (v.me, lane) {
-                w.seen.add(lane, v);
-            }
-        }
-    }
-
-    /// Adds a write. What it observed, if it is a read-modify-write, goes under it and is dropped where it is of the same class and
-    /// block: who is unordered with it, is unordered with the new write in the same way. What is only ordered before it stays: whoever
-    /// observes the new write comes after that one alone (PTX ISA, "Causality Order").
-    fn add_write(&mut self, a: &StrongAccess, v: &View<'_>) {
-        self.latest += 1;
-        let id = self.latest;
-        let observed = match self.writes.last() {
-            Some(w) if a.reads && a.link => w.id,
-            _ => 0,
-        };
-        // The last write, if it is of another block and read: it stays, and stands for what
-        // is under it.
-        let far = match self.writes.last() {
-            Some(w) if observed != 0 && !v.in_block(w.warp) => w.id,
-            _ => 0,
-        };
-        let many = self.writes.len() > REMEMBERED;
-        self.writes.retain_mut(|w| {
-            if is_unordered(w, a.lane, v) {
-                return true;
-            }
-            let observed = observed != 0 && w.under == observed;
-            // Lanes of a warp may clash with a plain one where others don't.
-            let near = v.in_block(w.warp) && (w.class.rmw() || w.warp == v.me);
-            let stood_for = near && (observed || many) || w.under == far && w.id != far;
-            // Whoever observes a read-modify-write comes after what that observed.
-            if observed {
-                w.under = id;
-            }
-            w.class != a.class || !stood_for
-        });
-        self.forget_implied(id);
-        self.put_reads_under(id, far, a, v);
-        self.writes.push(StrongWrite {
-            warp: v.me,
-            lane: a.lane,
-            stamp: v.now,
-            site: a.site,
-            class: a.class,
-            id,
-            under: id,
-            seen: Observers::default(),
-        });
-    }
-
-    /// Of the writes of one thread that nobody will observe any more, as `latest` has replaced them, a later one stands for an earlier
-    /// one if who comes after the later one comes after the earlier one.
-    fn forget_implied(&mut self, latest: u32) {
-        let mut at = 0;
-        while at < self.writes.len() {
-            let w = &self.writes[at];
-            let stands = |later: &StrongWrite| {
-                (later.warp, later.lane, later.class) == (w.warp, w.lane, w.class)
-                    && later.under != latest
-                    && later.seen.imply(&w.seen)
-            };
-            match w.under != latest && self.writes[at + 1..].iter().any(stands) {
-                true => drop(self.writes.remove(at)),
-                false => at += 1,
-            }
-        }
-    }
-
-    fn put_reads_under(&mut self, id: u32, far: u32, a: &StrongAccess, v: &View<'_>) {
-        let mut split = Vec::new();
-        let many = self.reads.len() > REMEMBERED;
-        self.reads.retain_mut(|r| {
-            let left = unordered_readers(r, a.lane, v);
-            let e = &mut r.entry;
-            if left == e.mask {
-                return true;
-            }
-            let stood_for = v.in_block(e.warp) || far != 0 && r.under == far;
-            let drop = many && r.class == a.class && r.class.rmw() && stood_for;
-            if left == 0 {
-                r.under = id;
-                return !drop;
-            }
-            if !drop {
-                let mut after = r.clone();
-                after.entry.mask &= !left;
-                after.under = id;
-                split.push(after);
-            }
-            r.entry.mask = left;
-            true
-        });
-        for r in split {
-            let at = self
-                .reads
-                .partition_point(|other| other.entry.warp < r.entry.warp);
-            self.reads.insert(at, r);
-        }
-    }
-
-    fn add_read(&mut self, a: &StrongAccess, v: &View<'_>) {
-        let bit = 1 << a.lane;
-        let from = self.reads.partition_point(|r| r.entry.warp < v.me);
-        let to = self.reads.partition_point(|r| r.entry.warp <= v.me);
-        let mut same = None;
-        let mut spent = false;
-        for (i, r) in self.reads[from..to].iter_mut().enumerate() {
-            if r.class != a.class {
-                continue;
-            }
-            let e = &mut r.entry;
-            if e.stamp == v.now && e.site == a.site && r.under == 0 {
-                same = Some(from + i);
-                e.mask |= bit;
-            } else {
-                e.mask &= !bit;
-                spent |= e.mask == 0;
-            }
-        }
-        if same.is_none() {
-            self.reads.insert(
-                to,
-                StrongRead {
-                    entry: Entry {
-                        warp: v.me,
-                        stamp: v.now,
-                        mask: bit,
-                        site: a.site,
-                    },
-                    class: a.class,
-                    under: 0,
-                },
-            );
-        }
-        if spent {
-            self.reads.retain(|r| r.entry.mask != 0);
-        }
-    }
 }
