@@ -6,6 +6,8 @@
 //! version. Without a CUDA compiler nothing can be built, and nothing is tested but what `programs/releases` has of compilers;
 //! `ci/earlier-cuda.sh` does so with those of earlier releases.
 
+#[path = "programs/numba.rs"]
+mod numba;
 #[path = "programs/releases.rs"]
 mod releases;
 

@@ -12,6 +12,7 @@ pub mod library;
 pub mod lines;
 pub mod program;
 pub mod run;
+mod stand_in;
 pub mod stranger;
 pub mod target;
 pub mod toolkit;

@@ -1,8 +1,10 @@
 //! Starts a program with the drop-in libraries in its way.
 
+use crate::{program, stand_in};
 use context::options::{self, Options};
-use std::ffi::OsString;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -40,6 +42,28 @@ fn before(variable: &str, first: OsString) -> OsString {
     all
 }
 
+/// NVIDIA's linker of device code, as a library, of the release that numba-cuda uses.
+const LINKER: &str = "libnvJitLink.so.13";
+
+/// Whether a command starts Python: by its name, or as a script whose first line names it.
+fn is_python(program: &OsStr) -> bool {
+    let name = Path::new(program).file_name().unwrap_or_default();
+    if name.as_bytes().starts_with(b"python") {
+        return true;
+    }
+    let file = program.to_str().and_then(program::find);
+    let Some(mut file) = file.and_then(|path| std::fs::File::open(path).ok()) else {
+        return false;
+    };
+    let mut first = [0; 256];
+    let read = file.read(&mut first).unwrap_or(0);
+    let line = first[..read]
+        .split(|b| *b == b'\n')
+        .next()
+        .unwrap_or_default();
+    line.starts_with(b"#!") && line.windows(6).any(|w| w == b"python")
+}
+
 /// Runs a command. `folder` has the libraries in `lib`, and gets options and records.
 ///
 /// # Errors
@@ -62,13 +86,27 @@ pub fn run(
         "LD_LIBRARY_PATH",
         before("LD_LIBRARY_PATH", library.clone().into()),
     );
+    let mut preloaded = Vec::new();
     if preload {
         // A path that is built into the program goes before the loader's; what is loaded already goes before both.
-        let file = library.join("libcudart.so");
-        child.env("LD_PRELOAD", before("LD_PRELOAD", file.into()));
+        preloaded.push(library.join("libcudart.so"));
     }
     // Clients of the driver that hand over machine code by default, and PTX where they are asked for it.
     child.env("CUPY_COMPILE_WITH_PTX", "1");
+    if is_python(program) {
+        // numba-cuda links by this library, to machine code, unless its functions are missing: then by the driver, which is racetrap's.
+        let file = library.join(LINKER);
+        std::fs::write(&file, stand_in::empty_library(LINKER))?;
+        preloaded.push(file);
+        // Triton compiles by the program that this variable names; it keeps results apart by what that says of its version.
+        if std::env::var_os("TRITON_PTXAS_PATH").is_none() {
+            child.env("TRITON_PTXAS_PATH", stand_in::ptxas(folder)?);
+        }
+    }
+    if !preloaded.is_empty() {
+        let files: Vec<&OsStr> = preloaded.iter().map(|file| file.as_os_str()).collect();
+        child.env("LD_PRELOAD", before("LD_PRELOAD", files.join(":".as_ref())));
+    }
     let mut child = child.spawn()?;
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -91,5 +129,25 @@ fn ended(status: ExitStatus) -> Ended {
         (Some(code), _) => Ended::Exit(code),
         (None, Some(signal)) => Ended::Signal(signal),
         (None, None) => Ended::Exit(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_is_known_by_its_name_and_by_scripts() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            is_python(path.as_os_str())
+        };
+        assert!(is_python("python3.11".as_ref()) && is_python("/usr/bin/python".as_ref()));
+        assert!(script("pytest", "#!/usr/bin/env python3\nimport sys\n"));
+        assert!(!script("other", "#!/bin/sh\nexec python\n"));
+        assert!(!script("plain", "python"));
+        assert!(!is_python("/bin/true".as_ref()) && !is_python("no-such-program".as_ref()));
     }
 }

@@ -62,6 +62,19 @@ pub fn needs_ptxas() -> Option<Program> {
     found("ptxas", find_program("ptxas"))
 }
 
+/// The folder of a Python environment with Numba and what it compiles with, or nothing where the test is to be skipped.
+pub fn needs_numba() -> Option<PathBuf> {
+    let folder = root().join(".toolchain/numba");
+    if folder.join("ready-0.60.0").is_file() {
+        return Some(folder);
+    }
+    let reason = "there is no Numba in .toolchain/numba; ci/numba.sh installs it without root";
+    let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
+    assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
+    skip(reason);
+    None
+}
+
 fn found<T>(tool: &str, result: Result<T, Searched>) -> Option<T> {
     match result {
         Ok(found) => Some(found),

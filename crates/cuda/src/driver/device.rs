@@ -237,6 +237,16 @@ pub unsafe extern "C" fn cuCtxGetDevice(to: *mut c_int) -> u32 {
     })
 }
 
+/// The device of a context, whichever it is: there is one device. Programs that were written before CUDA 13, and take the newest name of a
+/// function that they find, pass no context (Numba 0.60 does).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuCtxGetDevice_v2(to: *mut c_int, _: Handle) -> u32 {
+    plain("cuCtxGetDevice", |_, _| {
+        // SAFETY: the caller passes a place for it.
+        unsafe { put(to, 0) }
+    })
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuCtxGetApiVersion(_: Handle, to: *mut c_uint) -> u32 {
     plain("cuCtxGetApiVersion", |_, _| {

@@ -18,7 +18,7 @@ pub mod def_use;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
-mod load_runs;
+pub mod load_runs;
 mod matrix;
 mod mbarrier;
 pub mod memory;
