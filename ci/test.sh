@@ -4,8 +4,8 @@
 #   ./ci/test.sh [ARGUMENTS FOR cargo nextest run]
 #
 # Needs a stable Rust toolchain, and python3 to install the CUDA compiler. Needs no GPU, no CUDA and no root. Missing
-# tools are installed into .toolchain of this project: cargo-nextest from crates.io, the CUDA compiler and Numba from PyPI. All
-# steps run even if one fails; a failed step fails the script.
+# tools are installed into .toolchain of this project: cargo-nextest from crates.io, the CUDA compiler and Numba from PyPI,
+# GoogleTest from Debian's packages. All steps run even if one fails; a failed step fails the script.
 #
 # A test fails if a program that it needs is missing. With RACETRAP_REQUIRE_TOOLS=0 it is skipped, and the summary counts
 # the skipped tests.
@@ -61,7 +61,7 @@ command -v cargo >/dev/null || {
 
 step 'CUDA compiler' ci/cuda-toolkit.sh
 step 'browser' ci/chromium.sh
-step 'Numba' ci/numba.sh
+step 'clients' ci/clients.sh
 step 'cargo-nextest' install_nextest
 step 'formatting' cargo fmt --check
 step 'clippy' cargo clippy --locked --all-targets -- -D warnings

@@ -3,9 +3,11 @@
 //! A program says in comments what is to come of it: `//~ run ARGUMENTS: RULE@LINES… [status=N]`, where LINES are those of the guilty
 //! places in their file, or `clean` (perhaps with `unseen@LINES`, those that no thread ran), or `inconclusive`; `//~ on GPU ARGUMENTS: …`, the
 //! same on that GPU; `//~ besides in CUDA N on GPU: RULE@LINES…`, what is found there in every run if that compiler built it; `//~ prints: TEXT`; `//~ nvcc OPTIONS`; `//~ with FILE`, another source; `//~ needs CUDA N`, the compiler's major
-//! version. Without a CUDA compiler nothing can be built, and nothing is tested but what `programs/releases` has of compilers;
-//! `ci/earlier-cuda.sh` does so with those of earlier releases.
+//! version. Without a CUDA compiler nothing can be built, and nothing is tested but what `programs/releases` has of compilers, and the program of
+//! `programs/clients` that brings its own PTX; `ci/earlier-cuda.sh` does so with those of earlier releases.
 
+#[path = "programs/clients.rs"]
+mod clients;
 #[path = "programs/numba.rs"]
 mod numba;
 #[path = "programs/releases.rs"]

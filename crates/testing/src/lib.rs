@@ -62,16 +62,25 @@ pub fn needs_ptxas() -> Option<Program> {
     found("ptxas", find_program("ptxas"))
 }
 
-/// The folder of a Python environment with Numba and what it compiles with, or nothing where the test is to be skipped.
+/// The folder with GoogleTest's `include` and `lib`, or nothing where the test is to be skipped.
+pub fn needs_googletest() -> Option<PathBuf> {
+    needs_client("gtest", "GoogleTest")
+}
+
+/// The folder of a Python environment with Numba and the compiler that it uses, or nothing where the test is to be skipped.
 pub fn needs_numba() -> Option<PathBuf> {
-    let folder = root().join(".toolchain/numba");
-    if folder.join("ready-0.60.0").is_file() {
+    needs_client("numba", "Numba")
+}
+
+fn needs_client(name: &str, title: &str) -> Option<PathBuf> {
+    let folder = root().join(".toolchain/clients").join(name);
+    if folder.join("ready").is_file() {
         return Some(folder);
     }
-    let reason = "there is no Numba in .toolchain/numba; ci/numba.sh installs it without root";
-    let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
-    assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
-    skip(reason);
+    lacks(&format!(
+        "there is no {title} in {}; ci/clients.sh puts it there without root",
+        folder.display()
+    ));
     None
 }
 
@@ -79,16 +88,20 @@ fn found<T>(tool: &str, result: Result<T, Searched>) -> Option<T> {
     match result {
         Ok(found) => Some(found),
         Err(Searched(places)) => {
-            let reason = format!(
+            lacks(&format!(
                 "there is no {tool} in {}; ci/cuda-toolkit.sh installs it without root",
                 places.join(", ")
-            );
-            let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
-            assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
-            skip(&reason);
+            ));
             None
         }
     }
+}
+
+/// Skips the running test for what this machine lacks, or fails it if that is required.
+fn lacks(reason: &str) {
+    let required = std::env::var("RACETRAP_REQUIRE_TOOLS").is_ok_and(|v| v == "1");
+    assert!(!required, "RACETRAP_REQUIRE_TOOLS=1, but {reason}");
+    skip(reason);
 }
 
 /// Says that the running test checks nothing here, and counts it as skipped; the test returns then.

@@ -1,0 +1,134 @@
+//! Programs that come to CUDA by way of others' libraries: tests of kernels by GoogleTest, and Rust with the crate `cudarc`.
+//! `ci/clients.sh` unpacks GoogleTest; cargo builds the program in Rust, which needs nothing of CUDA.
+
+use super::{RACETRAP, build, findings, folder};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A program's run under `racetrap exec`.
+struct Ran {
+    output: Output,
+    report: Value,
+}
+
+impl Ran {
+    fn new(program: &Path, arguments: &[&str]) -> Ran {
+        let temporary = tempfile::tempdir().unwrap();
+        let to = temporary.path().join("report.json");
+        let output = Command::new(RACETRAP)
+            .args(["exec", "--format", "json", "--report"])
+            .arg(&to)
+            .arg("--")
+            .arg(program)
+            .args(arguments)
+            .output()
+            .unwrap();
+        let report = std::fs::read(&to).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        let report = serde_json::from_slice(&report).unwrap();
+        Ran { output, report }
+    }
+
+    fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    /// The verdict, the findings as RULE@LINES, and the status of `racetrap exec`.
+    fn is(&self, verdict: &str, wanted: &[&str], status: i32) {
+        let said = format!("{:?}\n{:#}", self.output, self.report);
+        assert_eq!(self.report["checks"][0]["verdict"], verdict, "{said}");
+        let wanted: BTreeSet<String> = wanted.iter().map(|w| w.to_string()).collect();
+        assert_eq!(findings(&self.report), wanted, "{said}");
+        assert_eq!(self.output.status.code(), Some(status), "{said}");
+    }
+}
+
+/// What GoogleTest prints and its exit status come through, and the kernels that its tests launch are judged.
+#[test]
+fn tests_by_googletest() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let Some(googletest) = testing::needs_googletest() else {
+        return;
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let program = temporary.path().join("gtest");
+    let options = [
+        "-std=c++17".to_owned(),
+        format!("-I{}", googletest.join("include").display()),
+        format!("-L{}", googletest.join("lib").display()),
+        "-lgtest".to_owned(),
+        "-lgtest_main".to_owned(),
+    ];
+    let built = build(&[folder().join("clients/gtest.cu")], &options, &program);
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let run = |test: &str| Ran::new(&program, &[&format!("--gtest_filter=Reverse.{test}")]);
+
+    let ran = run("WithBarrier");
+    ran.is("clean", &[], 0);
+    let printed = ran.printed();
+    assert!(
+        printed.contains("[       OK ] Reverse.WithBarrier"),
+        "{printed}"
+    );
+    assert!(printed.contains("[  PASSED  ] 1 test."), "{printed}");
+
+    let ran = run("WithoutBarrier");
+    ran.is("findings", &["data-race@17,18"], 1);
+    let printed = ran.printed();
+    assert!(printed.contains("[ RUN      ] Reverse.WithoutBarrier"));
+    assert!(!printed.contains("Reverse.WithBarrier"), "{printed}");
+
+    // Nothing is wrong with the kernel: the status is GoogleTest's own.
+    let ran = run("WrongExpectation");
+    ran.is("clean", &[], 1);
+    let printed = ran.printed();
+    for text in [
+        "gtest.cu:60: Failure",
+        "Which is: 63",
+        "[  FAILED  ] 1 test",
+    ] {
+        assert!(printed.contains(text), "{printed}");
+    }
+}
+
+/// The example `cudarc-client` of this build. All tests are built with it, and a single test program without.
+fn cudarc_client() -> PathBuf {
+    let beside = Path::new(RACETRAP).parent().unwrap();
+    let program = beside.join("examples/cudarc-client");
+    let time = |file: &Path| std::fs::metadata(file).and_then(|m| m.modified()).ok();
+    let source = time(&folder().join("clients/cudarc.rs"));
+    if time(&program) < source {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.args(["build", "--locked", "--example", "cudarc-client"]);
+        cargo.arg("--target-dir").arg(beside.parent().unwrap());
+        if beside.file_name() == Some(OsStr::new("release")) {
+            cargo.arg("--release");
+        }
+        let built = cargo.output().unwrap();
+        assert!(
+            built.status.success(),
+            "{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+    }
+    program
+}
+
+/// Lines are those of the PTX that the program has.
+#[test]
+fn rust_with_cudarc() {
+    let program = cudarc_client();
+    let ran = Ran::new(&program, &["right"]);
+    ran.is("clean", &[], 0);
+    assert_eq!(ran.printed(), "63 … 0\n");
+    Ran::new(&program, &["wrong"]).is("findings", &["data-race@18,21"], 1);
+}
