@@ -9,13 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A program's run under `racetrap exec`.
-struct Ran {
-    output: Output,
-    report: Value,
+pub struct Ran {
+    pub output: Output,
+    pub report: Value,
 }
 
 impl Ran {
     fn new(program: &Path, arguments: &[&str]) -> Ran {
+        Ran::with(program, arguments, &[])
+    }
+
+    /// With variables of the environment.
+    pub fn with(program: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Ran {
         let temporary = tempfile::tempdir().unwrap();
         let to = temporary.path().join("report.json");
         let output = Command::new(RACETRAP)
@@ -24,6 +29,7 @@ impl Ran {
             .arg("--")
             .arg(program)
             .args(arguments)
+            .envs(variables.iter().copied())
             .output()
             .unwrap();
         let report = std::fs::read(&to).unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -31,7 +37,7 @@ impl Ran {
         Ran { output, report }
     }
 
-    fn printed(&self) -> String {
+    pub fn printed(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 

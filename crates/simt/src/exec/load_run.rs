@@ -24,16 +24,34 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Whether a load has been performed already.
     #[inline(always)]
-    pub(super) fn includes(&self, place: RunPlace) -> bool {
+    fn includes(&self, place: RunPlace) -> bool {
         place.run == self.run && place.place < self.done
     }
 }
 
 impl<O: Hooks> Core<'_, O> {
-    /// Performs a run's loads, from its first one on: true if that is done, at least. The split has all lanes of its warp, and goes on
-    /// at least to the run's end.
+    /// Whether a load of a run, at `pc`, is done: by the first one of the run, which is it if the turn goes on to the run's end, with `left` more
+    /// instructions. A split of all lanes is the only one of its warp, so that nobody stands there.
     #[inline(always)]
-    pub(super) fn load_run(&mut self, block: &mut Block, w: usize, number: u32) -> bool {
+    pub(super) fn is_loaded(
+        &mut self,
+        block: &mut Block,
+        w: usize,
+        place: RunPlace,
+        pc: u32,
+        left: u32,
+    ) -> bool {
+        if place.place != 0 {
+            return self.loaded.includes(place);
+        }
+        self.loaded = Loaded::default();
+        let last = self.program.load_runs[place.run as usize - 1].last;
+        left >= last - pc && self.load_run(block, w, place.run)
+    }
+
+    /// Performs a run's loads, from its first one on: true if that is done, at least.
+    #[inline(always)]
+    fn load_run(&mut self, block: &mut Block, w: usize, number: u32) -> bool {
         if self.history.is_some() || self.changes.is_some() {
             return false;
         }

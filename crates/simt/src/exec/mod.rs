@@ -294,18 +294,10 @@ impl<'a, O: Hooks> Core<'a, O> {
                     if active != 0 {
                         let op = &program.memory_ops[*index as usize];
                         if !TRACK_POISON && op.run.run != 0 {
-                            let done = match op.run.place {
-                                0 => {
-                                    self.loaded = Loaded::default();
-                                    let last = program.load_runs[op.run.run as usize - 1].last;
-                                    // The turn goes on to the end of the run: nobody else stands there.
-                                    active == Mask::MAX
-                                        && visible == u32::MAX
-                                        && fuel >= last - pc
-                                        && self.load_run(block, w, op.run.run)
-                                }
-                                _ => self.loaded.includes(op.run),
-                            };
+                            // Whoever counts its accesses, or lacks lanes, performs each in its place.
+                            let whole = active == Mask::MAX && visible == u32::MAX;
+                            let left = if whole { fuel } else { 0 };
+                            let done = self.is_loaded(block, w, op.run, pc, left);
                             if done {
                                 pc += 1;
                                 continue;
