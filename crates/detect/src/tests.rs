@@ -393,6 +393,17 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(testing::random(1000))]
+    #[test]
+    fn the_fast_detector_judges_atomics_that_it_sets_aside_like_the_plain_one(
+        steps in prop::collection::vec(atomic_step(), 1..60),
+    ) {
+        let kinds = Kinds { fine: false, strong: true };
+        agree(kinds, &steps)?;
+    }
+}
+
 #[test]
 fn fetches_from_what_nobody_writes_are_not_judged() {
     let races = |unwritten: &[std::ops::Range<u64>]| {

@@ -64,6 +64,7 @@
 //! Each fork has a shadow of its own for global memory; [`Detector::join`] compares the
 //! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
 
+mod atomics;
 mod beside;
 pub mod block;
 pub mod cells;
@@ -85,6 +86,7 @@ pub mod trie;
 mod weak_access;
 
 use crate::finding::Findings;
+use atomics::AtomicLog;
 use beside::{First, Together};
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
@@ -143,19 +145,61 @@ struct Resident {
     shared: Cells,
     /// Reads of shared memory that its shadow does not know of yet.
     log: ReadLog,
+    /// Atomics on shared memory that its shadow does not know of yet; none while there are such reads.
+    atomics: AtomicLog,
 }
 
 impl Resident {
-    /// Tells the shadow of the reads that were set aside.
+    /// Tells the shadow of the accesses that were set aside.
     #[inline]
     fn tell(&mut self, launch: &Shape, reporter: &mut Reporter) {
         if !self.log.is_empty() {
-            self.tell_all(launch, reporter);
+            self.tell_reads(launch, reporter);
+        }
+        if !self.atomics.is_empty() {
+            self.tell_atomics(launch, reporter);
         }
     }
 
+    /// A barrier of the whole block has settled all that was set aside.
+    fn settle(&mut self) {
+        self.log.clear();
+        self.atomics.settle();
+    }
+
+    /// Sets an atomic on shared memory aside. False if it is none of those that can be.
+    #[inline]
+    fn set_aside(&mut self, access: &Access<'_>, launch: &Shape, reporter: &mut Reporter) -> bool {
+        if !self.atomics.has_room() {
+            self.tell(launch, reporter);
+        }
+        let v = launch.view(&self.block, access.who.warp.0, false);
+        !access.asynchronous && self.atomics.add(access, &v, launch.shared_shift)
+    }
+
     #[inline(never)]
-    fn tell_all(&mut self, launch: &Shape, reporter: &mut Reporter) {
+    fn tell_atomics(&mut self, launch: &Shape, reporter: &mut Reporter) {
+        let who = WarpRef {
+            block: BlockId(self.block.id),
+            warp: WarpId(0),
+        };
+        let all = self.atomics.take();
+        for aside in &all {
+            let address = aside.addresses();
+            let access = &aside.access(who, &address);
+            // As it was then.
+            let warp = aside.warp as usize;
+            let now = self.block.warps[warp];
+            self.block.warps[warp].now = aside.stamp;
+            self.block.warps[warp].floor = aside.warp_floor;
+            Strong { launch, access }.run(&mut self.shared, &mut self.block, reporter);
+            self.block.warps[warp] = now;
+        }
+        self.atomics.recycle(all);
+    }
+
+    #[inline(never)]
+    fn tell_reads(&mut self, launch: &Shape, reporter: &mut Reporter) {
         let view = launch.view(&self.block, 0, false);
         let who = WarpRef {
             block: BlockId(self.block.id),
@@ -295,6 +339,7 @@ impl Detector {
                     block: Block::default(),
                     shared: cells,
                     log: ReadLog::default(),
+                    atomics: AtomicLog::default(),
                 };
                 (fresh, 0)
             }
@@ -319,7 +364,7 @@ impl Detector {
             if let Some(moved) = self.residents.get(at as usize) {
                 self.places.insert(u64::from(moved.block.id), at);
             }
-            resident.log.clear();
+            resident.settle();
             self.contention.block_ends(own);
             let latest = resident.block.latest();
             self.spare.push((resident, latest));
@@ -394,7 +439,7 @@ impl Detector {
         let at = self.find(self.first.block(barrier.block));
         let resident = &mut self.residents[at];
         if resident.block.only_raises_floor(barrier) {
-            resident.log.clear();
+            resident.settle();
             self.contention.settles(barrier.block);
         } else {
             resident.tell(&self.launch, &mut self.reporter);
@@ -450,12 +495,9 @@ impl Detector {
     /// See [`Events::row_access`]. False if it has to be told as an [`Access`].
     #[inline]
     pub fn row_access(&mut self, access: &RowAccess<'_>) -> bool {
-        let global = access.space == Space::Global;
-        let launch = &self.launch;
         // A line of global memory that something strong has touched is not packed, and of others nothing is noted of what depends on order.
-        let strong =
-            !global && (launch.strong_shared || launch.fine_sync || launch.shared_shift != 2);
-        if strong || access.order != Order::Weak {
+        let plain = access.space == Space::Global || self.takes_shared_rows(access.who.block);
+        if !plain || access.order != Order::Weak {
             return false;
         }
         if self.first != First::default() {
@@ -468,16 +510,28 @@ impl Detector {
         self.weak_row_access(access)
     }
 
+    /// Whether rows of a block's shared memory may be told as such: no exact clocks are needed for them, and nobody waits for what strong
+    /// accesses would meet.
+    #[inline(always)]
+    fn takes_shared_rows(&self, block: BlockId) -> bool {
+        let launch = &self.launch;
+        !launch.fine_sync
+            && launch.shared_shift == 2
+            && (!launch.strong_shared || self.contention.is_quiet(block))
+    }
+
     /// Sets reads of shared memory aside, in their order: how many. The next one has to be told as an [`Access`].
     #[inline]
     pub fn shared_reads(&mut self, who: WarpRef, reads: &[SharedRead]) -> usize {
-        let launch = &self.launch;
-        let strong = launch.strong_shared || launch.fine_sync || launch.shared_shift != 2;
-        if strong || self.first != First::default() {
+        if !self.takes_shared_rows(who.block) || self.first != First::default() {
             return 0;
         }
         let at = self.find(who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        if !resident.atomics.is_empty() {
+            return 0;
+        }
+        resident.atomics.mix();
         let warp = who.warp.0;
         resident.block.warps[warp as usize].touched = Mask::MAX;
         let v = launch.view(&resident.block, warp, false);
@@ -514,6 +568,10 @@ impl Detector {
         if !access.write {
             return false;
         }
+        if !resident.atomics.is_empty() {
+            return false;
+        }
+        resident.atomics.mix();
         let log = &resident.log;
         (log.is_empty() || !rows::meets_reads(&resident.shared, access, &v))
             && rows::packed(&mut resident.shared, access, &v, 2)
@@ -558,7 +616,11 @@ impl Detector {
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);
         let (launch, reporter) = (&self.launch, &mut self.reporter);
         if !global {
+            if !weak && resident.set_aside(access, launch, reporter) {
+                return;
+            }
             resident.tell(launch, reporter);
+            resident.atomics.mix();
         }
         match (weak, global) {
             (true, true) => {

@@ -261,6 +261,60 @@ pub fn common_read_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Warps that update a few words of shared memory by atomics, mostly, and read and write them between some barriers.
+pub fn atomic_step() -> impl Strategy<Value = Step> {
+    let kind = prop::sample::select(vec![AccessKind::Atomic, AccessKind::Reduction]);
+    let update = (kind, scope(), 0..12u32, 0..4u64, 0..3u64, any::<u32>()).prop_map(
+        |(kind, scope, rare, at, stride, wrote)| Does {
+            kind,
+            order: Order::Relaxed,
+            scope,
+            element: if rare == 0 { 8 } else { 4 },
+            base: 64 * at,
+            stride: 4 * stride * if rare == 0 { 2 } else { 1 },
+            wrote: if rare == 1 && kind == AccessKind::Atomic {
+                wrote
+            } else {
+                ALL
+            },
+            ..write(0)
+        },
+    );
+    let plain =
+        (any::<bool>(), 0..8u32, 0..4u64, 0..2u64).prop_map(|(writes, rare, at, stride)| {
+            let does = if writes {
+                write(64 * at)
+            } else {
+                read(64 * at)
+            };
+            match rare {
+                0 => Does {
+                    order: Order::Relaxed,
+                    stride: 4 * stride,
+                    ..does
+                },
+                1..=3 => does.halves([
+                    (64 * at, Layout::Adjacent),
+                    (64 * at + 64, Layout::Adjacent),
+                ]),
+                _ => Does {
+                    stride: 4 * stride,
+                    ..does
+                },
+            }
+        });
+    let who = || (0..BLOCKS, 0..WARPS);
+    prop_oneof![
+        12 => (who(), prop_oneof![2 => Just(ALL), 1 => mask()], update)
+            .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        3 => (who(), prop_oneof![2 => Just(ALL), 1 => mask()], plain)
+            .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        2 => (who(), prop_oneof![Just(ALL), mask()]).prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
+        4 => (0..BLOCKS).prop_map(Step::Barrier),
+        1 => (who(), mask()).prop_map(|((b, w), m)| Step::Exit(b, w, m)),
+    ]
+}
+
 pub fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
     let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
         fine,

@@ -3,7 +3,7 @@
 use super::Core;
 use super::memory::belongs;
 use super::weak_memory::place;
-use crate::alu::{Mask, Row32, Row64, float};
+use crate::alu::{Mask, float};
 use crate::ids::*;
 use crate::lent::Hooks;
 use crate::mbarrier::PHASE;
@@ -23,6 +23,9 @@ impl<O: Hooks> Core<'_, O> {
         active: Mask,
         site: Site,
     ) {
+        if let Some(update) = self.word_update(op) {
+            return self.update_shared_words(block, w, s, (op, update), active, site);
+        }
         self.addresses(&block.warps[w], s, op.base, op.offset);
         if op.space == AddressSpace::Shared {
             return self.atomic_in(block, w, op, Space::Shared, active, site);
@@ -88,21 +91,12 @@ impl<O: Hooks> Core<'_, O> {
         if let Some(history) = &mut self.history {
             history.tick();
         }
-        let (warp, shared) = (&mut block.warps[w], &block.shared);
         let mut wrote = 0;
         let mut flipped: Mask = 0;
         // What other cores do must not steer this one.
         let mut changed = self.parallel;
-        let word = op.element == 4 && op.count == 1 && space == Space::Shared;
-        let left = match op.f {
-            AtomFn::W(f) if word && self.history.is_none() => {
-                changed |= shared_words(shared, warp, (op, f), good, &self.address, self.const_w);
-                wrote = good;
-                0
-            }
-            _ => good,
-        };
-        for l in lanes_of(left) {
+        let (warp, shared) = (&mut block.warps[w], &block.shared);
+        for l in lanes_of(good) {
             for k in 0..usize::from(op.count) {
                 let at = self.address[l] + k as u64 * u64::from(op.element);
                 if self.history.is_some() && space == Space::Global {
@@ -167,34 +161,47 @@ impl<O: Hooks> Core<'_, O> {
             self.looked(good, bytes);
         }
         if O::WATCHES {
-            self.observer.access(&Access {
-                site,
-                who,
-                mask: good,
-                space,
-                address: &self.address,
-                neighbours: None,
-                element: u32::from(op.element),
-                elements: u32::from(op.count),
-                kind: if op.reduction {
-                    AccessKind::Reduction
-                } else {
-                    AccessKind::Atomic
-                },
-                non_coherent: false,
-                fragment: false,
-                asynchronous: false,
-                order: op.order,
-                scope: op.scope,
-                wrote,
-                dropped: 0,
-                initial: 0,
-                stores: None,
-            });
+            self.tell_of_atomic(who, op, space, (good, wrote), site);
             if let Some(arrival) = op.arrives {
                 self.tell_of_phases(who, good, arrival, flipped);
             }
         }
+    }
+
+    /// Tells of an atomic at the addresses that are set, by lanes of a warp of which some may not have written.
+    #[inline(always)]
+    pub(super) fn tell_of_atomic(
+        &mut self,
+        who: WarpRef,
+        op: &AtomicOp,
+        space: Space,
+        (mask, wrote): (Mask, Mask),
+        site: Site,
+    ) {
+        self.observer.access(&Access {
+            site,
+            who,
+            mask,
+            space,
+            address: &self.address,
+            neighbours: None,
+            element: u32::from(op.element),
+            elements: u32::from(op.count),
+            kind: if op.reduction {
+                AccessKind::Reduction
+            } else {
+                AccessKind::Atomic
+            },
+            non_coherent: false,
+            fragment: false,
+            asynchronous: false,
+            order: op.order,
+            scope: op.scope,
+            wrote,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        });
     }
 
     /// Tells who arrives at which mbarriers, lane after lane, and whose arrival completes a phase.
@@ -281,10 +288,10 @@ impl<O: Hooks> Core<'_, O> {
         let global = S::GLOBAL;
         let next = |old: u64| -> Option<u64> {
             Some(match op.f {
-                AtomFn::W(f) => flush(
-                    u64::from(f(flush(old, global) as u32, flush(b, global) as u32)),
-                    global,
-                ),
+                AtomFn::W(f) => {
+                    let (old, b) = (flush(old, global) as u32, flush(b, global) as u32);
+                    flush(u64::from(f.apply(old, b)), global)
+                }
                 AtomFn::D(f) => f(old, b),
                 AtomFn::AddDouble => {
                     let (word, operand) = (f64::from_bits(old), f64::from_bits(b));
@@ -320,30 +327,4 @@ impl<O: Hooks> Core<'_, O> {
         }
         [old, 0]
     }
-}
-
-/// The common case: an operation on one 32-bit word of shared memory in each lane. Whether any word changed.
-fn shared_words(
-    shared: &Shared,
-    warp: &mut Warp,
-    (op, f): (&AtomicOp, fn(u32, u32) -> u32),
-    lanes: Mask,
-    address: &Row64,
-    constants: &[Row32],
-) -> bool {
-    let operand = *row(&warp.w, constants, op.b[0]);
-    let mut old = [0; LANES];
-    let mut changed = false;
-    for l in lanes_of(lanes) {
-        let word = (address[l] >> 2) as usize;
-        old[l] = shared.get(word, l);
-        let new = f(old[l], operand[l]);
-        shared.set(word, l, new);
-        shared.mark(word, l, 0xf);
-        changed |= new != old[l];
-    }
-    if op.d[0] != Slot::NONE {
-        blend(&mut warp.w[op.d[0].0 as usize], &old, lanes, 0);
-    }
-    changed
 }

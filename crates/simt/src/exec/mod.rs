@@ -24,6 +24,7 @@ mod transfer;
 mod warp;
 mod weak_memory;
 mod whole_row;
+mod word_update;
 
 pub(crate) use changes::Changes;
 

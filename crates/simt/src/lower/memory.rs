@@ -437,30 +437,23 @@ fn atom_function(operation: AtomicOperation, ty: ScalarType) -> Option<AtomFn> {
     Some(match (operation, ty) {
         (Exch, B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64 | B128) => AtomFn::Exch,
         (Cas, B16 | B32 | U32 | S32 | B64 | U64 | S64 | B128) => AtomFn::Cas,
-        (Add, U32 | S32 | B32) => AtomFn::W(u32::wrapping_add),
+        (Add, U32 | S32 | B32) => AtomFn::W(WordUpdate::Add),
         (Add, U64 | S64 | B64) => AtomFn::D(u64::wrapping_add),
-        (Add, F32) => AtomFn::W(|a, b| {
-            let sum = f32::from_bits(a) + f32::from_bits(b);
-            if sum.is_nan() {
-                0x7fff_ffff
-            } else {
-                sum.to_bits()
-            }
-        }),
+        (Add, F32) => AtomFn::W(WordUpdate::AddFloat),
         (Add, F64) => AtomFn::AddDouble,
-        (Inc, U32) => AtomFn::W(|a, b| if a >= b { 0 } else { a + 1 }),
-        (Dec, U32) => AtomFn::W(|a, b| if a == 0 || a > b { b } else { a - 1 }),
-        (Min, U32) => AtomFn::W(u32::min),
-        (Max, U32) => AtomFn::W(u32::max),
-        (Min, S32) => AtomFn::W(|a, b| (a as i32).min(b as i32) as u32),
-        (Max, S32) => AtomFn::W(|a, b| (a as i32).max(b as i32) as u32),
+        (Inc, U32) => AtomFn::W(WordUpdate::Inc),
+        (Dec, U32) => AtomFn::W(WordUpdate::Dec),
+        (Min, U32) => AtomFn::W(WordUpdate::Min),
+        (Max, U32) => AtomFn::W(WordUpdate::Max),
+        (Min, S32) => AtomFn::W(WordUpdate::MinSigned),
+        (Max, S32) => AtomFn::W(WordUpdate::MaxSigned),
         (Min, U64) => AtomFn::D(u64::min),
         (Max, U64) => AtomFn::D(u64::max),
         (Min, S64) => AtomFn::D(|a, b| (a as i64).min(b as i64) as u64),
         (Max, S64) => AtomFn::D(|a, b| (a as i64).max(b as i64) as u64),
-        (And, B32 | U32 | S32) => AtomFn::W(|a, b| a & b),
-        (Or, B32 | U32 | S32) => AtomFn::W(|a, b| a | b),
-        (Xor, B32 | U32 | S32) => AtomFn::W(|a, b| a ^ b),
+        (And, B32 | U32 | S32) => AtomFn::W(WordUpdate::And),
+        (Or, B32 | U32 | S32) => AtomFn::W(WordUpdate::Or),
+        (Xor, B32 | U32 | S32) => AtomFn::W(WordUpdate::Xor),
         (And, B64 | U64 | S64) => AtomFn::D(|a, b| a & b),
         (Or, B64 | U64 | S64) => AtomFn::D(|a, b| a | b),
         (Xor, B64 | U64 | S64) => AtomFn::D(|a, b| a ^ b),

@@ -255,11 +255,71 @@ impl ImageOp {
     }
 }
 
+/// Updates of a word of 32 bits (PTX ISA, "atom").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordUpdate {
+    /// The sum, modulo 2³².
+    Add,
+    /// The sum of `.f32`.
+    AddFloat,
+    /// One more, from the operand back to 0.
+    Inc,
+    /// One less, from 0 and from above the operand to the operand.
+    Dec,
+    /// The lesser one, unsigned.
+    Min,
+    /// The greater one, unsigned.
+    Max,
+    /// The lesser one, signed.
+    MinSigned,
+    /// The greater one, signed.
+    MaxSigned,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+impl WordUpdate {
+    /// The new value, from the old one and the operand.
+    #[inline(always)]
+    pub fn apply(self, old: u32, operand: u32) -> u32 {
+        let (a, b) = (old, operand);
+        match self {
+            WordUpdate::Add => a.wrapping_add(b),
+            WordUpdate::AddFloat => {
+                let sum = f32::from_bits(a) + f32::from_bits(b);
+                match sum.is_nan() {
+                    true => 0x7fff_ffff,
+                    false => sum.to_bits(),
+                }
+            }
+            WordUpdate::Inc => match a >= b {
+                true => 0,
+                false => a + 1,
+            },
+            WordUpdate::Dec => match a == 0 || a > b {
+                true => b,
+                false => a - 1,
+            },
+            WordUpdate::Min => a.min(b),
+            WordUpdate::Max => a.max(b),
+            WordUpdate::MinSigned => (a as i32).min(b as i32) as u32,
+            WordUpdate::MaxSigned => (a as i32).max(b as i32) as u32,
+            WordUpdate::And => a & b,
+            WordUpdate::Or => a | b,
+            WordUpdate::Xor => a ^ b,
+        }
+    }
+}
+
 /// Operations of `atom` and `red`.
 #[derive(Clone, Copy, Debug)]
 pub enum AtomFn {
     /// New value from old one and operand, up to 32 bits.
-    W(fn(u32, u32) -> u32),
+    W(WordUpdate),
     /// The same for 64 bits.
     D(fn(u64, u64) -> u64),
     /// The sum of `.f64`, whose NaN depend on the space.

@@ -179,6 +179,16 @@ impl Contention {
         }
     }
 
+    /// Whether an access to a block's shared memory that is not strong need not be told: nothing is known of it that it could meet.
+    #[inline]
+    pub fn is_quiet(&self, block: BlockId) -> bool {
+        self.found.communication
+            || match self.here_of == Some(block) {
+                true => self.aside.is_empty() && self.here.records.is_empty(),
+                false => !self.shared.contains_key(&block),
+            }
+    }
+
     /// Sets an update of shared memory aside. False if that can't be.
     fn set_aside(&mut self, access: &Access<'_>, role: u32, shift: u32, v: &View<'_>) -> bool {
         let r = self.book.roles[role as usize];

@@ -1,0 +1,145 @@
+//! Atomics on shared memory that concern nobody but each other.
+//!
+//! Between two barriers most blocks that use atomics on shared memory do nothing else to it. Atomics of one size don't race with each
+//! other within a block (PTX ISA, "Morally strong operations"), so as long as nothing else has accessed the block's shared memory since a
+//! barrier settled all that came before, they are *set aside* in a log, without a look at the shadow, and the next such barrier empties the
+//! log. Whatever could depend on them (any other access to the block's shared memory, a barrier or warp barrier that does more than raise a
+//! floor) first has the log told to the shadow, atomic by atomic, with the stamp and floor that each had, as [`super::rows`] does with reads.
+//! So the shadow is what it would be without a log.
+//!
+//! Only where nothing but barriers orders the threads of a block: what releases and acquires bring is not in a floor.
+
+use super::block::View;
+use super::clock::Stamp;
+use simt::ids::{LANES, Mask, Site, WarpId};
+use simt::observer::*;
+
+/// Atomics that are set aside at most.
+const ROOM: usize = 2048;
+
+/// Lanes of a warp that performed an atomic on one granule each.
+#[derive(Clone, Debug)]
+pub struct Aside {
+    /// When.
+    pub stamp: Stamp,
+    /// The floor of its warp.
+    pub warp_floor: Stamp,
+    /// The warp.
+    pub warp: u32,
+    site: Site,
+    mask: Mask,
+    kind: AccessKind,
+    order: Order,
+    scope: Scope,
+    element: u32,
+    /// First byte of each lane.
+    address: [u32; LANES],
+}
+
+impl Aside {
+    /// The lanes' addresses.
+    pub fn addresses(&self) -> [u64; LANES] {
+        self.address.map(u64::from)
+    }
+
+    /// What was set aside, as the access that it was, of a warp of block `who`.
+    pub fn access<'a>(&self, who: WarpRef, address: &'a [u64; LANES]) -> Access<'a> {
+        Access {
+            site: self.site,
+            who: WarpRef {
+                warp: WarpId(self.warp),
+                ..who
+            },
+            mask: self.mask,
+            space: Space::Shared,
+            address,
+            neighbours: None,
+            element: self.element,
+            elements: 1,
+            kind: self.kind,
+            non_coherent: false,
+            fragment: false,
+            asynchronous: false,
+            order: self.order,
+            scope: self.scope,
+            wrote: self.mask,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        }
+    }
+}
+
+/// The atomics of a block that were set aside since the last barrier.
+#[derive(Debug, Default)]
+pub struct AtomicLog {
+    all: Vec<Aside>,
+    /// Something else has accessed the block's shared memory since then.
+    mixed: bool,
+}
+
+impl AtomicLog {
+    /// Whether nothing is set aside.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// A barrier has settled all that the block did to its shared memory.
+    #[inline(always)]
+    pub fn settle(&mut self) {
+        self.all.clear();
+        self.mixed = false;
+    }
+
+    /// Something else accesses the block's shared memory.
+    #[inline(always)]
+    pub fn mix(&mut self) {
+        self.mixed = true;
+    }
+
+    /// What is set aside, which ends the log.
+    pub fn take(&mut self) -> Vec<Aside> {
+        std::mem::take(&mut self.all)
+    }
+
+    /// Gives the log its memory back.
+    pub fn recycle(&mut self, mut all: Vec<Aside>) {
+        all.clear();
+        self.all = all;
+    }
+
+    /// Whether there is room for one more.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.all.len() < ROOM
+    }
+
+    /// Sets an access to shared memory aside, in granules of `1 << shift` bytes. False if it is none of those that can be.
+    #[inline(always)]
+    pub fn add(&mut self, access: &Access<'_>, v: &View<'_>, shift: u32) -> bool {
+        let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
+        // Larger ones could overlap in part.
+        let fits = rmw
+            && !self.mixed
+            && access.elements == 1
+            && access.element >> shift == 1
+            && access.wrote == access.mask
+            && !v.fine_sync;
+        if fits {
+            self.all.push(Aside {
+                stamp: v.now,
+                warp_floor: v.warp_floor,
+                warp: v.warp,
+                site: access.site,
+                mask: access.mask,
+                kind: access.kind,
+                order: access.order,
+                scope: access.scope,
+                element: access.element,
+                address: access.address.map(|at| at as u32),
+            });
+        }
+        fits
+    }
+}
