@@ -34,6 +34,8 @@ pub mod snapshot;
 mod state;
 mod stop;
 pub mod texture;
+#[cfg(test)]
+mod told;
 pub mod transfer;
 mod undefined;
 pub mod video;

@@ -195,6 +195,9 @@ pub(crate) struct Barrier {
     pub arrivals: Vec<Arrival>,
     /// Threads expected, where a count was given.
     pub expected: Option<u32>,
+    /// Instead of arrivals: warps that have come as a whole to the barrier at `pc`, which is for all of the block.
+    pub whole: Vec<Party>,
+    pub pc: u32,
 }
 
 /// A resident block.

@@ -181,3 +181,9 @@ pub enum Stop {
     #[error("{0}")]
     OutOfMemory(String),
 }
+
+impl From<Box<Stop>> for Stop {
+    fn from(boxed: Box<Stop>) -> Stop {
+        *boxed
+    }
+}

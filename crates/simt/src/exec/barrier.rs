@@ -24,6 +24,9 @@ impl<O: Hooks> Core<'_, O> {
         b: &BarrierOp,
         site: Site,
     ) {
+        if self.arrive_whole(block, w, s, b, site) {
+            return;
+        }
         let warp = &mut block.warps[w];
         let mask = warp.splits[s].mask;
         let lane = mask.trailing_zeros() as usize;
@@ -78,6 +81,7 @@ impl<O: Hooks> Core<'_, O> {
             };
             self.observer.block_arrives(block.id, id, who);
         }
+        self.write_down(block, id as usize);
         let barrier = &mut block.barriers[id as usize];
         if !whole {
             barrier.expected = expected;
@@ -123,6 +127,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// Completes a barrier if everybody is there.
     pub(super) fn complete_barrier(&mut self, block: &mut Block, id: usize) {
+        self.write_down(block, id);
         let barrier = &block.barriers[id];
         if barrier.arrivals.is_empty() {
             return;
@@ -394,6 +399,7 @@ impl<O: Hooks> Core<'_, O> {
     /// whether anything can run now.
     pub(crate) fn unblock(&mut self, block: &mut Block) -> bool {
         for id in 0..block.barriers.len() {
+            self.write_down(block, id);
             let barrier = &block.barriers[id];
             if barrier.expected.is_some_and(|n| threads_at(barrier) >= n) {
                 self.release(block, id, true);

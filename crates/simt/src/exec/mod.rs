@@ -23,6 +23,7 @@ mod texture;
 mod transfer;
 mod warp;
 mod weak_memory;
+mod whole_block;
 mod whole_row;
 mod word_update;
 
@@ -181,14 +182,14 @@ impl<'a, O: Hooks> Core<'a, O> {
         }
     }
 
-    /// Runs split `s` of warp `w`.
+    /// Runs split `s` of warp `w`. Why it could not is boxed, so that what is returned each turn is small.
     pub fn run(
         &mut self,
         block: &mut Block,
         w: usize,
         s: usize,
         quantum: Quantum,
-    ) -> Result<Yield, Stop> {
+    ) -> Result<Yield, Box<Stop>> {
         let ended = self.run_turn(block, w, s, quantum);
         if O::WATCHES {
             self.observer.turn_ends();
@@ -203,7 +204,7 @@ impl<'a, O: Hooks> Core<'a, O> {
         w: usize,
         s: usize,
         quantum: Quantum,
-    ) -> Result<Yield, Stop> {
+    ) -> Result<Yield, Box<Stop>> {
         let rest = match block.poison {
             None => match at_best(Run(self, block, w, s, quantum))? {
                 Yield::Poisoned(rest) => rest,
@@ -222,7 +223,7 @@ impl<'a, O: Hooks> Core<'a, O> {
         w: usize,
         s: usize,
         quantum: Quantum,
-    ) -> Result<Yield, Stop> {
+    ) -> Result<Yield, Box<Stop>> {
         let program = self.program;
         let code = &program.code[..];
         let mut fuel = quantum.fuel;
@@ -429,11 +430,11 @@ impl<'a, O: Hooks> Core<'a, O> {
                             || self.is_anisotropic(block, w, op, active)
                         {
                             let info = program.site(i.site);
-                            return Err(Stop::Unsupported {
+                            return Err(Box::new(Stop::Unsupported {
                                 site: i.site,
                                 text: info.text.clone(),
                                 line: info.ptx_line,
-                            });
+                            }));
                         }
                         self.moved();
                         self.image(block, w, op, active, i.site);
@@ -510,14 +511,14 @@ impl<'a, O: Hooks> Core<'a, O> {
                             let whole = block.warps[w].exists == Mask::MAX;
                             if matches!(op.kind, WarpKind::Together(_)) && !whole {
                                 let info = program.site(i.site);
-                                return Err(Stop::Unsupported {
+                                return Err(Box::new(Stop::Unsupported {
                                     site: i.site,
                                     text: format!(
                                         "{} (in a warp of fewer than 32 threads)",
                                         info.text
                                     ),
                                     line: info.ptx_line,
-                                });
+                                }));
                             }
                             if !self.warp_operation(block, w, s, op, i.site) {
                                 self.steps += u64::from(quantum.fuel - fuel);
@@ -576,23 +577,23 @@ impl<'a, O: Hooks> Core<'a, O> {
                         }
                         Op::Trap => {
                             let lane = LaneId(mask.trailing_zeros() as u8);
-                            return Err(Stop::Trap {
+                            return Err(Box::new(Stop::Trap {
                                 site: i.site,
                                 block: block.id,
                                 thread: block.who(w).thread(lane),
-                            });
+                            }));
                         }
                         _ => {
                             let info = program.site(i.site);
                             if let Some(name) = &info.no_body {
                                 let why = BadCall::NoBody(name.clone());
-                                return Err(self.bad_call(block, w, s, why));
+                                return Err(self.bad_call(block, w, s, why).into());
                             }
-                            return Err(Stop::Unsupported {
+                            return Err(Box::new(Stop::Unsupported {
                                 site: i.site,
                                 text: info.text.clone(),
                                 line: info.ptx_line,
-                            });
+                            }));
                         }
                     }
                     dead = !block.warps[w].live();
@@ -606,9 +607,9 @@ impl<'a, O: Hooks> Core<'a, O> {
 struct Run<'r, 'a, O: Hooks>(&'r mut Core<'a, O>, &'r mut Block, usize, usize, Quantum);
 
 impl<O: Hooks> Work for Run<'_, '_, O> {
-    type Output = Result<Yield, Stop>;
+    type Output = Result<Yield, Box<Stop>>;
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Result<Yield, Stop> {
+    fn run<const FMA: bool>(self) -> Result<Yield, Box<Stop>> {
         let Run(core, block, w, s, quantum) = self;
         core.run_as::<false, FMA>(block, w, s, quantum)
     }

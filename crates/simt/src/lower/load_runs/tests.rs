@@ -1,7 +1,5 @@
 use super::*;
-use crate::ids::*;
-use crate::observer::*;
-use crate::{Device, Dim3, Launch, Limits, ScheduleSpec, launch, watch};
+use crate::told::results;
 use proptest::prelude::*;
 
 /// A kernel with thread numbers in `%r1`, four times that in `%r2`, and sixteen registers of data from `%r10` on, whose body is executed so many times.
@@ -27,92 +25,6 @@ fn program(body: &str, times: u32, without: bool) -> Program {
             .for_each(|op| op.run = RunPlace::default());
     }
     program
-}
-
-/// Everything that a launch tells, in its order.
-#[derive(Default)]
-struct Told(Vec<String>);
-
-impl Events for Told {
-    fn row_access(&mut self, access: &RowAccess<'_>) {
-        let RowAccess {
-            site,
-            who,
-            first,
-            layout,
-            write,
-            ..
-        } = access;
-        self.0
-            .push(format!("{site:?} {who:?} {first:?} {layout:?} {write}"));
-    }
-    fn access(&mut self, access: &Access<'_>) {
-        let Access {
-            site,
-            who,
-            mask,
-            address,
-            kind,
-            ..
-        } = access;
-        self.0
-            .push(format!("{site:?} {who:?} {mask} {address:?} {kind:?}"));
-    }
-    fn fault(&mut self, fault: &MemoryFault<'_>) {
-        self.0.push(format!("{fault:?}"));
-    }
-    fn block_barrier(&mut self, barrier: &BlockBarrier<'_>) {
-        self.0.push(format!("{barrier:?}"));
-    }
-    fn uniform_branch(&mut self, site: Site, who: WarpRef, taken: bool) {
-        self.0.push(format!("{site:?} {who:?} {taken}"));
-    }
-    fn diverges(&mut self, divergence: &Divergence) {
-        self.0.push(format!("{divergence:?}"));
-    }
-    fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
-        self.0.push(format!("{who:?} {mask} {site:?}"));
-    }
-}
-
-/// What a program leaves in memory and tells, and how it ended: watched, and with nobody to watch.
-fn results(program: &Program, schedule: &str) -> (Vec<u8>, Vec<String>, String, Vec<u8>) {
-    const THREADS: u32 = 64;
-    let schedule: ScheduleSpec = schedule.parse().expect("a schedule");
-    let (mut told, mut ended, mut memory) = (Told::default(), String::new(), Vec::new());
-    for watched in [true, false] {
-        let mut device = Device::new(1 << 20);
-        let out = device.alloc(u64::from(THREADS) * 64, "out").expect("room");
-        let how = Launch {
-            grid: Dim3::linear(1),
-            block: Dim3::linear(THREADS),
-            dynamic_shared: 0,
-            params: out.to_le_bytes().to_vec(),
-            cooperative: false,
-            number: 0,
-        };
-        let limits = Limits::default();
-        let end = match watched {
-            true => watch(&mut device, program, &how, &schedule, &limits, &mut told),
-            false => launch(
-                &mut device,
-                program,
-                &how,
-                &schedule,
-                &limits,
-                1,
-                &mut NullObserver,
-            ),
-        };
-        ended += &format!("{end:?}\n");
-        memory.push(
-            device
-                .read(out, u64::from(THREADS) * 64)
-                .unwrap_or_default(),
-        );
-    }
-    let plain = memory.pop().expect("two runs");
-    (memory.pop().expect("two runs"), told.0, ended, plain)
 }
 
 /// An instruction: mostly loads; addresses that are good, not aligned, outside, not written, of any layout.
@@ -154,7 +66,7 @@ proptest! {
     fn nobody_can_tell_that_loads_are_performed_together(body in body(), seed in 0..1000u32) {
         let (with, without) = (program(&body, 2, false), program(&body, 2, true));
         for schedule in ["lockstep".to_owned(), format!("random:{seed}"), format!("pct:{seed}:3")] {
-            prop_assert_eq!(results(&with, &schedule), results(&without, &schedule), "{}", body);
+            prop_assert_eq!(results(&with, 64, &schedule), results(&without, 64, &schedule), "{}", body);
         }
     }
 }
@@ -211,5 +123,5 @@ fn a_run_is_not_begun_in_a_turn_that_is_too_short_for_it() {
     let body = load(10, 2) + arithmetic + &load(11, 2) + &arithmetic.repeat(6) + &load(12, 4);
     let [with, without] = [false, true].map(|without| program(&body, 20_000, without));
     assert_eq!(with.load_runs.len(), 1);
-    assert!(results(&with, "lockstep") == results(&without, "lockstep"));
+    assert!(results(&with, 64, "lockstep") == results(&without, 64, "lockstep"));
 }
