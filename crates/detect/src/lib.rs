@@ -425,6 +425,20 @@ impl Events for Detectors {
             reads = rest;
         }
     }
+    #[inline]
+    fn shared_run(&mut self, run: &SharedRun<'_>) {
+        let alone = self.copies.is_none()
+            && self.perf.is_none()
+            && self.counter.is_none()
+            && self.communication.is_none();
+        if !(alone && self.races.shared_run(run)) {
+            let reads: Vec<SharedRead> = run.each().collect();
+            self.shared_reads(run.who, &reads);
+        } else if let Some(footprint) = &mut self.footprint {
+            let rows = run.each().map(|read| read.row(run.who));
+            rows.for_each(|row| footprint.row_access(&row));
+        }
+    }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
         if let Some(copies) = &mut self.copies {
             copies.begins(copy, &mut self.races);

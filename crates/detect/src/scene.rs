@@ -205,6 +205,40 @@ impl<O: Events> Scene<O> {
         }
     }
 
+    /// All lanes of a warp load words from shared memory: so many bytes behind one or two bases, each load by which base and offset.
+    pub fn run(&mut self, who: WarpRef, bases: [[(u64, Layout); 2]; 2], loads: &[(u8, u32)]) {
+        let mut words = [RunWords::default(); RunWords::MOST];
+        for (base, (to, halves)) in words.iter_mut().zip(bases).enumerate() {
+            to.first = halves.map(|(first, _)| first as u32);
+            to.layout = halves.map(|(_, layout)| layout);
+            let own = loads.iter().filter(|(of, _)| usize::from(*of) == base);
+            let offsets: Vec<u32> = own.map(|(_, offset)| *offset).collect();
+            let least = offsets.iter().min().copied().unwrap_or(0);
+            let most = offsets.iter().max().copied().unwrap_or(0);
+            for (half, ends) in to.ends.iter_mut().enumerate() {
+                let more = match to.layout[half] {
+                    Layout::Adjacent => 4 * HALF as u32,
+                    Layout::Same => 4,
+                };
+                *ends = (to.first[half] + least, to.first[half] + most + more - 1);
+            }
+        }
+        let reads: Arc<[RunRead]> = loads
+            .iter()
+            .map(|(base, offset)| RunRead {
+                site: self.site(),
+                base: *base,
+                offset: *offset,
+            })
+            .collect();
+        self.observer.shared_run(&SharedRun {
+            who,
+            reads: &reads,
+            bases: words,
+            used: bases.len(),
+        });
+    }
+
     /// Lanes of a warp access memory.
     pub fn go(&mut self, who: WarpRef, mask: Mask, does: Does) -> Site {
         let site = self.site();

@@ -48,6 +48,11 @@ fn play<O: Events>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
                     scene.go(warp(*b, *w), m, *does);
                 }
             }
+            Step::Run(b, w, bases, loads) => {
+                if live[*b as usize][*w as usize] == ALL {
+                    scene.run(warp(*b, *w), *bases, loads);
+                }
+            }
             Step::Fence(b, w, m, order, s) => {
                 let m = m & live[*b as usize][*w as usize];
                 if m != 0 {

@@ -54,6 +54,7 @@ impl Events for Any<'_> {
         access(access: &Access<'_>);
         row_access(access: &RowAccess<'_>);
         shared_reads(who: WarpRef, reads: &[SharedRead]);
+        shared_run(run: &SharedRun<'_>);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
@@ -188,6 +189,16 @@ impl<H: Hooks> Events for Lent<'_, H> {
             self.tell();
             self.observer.row_access(access);
         }
+    }
+    #[inline(always)]
+    fn shared_run(&mut self, run: &SharedRun<'_>) {
+        if self.performed.is_some() {
+            for _ in run.reads.iter() {
+                self.note(run.who, Mask::MAX, false);
+            }
+        }
+        self.tell();
+        self.observer.shared_run(run);
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
         self.note(who, mask, true);

@@ -4,7 +4,7 @@ use super::alu::{Row32, Row64};
 use super::children::KernelName;
 use super::ids::Site;
 use super::matrix::MatrixOp;
-use super::observer::Effect;
+use super::observer::{Effect, RunRead};
 use super::op::{AtomicOp, Base, CopyOp, ImageOp, Instr, MemoryOp, Op, Slot};
 use ptx::ast::ScalarType;
 use ptx::semantics::TypedInstruction;
@@ -101,6 +101,8 @@ impl Program {
 pub struct LoadRun {
     /// In the code's order, two or more.
     pub loads: Vec<RunLoad>,
+    /// The same as those who watch are told of them.
+    pub reads: Arc<[RunRead]>,
     /// The registers that their addresses start from.
     pub bases: Vec<RunBase>,
     /// Where the last one stands in the code.
@@ -118,8 +120,6 @@ pub struct RunLoad {
     pub offset: i64,
     /// Where the word goes.
     pub d: Slot,
-    /// The instruction.
-    pub site: Site,
 }
 
 /// A register that addresses of a run start from.
@@ -131,11 +131,6 @@ pub struct RunBase {
     pub least: i64,
     /// The most.
     pub most: i64,
-}
-
-impl RunBase {
-    /// Bases of a run, at most.
-    pub const MOST: usize = 4;
 }
 
 /// A constant row that holds a variable's address.

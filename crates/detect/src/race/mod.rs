@@ -544,6 +544,27 @@ impl Detector {
         reads.iter().position(more).unwrap_or(reads.len())
     }
 
+    /// Sets a run of reads aside. False if that can't be, and each has to be told.
+    #[inline]
+    pub fn shared_run(&mut self, run: &SharedRun<'_>) -> bool {
+        let who = run.who;
+        if !self.takes_shared_rows(who.block) || self.first != First::default() {
+            return false;
+        }
+        let at = self.find(who.block);
+        let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        let v = launch.view(&resident.block, who.warp.0, false);
+        if v.fine_sync || !resident.atomics.is_empty() {
+            return false;
+        }
+        let aside = rows::set_run_aside(&mut resident.shared, &mut resident.log, run, &v);
+        if aside {
+            resident.block.warps[who.warp.0 as usize].touched = Mask::MAX;
+            resident.atomics.mix();
+        }
+        aside
+    }
+
     /// [`Detector::row_access`] where launches run side by side.
     #[inline(never)]
     fn numbered_row_access(&mut self, access: &RowAccess<'_>) -> bool {

@@ -16,7 +16,8 @@ use super::clock::Stamp;
 use super::lines::{LINE, Part};
 use super::pages::Shadow;
 use simt::ids::{LANES, Mask};
-use simt::observer::{HALF, Layout, RowAccess, SharedRead, WarpRef};
+use simt::observer::{HALF, Layout, RowAccess, RunRead, RunWords, SharedRead, SharedRun, WarpRef};
+use std::sync::Arc;
 
 /// Places that [`ReadLog::repeated`] has.
 const REPEATED: usize = 128;
@@ -27,19 +28,36 @@ struct Read {
     stamp: Stamp,
     warp_floor: Stamp,
     warp: u32,
-    what: SharedRead,
+    what: What,
+}
+
+/// What a warp read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Two halves of a row.
+    Rows(SharedRead),
+    /// A run of them, by its place in [`ReadLog::runs`].
+    Run(u32),
 }
 
 impl Read {
     #[inline(always)]
-    fn of(read: &SharedRead, v: &View<'_>) -> Read {
+    fn of(what: What, v: &View<'_>) -> Read {
         Read {
             stamp: v.now,
             warp_floor: v.warp_floor,
             warp: v.warp,
-            what: *read,
+            what,
         }
     }
+}
+
+/// A run of reads that was set aside.
+#[derive(Debug)]
+struct Run {
+    reads: Arc<[RunRead]>,
+    bases: [RunWords; RunWords::MOST],
+    used: usize,
 }
 
 /// Reads that were set aside since the last barrier of a block.
@@ -50,6 +68,10 @@ pub struct ReadLog {
     len: usize,
     /// Reads that were made again and again, by warp and instruction; looked at once the log is half full.
     repeated: Vec<Option<Read>>,
+    /// The runs among them.
+    runs: Vec<Run>,
+    /// As [`ReadLog::repeated`]: places of runs.
+    repeated_runs: Vec<usize>,
 }
 
 impl ReadLog {
@@ -62,6 +84,7 @@ impl ReadLog {
     /// A barrier has settled all of them.
     pub fn clear(&mut self) {
         self.len = 0;
+        self.runs.clear();
     }
 
     /// The reads, as accesses of block `who` with the points of view that they had, which end the log.
@@ -72,10 +95,10 @@ impl ReadLog {
         mut each: impl FnMut(&RowAccess<'_>, &View<'v>),
     ) {
         for read in &self.places[..std::mem::take(&mut self.len)] {
-            let access = read.what.row(WarpRef {
+            let who = WarpRef {
                 warp: simt::ids::WarpId(read.warp),
                 ..who
-            });
+            };
             let view = View {
                 warp: read.warp,
                 me: now.first + read.warp,
@@ -83,14 +106,47 @@ impl ReadLog {
                 warp_floor: read.warp_floor,
                 ..*now
             };
-            each(&access, &view);
+            match read.what {
+                What::Rows(rows) => each(&rows.row(who), &view),
+                What::Run(place) => {
+                    let Run { reads, bases, used } = &self.runs[place as usize];
+                    let run = SharedRun {
+                        who,
+                        reads,
+                        bases: *bases,
+                        used: *used,
+                    };
+                    run.each().for_each(|read| each(&read.row(who), &view));
+                }
+            }
         }
+        self.runs.clear();
+    }
+
+    /// Sets a run of reads aside. False if there is no room.
+    #[inline(always)]
+    fn add_run(&mut self, run: &SharedRun<'_>, v: &View<'_>, granules: usize) -> bool {
+        let read = Read::of(What::Run(self.runs.len() as u32), v);
+        if self.places.is_empty() {
+            self.make_room(granules, read);
+        }
+        let Some(place) = self.places.get_mut(self.len) else {
+            return false;
+        };
+        *place = read;
+        self.len += 1;
+        self.runs.push(Run {
+            reads: Arc::clone(run.reads),
+            bases: run.bases,
+            used: run.used,
+        });
+        true
     }
 
     /// Sets a read aside. False if there is no room.
     #[inline(always)]
     fn add(&mut self, read: &SharedRead, v: &View<'_>, granules: usize) -> bool {
-        let read = Read::of(read, v);
+        let read = Read::of(What::Rows(*read), v);
         if self.len >= self.places.len() / 2 {
             if self.places.is_empty() {
                 self.make_room(granules, read);
@@ -110,11 +166,41 @@ impl ReadLog {
     fn make_room(&mut self, granules: usize, any: Read) {
         self.places.resize(granules.clamp(64, 1024), any);
         self.repeated.resize(REPEATED, None);
+        self.repeated_runs.resize(REPEATED, 0);
+    }
+
+    /// Whether a warp has just made the same run, which is set aside. Looked at once the log is half full; if not, the run is about to be put
+    /// at its end.
+    #[inline(always)]
+    fn has_just(&mut self, run: &SharedRun<'_>, v: &View<'_>) -> bool {
+        if self.len < self.places.len() / 2 || self.len == 0 {
+            return false;
+        }
+        let site = run.reads.first().map_or(0, |first| first.site.0);
+        let hash = site ^ v.warp.wrapping_mul(0x9e37_79b1) >> 16;
+        let place = &mut self.repeated_runs[hash as usize % REPEATED];
+        let last = std::mem::replace(place, self.len);
+        let same = self.places[..self.len].get(last).is_some_and(|other| {
+            let What::Run(at) = other.what else {
+                return false;
+            };
+            let at = &self.runs[at as usize];
+            (other.stamp, other.warp_floor, other.warp) == (v.now, v.warp_floor, v.warp)
+                && Arc::ptr_eq(&at.reads, run.reads)
+                && at.bases == run.bases
+        });
+        if same {
+            *place = last;
+        }
+        same
     }
 
     #[inline(always)]
     fn is_repeated(&mut self, read: &Read) -> bool {
-        let place = read.what.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
+        let What::Rows(rows) = read.what else {
+            return false;
+        };
+        let place = rows.site.0 ^ read.warp.wrapping_mul(0x9e37_79b1) >> 16;
         let last = &mut self.repeated[place as usize % REPEATED];
         let same = *last == Some(*read);
         *last = Some(*read);
@@ -184,6 +270,37 @@ pub fn set_aside(
         shared.has_read(d, v);
     }
     just.0 |= lines;
+    true
+}
+
+/// A run of reads of shared memory; as [`set_aside`]. The lines between the words of a base count as read, too: at worst the log is told
+/// before a write to them.
+#[inline(always)]
+pub fn set_run_aside(
+    shared: &mut Cells,
+    log: &mut ReadLog,
+    run: &SharedRun<'_>,
+    v: &View<'_>,
+) -> bool {
+    // While it is set aside, nobody has written to its lines.
+    if log.has_just(run, v) {
+        return true;
+    }
+    // Mostly both halves lie alike.
+    let lines = |words: &RunWords| {
+        let [a, b] = words
+            .ends
+            .map(|(from, to)| from as usize / 4 / LINE..=to as usize / 4 / LINE);
+        let b = if a == b { None } else { Some(b) };
+        std::iter::once(a).chain(b).flatten()
+    };
+    let mut all = run.words().iter().flat_map(lines);
+    if !all.all(|line| shared.is_readable(line, v)) || !log.add_run(run, v, shared.granules()) {
+        return false;
+    }
+    for line in run.words().iter().flat_map(lines) {
+        shared.has_read(line, v);
+    }
     true
 }
 

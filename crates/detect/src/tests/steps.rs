@@ -13,6 +13,8 @@ pub const THREADS: u32 = 72;
 #[derive(Clone, Debug)]
 pub enum Step {
     Go(u32, u32, Mask, Does),
+    /// A run of loads, by all lanes of a warp or not at all: [`Scene::run`].
+    Run(u32, u32, [[(u64, Layout); 2]; 2], Vec<(u8, u32)>),
     Fence(u32, u32, Mask, FenceOrder, Scope),
     WarpSync(u32, u32, Mask),
     Barrier(u32),
@@ -229,6 +231,9 @@ pub fn row_step() -> impl Strategy<Value = Step> {
             [low, high]
         }
     });
+    let bases = (halves.clone(), halves.clone()).prop_map(|(a, b)| [a, b]);
+    let loads = prop::collection::vec((0..2u8, (0..40u32).prop_map(|k| 4 * k)), 2..6);
+    let run = (bases, loads);
     let access =
         (any::<bool>(), prop::bool::weighted(0.2), halves).prop_map(|(writes, global, halves)| {
             let does = if writes { write(0) } else { read(0) }.halves(halves);
@@ -238,6 +243,7 @@ pub fn row_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (who(), prop_oneof![6 => Just(ALL), 1 => mask()], access)
             .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
+        4 => (who(), run).prop_map(|((b, w), (bases, loads))| Step::Run(b, w, bases, loads)),
         2 => (who(), prop_oneof![3 => Just(ALL), 1 => mask()])
             .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
         3 => (0..BLOCKS).prop_map(Step::Barrier),

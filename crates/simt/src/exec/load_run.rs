@@ -9,7 +9,7 @@ use crate::lent::Hooks;
 use crate::memory::{Shared, Words};
 use crate::observer::*;
 use crate::op::*;
-use crate::program::{LoadRun, RunBase};
+use crate::program::LoadRun;
 use crate::state::*;
 
 /// A run whose first load has been executed in the turn that runs.
@@ -61,31 +61,31 @@ impl<O: Hooks> Core<'_, O> {
             return false;
         };
         let who = block.who(w);
-        let written = bases[..run.bases.len()].iter().all(|base| base.written);
+        if bases.written {
+            self.load_all(block, w, run, &bases);
+            self.loaded = Loaded {
+                run: number,
+                done: run.loads.len() as u32,
+            };
+            return true;
+        }
         let mut done = 0;
-        for of in &run.loads {
-            let PlacedBase { first, layout, .. } = &bases[usize::from(of.base)];
+        for (of, read) in run.loads.iter().zip(&run.reads[..]) {
+            let RunWords { first, layout, .. } = &bases.words[usize::from(of.base)];
             let access = RowAccess {
-                first: first.map(|at| at.wrapping_add(of.offset as u64)),
+                first: first.map(|at| u64::from(at).wrapping_add(of.offset as u64)),
                 ..SharedRead {
-                    site: of.site,
+                    site: read.site,
                     first: [0; 2],
                     layout: *layout,
                 }
                 .row(who)
             };
-            let register = &mut block.warps[w].w[of.d.0 as usize];
-            if written {
-                let (low, high) = register.split_at_mut(HALF);
-                copy_half(&block.shared, layout[0], access.first[0], low);
-                copy_half(&block.shared, layout[1], access.first[1], high);
-            } else {
-                let (to, written) = load(&block.shared, &access);
-                if !written {
-                    break;
-                }
-                *register = to;
+            let (to, written) = load(&block.shared, &access);
+            if !written {
+                break;
             }
+            block.warps[w].w[of.d.0 as usize] = to;
             if O::WATCHES {
                 self.observer.row_access(&access);
             }
@@ -95,17 +95,36 @@ impl<O: Hooks> Core<'_, O> {
         done != 0
     }
 
+    /// Performs a run all of whose words have been written.
+    #[inline(always)]
+    fn load_all(&mut self, block: &mut Block, w: usize, run: &LoadRun, bases: &Bases) {
+        let (warp, shared) = (&mut block.warps[w], &block.shared);
+        for of in &run.loads {
+            let RunWords { first, layout, .. } = &bases.words[usize::from(of.base)];
+            let at = first.map(|at| at.wrapping_add(of.offset as u32));
+            let (low, high) = warp.w[of.d.0 as usize].split_at_mut(HALF);
+            copy_half(shared, layout[0], at[0], low);
+            copy_half(shared, layout[1], at[1], high);
+        }
+        if O::WATCHES {
+            self.observer.shared_run(&SharedRun {
+                who: block.who(w),
+                reads: &run.reads,
+                bases: bases.words,
+                used: run.bases.len(),
+            });
+        }
+    }
+
     /// Where the words of all bases lie; none where a load is for others to perform.
     #[inline(always)]
-    fn bases_of(
-        &self,
-        warp: &Warp,
-        run: &LoadRun,
-        shared: &Shared,
-    ) -> Option<[PlacedBase; RunBase::MOST]> {
-        let mut bases = [PlacedBase::default(); RunBase::MOST];
+    fn bases_of(&self, warp: &Warp, run: &LoadRun, shared: &Shared) -> Option<Bases> {
+        let mut bases = Bases {
+            words: [RunWords::default(); RunWords::MOST],
+            written: true,
+        };
         let end = i64::try_from(shared.bytes).ok()?.checked_sub(4)?;
-        for (of, to) in run.bases.iter().zip(&mut bases) {
+        for (of, to) in run.bases.iter().zip(&mut bases.words) {
             let KnownBase {
                 first,
                 layouts: [Some(low), Some(high)],
@@ -114,11 +133,11 @@ impl<O: Hooks> Core<'_, O> {
             else {
                 return None;
             };
-            to.written = true;
-            for (first, layout) in first.into_iter().zip([low, high]) {
+            to.layout = [low, high];
+            for (half, first) in first.into_iter().enumerate() {
                 // An address outside of shared memory is no window of it: what wraps around is for others.
                 let first = i64::from(u32::try_from(first).ok()?);
-                let more = if layout == Layout::Adjacent {
+                let more = if to.layout[half] == Layout::Adjacent {
                     4 * (HALF as i64 - 1)
                 } else {
                     0
@@ -128,10 +147,11 @@ impl<O: Hooks> Core<'_, O> {
                 if from < 0 || last > end || from & 3 != 0 {
                     return None;
                 }
-                to.written &=
+                bases.written &=
                     last - from < FAR && shared.is_written(from as usize / 4, last as usize / 4);
+                to.first[half] = first as u32;
+                to.ends[half] = (from as u32, last as u32 + 3);
             }
-            (to.first, to.layout) = (first, [low, high]);
         }
         Some(bases)
     }
@@ -140,30 +160,17 @@ impl<O: Hooks> Core<'_, O> {
 /// Bytes from the first to the last word of a base, from which on each load looks for itself whether its words have been written.
 const FAR: i64 = 4096;
 
-/// Where the words of a run's loads from one register lie.
-#[derive(Clone, Copy, Debug)]
-struct PlacedBase {
-    /// The register in the first lane of each half.
-    first: [u64; 2],
-    /// Of each half.
-    layout: [Layout; 2],
-    /// All words from the first load's to the last one's have been written.
+/// Where the words of a run lie.
+struct Bases {
+    /// By base.
+    words: [RunWords; RunWords::MOST],
+    /// All words from the first load's to the last one's of each base have been written.
     written: bool,
-}
-
-impl Default for PlacedBase {
-    fn default() -> PlacedBase {
-        PlacedBase {
-            first: [0; 2],
-            layout: [Layout::Same; 2],
-            written: false,
-        }
-    }
 }
 
 /// Copies the words of half a warp, which are known to be there.
 #[inline(always)]
-fn copy_half(shared: &Shared, layout: Layout, at: u64, to: &mut [u32]) {
+fn copy_half(shared: &Shared, layout: Layout, at: u32, to: &mut [u32]) {
     let word = (at >> 2) as usize;
     match layout {
         Layout::Adjacent => to.copy_from_slice(&shared.run::<HALF>(word)),

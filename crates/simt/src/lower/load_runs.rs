@@ -5,18 +5,16 @@
 //! execution loop looks at the addresses of a whole run of them once, and passes over the others (`exec::load_run`).
 
 use super::def_use::visit_operands;
-use crate::observer::Order;
+use crate::observer::{Order, RunRead, RunWords};
 use crate::op::*;
 use crate::program::{LoadRun, Program, RunBase, RunLoad};
 use std::collections::HashSet;
-
-/// Loads of a run, at most.
-const LONGEST: usize = 64;
 
 /// A run that may still grow.
 #[derive(Default)]
 struct Open {
     loads: Vec<RunLoad>,
+    reads: Vec<RunRead>,
     bases: Vec<RunBase>,
     last: u32,
     /// Rows that were read and written since it began.
@@ -71,8 +69,8 @@ impl Open {
             .loads
             .first()
             .is_none_or(|first| op.offset.wrapping_sub(first.offset) % 4 == 0);
-        let room =
-            self.loads.len() < LONGEST && (of_base.is_some() || self.bases.len() < RunBase::MOST);
+        let room = self.loads.len() < RunRead::MOST
+            && (of_base.is_some() || self.bases.len() < RunWords::MOST);
         if !(early && aligned && room) {
             return false;
         }
@@ -92,7 +90,11 @@ impl Open {
             base: number as u8,
             offset,
             d: op.regs[0],
+        });
+        self.reads.push(RunRead {
             site: i.site,
+            base: number as u8,
+            offset: offset as u32,
         });
         self.last = at;
         self.read.insert(base);
@@ -103,10 +105,20 @@ impl Open {
     /// Ends the run: it is one if there are two loads in it.
     fn close(&mut self, runs: &mut Vec<LoadRun>) {
         let Open {
-            loads, bases, last, ..
+            loads,
+            reads,
+            bases,
+            last,
+            ..
         } = std::mem::take(self);
         if loads.len() > 1 {
-            runs.push(LoadRun { loads, bases, last });
+            let reads = reads.into();
+            runs.push(LoadRun {
+                loads,
+                reads,
+                bases,
+                last,
+            });
         }
     }
 }

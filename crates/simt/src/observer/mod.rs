@@ -25,9 +25,11 @@
 
 mod access;
 mod fault;
+mod run;
 
 pub use access::*;
 pub use fault::*;
+pub use run::*;
 
 use super::ids::*;
 use std::ops::Range;
@@ -229,6 +231,12 @@ pub trait Events {
         reads
             .iter()
             .for_each(|read| self.row_access(&read.row(who)));
+    }
+    /// A warp has loaded a run of words from shared memory. As [`Events::shared_reads`], for all of its loads.
+    #[inline]
+    fn shared_run(&mut self, run: &SharedRun<'_>) {
+        let reads: Vec<SharedRead> = run.each().collect();
+        self.shared_reads(run.who, &reads);
     }
     /// Lanes begin asynchronous copies. They are accesses of the time between here and [`Events::copy_ends`]; what they do to memory follows
     /// there, as accesses that are [`Access::asynchronous`].
