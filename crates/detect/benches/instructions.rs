@@ -7,8 +7,8 @@
 //! 2. whole kernels, in the same unit;
 //! 3. milliseconds of one kernel under each schedule, as its grid grows.
 //!
-//! All are measured in turn, several rounds, by the time of the processor; the shortest of each counts, so that other
-//! load on the machine matters little. Arguments (after `--`) are parts of the names of what is
+//! All are measured in turn, several rounds, by the clock; the shortest of each counts. So other load on the machine makes the figures worse,
+//! those of long launches most. (The processor's time of a thread would not do: on a virtual machine it can be too short.) Arguments (after `--`) are parts of the names of what is
 //! to be measured; without any, everything is.
 
 mod setup;
@@ -18,7 +18,7 @@ use setup::Setup;
 use simt::observer::{NullObserver, Observer};
 use simt::*;
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 impl Setup {
     /// One launch on one core: its time, and the warp-instructions it took.
@@ -27,7 +27,7 @@ impl Setup {
             steps: u64::MAX,
             ..Limits::default()
         };
-        let start = processor_time();
+        let start = Instant::now();
         let stats = launch(
             &mut self.device,
             &self.program,
@@ -38,14 +38,8 @@ impl Setup {
             &mut observer,
         )
         .expect("it ends");
-        (processor_time() - start, stats.steps)
+        (start.elapsed(), stats.steps)
     }
-}
-
-/// Time that this thread has run: other load on the machine does not count.
-fn processor_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Something to be measured, and the shortest times so far.

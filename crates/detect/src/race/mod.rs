@@ -207,6 +207,9 @@ impl Resident {
         };
         let (log, shared) = (&mut self.log, &mut self.shared);
         log.tell(&view, who, |access, v| {
+            if rows::packed(shared, access, v, 2) {
+                return;
+            }
             let address = access.addresses();
             shared.weak(&access.expanded(&address), v, launch.shared_shift, reporter);
         });
@@ -593,9 +596,12 @@ impl Detector {
             return false;
         }
         resident.atomics.mix();
-        let log = &resident.log;
-        (log.is_empty() || !rows::meets_reads(&resident.shared, access, &v))
-            && rows::packed(&mut resident.shared, access, &v, 2)
+        let meets = !resident.log.is_empty() && rows::meets_reads(&resident.shared, access, &v);
+        if meets {
+            resident.tell_reads(launch, &mut self.reporter);
+        }
+        let v = launch.view(&resident.block, warp, false);
+        rows::packed(&mut resident.shared, access, &v, 2)
     }
 
     /// An access as the launches that run side by side number it, where that differs.

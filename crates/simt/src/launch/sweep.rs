@@ -55,6 +55,31 @@ impl Alone {
     }
 }
 
+/// The split of a warp that runs next, if any can, and where it may meet another.
+fn next_split(warp: &mut Warp) -> Option<(usize, u32)> {
+    warp.reconverge();
+    let ready = warp
+        .splits
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| s.state == State::Ready);
+    // Lanes apart: the lowest lane first. Together: who is furthest behind, so that the others are met.
+    let (s, split) = if warp.apart {
+        ready.min_by_key(|(_, s)| (s.rounds, s.mask.trailing_zeros()))
+    } else {
+        ready.min_by_key(|(_, s)| (s.rounds, s.pc))
+    }?;
+    if warp.splits.len() == 1 || warp.apart {
+        return Some((s, u32::MAX));
+    }
+    let pc = split.pc;
+    let others = warp
+        .splits
+        .iter()
+        .filter(|o| o.state == State::Ready && o.pc > pc);
+    Some((s, others.map(|o| o.pc).min().unwrap_or(u32::MAX)))
+}
+
 /// What a pass over a block came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -104,34 +129,14 @@ impl Grid<'_> {
                 self.in_time()?;
             }
             let warp = &mut block.warps[w];
-            if warp.splits.len() > 1 {
-                warp.reconverge();
-            }
-            let ready = warp
-                .splits
-                .iter()
-                .enumerate()
-                .filter(|(_, s)| s.state == State::Ready);
-            // Lanes apart: the lowest lane first. Together: who is furthest behind, so that the others are met.
-            let first = if warp.apart {
-                ready.min_by_key(|(_, s)| (s.rounds, s.mask.trailing_zeros()))
-            } else {
-                ready.min_by_key(|(_, s)| (s.rounds, s.pc))
+            let next = match warp.splits[..] {
+                [ref only] => (only.state == State::Ready).then_some((0, u32::MAX)),
+                _ => next_split(warp),
             };
-            let Some((s, split)) = first else {
+            let Some((s, limit)) = next else {
                 return Ok(left);
             };
             let alone = warp.splits.len() == 1;
-            let limit = if alone || warp.apart {
-                u32::MAX
-            } else {
-                let pc = split.pc;
-                let others = warp
-                    .splits
-                    .iter()
-                    .filter(|o| o.state == State::Ready && o.pc > pc);
-                others.map(|o| o.pc).min().unwrap_or(u32::MAX)
-            };
             let fuel = if alone { PIECE } else { SPLIT_QUANTUM }.min(left);
             let before = core.steps;
             let ran = core.run(
