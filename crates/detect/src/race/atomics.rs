@@ -18,7 +18,7 @@ use simt::observer::*;
 const ROOM: usize = 2048;
 
 /// Lanes of a warp that performed an atomic on one granule each.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Aside {
     /// When.
     pub stamp: Stamp,
@@ -32,16 +32,9 @@ pub struct Aside {
     order: Order,
     scope: Scope,
     element: u32,
-    /// First byte of each lane.
-    address: [u32; LANES],
 }
 
 impl Aside {
-    /// The lanes' addresses.
-    pub fn addresses(&self) -> [u64; LANES] {
-        self.address.map(u64::from)
-    }
-
     /// What was set aside, as the access that it was, of a warp of block `who`.
     pub fn access<'a>(&self, who: WarpRef, address: &'a [u64; LANES]) -> Access<'a> {
         Access {
@@ -74,6 +67,8 @@ impl Aside {
 #[derive(Debug, Default)]
 pub struct AtomicLog {
     all: Vec<Aside>,
+    /// First bytes, lane by lane, of each.
+    addresses: Vec<u32>,
     /// Something else has accessed the block's shared memory since then.
     mixed: bool,
 }
@@ -88,8 +83,14 @@ impl AtomicLog {
     /// A barrier has settled all that the block did to its shared memory.
     #[inline(always)]
     pub fn settle(&mut self) {
-        self.all.clear();
+        self.clear();
         self.mixed = false;
+    }
+
+    /// Sets nothing aside any more.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.addresses.clear();
     }
 
     /// Something else accesses the block's shared memory.
@@ -98,15 +99,11 @@ impl AtomicLog {
         self.mixed = true;
     }
 
-    /// What is set aside, which ends the log.
-    pub fn take(&mut self) -> Vec<Aside> {
-        std::mem::take(&mut self.all)
-    }
-
-    /// Gives the log its memory back.
-    pub fn recycle(&mut self, mut all: Vec<Aside>) {
-        all.clear();
-        self.all = all;
+    /// What is set aside, with the lanes' addresses.
+    pub fn each(&self) -> impl Iterator<Item = (&Aside, [u64; LANES])> {
+        let addresses = self.addresses.as_chunks::<LANES>().0.iter();
+        let wide = addresses.map(|row| row.map(u64::from));
+        self.all.iter().zip(wide)
     }
 
     /// Whether there is room for one more.
@@ -137,8 +134,9 @@ impl AtomicLog {
                 order: access.order,
                 scope: access.scope,
                 element: access.element,
-                address: access.address.map(|at| at as u32),
             });
+            let narrow = access.address.iter().map(|at| *at as u32);
+            self.addresses.extend(narrow);
         }
         fits
     }

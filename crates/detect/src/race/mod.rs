@@ -183,9 +183,7 @@ impl Resident {
             block: BlockId(self.block.id),
             warp: WarpId(0),
         };
-        let all = self.atomics.take();
-        for aside in &all {
-            let address = aside.addresses();
+        for (aside, address) in self.atomics.each() {
             let access = &aside.access(who, &address);
             // As it was then.
             let warp = aside.warp as usize;
@@ -195,7 +193,7 @@ impl Resident {
             Strong { launch, access }.run(&mut self.shared, &mut self.block, reporter);
             self.block.warps[warp] = now;
         }
-        self.atomics.recycle(all);
+        self.atomics.clear();
     }
 
     #[inline(never)]

@@ -17,6 +17,7 @@ use super::lines::{LINE, Part};
 use super::pages::Shadow;
 use simt::ids::{LANES, Mask};
 use simt::observer::{HALF, Layout, RowAccess, RunRead, RunWords, SharedRead, SharedRun, WarpRef};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Places that [`ReadLog::repeated`] has.
@@ -130,10 +131,10 @@ impl ReadLog {
         if self.places.is_empty() {
             self.make_room(granules, read);
         }
-        let Some(place) = self.places.get_mut(self.len) else {
+        if !self.has_room() {
             return false;
-        };
-        *place = read;
+        }
+        self.places[self.len] = read;
         self.len += 1;
         self.runs.push(Run {
             reads: Arc::clone(run.reads),
@@ -154,12 +155,52 @@ impl ReadLog {
                 return true;
             }
         }
-        let Some(place) = self.places.get_mut(self.len) else {
+        if !self.has_room() {
             return false;
-        };
-        *place = read;
+        }
+        self.places[self.len] = read;
         self.len += 1;
         true
+    }
+
+    /// Whether there is room for one more.
+    #[inline(always)]
+    fn has_room(&mut self) -> bool {
+        self.len < self.places.len() || self.leave_out_repeated()
+    }
+
+    /// Leaves out what is in the full log more than once: the reads of a loop that nobody waits in. Whether that made enough room to be worth it.
+    #[cold]
+    #[inline(never)]
+    fn leave_out_repeated(&mut self) -> bool {
+        let mut seen = HashSet::with_capacity(self.len);
+        let (mut len, mut runs) = (0, 0);
+        for at in 0..self.len {
+            let read = &mut self.places[at];
+            let who = (read.stamp, read.warp_floor, read.warp);
+            let what = match read.what {
+                What::Rows(rows) => Ok(rows),
+                What::Run(run) => {
+                    let run = &self.runs[run as usize];
+                    Err((Arc::as_ptr(&run.reads).cast::<RunRead>(), run.bases))
+                }
+            };
+            if !seen.insert((who, what)) {
+                continue;
+            }
+            if let What::Run(run) = &mut read.what {
+                self.runs.swap(runs, *run as usize);
+                *run = runs as u32;
+                runs += 1;
+            }
+            self.places.swap(len, at);
+            len += 1;
+        }
+        self.runs.truncate(runs);
+        self.repeated.fill(None);
+        self.repeated_runs.fill(0);
+        self.len = len;
+        len <= self.places.len() / 4 * 3
     }
 
     #[cold]
@@ -169,11 +210,11 @@ impl ReadLog {
         self.repeated_runs.resize(REPEATED, 0);
     }
 
-    /// Whether a warp has just made the same run, which is set aside. Looked at once the log is half full; if not, the run is about to be put
-    /// at its end.
+    /// Whether a warp has just made the same run, which is set aside; if not, the run is about to be put at the end of the log. A run is many
+    /// reads, so that it is worth a look each time.
     #[inline(always)]
     fn has_just(&mut self, run: &SharedRun<'_>, v: &View<'_>) -> bool {
-        if self.len < self.places.len() / 2 || self.len == 0 {
+        if self.places.is_empty() {
             return false;
         }
         let site = run.reads.first().map_or(0, |first| first.site.0);

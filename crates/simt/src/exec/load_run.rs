@@ -49,6 +49,12 @@ impl<O: Hooks> Core<'_, O> {
         left >= last - pc && self.load_run(block, w, place.run)
     }
 
+    /// Whether a load, at `pc`, is the first one of a run that the quantum, with `left` more instructions, does not go on to the end of.
+    #[inline(always)]
+    pub(super) fn is_cut(&self, place: RunPlace, pc: u32, left: u32) -> bool {
+        place.place == 0 && left < self.program.load_runs[place.run as usize - 1].last - pc
+    }
+
     /// Performs a run's loads, from its first one on: true if that is done, at least.
     #[inline(always)]
     fn load_run(&mut self, block: &mut Block, w: usize, number: u32) -> bool {

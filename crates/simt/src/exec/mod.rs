@@ -65,6 +65,8 @@ pub(super) const IDLE: u32 = 8;
 pub(crate) struct Quantum {
     /// Warp-instructions.
     pub fuel: u32,
+    /// The turn goes on with another quantum, so that this one may end sooner.
+    pub goes_on: bool,
     /// Memory and synchronisation operations, or `u32::MAX`.
     pub visible: u32,
     /// `visible` counts accesses to memory alone: the split stops before the one that is too many, and nowhere else.
@@ -299,6 +301,12 @@ impl<'a, O: Hooks> Core<'a, O> {
                             // Whoever counts its accesses, or lacks lanes, performs each in its place.
                             let whole = active == Mask::MAX && visible == u32::MAX;
                             let left = if whole { fuel } else { 0 };
+                            // The next quantum has room for all of a run that this one has not.
+                            let begun = fuel + 1 < quantum.fuel;
+                            if quantum.goes_on && begun && whole && self.is_cut(op.run, pc, fuel) {
+                                fuel += 1;
+                                leave!(Yield::QuantumExpired);
+                            }
                             let done = self.is_loaded(block, w, op.run, pc, left);
                             if done {
                                 pc += 1;

@@ -93,6 +93,7 @@ impl Grid<'_> {
             }
             let quantum = Quantum {
                 fuel: SPLIT_QUANTUM,
+                goes_on: false,
                 visible: decision.visible,
                 accesses,
                 limit: u32::MAX,

@@ -145,6 +145,7 @@ impl Grid<'_> {
                 s,
                 Quantum {
                     fuel,
+                    goes_on: alone && fuel < left,
                     visible: u32::MAX,
                     accesses: false,
                     limit,

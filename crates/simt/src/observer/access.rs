@@ -160,7 +160,7 @@ pub trait StoredValues: std::fmt::Debug {
 }
 
 /// How the words of half a warp lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Word after word, lane after lane.
     Adjacent,
@@ -279,7 +279,7 @@ impl RowAccess<'_> {
 }
 
 /// A weak load from shared memory that is a [`RowAccess`], in still fewer words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedRead {
     /// See [`Access::site`].
     pub site: Site,

@@ -16,7 +16,7 @@ pub struct RunRead {
 }
 
 /// Where the words of a run's loads from one base lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunWords {
     /// The base in the first lane of each half of the warp.
     pub first: [u32; 2],

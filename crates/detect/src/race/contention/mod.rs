@@ -56,7 +56,6 @@ struct Aside {
     warp: u32,
     stamp: Stamp,
     mask: Mask,
-    cells: [u32; LANES],
 }
 
 /// Updates that are set aside at most.
@@ -120,6 +119,8 @@ pub struct Contention {
     here_of: Option<BlockId>,
     /// Updates of [`Contention::here`] that it does not know of yet; it knows of nothing else then.
     aside: Vec<Aside>,
+    /// The granules of each, lane by lane.
+    aside_cells: Vec<u32>,
     shared: HashMap<BlockId, Locations>,
     driver: Locations,
     found: OrderSources,
@@ -172,6 +173,7 @@ impl Contention {
     pub fn settles(&mut self, block: BlockId) {
         if self.here_of == Some(block) {
             self.aside.clear();
+            self.aside_cells.clear();
             self.here.clear();
         }
         if !self.shared.is_empty() {
@@ -205,8 +207,9 @@ impl Contention {
                 warp: v.me,
                 stamp: v.now,
                 mask: access.mask,
-                cells: access.address.map(|at| (at >> shift) as u32),
             });
+            let cells = access.address.iter().map(|at| (at >> shift) as u32);
+            self.aside_cells.extend(cells);
         }
         fits
     }
@@ -222,18 +225,19 @@ impl Contention {
     #[inline(never)]
     fn tell_all(&mut self, block_floor: Stamp) {
         let Some(block) = self.here_of else { return };
-        let (aside, mut here) = (
+        let (aside, cells, mut here) = (
             std::mem::take(&mut self.aside),
+            std::mem::take(&mut self.aside_cells),
             std::mem::take(&mut self.here),
         );
-        for a in &aside {
+        for (a, cells) in aside.iter().zip(cells.as_chunks::<LANES>().0) {
             let who = Who {
                 warp: a.warp,
                 now: a.stamp,
                 block_floor,
             };
             for lane in super::block::lanes(a.mask) {
-                let at = here.record(u64::from(a.cells[lane as usize]), block.0);
+                let at = here.record(u64::from(cells[lane as usize]), block.0);
                 let record = &mut here.records[at];
                 record.roles = self.book.with(record.roles, a.role);
                 self.add(record, a.role, lane, &who);
