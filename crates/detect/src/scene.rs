@@ -18,6 +18,8 @@ pub struct Scene<O> {
     pub shape: LaunchShape,
     begun: bool,
     next: u32,
+    /// Runs of loads that were made, each once: a run that is made again is the same one.
+    runs: Vec<Arc<[RunRead]>>,
 }
 
 /// A memory access in the making.
@@ -167,6 +169,7 @@ impl<O: Events> Scene<O> {
             },
             begun: false,
             next: 0,
+            runs: Vec::new(),
         }
     }
 
@@ -205,6 +208,11 @@ impl<O: Events> Scene<O> {
         }
     }
 
+    /// The next action is of this instruction, the following ones of those after it.
+    pub fn at(&mut self, site: u32) {
+        self.next = site;
+    }
+
     /// All lanes of a warp load words from shared memory: so many bytes behind one or two bases, each load by which base and offset.
     pub fn run(&mut self, who: WarpRef, bases: [[(u64, Layout); 2]; 2], loads: &[(u8, u32)]) {
         let mut words = [RunWords::default(); RunWords::MOST];
@@ -231,6 +239,11 @@ impl<O: Events> Scene<O> {
                 offset: *offset,
             })
             .collect();
+        let known = self.runs.iter().find(|known| **known == reads);
+        let reads = known.cloned().unwrap_or_else(|| {
+            self.runs.push(Arc::clone(&reads));
+            reads
+        });
         self.observer.shared_run(&SharedRun {
             who,
             reads: &reads,
