@@ -76,7 +76,7 @@ if (($#)); then
     step 'tests' cargo nextest run --locked "$@"
 else
     # Without those that the step before has run.
-    step 'tests' cargo nextest run --locked -E 'not (binary(cli) and test(/^(budgets|hostile)::/))'
+    step 'tests' cargo nextest run --locked -E 'not (binary(cli) and test(/^(budgets|hostile|strangers)::/))'
 fi
 
 echo
