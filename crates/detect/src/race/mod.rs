@@ -30,7 +30,7 @@
 //! memory, one entry stands for a whole line of granules ([`lines`]). A granule is the largest unit that
 //! all accesses of the program are multiples of, so the answer is exact to the byte. A
 //! warp's access to adjacent memory is one branch-free loop over slices. Reads of shared memory by whole warps are set aside until
-//! something depends on them, which mostly is never ([`rows`]).
+//! something depends on them, which mostly is never ([`rows`]), and so are atomics on shared memory ([`atomics`]).
 //!
 //! *Scopes.* Each clock exists twice, as the scopes have it and as it would be if all were
 //! wide enough: what only the second one orders is `insufficient-scope`.
@@ -76,6 +76,7 @@ mod merge;
 pub mod pages;
 mod readers;
 pub mod report;
+mod resident;
 pub mod rows;
 mod slab;
 pub mod strong;
@@ -86,7 +87,6 @@ pub mod trie;
 mod weak_access;
 
 use crate::finding::Findings;
-use atomics::AtomicLog;
 use beside::{First, Together};
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
@@ -94,8 +94,8 @@ use clock::{Knowledge, Stamp};
 use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;
-use rows::ReadLog;
-use simt::ids::{BlockId, Mask, Site, WarpId};
+use resident::Resident;
+use simt::ids::{BlockId, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::sync::Arc;
@@ -137,81 +137,6 @@ struct Shape {
     fine_sync: bool,
     control_only: Arc<[bool]>,
     hands_on: Arc<[bool]>,
-}
-
-#[derive(Debug, Default)]
-struct Resident {
-    block: Block,
-    shared: Cells,
-    /// Reads of shared memory that its shadow does not know of yet.
-    log: ReadLog,
-    /// Atomics on shared memory that its shadow does not know of yet; none while there are such reads.
-    atomics: AtomicLog,
-}
-
-impl Resident {
-    /// Tells the shadow of the accesses that were set aside.
-    #[inline]
-    fn tell(&mut self, launch: &Shape, reporter: &mut Reporter) {
-        if !self.log.is_empty() {
-            self.tell_reads(launch, reporter);
-        }
-        if !self.atomics.is_empty() {
-            self.tell_atomics(launch, reporter);
-        }
-    }
-
-    /// A barrier of the whole block has settled all that was set aside.
-    fn settle(&mut self) {
-        self.log.clear();
-        self.atomics.settle();
-    }
-
-    /// Sets an atomic on shared memory aside. False if it is none of those that can be.
-    #[inline]
-    fn set_aside(&mut self, access: &Access<'_>, launch: &Shape, reporter: &mut Reporter) -> bool {
-        if !self.atomics.has_room() {
-            self.tell(launch, reporter);
-        }
-        let v = launch.view(&self.block, access.who.warp.0, false);
-        !access.asynchronous && self.atomics.add(access, &v, launch.shared_shift)
-    }
-
-    #[inline(never)]
-    fn tell_atomics(&mut self, launch: &Shape, reporter: &mut Reporter) {
-        let who = WarpRef {
-            block: BlockId(self.block.id),
-            warp: WarpId(0),
-        };
-        for (aside, address) in self.atomics.each() {
-            let access = &aside.access(who, &address);
-            // As it was then.
-            let warp = aside.warp as usize;
-            let now = self.block.warps[warp];
-            self.block.warps[warp].now = aside.stamp;
-            self.block.warps[warp].floor = aside.warp_floor;
-            Strong { launch, access }.run(&mut self.shared, &mut self.block, reporter);
-            self.block.warps[warp] = now;
-        }
-        self.atomics.clear();
-    }
-
-    #[inline(never)]
-    fn tell_reads(&mut self, launch: &Shape, reporter: &mut Reporter) {
-        let view = launch.view(&self.block, 0, false);
-        let who = WarpRef {
-            block: BlockId(self.block.id),
-            warp: WarpId(0),
-        };
-        let (log, shared) = (&mut self.log, &mut self.shared);
-        log.tell(&view, who, |access, v| {
-            if rows::packed(shared, access, v, 2) {
-                return;
-            }
-            let address = access.addresses();
-            shared.weak(&access.expanded(&address), v, launch.shared_shift, reporter);
-        });
-    }
 }
 
 impl Shape {
@@ -337,10 +262,8 @@ impl Detector {
             _ => {
                 let cells = Cells::new(self.launch.shared_cells, self.launch.strong_shared);
                 let fresh = Resident {
-                    block: Block::default(),
                     shared: cells,
-                    log: ReadLog::default(),
-                    atomics: AtomicLog::default(),
+                    ..Resident::default()
                 };
                 (fresh, 0)
             }

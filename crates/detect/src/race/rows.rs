@@ -7,6 +7,9 @@
 //! floor) first has the log told to the lines, read by read, with the stamp and floor that each had. Lines are independent of each
 //! other, and nothing happens to a line between a read of it and the telling. So the shadow is what it would be without a log.
 //!
+//! A run of loads ([`SharedRun`]) takes one place in the log, and what a warp does again and again takes one, too: a read that is in the log
+//! already adds nothing.
+//!
 //! Reads are set aside only where nothing but barriers orders the threads of a block: exact clocks would know more when the log is told
 //! than they did when the read was made.
 

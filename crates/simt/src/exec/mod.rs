@@ -17,6 +17,7 @@ mod load_run;
 mod matrix;
 mod memory;
 mod poison;
+mod quantum;
 mod special;
 mod system;
 mod texture;
@@ -28,6 +29,7 @@ mod whole_row;
 mod word_update;
 
 pub(crate) use changes::Changes;
+pub(crate) use quantum::{Quantum, Yield};
 
 use super::alu::{Row32, Row64};
 use super::device::Device;
@@ -44,36 +46,8 @@ use load_run::Loaded;
 use std::sync::Mutex;
 use whole_row::{BASES, KnownBase};
 
-/// Why a split stopped running.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Yield {
-    /// It waits, or has ended, or has been split: look at the warp again.
-    Blocked,
-    /// It has come to where another split may be.
-    Reconverge,
-    /// Its quantum is over.
-    QuantumExpired,
-    /// From here on its block has undefined values to follow; what is left of its quantum.
-    Poisoned(Quantum),
-}
-
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
 pub(super) const IDLE: u32 = 8;
-
-/// How long a split may run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Quantum {
-    /// Warp-instructions.
-    pub fuel: u32,
-    /// The turn goes on with another quantum, so that this one may end sooner.
-    pub goes_on: bool,
-    /// Memory and synchronisation operations, or `u32::MAX`.
-    pub visible: u32,
-    /// `visible` counts accesses to memory alone: the split stops before the one that is too many, and nowhere else.
-    pub accesses: bool,
-    /// Stop before this program counter or beyond: another split stands there.
-    pub limit: u32,
-}
 
 /// A range of the arena that may be accessed.
 #[derive(Clone, Copy, Debug, Default)]
