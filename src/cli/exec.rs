@@ -23,7 +23,7 @@ Run a CUDA program, host code and all, on a simulated GPU, and report its races,
 
 The program runs in its own process, with its own arguments, input, output and files; device memory and kernels are simulated there. \
 It must use the shared CUDA runtime and contain PTX: `racetrap build -- make` builds it so, and a `.cu` file is compiled so. \
-The report goes to stderr after the program has ended.";
+Python's Numba, numba-cuda and Triton are made to hand over their PTX. The report goes to stderr after the program has ended.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -14,8 +14,11 @@ use super::clock::Stamp;
 use simt::ids::{LANES, Mask, Site, WarpId};
 use simt::observer::*;
 
-/// Atomics that are set aside at most.
+/// Atomics that are set aside at most, of a block among few, and among many: each takes about 170 bytes.
 const ROOM: usize = 2048;
+const ROOM_OF_MANY: usize = 128;
+/// Blocks that are few.
+const FEW: usize = 16;
 
 /// Lanes of a warp that performed an atomic on one granule each.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +109,11 @@ impl AtomicLog {
         self.all.iter().zip(wide)
     }
 
-    /// Whether there is room for one more.
+    /// Whether there is room for one more, with so many blocks that run at the same time.
     #[inline(always)]
-    pub fn has_room(&self) -> bool {
-        self.all.len() < ROOM
+    pub fn has_room(&self, blocks: usize) -> bool {
+        let room = if blocks <= FEW { ROOM } else { ROOM_OF_MANY };
+        self.all.len() < room
     }
 
     /// Sets an access to shared memory aside, in granules of `1 << shift` bytes. False if it is none of those that can be.

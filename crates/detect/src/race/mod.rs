@@ -549,6 +549,7 @@ impl Detector {
             None => own,
         };
         let at = self.find(access.who.block);
+        let blocks = self.residents.len();
         let resident = &mut self.residents[at];
         resident.block.warps[access.who.warp.0 as usize].touched |= access.mask;
         let may_be_strong = if global {
@@ -564,7 +565,7 @@ impl Detector {
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);
         let (launch, reporter) = (&self.launch, &mut self.reporter);
         if !global {
-            if !weak && resident.set_aside(access, launch, reporter) {
+            if !weak && resident.set_aside(access, blocks, launch, reporter) {
                 return;
             }
             resident.tell(launch, reporter);

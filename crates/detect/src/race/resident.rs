@@ -42,15 +42,16 @@ impl Resident {
         self.atomics.settle();
     }
 
-    /// Sets an atomic on shared memory aside. False if it is none of those that can be.
+    /// Sets an atomic on shared memory aside, of a block among so many that run at the same time. False if it is none of those that can be.
     #[inline]
     pub fn set_aside(
         &mut self,
         access: &Access<'_>,
+        blocks: usize,
         launch: &Shape,
         reporter: &mut Reporter,
     ) -> bool {
-        if !self.atomics.has_room() {
+        if !self.atomics.has_room(blocks) {
             self.tell(launch, reporter);
         }
         let v = launch.view(&self.block, access.who.warp.0, false);

@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// Places that [`ReadLog::repeated`] has.
 const REPEATED: usize = 128;
+/// Runs that a log holds at most.
+const RUNS: usize = 256;
 
 /// A read that was set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +171,7 @@ impl ReadLog {
     /// Whether there is room for one more.
     #[inline(always)]
     fn has_room(&mut self) -> bool {
-        self.len < self.places.len() || self.leave_out_repeated()
+        self.len < self.places.len() && self.runs.len() < RUNS || self.leave_out_repeated()
     }
 
     /// Leaves out what is in the full log more than once: the reads of a loop that nobody waits in. Whether that made enough room to be worth it.
@@ -203,7 +205,7 @@ impl ReadLog {
         self.repeated.fill(None);
         self.repeated_runs.fill(0);
         self.len = len;
-        len <= self.places.len() / 4 * 3
+        len <= self.places.len() / 4 * 3 && runs <= RUNS / 4 * 3
     }
 
     #[cold]
