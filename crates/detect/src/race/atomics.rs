@@ -90,7 +90,7 @@ impl AtomicLog {
         self.mixed = false;
     }
 
-    /// Sets nothing aside any more.
+    /// Forgets what is set aside.
     pub fn clear(&mut self) {
         self.all.clear();
         self.addresses.clear();

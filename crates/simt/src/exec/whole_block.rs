@@ -36,12 +36,12 @@ impl<O: Hooks> Core<'_, O> {
         let (mask, pc) = (warp.splits[s].mask, warp.splits[s].pc);
         let together = barrier.whole.is_empty() || barrier.pc == pc;
         let passed = warp.passed.get(op.point as usize);
-        let plain = warp.splits.len() == 1
+        let counts = warp.splits.len() == 1
             && block.live == threads
             && barrier.arrivals.is_empty()
             && together
             && passed.is_none_or(|passed| passed & mask == 0);
-        if !plain {
+        if !counts {
             return false;
         }
         if let Some(arrived) = warp.arrived.get_mut(op.point as usize) {
@@ -94,6 +94,9 @@ impl<O: Hooks> Core<'_, O> {
     pub(super) fn write_down(&self, block: &mut Block, number: usize) {
         let threads = self.geometry.block.count() as u32;
         let barrier = &mut block.barriers[number];
+        if barrier.whole.is_empty() {
+            return;
+        }
         let pc = barrier.pc;
         let Op::Barrier(op) = &self.program.code[pc as usize].op else {
             return;

@@ -32,34 +32,24 @@
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
+mod aside;
 mod locations;
 mod roles;
 
+use aside::Aside;
 pub(super) use locations::Map;
 use locations::{Entry, Locations, MANY, PAGE, Record};
 use roles::{Role, RoleBook};
 
 use super::block::View;
 use super::clock::Stamp;
-use simt::ids::{BlockId, LANES, Mask, Site};
+use simt::ids::{BlockId, Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::collections::{HashMap, HashSet};
 
 /// Locations that are remembered at most.
 const LOCATIONS: usize = 1 << 22;
-
-/// An update by lanes of a warp that was set aside.
-#[derive(Clone, Copy, Debug)]
-struct Aside {
-    role: u32,
-    warp: u32,
-    stamp: Stamp,
-    mask: Mask,
-}
-
-/// Updates that are set aside at most.
-const ASIDE: usize = 2048;
 
 /// Who accesses something, and when.
 #[derive(Clone, Copy, Debug)]
@@ -118,9 +108,7 @@ pub struct Contention {
     here: Locations,
     here_of: Option<BlockId>,
     /// Updates of [`Contention::here`] that it does not know of yet; it knows of nothing else then.
-    aside: Vec<Aside>,
-    /// The granules of each, lane by lane.
-    aside_cells: Vec<u32>,
+    aside: aside::Log,
     shared: HashMap<BlockId, Locations>,
     driver: Locations,
     found: OrderSources,
@@ -173,7 +161,6 @@ impl Contention {
     pub fn settles(&mut self, block: BlockId) {
         if self.here_of == Some(block) {
             self.aside.clear();
-            self.aside_cells.clear();
             self.here.clear();
         }
         if !self.shared.is_empty() {
@@ -199,17 +186,16 @@ impl Contention {
         let fits = calm
             && access.bytes() >> shift == 1
             && self.here.records.is_empty()
-            && self.aside.len() < ASIDE
+            && self.aside.has_room()
             && self.aside.last().is_none_or(alike);
         if fits {
-            self.aside.push(Aside {
+            let aside = Aside {
                 role,
                 warp: v.me,
                 stamp: v.now,
                 mask: access.mask,
-            });
-            let cells = access.address.iter().map(|at| (at >> shift) as u32);
-            self.aside_cells.extend(cells);
+            };
+            self.aside.add(aside, access.address, shift);
         }
         fits
     }
@@ -225,12 +211,11 @@ impl Contention {
     #[inline(never)]
     fn tell_all(&mut self, block_floor: Stamp) {
         let Some(block) = self.here_of else { return };
-        let (aside, cells, mut here) = (
+        let (aside, mut here) = (
             std::mem::take(&mut self.aside),
-            std::mem::take(&mut self.aside_cells),
             std::mem::take(&mut self.here),
         );
-        for (a, cells) in aside.iter().zip(cells.as_chunks::<LANES>().0) {
+        for (a, cells) in aside.each() {
             let who = Who {
                 warp: a.warp,
                 now: a.stamp,
