@@ -24,7 +24,8 @@
 
 use super::block::View;
 use super::clock::Stamp;
-use super::lines::{LINE, Line, Reads};
+use super::lines::{LINE, Line};
+use super::reads::Reads;
 use super::slab::Slab;
 use super::strong_cell::StrongCell;
 use simt::ids::{Mask, Site};
@@ -80,6 +81,7 @@ pub struct Slot {
 #[derive(Debug, Default)]
 pub struct Cells {
     pub(super) lines: Vec<Line>,
+    /// Of each line, once one of them has more than one read.
     pub(super) reads: Vec<Reads>,
     has_strong: bool,
     pub(super) w_stamp: Vec<Stamp>,
@@ -200,7 +202,6 @@ impl Cells {
     pub fn new(cells: usize, strong: bool) -> Cells {
         Cells {
             lines: vec![Line::default(); cells.div_ceil(LINE)],
-            reads: vec![Reads::default(); cells.div_ceil(LINE)],
             has_strong: strong,
             ..Cells::default()
         }

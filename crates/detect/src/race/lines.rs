@@ -14,16 +14,11 @@
 use super::block::View;
 use super::cells::{Cells, Entry, LIST, Race, site_of, tag};
 use super::clock::Stamp;
+use super::reads::{self, Reads, Used};
 use simt::ids::{Mask, Site};
 
 /// Granules of a line.
 pub const LINE: usize = 32;
-/// Reads that a packed line holds.
-const FEW: usize = 6;
-/// Reads that a packed line of shared memory holds where those are too few; a power of two.
-const MANY: usize = 64;
-/// Places among the many that are tried for a read before all are looked at.
-const PROBES: usize = 8;
 /// In [`Span::map`]: all its lanes accessed all its granules.
 const ALIKE: u16 = 1 << 15;
 
@@ -31,13 +26,13 @@ const ALIKE: u16 = 1 << 15;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// When; 0: there is none.
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     /// The warp, in the shadow's numbering.
-    warp: u32,
+    pub(super) warp: u32,
     /// The instruction.
-    site: u32,
+    pub(super) site: u32,
     /// Which lane accessed which granule: see [`Span::lane`].
-    map: u16,
+    pub(super) map: u16,
     /// The first granule in the line.
     from: u8,
     /// One past the last.
@@ -94,12 +89,11 @@ impl Span {
         1 << (number >> (self.map & 7))
     }
 
-    /// Where to look for it first among the many.
-    fn place(&self) -> usize {
-        let mixed = u32::from(self.from).wrapping_mul(0x9e37_79b1)
+    /// A number that differs by who accesses what; its upper bits do most.
+    pub(super) fn mixed(&self) -> u32 {
+        u32::from(self.from).wrapping_mul(0x9e37_79b1)
             ^ self.warp.wrapping_mul(0x85eb_ca6b)
-            ^ u32::from(self.map).wrapping_mul(0xc2b2_ae35);
-        (mixed >> (32 - MANY.trailing_zeros())) as usize
+            ^ u32::from(self.map).wrapping_mul(0xc2b2_ae35)
     }
 
     fn overlaps(&self, other: &Span) -> bool {
@@ -108,30 +102,30 @@ impl Span {
 
     /// A bit for each granule.
     #[inline(always)]
-    fn granules(&self) -> u32 {
+    pub(super) fn granules(&self) -> u32 {
         u32::MAX >> (LINE as u32 - u32::from(self.to - self.from)) << self.from
     }
 
-    fn contains(&self, other: &Span) -> bool {
+    pub(super) fn contains(&self, other: &Span) -> bool {
         self.from <= other.from && other.to <= self.to
     }
 
     /// Whether the two are parts of one access, and have no gap between them.
-    fn continues(&self, other: &Span) -> bool {
+    pub(super) fn continues(&self, other: &Span) -> bool {
         (self.stamp, self.warp, self.site, self.map)
             == (other.stamp, other.warp, other.site, other.map)
             && self.from <= other.to
             && other.from <= self.to
     }
 
-    fn extend(&mut self, other: &Span) {
+    pub(super) fn extend(&mut self, other: &Span) {
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
     }
 
     /// Whether the block's floor covers it, or there is nothing.
     #[inline(always)]
-    fn is_settled(&self, v: &View<'_>) -> bool {
+    pub(super) fn is_settled(&self, v: &View<'_>) -> bool {
         self.stamp == 0 || v.in_block(self.warp) && self.stamp < v.block_floor
     }
 
@@ -139,7 +133,7 @@ impl Span {
     /// ordered before `new`. Other blocks know nothing of this block's barriers, so in
     /// global memory `new` has to stand in for it, granule by granule.
     #[inline(always)]
-    fn is_replaced(&self, new: &Span, v: &View<'_>) -> bool {
+    pub(super) fn is_replaced(&self, new: &Span, v: &View<'_>) -> bool {
         self.is_settled(v) && (!v.global || self.stamp == 0 || new.contains(self))
     }
 
@@ -173,33 +167,22 @@ enum State {
     Strong,
 }
 
-/// A line but for its reads: what most accesses look at, side by side with the same of its neighbours in the processor's cache.
+/// A line, but for reads beyond the first: what most accesses look at, side by side with the same of its neighbours in the processor's
+/// cache.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
     state: State,
-    /// How many of [`Reads::few`] have been used.
-    used: u8,
+    /// How many reads are kept: one is in `first`, more are in [`Reads`].
+    used: Used,
     /// In global memory, the granules of which reads of two blocks are kept that stand for those of all others.
     represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
-    write: Span,
     /// Of an open one, the stamp of the last access.
     latest: Stamp,
-}
-
-/// The reads of a line.
-#[derive(Clone, Debug, Default)]
-pub struct Reads {
-    few: [Span; FEW],
-    /// In shared memory, all reads, once they have been too many for the few.
-    many: Option<Box<[Span; MANY]>>,
-}
-
-/// Whether readers of two warps stand for all others that no floor covers.
-fn are_pair(one: u32, other: u32, v: &View<'_>) -> bool {
-    let both_here = v.in_block(one) && v.in_block(other);
-    one != other && (both_here || v.locate(one).0 != v.locate(other).0)
+    write: Span,
+    /// The read, where there is one.
+    first: Span,
 }
 
 impl Line {
@@ -214,100 +197,55 @@ impl Line {
         self.state == State::Packed
     }
 
-    fn forget_reads(&mut self, reads: &mut Reads) {
-        (self.used, self.represented) = (0, 0);
-        if let Some(many) = &mut reads.many {
-            many.fill(Span::default());
-        }
+    fn forget_reads(&mut self) {
+        (self.used, self.represented) = (Used::default(), 0);
     }
 
     /// All reads.
-    fn spans<'r>(&self, reads: &'r Reads) -> &'r [Span] {
-        match &reads.many {
-            Some(many) => &many[..],
-            None => &reads.few[..usize::from(self.used)],
+    fn spans<'r>(&'r self, reads: Option<&'r Reads>) -> &'r [Span] {
+        match (self.used, reads) {
+            (Used::Few(0), _) => &[],
+            (Used::Few(1), _) => std::slice::from_ref(&self.first),
+            (used, Some(reads)) => reads.spans(used),
+            (_, None) => unreachable!("more than one read is in the page's list"),
         }
     }
 
+    /// A read. False if it has to be put among others.
     #[inline(always)]
-    fn read(&mut self, reads: &mut Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn read(&mut self, new: &Span, v: &View<'_>) -> Result<bool, Race> {
         if !self.write.is_before(new, v) {
             return Err(Race);
         }
         if v.global {
             // Reads of two blocks are kept already: whatever this one could race with, one of them does.
             if !v.fine_sync && new.granules() & !self.represented == 0 {
-                return Ok(());
+                return Ok(true);
             }
-            return self.read_few(&mut reads.few, new, v);
+        } else {
+            self.latest_read = v.now.max(self.latest_read);
         }
-        self.latest_read = v.now.max(self.latest_read);
-        if reads.many.is_none() {
-            if self.read_few(&mut reads.few, new, v).is_ok() {
-                return Ok(());
+        Ok(match self.used {
+            Used::Few(0) => {
+                (self.first, self.used) = (*new, Used::Few(1));
+                true
             }
-            let mut many = Box::new([Span::default(); MANY]);
-            many[..FEW].copy_from_slice(&reads.few);
-            reads.many = Some(many);
-        }
-        match &mut reads.many {
-            Some(many) => read_many(many, new, v),
-            None => Err(Race),
-        }
+            Used::Few(1) => {
+                let first = std::slice::from_mut(&mut self.first);
+                reads::put(first, &mut self.represented, new, v)
+            }
+            _ => false,
+        })
     }
 
-    fn read_few(&mut self, reads: &mut [Span; FEW], new: &Span, v: &View<'_>) -> Result<(), Race> {
-        let used = usize::from(self.used);
-        let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
-        for at in 0..used.min(FEW) {
-            let read = &mut reads[at];
-            if read.is_replaced(new, v) {
-                read.stamp = 0;
-                self.represented = 0;
-                room = room.or(Some(at));
-            } else if read.continues(new) {
-                read.extend(new);
-                return Ok(());
-            } else if read.warp == v.me
-                && (read.stamp < v.warp_floor || read.map == new.map)
-                && new.contains(read)
-                && (read.stamp != v.now || read.site == new.site || same.is_some())
-            {
-                // The same lanes again, later in program order. Of two instructions both are remembered, as long as nothing
-                // lies between that others could know of.
-                reads[same.unwrap_or(at)] = *new;
-                return Ok(());
-            } else if read.warp == v.me && read.map == new.map && new.contains(read) {
-                same = Some(at);
-            } else if read.contains(new) && !read.is_settled(v) {
-                if let Some(one) = first
-                    && are_pair(one, read.warp, v)
-                {
-                    pair = true;
-                    // Reads of one block stand for others until its next barrier alone.
-                    if v.locate(one).0 != v.locate(read.warp).0 {
-                        self.represented |= new.granules();
-                    }
-                }
-                first = first.or(Some(read.warp));
-            }
-        }
-        let room = room.or((used < FEW).then_some(used));
-        match room {
-            // Two stand for all that follow: see the pairs of [`Cells`].
-            _ if pair && !v.fine_sync => Ok(()),
-            Some(at) => {
-                reads[at] = *new;
-                self.used = self.used.max(at as u8 + 1);
-                Ok(())
-            }
-            None => Err(Race),
-        }
+    /// Puts a read among others, or a second one beside the first.
+    fn read_among(&mut self, reads: &mut Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        reads.add(&self.first, &mut self.used, &mut self.represented, new, v)
     }
 
     // In place: a span that has just been written in pieces, and is copied as a whole, makes the processor wait.
     #[inline(always)]
-    fn write(&mut self, reads: &Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn write(&mut self, reads: Option<&Reads>, new: &Span, v: &View<'_>) -> Result<(), Race> {
         let settled = !v.global && self.latest_read < v.block_floor;
         let before = self.write.is_before(new, v)
             && (settled || self.spans(reads).iter().all(|r| r.is_before(new, v)));
@@ -325,7 +263,7 @@ impl Line {
     }
 
     /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
-    fn uses(&self, reads: &Reads, granule: usize) -> Option<(bool, bool)> {
+    fn uses(&self, reads: Option<&Reads>, granule: usize) -> Option<(bool, bool)> {
         let covers =
             |s: &Span| s.stamp != 0 && (usize::from(s.from)..usize::from(s.to)).contains(&granule);
         (self.state == State::Packed)
@@ -333,7 +271,7 @@ impl Line {
     }
 
     /// Whether anything has happened in it, and whether it may have been more than weak reads.
-    fn is_used(&self, reads: &Reads) -> (bool, bool) {
+    fn is_used(&self, reads: Option<&Reads>) -> (bool, bool) {
         if self.state != State::Packed {
             return (true, true);
         }
@@ -345,75 +283,16 @@ impl Line {
     }
 }
 
-/// A read of a line of shared memory among many.
-#[inline(always)]
-fn read_many(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
-    let first = new.place();
-    let mut same = None;
-    for probe in 0..PROBES {
-        let at = (first + probe * 3) % MANY;
-        let read = &mut many[at];
-        if read.stamp < v.block_floor {
-            *read = *new;
-            return Ok(());
-        }
-        if read.continues(new) {
-            read.extend(new);
-            return Ok(());
-        }
-        if read.warp == v.me && read.map == new.map && new.contains(read) {
-            // The same lanes again. Of two instructions both are remembered, as long as nothing lies between
-            // that others could know of.
-            if read.stamp < v.now || read.site == new.site || same.is_some() {
-                many[same.unwrap_or(at)] = *new;
-                return Ok(());
-            }
-            same = Some(at);
-        }
-    }
-    if let Some(at) = same {
-        many[at] = *new;
-        return Ok(());
-    }
-    crowded(many, new, v)
-}
-
-/// The same where all places for it are taken.
-#[cold]
-fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
-    let (mut first, mut pair) = (None, false);
-    for read in many.iter_mut() {
-        if read.stamp < v.block_floor {
-            *read = *new;
-            return Ok(());
-        }
-        if read.continues(new) {
-            read.extend(new);
-            return Ok(());
-        }
-        if read.contains(new) {
-            pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
-            first = first.or(Some(read.warp));
-        }
-    }
-    // Two stand for all that follow: see the pairs of [`Cells`].
-    if pair && !v.fine_sync {
-        Ok(())
-    } else {
-        Err(Race)
-    }
-}
-
 impl Cells {
     /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
     pub fn uses(&self, at: usize) -> Option<(bool, bool)> {
         let line = at / LINE;
-        self.lines[line].uses(&self.reads[line], at % LINE)
+        self.lines[line].uses(self.reads.get(line), at % LINE)
     }
 
     /// Whether anything has happened in a line, and whether it may have been more than weak reads.
     pub fn is_used(&self, line: usize) -> (bool, bool) {
-        self.lines[line].is_used(&self.reads[line])
+        self.lines[line].is_used(self.reads.get(line))
     }
 
     /// Whether a line is packed, and its last write settled.
@@ -440,11 +319,7 @@ impl Cells {
     /// done: it may be a race, or the line has to be opened.
     #[inline]
     pub fn read_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
-        let line = &mut self.lines[part.line];
-        if !line.is_packed(v) {
-            return Err(Race);
-        }
-        line.read(&mut self.reads[part.line], &Span::new(part, v, site), v)
+        self.read_span(part.line, &Span::new(part, v, site), v)
     }
 
     /// A weak read of the same granules by lanes next to each other; as [`Cells::read_packed`].
@@ -456,12 +331,23 @@ impl Cells {
         v: &View<'_>,
         site: Site,
     ) -> Result<(), Race> {
-        let line = &mut self.lines[part.line];
+        self.read_span(part.line, &Span::alike(part, lanes, v, site), v)
+    }
+
+    #[inline(always)]
+    fn read_span(&mut self, at: usize, new: &Span, v: &View<'_>) -> Result<(), Race> {
+        let lines = self.lines.len();
+        let line = &mut self.lines[at];
         if !line.is_packed(v) {
             return Err(Race);
         }
-        let new = Span::alike(part, lanes, v, site);
-        line.read(&mut self.reads[part.line], &new, v)
+        if line.read(new, v)? {
+            return Ok(());
+        }
+        if self.reads.is_empty() {
+            self.reads = vec![Reads::default(); lines];
+        }
+        line.read_among(&mut self.reads[at], new, v)
     }
 
     /// A weak write; as [`Cells::read_packed`].
@@ -471,7 +357,7 @@ impl Cells {
         if !line.is_packed(v) {
             return Err(Race);
         }
-        line.write(&self.reads[part.line], &Span::new(part, v, site), v)?;
+        line.write(self.reads.get(part.line), &Span::new(part, v, site), v)?;
         self.written = true;
         Ok(())
     }
@@ -523,10 +409,10 @@ impl Cells {
         ] {
             row[start..end].fill(0);
         }
-        let (packed, kept) = (&mut self.lines[line], &mut self.reads[line]);
+        let packed = &mut self.lines[line];
         let write = std::mem::take(&mut packed.write);
-        let mut reads = packed.spans(kept).to_vec();
-        packed.forget_reads(kept);
+        let mut reads = packed.spans(self.reads.get(line)).to_vec();
+        packed.forget_reads();
         // A warp's reads in the order in which they were made: the later ones dominate.
         reads.sort_by_key(|r| r.stamp);
         for granule in write.from..write.to {

@@ -75,6 +75,7 @@ pub mod lines;
 mod merge;
 pub mod pages;
 mod readers;
+mod reads;
 pub mod report;
 mod resident;
 pub mod rows;

@@ -145,27 +145,31 @@ struct Updated {
     were_written: bool,
 }
 
-#[inline(always)]
+/// A call of its own, so that all it needs stays in registers.
+#[inline(never)]
 fn update_words(
     (shared, address, lanes): (&Shared, &Row64, Mask),
     operand: &Row32,
     old: &mut Row32,
     new: impl Fn(u32, u32) -> u32,
 ) -> Updated {
-    let (mut changes, mut valid) = (0, 0xf);
-    for l in 0..LANES {
-        if lanes >> l & 1 == 0 {
-            continue;
-        }
+    let (words, valid) = shared.words();
+    let (mut changes, mut all) = (0, 0xf);
+    let mut update = |l: usize| {
         let word = (address[l] >> 2) as usize;
-        old[l] = shared.get(word, l);
-        valid &= shared.valid(word, l);
-        let new = new(old[l], operand[l]);
-        shared.set(word, l, new);
-        changes |= new ^ old[l];
+        let before = words[word].get();
+        let after = new(before, operand[l]);
+        words[word].set(after);
+        all &= valid[word].get();
+        changes |= after ^ before;
+        old[l] = before;
+    };
+    match lanes {
+        Mask::MAX => (0..LANES).for_each(update),
+        some => lanes_of(some).for_each(&mut update),
     }
     Updated {
         changed: changes != 0,
-        were_written: valid == 0xf,
+        were_written: all == 0xf,
     }
 }

@@ -31,6 +31,13 @@ impl Shared {
         self.valid.fill(Cell::new(0));
     }
 
+    /// All words, and of each the bytes that have been written.
+    #[inline(always)]
+    pub fn words(&self) -> (&[Cell<u32>], &[Cell<u8>]) {
+        let words = &self.words[..];
+        (words, &self.valid[..words.len()])
+    }
+
     /// Adjacent words.
     #[inline(always)]
     pub fn run<const N: usize>(&self, word: usize) -> [u32; N] {
