@@ -8,17 +8,22 @@
 //! So the shadow is what it would be without a log.
 //!
 //! Only where nothing but barriers orders the threads of a block: what releases and acquires bring is not in a floor.
+//!
+//! The same log serves [`super::contention`], which sets updates aside that commute: each of the two may know of an atomic that the other
+//! does not know of yet. What neither has been told of in vain is the end of the log.
 
 use super::block::View;
 use super::clock::Stamp;
 use simt::ids::{LANES, Mask, Site, WarpId};
 use simt::observer::*;
 
-/// Atomics that are set aside at most, of a block among few, and among many: each takes about 170 bytes.
+/// Atomics that are set aside at most, of a block among few, and among many: each takes about 110 bytes.
 const ROOM: usize = 2048;
 const ROOM_OF_MANY: usize = 128;
 /// Blocks that are few.
 const FEW: usize = 16;
+/// Granules of the largest shared memory whose atomics are set aside.
+const GRANULES: usize = 1 << 16;
 
 /// Lanes of a warp that performed an atomic on one granule each.
 #[derive(Clone, Copy, Debug)]
@@ -29,17 +34,19 @@ pub struct Aside {
     pub warp_floor: Stamp,
     /// The warp.
     pub warp: u32,
+    /// Which lanes.
+    pub mask: Mask,
+    /// What it does, as [`super::contention`] has it, if that is to be told.
+    pub role: u32,
     site: Site,
-    mask: Mask,
     kind: AccessKind,
     order: Order,
     scope: Scope,
-    element: u32,
 }
 
 impl Aside {
-    /// What was set aside, as the access that it was, of a warp of block `who`.
-    pub fn access<'a>(&self, who: WarpRef, address: &'a [u64; LANES]) -> Access<'a> {
+    /// What was set aside, as the access that it was, of a warp of block `who`, to elements of `1 << shift` bytes.
+    pub fn access<'a>(&self, who: WarpRef, address: &'a [u64; LANES], shift: u32) -> Access<'a> {
         Access {
             site: self.site,
             who: WarpRef {
@@ -50,7 +57,7 @@ impl Aside {
             space: Space::Shared,
             address,
             neighbours: None,
-            element: self.element,
+            element: 1 << shift,
             elements: 1,
             kind: self.kind,
             non_coherent: false,
@@ -70,17 +77,33 @@ impl Aside {
 #[derive(Debug, Default)]
 pub struct AtomicLog {
     all: Vec<Aside>,
-    /// First bytes, lane by lane, of each.
-    addresses: Vec<u32>,
+    /// Granules, lane by lane, of each.
+    cells: Vec<[u16; LANES]>,
+    /// Of how many, from the first one on, the shadow knows; and [`super::contention`].
+    known: usize,
+    known_order: usize,
     /// Something else has accessed the block's shared memory since then.
     mixed: bool,
 }
 
 impl AtomicLog {
-    /// Whether nothing is set aside.
+    /// Whether the shadow knows of all of them.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.known == self.all.len()
+    }
+
+    /// Whether [`super::contention`] does not know of all of them.
+    #[inline(always)]
+    pub fn concerns_order(&self) -> bool {
+        self.known_order < self.all.len()
+    }
+
+    /// What the last one does, of those that [`super::contention`] does not know of.
+    #[inline(always)]
+    pub fn last_role(&self) -> Option<u32> {
+        let last = self.all.last().filter(|_| self.concerns_order());
+        last.map(|last| last.role)
     }
 
     /// A barrier has settled all that the block did to its shared memory.
@@ -93,7 +116,8 @@ impl AtomicLog {
     /// Forgets what is set aside.
     pub fn clear(&mut self) {
         self.all.clear();
-        self.addresses.clear();
+        self.cells.clear();
+        (self.known, self.known_order) = (0, 0);
     }
 
     /// Something else accesses the block's shared memory.
@@ -102,11 +126,16 @@ impl AtomicLog {
         self.mixed = true;
     }
 
-    /// What is set aside, with the lanes' addresses.
-    pub fn each(&self) -> impl Iterator<Item = (&Aside, [u64; LANES])> {
-        let addresses = self.addresses.as_chunks::<LANES>().0.iter();
-        let wide = addresses.map(|row| row.map(u64::from));
-        self.all.iter().zip(wide)
+    /// What the shadow does not know of, with the lanes' granules; it will.
+    pub fn tell(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
+        let from = std::mem::replace(&mut self.known, self.all.len());
+        self.all[from..].iter().zip(&self.cells[from..])
+    }
+
+    /// As [`AtomicLog::tell`], for [`super::contention`].
+    pub fn tell_order(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
+        let from = std::mem::replace(&mut self.known_order, self.all.len());
+        self.all[from..].iter().zip(&self.cells[from..])
     }
 
     /// Whether there is room for one more, with so many blocks that run at the same time.
@@ -116,32 +145,52 @@ impl AtomicLog {
         self.all.len() < room
     }
 
-    /// Sets an access to shared memory aside, in granules of `1 << shift` bytes. False if it is none of those that can be.
+    /// Whether accesses to shared memory of so many granules, of `1 << shift` bytes, are of the size that can be set aside.
     #[inline(always)]
-    pub fn add(&mut self, access: &Access<'_>, v: &View<'_>, shift: u32) -> bool {
+    pub fn fits(access: &Access<'_>, granules: usize, shift: u32) -> bool {
         let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
         // Larger ones could overlap in part.
-        let fits = rmw
-            && !self.mixed
-            && access.elements == 1
+        rmw && access.elements == 1
             && access.element >> shift == 1
             && access.wrote == access.mask
-            && !v.fine_sync;
-        if fits {
-            self.all.push(Aside {
-                stamp: v.now,
-                warp_floor: v.warp_floor,
-                warp: v.warp,
-                site: access.site,
-                mask: access.mask,
-                kind: access.kind,
-                order: access.order,
-                scope: access.scope,
-                element: access.element,
-            });
-            let narrow = access.address.iter().map(|at| *at as u32);
-            self.addresses.extend(narrow);
+            && granules <= GRANULES
+    }
+
+    /// Whether the shadow can do without one that fits.
+    #[inline(always)]
+    pub fn spares_shadow(&self, access: &Access<'_>, v: &View<'_>) -> bool {
+        !self.mixed && !access.asynchronous && !v.fine_sync
+    }
+
+    /// Sets an access to shared memory aside, in granules of `1 << shift` bytes: for the shadow, and, with its role, for
+    /// [`super::contention`]. Who is not to be told of it knows of all that was set aside before.
+    #[inline(always)]
+    pub fn add(
+        &mut self,
+        access: &Access<'_>,
+        v: &View<'_>,
+        shift: u32,
+        shadow: bool,
+        role: Option<u32>,
+    ) {
+        self.all.push(Aside {
+            stamp: v.now,
+            warp_floor: v.warp_floor,
+            warp: v.warp,
+            mask: access.mask,
+            role: role.unwrap_or(u32::MAX),
+            site: access.site,
+            kind: access.kind,
+            order: access.order,
+            scope: access.scope,
+        });
+        self.cells
+            .push(access.address.map(|at| (at >> shift) as u16));
+        if !shadow {
+            self.known = self.all.len();
         }
-        fits
+        if role.is_none() {
+            self.known_order = self.all.len();
+        }
     }
 }

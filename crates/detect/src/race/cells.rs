@@ -99,6 +99,8 @@ pub struct Cells {
     pub(super) r_tag2: Vec<u32>,
     /// What is strong; none if there can be no strong accesses.
     pub(super) slots: Vec<Slot>,
+    /// The last one of another block before that, of a chain that all blocks continue; none as long as there is no such chain.
+    pub(super) far: Vec<Slot>,
     pub(super) lists: Slab<Vec<Entry>>,
     pub(super) strong: Slab<StrongCell>,
     /// Whether anything but weak reads has happened.

@@ -282,15 +282,14 @@ impl Detector {
     }
 
     /// See [`Events::block_ends`].
-    pub fn block_ends(&mut self, own: BlockId) {
-        let id = self.first.block(own);
+    pub fn block_ends(&mut self, id: BlockId) {
+        let id = self.first.block(id);
         if let Some(at) = self.places.remove(&u64::from(id.0)) {
             let mut resident = self.residents.swap_remove(at as usize);
             if let Some(moved) = self.residents.get(at as usize) {
                 self.places.insert(u64::from(moved.block.id), at);
             }
             resident.settle();
-            self.contention.block_ends(own);
             let latest = resident.block.latest();
             self.spare.push((resident, latest));
         }
@@ -365,7 +364,6 @@ impl Detector {
         let resident = &mut self.residents[at];
         if resident.block.only_raises_floor(barrier) {
             resident.settle();
-            self.contention.settles(barrier.block);
         } else {
             resident.tell(&self.launch, &mut self.reporter);
         }
@@ -438,11 +436,17 @@ impl Detector {
     /// Whether rows of a block's shared memory may be told as such: no exact clocks are needed for them, and nobody waits for what strong
     /// accesses would meet.
     #[inline(always)]
-    fn takes_shared_rows(&self, block: BlockId) -> bool {
-        let launch = &self.launch;
-        !launch.fine_sync
-            && launch.shared_shift == 2
-            && (!launch.strong_shared || self.contention.is_quiet(block))
+    fn takes_shared_rows(&mut self, block: BlockId) -> bool {
+        if self.launch.fine_sync || self.launch.shared_shift != 2 {
+            return false;
+        }
+        if !self.launch.strong_shared {
+            return true;
+        }
+        let at = self.find(self.first.block(block));
+        let resident = &self.residents[at];
+        self.contention
+            .is_quiet(&resident.strong, &resident.atomics)
     }
 
     /// Sets reads of shared memory aside, in their order: how many. The next one has to be told as an [`Access`].
@@ -552,21 +556,29 @@ impl Detector {
         let at = self.find(access.who.block);
         let blocks = self.residents.len();
         let resident = &mut self.residents[at];
-        resident.block.warps[access.who.warp.0 as usize].touched |= access.mask;
-        let may_be_strong = if global {
-            self.launch.strong_global
-        } else {
-            self.launch.strong_shared
-        };
-        if may_be_strong {
-            let v = self.launch.view(&resident.block, access.who.warp.0, global);
-            self.contention.access(own, &v);
-        }
+        let warp = access.who.warp.0;
+        resident.block.warps[warp as usize].touched |= access.mask;
         let weak = access.order == Order::Weak
             && matches!(access.kind, AccessKind::Read | AccessKind::Write);
         let (launch, reporter) = (&self.launch, &mut self.reporter);
-        if !global {
-            if !weak && resident.set_aside(access, blocks, launch, reporter) {
+        let contention = &mut self.contention;
+        if global {
+            if launch.strong_global {
+                let v = launch.view(&resident.block, warp, true);
+                contention.access_global(own, &v);
+            }
+        } else {
+            let (mut shadow, mut order) = (false, false);
+            if !weak {
+                let both = (own, access);
+                (shadow, order) = resident.set_aside(both, blocks, launch, contention, reporter);
+            }
+            if launch.strong_shared && !order {
+                let v = launch.view(&resident.block, warp, false);
+                let (strong, atomics) = (&mut resident.strong, &mut resident.atomics);
+                contention.access_shared(own, strong, atomics, &v);
+            }
+            if shadow {
                 return;
             }
             resident.tell(launch, reporter);

@@ -4,6 +4,7 @@ use super::Shape;
 use super::atomics::AtomicLog;
 use super::block::Block;
 use super::cells::Cells;
+use super::contention::{Contention, Locations};
 use super::report::Reporter;
 use super::rows::{self, ReadLog};
 use super::strong_access::Strong;
@@ -22,6 +23,8 @@ pub(super) struct Resident {
     pub log: ReadLog,
     /// Atomics on shared memory that its shadow does not know of yet; none while there are such reads.
     pub atomics: AtomicLog,
+    /// Where strong accesses were made to its shared memory since the last barrier.
+    pub strong: Locations,
 }
 
 impl Resident {
@@ -36,26 +39,49 @@ impl Resident {
         }
     }
 
-    /// A barrier of the whole block has settled all that was set aside.
+    /// A barrier of the whole block has settled all that was done to its shared memory.
     pub fn settle(&mut self) {
         self.log.clear();
         self.atomics.settle();
+        self.strong.clear();
     }
 
-    /// Sets an atomic on shared memory aside, of a block among so many that run at the same time. False if it is none of those that can be.
+    /// Sets a strong access to shared memory aside, of a block among so many that run at the same time: for the shadow; for `contention`,
+    /// with the access `own` that it knows. False where that can't be.
     #[inline]
     pub fn set_aside(
         &mut self,
-        access: &Access<'_>,
+        (own, access): (&Access<'_>, &Access<'_>),
         blocks: usize,
         launch: &Shape,
+        contention: &mut Contention,
         reporter: &mut Reporter,
-    ) -> bool {
+    ) -> (bool, bool) {
+        let shift = launch.shared_shift;
+        if !AtomicLog::fits(access, launch.shared_cells, shift) {
+            return (false, false);
+        }
         if !self.atomics.has_room(blocks) {
+            let v = launch.view(&self.block, access.who.warp.0, false);
+            contention.tell(&mut self.strong, &mut self.atomics, &v);
             self.tell(launch, reporter);
+            self.atomics.clear();
         }
         let v = launch.view(&self.block, access.who.warp.0, false);
-        !access.asynchronous && self.atomics.add(access, &v, launch.shared_shift)
+        let shadow = self.atomics.spares_shadow(access, &v);
+        let role = contention.calm_role(own, &self.strong, &self.atomics);
+        match (shadow, role) {
+            (false, None) => return (false, false),
+            (true, None) => contention.tell(&mut self.strong, &mut self.atomics, &v),
+            (false, Some(_)) => {
+                self.tell(launch, reporter);
+                self.atomics.mix();
+            }
+            (true, Some(_)) => (),
+        }
+        let v = launch.view(&self.block, access.who.warp.0, false);
+        self.atomics.add(access, &v, shift, shadow, role);
+        (shadow, role.is_some())
     }
 
     #[inline(never)]
@@ -64,8 +90,10 @@ impl Resident {
             block: BlockId(self.block.id),
             warp: WarpId(0),
         };
-        for (aside, address) in self.atomics.each() {
-            let access = &aside.access(who, &address);
+        let shift = launch.shared_shift;
+        for (aside, cells) in self.atomics.tell() {
+            let address = cells.map(|cell| u64::from(cell) << shift);
+            let access = &aside.access(who, &address, shift);
             // As it was then.
             let warp = aside.warp as usize;
             let now = self.block.warps[warp];
@@ -74,7 +102,6 @@ impl Resident {
             Strong { launch, access }.run(&mut self.shared, &mut self.block, reporter);
             self.block.warps[warp] = now;
         }
-        self.atomics.clear();
     }
 
     #[inline(never)]

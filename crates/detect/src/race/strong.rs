@@ -125,18 +125,24 @@ impl Cells {
                             .iter()
                             .all(|r| clash_with_read(r, a, v, loads).is_none()))
             }
+            // What is morally strong with the last of a chain is so with the one before, too, where its scope reaches that.
             _ if !a.hands_on
-                && morally_strong(AccessShape(class), self.slots[at].warp, a.class, v) =>
+                && morally_strong(AccessShape(class), self.slots[at].warp, a.class, v)
+                && (a.class.wide() || !self.has_far(at)) =>
             {
                 true
             }
-            _ => clash_with_write(&self.chain_end(at), a, v).is_none(),
+            _ => {
+                let before = self.before_chain_end(at);
+                let mut writes = before.into_iter().chain([self.chain_end(at)]);
+                writes.all(|w| clash_with_write(&w, a, v).is_none())
+            }
         };
         if clean { Ok(()) } else { Err(Race) }
     }
 
     /// An atomic that continues the chain in the granule's slot, or begins it, with nothing
-    /// weak in sight. An error means that nothing was done.
+    /// weak in sight. A chain whose scope reaches other blocks goes on there, as long as each block continues it once. An error means that nothing was done.
     #[inline]
     pub fn chain(
         &mut self,
@@ -147,11 +153,28 @@ impl Cells {
         v: &View<'_>,
     ) -> Result<(), Race> {
         let quiet = |warp, stamp| stamp == 0 || v.in_block(warp) && stamp < v.block_floor;
-        let slot = &mut self.slots[at];
-        if !(quiet(self.w_warp[at], self.w_stamp[at]) && quiet(self.r_warp[at], self.r_stamp[at]))
-            || slot.class != 0 && !(slot.class == class.0 && v.in_block(slot.warp))
-        {
+        if !(quiet(self.w_warp[at], self.w_stamp[at]) && quiet(self.r_warp[at], self.r_stamp[at])) {
             return Err(Race);
+        }
+        let slots = self.slots.len();
+        let slot = &mut self.slots[at];
+        if slot.class != 0 {
+            if slot.class != class.0 {
+                return Err(Race);
+            }
+            if v.in_block(slot.warp) {
+                // What was before it is observed by two then, which has no room here.
+                if self.far.get(at).is_some_and(|far| far.class != 0) {
+                    return Err(Race);
+                }
+            } else if class.wide() {
+                if self.far.is_empty() {
+                    self.far = vec![Slot::default(); slots];
+                }
+                self.far[at] = *slot;
+            } else {
+                return Err(Race);
+            }
         }
         self.written = true;
         *slot = Slot {
@@ -167,7 +190,8 @@ impl Cells {
     pub fn add_strong(&mut self, at: usize, a: &StrongAccess, v: &View<'_>) {
         self.written = true;
         let class = self.slots[at].class;
-        let chained = a.link && class == a.class.0 && v.in_block(self.slots[at].warp);
+        let chained =
+            a.link && class == a.class.0 && v.in_block(self.slots[at].warp) && !self.has_far(at);
         if a.writes && a.class.rmw() && (class == 0 || chained) {
             self.slots[at].class = a.class.0;
             self.slots[at].stamp = v.now;
@@ -191,18 +215,42 @@ impl Cells {
         }
         let cell = match self.slots[at].class {
             0 => StrongCell::default(),
-            _ => StrongCell::of(self.chain_end(at)),
+            _ => self.chain_of(at),
         };
+        self.forget_far(at);
         let index = self.strong.insert(cell);
         self.slots[at].class = SLOW;
         self.slots[at].stamp = index;
         index
     }
 
+    /// The last of a chain.
     fn chain_end(&self, at: usize) -> StrongWrite {
-        let slot = &self.slots[at];
-        let class = AccessShape(slot.class);
-        StrongWrite::first(slot.warp, slot.stamp, slot.tag, class)
+        StrongWrite::first(&self.slots[at])
+    }
+
+    /// The last one before it of another block, if that is kept; the last of all has observed it.
+    fn before_chain_end(&self, at: usize) -> Option<StrongWrite> {
+        let far = self.far.get(at).filter(|far| far.class != 0)?;
+        Some(StrongWrite::observed(far, &self.slots[at]))
+    }
+
+    /// A chain that is in the slots.
+    fn chain_of(&self, at: usize) -> StrongCell {
+        match self.before_chain_end(at) {
+            None => StrongCell::of(self.chain_end(at)),
+            Some(before) => StrongCell::of_two(before, self.chain_end(at)),
+        }
+    }
+
+    fn has_far(&self, at: usize) -> bool {
+        self.far.get(at).is_some_and(|far| far.class != 0)
+    }
+
+    fn forget_far(&mut self, at: usize) {
+        if let Some(far) = self.far.get_mut(at) {
+            *far = Slot::default();
+        }
     }
 
     /// Whether all strong writes are ordered before a weak access of `lane`.
@@ -220,6 +268,7 @@ impl Cells {
                 .writes
                 .iter()
                 .all(|w| !is_unordered(w, lane, v)),
+            // Who comes after the last of a chain comes after all of it.
             _ => {
                 let bit = 1 << lane_of(self.slots[at].tag);
                 v.unordered(lane, self.slots[at].warp, bit, self.slots[at].stamp) == 0
@@ -252,7 +301,7 @@ impl Cells {
         match self.class(at) {
             0 => Cow::Owned(StrongCell::default()),
             SLOW => Cow::Borrowed(self.strong.get(self.slots[at].stamp)),
-            _ => Cow::Owned(StrongCell::of(self.chain_end(at))),
+            _ => Cow::Owned(self.chain_of(at)),
         }
     }
 
@@ -265,11 +314,13 @@ impl Cells {
         if old.class == SLOW {
             self.strong.remove(old.stamp);
         }
+        self.forget_far(at);
     }
 
     /// Forgets all strong accesses, for a new block in an old window.
     pub fn forget_all_strong(&mut self) {
         self.slots.fill(Slot::default());
+        self.far.clear();
         self.strong = Default::default();
         self.nothing_strong();
     }

@@ -1,7 +1,7 @@
 //! What is remembered of the strong accesses to a granule where one slot does not hold it.
 
 use super::block::View;
-use super::cells::{Entry, lane_of, site_of};
+use super::cells::{Entry, Slot, lane_of, site_of};
 use super::clock::Stamp;
 use super::strong::{AccessShape, StrongAccess};
 use super::sync::Location;
@@ -96,16 +96,25 @@ pub struct StrongCell {
 
 impl StrongWrite {
     /// The first one that a granule remembers.
-    pub fn first(warp: u32, stamp: Stamp, tag: u32, class: AccessShape) -> StrongWrite {
+    pub(super) fn first(slot: &Slot) -> StrongWrite {
         StrongWrite {
-            warp,
-            lane: lane_of(tag),
-            stamp,
-            site: site_of(tag),
-            class,
+            warp: slot.warp,
+            lane: lane_of(slot.tag),
+            stamp: slot.stamp,
+            site: site_of(slot.tag),
+            class: AccessShape(slot.class),
             id: 1,
             under: 1,
             seen: Observers::default(),
+        }
+    }
+
+    /// One that a later one has observed, which is [`StrongCell::of_two`]'s second.
+    pub(super) fn observed(slot: &Slot, by: &Slot) -> StrongWrite {
+        StrongWrite {
+            under: 2,
+            seen: Observers(vec![(by.warp, by.stamp, 1 << lane_of(by.tag))]),
+            ..StrongWrite::first(slot)
         }
     }
 }
@@ -116,6 +125,20 @@ impl StrongCell {
         StrongCell {
             latest: write.id,
             writes: vec![write],
+            ..StrongCell::default()
+        }
+    }
+
+    /// A cell with its first two writes, of which the second has observed the first.
+    pub(super) fn of_two(first: StrongWrite, second: StrongWrite) -> StrongCell {
+        let second = StrongWrite {
+            id: 2,
+            under: 2,
+            ..second
+        };
+        StrongCell {
+            latest: second.id,
+            writes: vec![first, second],
             ..StrongCell::default()
         }
     }

@@ -61,7 +61,7 @@ pub(super) const MANY: u32 = u32::MAX;
 
 /// Where locations are: their records, found by pages.
 #[derive(Debug, Default)]
-pub(super) struct Locations {
+pub struct Locations {
     pub(super) records: Vec<Record>,
     /// Where a page's part of `index` begins, by its number.
     pub(super) pages: Map<u32>,
@@ -69,15 +69,25 @@ pub(super) struct Locations {
     pub(super) index: Vec<[u32; 1 << PAGE]>,
     /// The page that was looked up last.
     pub(super) last: Option<(u64, u32)>,
+    /// Whether any record is [`Record::fresh`].
+    pub(super) fresh: bool,
 }
 
 impl Locations {
     /// Forgets all, and keeps the memory for more.
-    pub(super) fn clear(&mut self) {
+    pub(in super::super) fn clear(&mut self) {
+        if self.is_empty() {
+            return;
+        }
         self.records.clear();
         self.pages.clear();
         self.index.clear();
-        self.last = None;
+        (self.last, self.fresh) = (None, false);
+    }
+
+    /// Whether nothing was made anywhere.
+    pub(super) fn is_empty(&self) -> bool {
+        self.records.is_empty()
     }
 
     pub(super) fn page(&self, cell: u64) -> Option<&[u32; 1 << PAGE]> {

@@ -21,7 +21,8 @@
 //! constant time, except at locations whose users are all ordered.
 //!
 //! Updates of shared memory that commute and whose results nothing uses, the only strong accesses of a block since its last barrier, are set
-//! aside: they concern nobody until another access of the block meets them, and the barrier that settles them forgets them all.
+//! aside ([`super::atomics`]): they concern nobody until another access of the block meets them, and the barrier that settles them forgets
+//! them all.
 //!
 //! A strong store that is the first to write a location, and an access that looks at it which nothing orders with the store, are a
 //! communication too: in the other order the latter reads what nothing has written.
@@ -32,21 +33,21 @@
 //! Blind spot: a weak access before a strong one is not looked at. Nothing but an acquire pattern orders the two where firm order does
 //! not, and that counts already.
 
-mod aside;
 mod locations;
 mod roles;
 
-use aside::Aside;
+pub use locations::Locations;
 pub(super) use locations::Map;
-use locations::{Entry, Locations, MANY, PAGE, Record};
+use locations::{Entry, MANY, PAGE, Record};
 use roles::{Role, RoleBook};
 
+use super::atomics::AtomicLog;
 use super::block::View;
 use super::clock::Stamp;
-use simt::ids::{BlockId, Mask, Site};
+use simt::ids::{Mask, Site};
 use simt::lower::dependence::OrderSources;
 use simt::observer::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Locations that are remembered at most.
 const LOCATIONS: usize = 1 << 22;
@@ -93,6 +94,11 @@ fn is_fresh(access: &Access<'_>, at: u64) -> bool {
     access.kind == AccessKind::Write && access.stores.is_some_and(|stored| !stored.is_written(at))
 }
 
+/// Whether an access is a weak one.
+fn is_weak(access: &Access<'_>) -> bool {
+    access.order == Order::Weak && matches!(access.kind, AccessKind::Read | AccessKind::Write)
+}
+
 /// Judges locations.
 #[derive(Debug, Default)]
 pub struct Contention {
@@ -104,12 +110,6 @@ pub struct Contention {
     last_settled: Option<(u32, u32, Place)>,
     last_open: Option<(u32, u32, Place)>,
     global: Locations,
-    /// Shared memory of the block that accessed it last, and of the others.
-    here: Locations,
-    here_of: Option<BlockId>,
-    /// Updates of [`Contention::here`] that it does not know of yet; it knows of nothing else then.
-    aside: aside::Log,
-    shared: HashMap<BlockId, Locations>,
     driver: Locations,
     found: OrderSources,
 }
@@ -149,99 +149,53 @@ impl Contention {
         self.found.reads.insert(site);
     }
 
-    /// A block has ended, and its shared memory with it.
-    pub fn block_ends(&mut self, block: BlockId) {
-        self.settles(block);
-        if self.here_of == Some(block) {
-            self.here_of = None;
-        }
-    }
-
-    /// A barrier has ordered all that a block did to its shared memory before whatever it does next.
-    pub fn settles(&mut self, block: BlockId) {
-        if self.here_of == Some(block) {
-            self.aside.clear();
-            self.here.clear();
-        }
-        if !self.shared.is_empty() {
-            self.shared.remove(&block);
-        }
-    }
-
-    /// Whether an access to a block's shared memory that is not strong need not be told: nothing is known of it that it could meet.
+    /// Whether what a block does to its shared memory by weak accesses is of no interest, with nothing strong known there.
     #[inline]
-    pub fn is_quiet(&self, block: BlockId) -> bool {
-        self.found.communication
-            || match self.here_of == Some(block) {
-                true => self.aside.is_empty() && self.here.records.is_empty(),
-                false => !self.shared.contains_key(&block),
-            }
+    pub fn is_quiet(&self, there: &Locations, log: &AtomicLog) -> bool {
+        self.found.communication || !log.concerns_order() && there.is_empty()
     }
 
-    /// Sets an update of shared memory aside. False if that can't be.
-    fn set_aside(&mut self, access: &Access<'_>, role: u32, shift: u32, v: &View<'_>) -> bool {
-        let r = self.book.roles[role as usize];
+    /// The role of an update of a block's shared memory that may be set aside.
+    #[inline]
+    pub fn calm_role(
+        &mut self,
+        access: &Access<'_>,
+        there: &Locations,
+        log: &AtomicLog,
+    ) -> Option<u32> {
+        let role = self.book.role_of(access);
+        let r = &self.book.roles[role as usize];
         let calm = !r.reads && r.update != Update::Ordered;
-        let alike = |other: &Aside| self.book.roles[other.role as usize].update == r.update;
+        let alike = |other: u32| self.book.roles[other as usize].update == r.update;
         let fits = calm
-            && access.bytes() >> shift == 1
-            && self.here.records.is_empty()
-            && self.aside.has_room()
-            && self.aside.last().is_none_or(alike);
-        if fits {
-            let aside = Aside {
-                role,
-                warp: v.me,
-                stamp: v.now,
-                mask: access.mask,
-            };
-            self.aside.add(aside, access.address, shift);
-        }
-        fits
+            && access.bytes() >> self.shifts[0] == 1
+            && there.is_empty()
+            && log.last_role().is_none_or(alike);
+        fits.then_some(role)
     }
 
-    /// Makes the block's shared memory know of what was set aside. All of that commutes, so that no two clash.
+    /// What was set aside of a block's shared memory is to be known there. All of it commutes, so that no two clash.
     #[inline]
-    fn tell(&mut self, block_floor: Stamp) {
-        if !self.aside.is_empty() {
-            self.tell_all(block_floor);
+    pub fn tell(&mut self, there: &mut Locations, log: &mut AtomicLog, v: &View<'_>) {
+        if log.concerns_order() {
+            self.tell_all(there, log, v);
         }
     }
 
     #[inline(never)]
-    fn tell_all(&mut self, block_floor: Stamp) {
-        let Some(block) = self.here_of else { return };
-        let (aside, mut here) = (
-            std::mem::take(&mut self.aside),
-            std::mem::take(&mut self.here),
-        );
-        for (a, cells) in aside.each() {
+    fn tell_all(&mut self, there: &mut Locations, log: &mut AtomicLog, v: &View<'_>) {
+        for (a, cells) in log.tell_order() {
             let who = Who {
                 warp: a.warp,
                 now: a.stamp,
-                block_floor,
+                block_floor: v.block_floor,
             };
             for lane in super::block::lanes(a.mask) {
-                let at = here.record(u64::from(cells[lane as usize]), block.0);
-                let record = &mut here.records[at];
+                let at = there.record(u64::from(cells[lane as usize]), v.block.id);
+                let record = &mut there.records[at];
                 record.roles = self.book.with(record.roles, a.role);
                 self.add(record, a.role, lane, &who);
             }
-        }
-        self.here = here;
-    }
-
-    /// Makes a block's shared memory [`Contention::here`].
-    fn enter(&mut self, block: BlockId) {
-        if self.here_of == Some(block) {
-            return;
-        }
-        // Nothing of it has been settled since it was set aside.
-        self.tell(0);
-        let next = self.shared.remove(&block).unwrap_or_default();
-        let last = std::mem::replace(&mut self.here, next);
-        if let Some(last_of) = self.here_of.replace(block) {
-            self.shared.insert(last_of, last);
         }
     }
 
@@ -286,52 +240,55 @@ impl Contention {
         }
     }
 
-    /// Memory was accessed.
-    pub fn access(&mut self, access: &Access<'_>, v: &View<'_>) {
+    /// A block's shared memory was accessed.
+    pub fn access_shared(
+        &mut self,
+        access: &Access<'_>,
+        there: &mut Locations,
+        log: &mut AtomicLog,
+        v: &View<'_>,
+    ) {
         if self.found.communication {
             return;
         }
-        let weak = access.order == Order::Weak
-            && matches!(access.kind, AccessKind::Read | AccessKind::Write);
-        let (place, shift) = match access.space {
-            Space::Shared => (Place::Shared, self.shifts[0]),
-            _ => (Place::Global, self.shifts[1]),
-        };
-        if place == Place::Shared {
-            self.enter(access.who.block);
-            if !weak {
-                let role = self.book.role_of(access);
-                if self.set_aside(access, role, shift, v) {
-                    return;
+        self.tell(there, log, v);
+        self.access(there, access, (Place::Shared, self.shifts[0]), v);
+    }
+
+    /// Global memory was accessed.
+    pub fn access_global(&mut self, access: &Access<'_>, v: &View<'_>) {
+        if self.found.communication {
+            return;
+        }
+        let mut global = std::mem::take(&mut self.global);
+        self.access(&mut global, access, (Place::Global, self.shifts[1]), v);
+        self.global = global;
+    }
+
+    fn access(
+        &mut self,
+        there: &mut Locations,
+        access: &Access<'_>,
+        (place, shift): (Place, u32),
+        v: &View<'_>,
+    ) {
+        if is_weak(access) {
+            return self.weak(there, access, shift, v);
+        }
+        let role = self.book.role_of(access);
+        let cells = u64::from(access.bytes() >> shift).max(1);
+        for lane in super::block::lanes(access.mask) {
+            let first = access.address[lane as usize] >> shift;
+            for cell in first..first + cells {
+                self.looks_at_fresh(there, cell, role, lane, v);
+                let fresh = is_fresh(access, cell << shift);
+                self.strong(there, cell, role, lane, place, v);
+                if fresh {
+                    let at = there.record(cell, v.block.id);
+                    there.records[at].fresh = true;
+                    there.fresh = true;
                 }
             }
-            self.tell(v.block_floor);
-        }
-        let mut locations = match place {
-            Place::Shared => std::mem::take(&mut self.here),
-            _ => std::mem::take(&mut self.global),
-        };
-        if weak {
-            self.weak(&locations, access, shift, v);
-        } else {
-            let role = self.book.role_of(access);
-            let cells = u64::from(access.bytes() >> shift).max(1);
-            for lane in super::block::lanes(access.mask) {
-                let first = access.address[lane as usize] >> shift;
-                for cell in first..first + cells {
-                    self.looks_at_fresh(&locations, cell, role, lane, v);
-                    let fresh = is_fresh(access, cell << shift);
-                    self.strong(&mut locations, cell, role, lane, place, v);
-                    if fresh {
-                        let at = locations.record(cell, v.block.id);
-                        locations.records[at].fresh = true;
-                    }
-                }
-            }
-        }
-        match place {
-            Place::Shared => self.here = locations,
-            _ => self.global = locations,
         }
     }
 
@@ -346,7 +303,7 @@ impl Contention {
         lane: u32,
         v: &View<'_>,
     ) {
-        if self.book.roles[role as usize].stores {
+        if !locations.fresh || self.book.roles[role as usize].stores {
             return;
         }
         let Some(record) = locations.get(cell).filter(|record| record.fresh) else {

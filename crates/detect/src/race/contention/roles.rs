@@ -70,7 +70,18 @@ impl RoleBook {
         RoleBook::new(self.effects.clone(), self.hands_on.clone())
     }
 
+    /// The number of what an access does.
+    #[inline]
     pub(super) fn role_of(&mut self, access: &Access<'_>) -> u32 {
+        let writes = access.kind != AccessKind::Read;
+        match self.by_site.get(access.site.0 as usize) {
+            Some(known) if known[usize::from(writes)] != NONE => known[usize::from(writes)],
+            _ => self.new_role_of(access),
+        }
+    }
+
+    #[cold]
+    fn new_role_of(&mut self, access: &Access<'_>) -> u32 {
         let effect = self
             .effects
             .get(access.site.0 as usize)
