@@ -142,7 +142,8 @@ impl Cells {
     }
 
     /// An atomic that continues the chain in the granule's slot, or begins it, with nothing
-    /// weak in sight. A chain whose scope reaches other blocks goes on there, as long as each block continues it once. An error means that nothing was done.
+    /// weak in sight. A chain whose scope reaches other blocks goes on there, as long as each block continues it once. An error
+    /// means that nothing was done.
     #[inline]
     pub fn chain(
         &mut self,
