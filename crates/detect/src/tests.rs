@@ -20,7 +20,19 @@ fn play<O: Events>(observer: O, kinds: Kinds, steps: &[Step]) -> O {
 
 /// Acts out a program several times over, by the same instructions.
 fn play_in_loop<O: Events>(observer: O, kinds: Kinds, steps: &[Step], times: usize) -> O {
+    play_with(observer, kinds, steps, times, &[])
+}
+
+/// The same, with what becomes of what the instructions read.
+fn play_with<O: Events>(
+    observer: O,
+    kinds: Kinds,
+    steps: &[Step],
+    times: usize,
+    effects: &[Effect],
+) -> O {
     let mut scene = Scene::new(observer, BLOCKS, THREADS);
+    scene.shape.effects = effects.into();
     scene.shape.fine_sync = kinds.fine;
     // With them, no read is set aside.
     scene.shape.async_copies = false;
@@ -443,6 +455,44 @@ proptest! {
     ) {
         let kinds = Kinds { fine: false, strong: true };
         agree(kinds, &steps)?;
+    }
+}
+
+// What depends on the order of threads does not depend on what is set aside.
+proptest! {
+    #![proptest_config(testing::random(1000))]
+    #[test]
+    fn updates_that_are_set_aside_are_known_when_it_matters(
+        steps in prop::collection::vec(atomic_step(), 1..60),
+        effects in prop::collection::vec(effect(), 64),
+    ) {
+        let kinds = Kinds { fine: false, strong: true };
+        let play = |observer| play_with(observer, kinds, &steps, 1, &effects);
+        let mut told = Detectors::new(false);
+        told.races.tells_at_once = true;
+        let (told, aside) = (play(told), play(Detectors::new(false)));
+        prop_assert_eq!(told.order_sources(), aside.order_sources());
+    }
+}
+
+/// Who continued a chain of atomics comes after what came before it, though another of its block has continued it since.
+#[test]
+fn all_who_continue_a_chain_come_after_its_beginning() {
+    let add = |scope| does(AccessKind::Reduction, Order::Relaxed, scope, 4, 0, 0);
+    let kinds = Kinds {
+        fine: true,
+        strong: true,
+    };
+    for (second, races) in [(0, 0), (1, 1)] {
+        let steps = [
+            Step::Go(0, 0, 1, add(Scope::Gpu)),
+            Step::Go(1, second, 1, add(Scope::Gpu)),
+            Step::Go(1, 2, 1, add(Scope::Gpu)),
+            Step::Go(1, 0, 1, add(Scope::Cta)),
+        ];
+        agree(kinds, &steps).unwrap();
+        let found = play(Detectors::new(false), kinds, &steps).take_findings();
+        assert_eq!(found.len(), races, "{found:#?}");
     }
 }
 

@@ -121,6 +121,9 @@ pub struct Detector {
     contention: Contention,
     /// Launches that run side by side, where there may be such.
     together: Option<Box<Together>>,
+    /// Sets no atomic aside: what it finds is the same.
+    #[cfg(test)]
+    pub(crate) tells_at_once: bool,
     /// Of the launch that runs: its place among them, and what its blocks know from their beginning.
     first: First,
     base: Knowledge,
@@ -455,6 +458,8 @@ impl Detector {
             }
         } else {
             let (mut shadow, mut order) = (false, false);
+            #[cfg(test)]
+            let weak = weak || self.tells_at_once;
             if !weak {
                 let both = (own, access);
                 (shadow, order) = resident.set_aside(both, blocks, launch, contention, reporter);

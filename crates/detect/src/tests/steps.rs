@@ -267,6 +267,19 @@ pub fn common_read_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What an instruction does to a location: mostly it adds.
+pub fn effect() -> impl Strategy<Value = Effect> {
+    let update = prop_oneof![
+        8 => Just(Update::Add),
+        1 => Just(Update::Or),
+        1 => Just(Update::Ordered),
+    ];
+    (update, 0..8u32).prop_map(|(update, rare)| Effect {
+        update,
+        used: rare == 0,
+    })
+}
+
 /// Warps that update a few words of shared memory by atomics, mostly, and read and write them between some barriers.
 pub fn atomic_step() -> impl Strategy<Value = Step> {
     let kind = prop::sample::select(vec![AccessKind::Atomic, AccessKind::Reduction]);
