@@ -3,8 +3,8 @@
 //! Most accesses of a warp are to adjacent memory, lane after lane. What one such access
 //! leaves in a line of [`LINE`] granules fits in one [`Span`] of 16 bytes, however many
 //! granules it covers, and one comparison per span tells whether the next access is ordered
-//! after it. A line holds the last weak write and up to [`FEW`] weak reads in that form; in shared memory, where
-//! every barrier makes room again without touching it, up to [`MANY`], placed by who reads where.
+//! after it. A line holds the last weak write and a few weak reads in that form; in shared memory, where
+//! every barrier makes room again without touching it, many, placed by who reads where ([`super::reads`]).
 //! What does not fit (two writers, very many readers, strong accesses, anything that the
 //! floors alone don't order) opens the line: its spans are written out into [`Cells`], granule
 //! by granule, and it stays open until a barrier of the block has ordered everything in it.
