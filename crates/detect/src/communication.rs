@@ -128,8 +128,7 @@ impl Recorder {
             return;
         }
         let block = self.block(access.who.block);
-        let weak = access.order == Order::Weak
-            && matches!(access.kind, AccessKind::Read | AccessKind::Write);
+        let weak = access.is_weak();
         let warp = access.who.warp.0;
         let (of_block, of_warps) = &self.barriers[block];
         let barriers = (*of_block, of_warps[warp as usize]);

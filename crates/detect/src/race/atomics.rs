@@ -9,20 +9,21 @@
 //!
 //! Only where nothing but barriers orders the threads of a block: what releases and acquires bring is not in a floor.
 //!
-//! The same log serves [`super::contention`], which sets updates aside that commute: each of the two may know of an atomic that the other
-//! does not know of yet. What neither has been told of in vain is the end of the log.
+//! The log has two readers: the shadow, and [`super::contention`], which can do without updates that commute. Each is told when something
+//! depends on it for that reader, so that one may already know of an atomic that the other does not. What a reader does not know of is
+//! always the end of the log.
 
 use super::block::View;
 use super::clock::Stamp;
 use simt::ids::{LANES, Mask, Site, WarpId};
 use simt::observer::*;
 
-/// Atomics that are set aside at most, of a block among few, and among many: each takes about 110 bytes.
+/// Atomics that are set aside at most, of a block among few, and among many: each takes 92 bytes.
 const ROOM: usize = 2048;
 const ROOM_OF_MANY: usize = 128;
 /// Blocks that are few.
 const FEW: usize = 16;
-/// Granules of the largest shared memory whose atomics are set aside.
+/// Granules of the largest shared memory whose atomics are set aside: a granule's number takes 16 bits.
 const GRANULES: usize = 1 << 16;
 
 /// Lanes of a warp that performed an atomic on one granule each.
@@ -43,6 +44,8 @@ pub struct Aside {
     order: Order,
     scope: Scope,
 }
+
+const _: () = assert!(size_of::<Aside>() + size_of::<[u16; LANES]>() == 92);
 
 impl Aside {
     /// What was set aside, as the access that it was, of a warp of block `who`, to elements of `1 << shift` bytes.
@@ -79,24 +82,25 @@ pub struct AtomicLog {
     all: Vec<Aside>,
     /// Granules, lane by lane, of each.
     cells: Vec<[u16; LANES]>,
-    /// Of how many, from the first one on, the shadow knows; and [`super::contention`].
-    known: usize,
-    known_order: usize,
+    /// So many, from the first one on, the shadow knows of.
+    told_shadow: usize,
+    /// So many [`super::contention`] knows of.
+    told_order: usize,
     /// Something else has accessed the block's shared memory since then.
     mixed: bool,
 }
 
 impl AtomicLog {
-    /// Whether the shadow knows of all of them.
+    /// Whether there are some that the shadow does not know of.
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.known == self.all.len()
+    pub fn concerns_shadow(&self) -> bool {
+        self.told_shadow < self.all.len()
     }
 
-    /// Whether [`super::contention`] does not know of all of them.
+    /// Whether there are some that [`super::contention`] does not know of.
     #[inline(always)]
     pub fn concerns_order(&self) -> bool {
-        self.known_order < self.all.len()
+        self.told_order < self.all.len()
     }
 
     /// What the last one does, of those that [`super::contention`] does not know of.
@@ -117,7 +121,7 @@ impl AtomicLog {
     pub fn clear(&mut self) {
         self.all.clear();
         self.cells.clear();
-        (self.known, self.known_order) = (0, 0);
+        (self.told_shadow, self.told_order) = (0, 0);
     }
 
     /// Something else accesses the block's shared memory.
@@ -126,15 +130,15 @@ impl AtomicLog {
         self.mixed = true;
     }
 
-    /// What the shadow does not know of, with the lanes' granules; it will.
-    pub fn tell(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
-        let from = std::mem::replace(&mut self.known, self.all.len());
+    /// What the shadow does not know of yet, with the lanes' granules. From then on it counts as told.
+    pub fn tell_shadow(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
+        let from = std::mem::replace(&mut self.told_shadow, self.all.len());
         self.all[from..].iter().zip(&self.cells[from..])
     }
 
-    /// As [`AtomicLog::tell`], for [`super::contention`].
+    /// As [`AtomicLog::tell_shadow`], for [`super::contention`].
     pub fn tell_order(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
-        let from = std::mem::replace(&mut self.known_order, self.all.len());
+        let from = std::mem::replace(&mut self.told_order, self.all.len());
         self.all[from..].iter().zip(&self.cells[from..])
     }
 
@@ -145,7 +149,8 @@ impl AtomicLog {
         self.all.len() < room
     }
 
-    /// Whether accesses to shared memory of so many granules, of `1 << shift` bytes, are of the size that can be set aside.
+    /// Whether an access, to shared memory of so many granules of `1 << shift` bytes, is an atomic on one granule in each lane, as those in
+    /// the log are.
     #[inline(always)]
     pub fn fits(access: &Access<'_>, granules: usize, shift: u32) -> bool {
         let rmw = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
@@ -156,14 +161,14 @@ impl AtomicLog {
             && granules <= GRANULES
     }
 
-    /// Whether the shadow can do without one that fits.
+    /// Whether the shadow can do without an access that fits.
     #[inline(always)]
     pub fn spares_shadow(&self, access: &Access<'_>, v: &View<'_>) -> bool {
         !self.mixed && !access.asynchronous && !v.fine_sync
     }
 
-    /// Sets an access to shared memory aside, in granules of `1 << shift` bytes: for the shadow, and, with its role, for
-    /// [`super::contention`]. Who is not to be told of it knows of all that was set aside before.
+    /// Adds an access that fits, in granules of `1 << shift` bytes: for the shadow, if `shadow`; for [`super::contention`], if there is a
+    /// role. A reader that it is not for must have been told of all before it.
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -187,10 +192,10 @@ impl AtomicLog {
         self.cells
             .push(access.address.map(|at| (at >> shift) as u16));
         if !shadow {
-            self.known = self.all.len();
+            self.told_shadow = self.all.len();
         }
         if role.is_none() {
-            self.known_order = self.all.len();
+            self.told_order = self.all.len();
         }
     }
 }

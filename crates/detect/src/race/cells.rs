@@ -74,10 +74,13 @@ pub struct Slot {
     pub class: u16,
 }
 
+const _: () =
+    assert!(size_of::<Line>() == 48 && size_of::<Reads>() == 104 && size_of::<Slot>() == 16);
+
 /// The shadow of a shared-memory window, or of a page of global memory.
 ///
-/// 4 bytes for each granule as long as all its lines are packed; once one has been opened,
-/// 36 more, 52 where strong accesses are possible, and what the lists and strong cells take.
+/// For each granule 1.5 bytes as long as all its lines are packed, and 3.25 more once one has been read twice; once one has been opened,
+/// 36 more, 52 where strong accesses are possible, 68 where atomics of several blocks form chains, and what the lists and strong cells take.
 #[derive(Debug, Default)]
 pub struct Cells {
     pub(super) lines: Vec<Line>,
@@ -99,7 +102,8 @@ pub struct Cells {
     pub(super) r_tag2: Vec<u32>,
     /// What is strong; none if there can be no strong accesses.
     pub(super) slots: Vec<Slot>,
-    /// The last one of another block before that, of a chain that all blocks continue; none as long as there is no such chain.
+    /// Of a chain of read-modify-writes that went on from one block to another, the last one of another block than the slot's. None as long
+    /// as there is no such chain.
     pub(super) far: Vec<Slot>,
     pub(super) lists: Slab<Vec<Entry>>,
     pub(super) strong: Slab<StrongCell>,

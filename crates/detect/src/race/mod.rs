@@ -78,6 +78,7 @@ mod readers;
 mod reads;
 pub mod report;
 mod resident;
+mod row_events;
 pub mod rows;
 mod slab;
 pub mod strong;
@@ -86,7 +87,6 @@ mod strong_cell;
 pub mod sync;
 pub mod trie;
 mod weak_access;
-mod whole_rows;
 
 use crate::finding::Findings;
 use beside::{First, Together};
@@ -121,7 +121,7 @@ pub struct Detector {
     contention: Contention,
     /// Launches that run side by side, where there may be such.
     together: Option<Box<Together>>,
-    /// Sets no atomic aside: what it finds is the same.
+    /// For comparison: no atomic is set aside.
     #[cfg(test)]
     pub(crate) tells_at_once: bool,
     /// Of the launch that runs: its place among them, and what its blocks know from their beginning.
@@ -447,8 +447,7 @@ impl Detector {
         let resident = &mut self.residents[at];
         let warp = access.who.warp.0;
         resident.block.warps[warp as usize].touched |= access.mask;
-        let weak = access.order == Order::Weak
-            && matches!(access.kind, AccessKind::Read | AccessKind::Write);
+        let weak = access.is_weak();
         let (launch, reporter) = (&self.launch, &mut self.reporter);
         let contention = &mut self.contention;
         if global {

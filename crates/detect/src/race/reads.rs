@@ -39,11 +39,11 @@ impl Reads {
         match (used, &self.many) {
             (Used::Few(used), _) => &self.few[..usize::from(used)],
             (Used::Many, Some(many)) => &many[..],
-            (Used::Many, None) => &[],
+            (Used::Many, None) => unreachable!("they are made when they become many"),
         }
     }
 
-    /// Puts a read among them. One that was kept so far is `first`.
+    /// Puts a read among them. If there is one so far, it is `first`, in the line.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -55,7 +55,7 @@ impl Reads {
     ) -> Result<(), Race> {
         if let Used::Few(few) = *used {
             let count = usize::from(few);
-            // With a single one it has been tried.
+            // A single one has been tried with [`put`].
             if count == 1 {
                 self.few[0] = *first;
             } else if put(&mut self.few[..count], represented, new, v) {
@@ -89,8 +89,8 @@ fn are_pair(one: u32, other: u32, v: &View<'_>) -> bool {
     one != other && (both_here || v.locate(one).0 != v.locate(other).0)
 }
 
-/// Puts a read in the place of one of these, or of two that stand for it. False if there is none. In `represented` go the granules of
-/// which reads of two blocks are kept.
+/// Lets one of these reads stand for a new one: by taking its place, by growing, or because two of them already do. False if none can.
+/// `represented` collects the granules of which reads of two blocks are kept.
 #[inline]
 pub(super) fn put(reads: &mut [Span], represented: &mut u32, new: &Span, v: &View<'_>) -> bool {
     let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
@@ -127,7 +127,7 @@ pub(super) fn put(reads: &mut [Span], represented: &mut u32, new: &Span, v: &Vie
             first = first.or(Some(read.warp));
         }
     }
-    // Two stand for all that follow: see the pairs of [`super::cells::Cells`].
+    // Two stand for all that follow: see the pairs in [`super::cells`].
     if pair && !v.fine_sync {
         return true;
     }
@@ -188,7 +188,7 @@ fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race
             first = first.or(Some(read.warp));
         }
     }
-    // Two stand for all that follow: see the pairs of [`Cells`].
+    // Two stand for all that follow: see the pairs in [`super::cells`].
     if pair && !v.fine_sync {
         Ok(())
     } else {

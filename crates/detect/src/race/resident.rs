@@ -34,7 +34,7 @@ impl Resident {
         if !self.log.is_empty() {
             self.tell_reads(launch, reporter);
         }
-        if !self.atomics.is_empty() {
+        if self.atomics.concerns_shadow() {
             self.tell_atomics(launch, reporter);
         }
     }
@@ -46,8 +46,8 @@ impl Resident {
         self.strong.clear();
     }
 
-    /// Sets a strong access to shared memory aside, of a block among so many that run at the same time: for the shadow; for `contention`,
-    /// with the access `own` that it knows. False where that can't be.
+    /// Sets a strong access to shared memory aside, where the shadow can do without it, and where `contention` can: whether each does.
+    /// `own` is the access as `contention` numbers it, and `blocks` how many run at the same time.
     #[inline]
     pub fn set_aside(
         &mut self,
@@ -91,7 +91,7 @@ impl Resident {
             warp: WarpId(0),
         };
         let shift = launch.shared_shift;
-        for (aside, cells) in self.atomics.tell() {
+        for (aside, cells) in self.atomics.tell_shadow() {
             let address = cells.map(|cell| u64::from(cell) << shift);
             let access = &aside.access(who, &address, shift);
             // As it was then.

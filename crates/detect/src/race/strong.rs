@@ -157,28 +157,26 @@ impl Cells {
         if !(quiet(self.w_warp[at], self.w_stamp[at]) && quiet(self.r_warp[at], self.r_stamp[at])) {
             return Err(Race);
         }
-        let slots = self.slots.len();
-        let slot = &mut self.slots[at];
-        if slot.class != 0 {
-            if slot.class != class.0 {
-                return Err(Race);
+        let last = self.slots[at];
+        let begins = last.class == 0;
+        let near = v.in_block(last.warp);
+        let continues = last.class == class.0
+            && match near {
+                // Two of a block would have observed what came from another one, and there is room for one observer.
+                true => !self.has_far(at),
+                false => class.wide(),
+            };
+        if !begins && !continues {
+            return Err(Race);
+        }
+        if !begins && !near {
+            if self.far.is_empty() {
+                self.far = vec![Slot::default(); self.slots.len()];
             }
-            if v.in_block(slot.warp) {
-                // What was before it is observed by two then, which has no room here.
-                if self.far.get(at).is_some_and(|far| far.class != 0) {
-                    return Err(Race);
-                }
-            } else if class.wide() {
-                if self.far.is_empty() {
-                    self.far = vec![Slot::default(); slots];
-                }
-                self.far[at] = *slot;
-            } else {
-                return Err(Race);
-            }
+            self.far[at] = last;
         }
         self.written = true;
-        *slot = Slot {
+        self.slots[at] = Slot {
             stamp: v.now,
             warp: v.me,
             tag: tag(site, lane),
@@ -232,8 +230,8 @@ impl Cells {
 
     /// The last one before it of another block, if that is kept; the last of all has observed it.
     fn before_chain_end(&self, at: usize) -> Option<StrongWrite> {
-        let far = self.far.get(at).filter(|far| far.class != 0)?;
-        Some(StrongWrite::observed(far, &self.slots[at]))
+        self.has_far(at)
+            .then(|| StrongWrite::observed(&self.far[at], &self.slots[at]))
     }
 
     /// A chain that is in the slots.
@@ -244,6 +242,7 @@ impl Cells {
         }
     }
 
+    /// Whether [`Cells::before_chain_end`] is kept.
     fn has_far(&self, at: usize) -> bool {
         self.far.get(at).is_some_and(|far| far.class != 0)
     }

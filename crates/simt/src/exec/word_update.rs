@@ -145,7 +145,8 @@ struct Updated {
     were_written: bool,
 }
 
-/// A call of its own, so that all it needs stays in registers.
+/// Updates each lane's word of shared memory, lane after lane. A function of its own, not inlined: within a larger one, what it gathers was
+/// put on the stack in each lane.
 #[inline(never)]
 fn update_words(
     (shared, address, lanes): (&Shared, &Row64, Mask),

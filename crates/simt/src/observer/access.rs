@@ -377,6 +377,12 @@ impl Access<'_> {
     pub fn bytes(&self) -> u32 {
         self.element * self.elements
     }
+    /// Whether it is a weak operation: a load or store that is neither `relaxed` or stronger nor `volatile` (PTX ISA, "Operation
+    /// Types").
+    #[inline]
+    pub fn is_weak(&self) -> bool {
+        self.order == Order::Weak && matches!(self.kind, AccessKind::Read | AccessKind::Write)
+    }
     /// The lanes for which the hardware performs it.
     pub fn performed(&self) -> Mask {
         self.mask | self.dropped

@@ -94,11 +94,6 @@ fn is_fresh(access: &Access<'_>, at: u64) -> bool {
     access.kind == AccessKind::Write && access.stores.is_some_and(|stored| !stored.is_written(at))
 }
 
-/// Whether an access is a weak one.
-fn is_weak(access: &Access<'_>) -> bool {
-    access.order == Order::Weak && matches!(access.kind, AccessKind::Read | AccessKind::Write)
-}
-
 /// Judges locations.
 #[derive(Debug, Default)]
 pub struct Contention {
@@ -155,7 +150,7 @@ impl Contention {
         self.found.communication || !log.concerns_order() && there.is_empty()
     }
 
-    /// The role of an update of a block's shared memory that may be set aside.
+    /// The role of an update of a block's shared memory, if it can be set aside.
     #[inline]
     pub fn calm_role(
         &mut self,
@@ -163,6 +158,9 @@ impl Contention {
         there: &Locations,
         log: &AtomicLog,
     ) -> Option<u32> {
+        if self.found.communication {
+            return None;
+        }
         let role = self.book.role_of(access);
         let r = &self.book.roles[role as usize];
         let calm = !r.reads && r.update != Update::Ordered;
@@ -174,7 +172,7 @@ impl Contention {
         fits.then_some(role)
     }
 
-    /// What was set aside of a block's shared memory is to be known there. All of it commutes, so that no two clash.
+    /// Notes what was set aside of a block's shared memory. All of it commutes, so that no two clash.
     #[inline]
     pub fn tell(&mut self, there: &mut Locations, log: &mut AtomicLog, v: &View<'_>) {
         if log.concerns_order() {
@@ -272,7 +270,7 @@ impl Contention {
         (place, shift): (Place, u32),
         v: &View<'_>,
     ) {
-        if is_weak(access) {
+        if access.is_weak() {
             return self.weak(there, access, shift, v);
         }
         let role = self.book.role_of(access);

@@ -1,4 +1,4 @@
-//! What the detector does with accesses of whole warps to adjacent words, or to one word ([`super::rows`]).
+//! The detector's events for rows: accesses of whole warps to adjacent words, or to one word. What becomes of them is in [`super::rows`].
 
 use super::Detector;
 use super::beside::First;
@@ -49,7 +49,7 @@ impl Detector {
         }
         let at = self.find(who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
-        if !resident.atomics.is_empty() {
+        if resident.atomics.concerns_shadow() {
             return 0;
         }
         resident.atomics.mix();
@@ -75,7 +75,7 @@ impl Detector {
         let at = self.find(who.block);
         let (launch, resident) = (&self.launch, &mut self.residents[at]);
         let v = launch.view(&resident.block, who.warp.0, false);
-        if v.fine_sync || !resident.atomics.is_empty() {
+        if v.fine_sync || resident.atomics.concerns_shadow() {
             return false;
         }
         let aside = rows::set_run_aside(&mut resident.shared, &mut resident.log, run, &v);
@@ -110,7 +110,7 @@ impl Detector {
         if !access.write {
             return false;
         }
-        if !resident.atomics.is_empty() {
+        if resident.atomics.concerns_shadow() {
             return false;
         }
         resident.atomics.mix();
