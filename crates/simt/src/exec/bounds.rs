@@ -91,6 +91,9 @@ impl<O: Hooks> Core<'_, O> {
             let inside = match space {
                 Space::Global | Space::Const => match self.find_range(at, size) {
                     Some(range) => {
+                        if write {
+                            self.keep(&range);
+                        }
                         freed |= u32::from(range.freed) << l;
                         // What is on the heap may be freed by anybody, at any time.
                         if !range.freed && !self.device.in_heap(at) {
@@ -133,6 +136,14 @@ impl<O: Hooks> Core<'_, O> {
         active & !outside & !misaligned & !freed
     }
 
+    /// Something is about to be written to an allocation.
+    pub(super) fn keep(&self, range: &Range) {
+        if let Some(before) = self.before.filter(|_| !range.freed) {
+            before.keep(self.device, range.start..range.end);
+        }
+    }
+
+    /// The allocation that bytes of the arena lie in. Before something is written there, [`Core::keep`] has to be called.
     pub(super) fn find_range(&self, at: u64, size: u64) -> Option<Range> {
         let end = at.checked_add(size)?;
         if self.device.in_heap(at) {

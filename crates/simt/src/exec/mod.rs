@@ -38,6 +38,7 @@ use super::inline::{self, Inline};
 use super::lent::Hooks;
 use super::op::*;
 use super::program::Program;
+use super::snapshot::Image;
 use super::state::*;
 use super::stop::{BadCall, Stop};
 use super::weak_memory::StoreHistory;
@@ -76,7 +77,9 @@ pub(crate) struct Core<'a, O: Hooks> {
     looks: u64,
     /// What the next look at the clock adds to it: see [`Core::clock`].
     haste: u64,
-    /// For each instruction, the allocation that its last global access hit.
+    /// Where the launch may have to run again: what is to be told before global memory is written to.
+    pub before: Option<&'a Image>,
+    /// For each instruction, the allocation that its last global access hit; of those that write, it is kept in [`Core::before`].
     pub(super) recent: Vec<Range>,
     /// Where strong loads may return older values.
     pub history: Option<Box<StoreHistory>>,
@@ -119,6 +122,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             spent: 0,
             looks: 0,
             haste: 1,
+            before: None,
             recent: vec![Range::default(); program.sites.len()],
             history: None,
             changes: None,

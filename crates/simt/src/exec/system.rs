@@ -88,7 +88,10 @@ impl<O: Hooks> Core<'_, O> {
                 System::SetConditional => {
                     let at = self.find_range(a.wrapping_sub(GLOBAL_BASE), 4);
                     match at.filter(|range| !range.freed && a.is_multiple_of(4)) {
-                        Some(_) => self.device.arena.write(a - GLOBAL_BASE, 4, l, b),
+                        Some(range) => {
+                            self.keep(&range);
+                            self.device.arena.write(a - GLOBAL_BASE, 4, l, b);
+                        }
                         None if O::WATCHES => {
                             self.bad_free(block, w, l, a, site, FaultKind::NotAllocated);
                         }
@@ -217,11 +220,12 @@ impl<O: Hooks> Core<'_, O> {
             a if !a.is_multiple_of(8) => false,
             a if a >= GLOBAL_BASE => {
                 let found = self.find_range(a - GLOBAL_BASE, 8);
-                let good = found.is_some_and(|range| !range.freed);
-                if good {
+                let found = found.filter(|range| !range.freed);
+                if let Some(range) = &found {
+                    self.keep(range);
                     self.device.arena.write(a - GLOBAL_BASE, 8, l, value);
                 }
-                good
+                found.is_some()
             }
             a if a >= LOCAL_BASE && a - LOCAL_BASE + 8 <= local.bytes() => {
                 local.write(a - LOCAL_BASE, 8, l, value);

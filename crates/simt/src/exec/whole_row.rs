@@ -58,8 +58,15 @@ fn load_half<S: Words>(memory: &S, layout: Layout, at: u64, to: &mut [u32; HALF]
 #[inline(always)]
 pub(super) fn load<S: Words>(memory: &S, access: &RowAccess<'_>) -> (Row32, bool) {
     let mut to = [0; LANES];
+    let written = load_into(memory, access, &mut to);
+    (to, written)
+}
+
+/// [`load`], straight to where the words belong.
+#[inline(always)]
+fn load_into<S: Words>(memory: &S, access: &RowAccess<'_>, to: &mut Row32) -> bool {
     let valid = if access.is_adjacent() {
-        memory.load_run((access.first[0] >> 2) as usize, &mut to)
+        memory.load_run((access.first[0] >> 2) as usize, to)
     } else {
         let (mut low, mut high) = ([0; HALF], [0; HALF]);
         let valid = load_half(memory, access.layout[0], access.first[0], &mut low)
@@ -68,7 +75,7 @@ pub(super) fn load<S: Words>(memory: &S, access: &RowAccess<'_>) -> (Row32, bool
         to[HALF..].copy_from_slice(&high);
         valid
     };
-    (to, valid == 0xf)
+    valid == 0xf
 }
 
 /// Stores the words of a full warp, lowest lane first.
@@ -374,14 +381,15 @@ impl<O: Hooks> Core<'_, O> {
             }
             return true;
         }
-        let (to, written) = match global {
-            true => load(&self.device.arena, &access),
-            false => load(&block.shared, &access),
+        let mut nowhere = [0; LANES];
+        let to = match op.regs[0] {
+            Slot::NONE => &mut nowhere,
+            slot => &mut block.warps[w].w[slot.0 as usize],
         };
-        if op.regs[0] != Slot::NONE {
-            let register = &mut block.warps[w].w[op.regs[0].0 as usize];
-            blend(register, &to, Mask::MAX, dead);
-        }
+        let written = match global {
+            true => load_into(&self.device.arena, &access, to),
+            false => load_into(&block.shared, &access, to),
+        };
         if O::WATCHES {
             if !written {
                 self.unwritten(block, w, op, &access);

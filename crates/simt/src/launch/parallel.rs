@@ -8,12 +8,12 @@ use crate::observer::{Joined, Observer};
 use crate::stop::Stop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// Bytes of allocated memory of which a copy is made at most.
+/// Allocated bytes: of more, there might be no room for a copy of what is written to.
 const MOST: u64 = 4 << 30;
 
 impl Grid<'_> {
     /// Deals blocks out to several cores. `None` if the launch has to run on one: the result does not count, or there is too much
-    /// memory for a copy of it.
+    /// memory for a copy of what is written to.
     ///
     /// What nobody watches, and what takes no turns that others could notice, is not run again, so that no copy is made: if blocks fail, the first
     /// of them tells how the launch ends, as on one core. The blocks before it have all run; some of those behind it, too.
@@ -27,7 +27,8 @@ impl Grid<'_> {
         let final_try = !O::WATCHES && !self.program.facts.order_sources;
         let before = match final_try {
             true => None,
-            false => Some(device.image_by(MOST, jobs)?),
+            false if device.in_use() > MOST => return None,
+            false => Some(device.image_on_demand()),
         };
         let next = AtomicU32::new(0);
         let vain = AtomicBool::new(false);
@@ -35,6 +36,7 @@ impl Grid<'_> {
         let shared: &Device = device;
         let work = |observer: &mut O| -> Result<(), (u32, Stop)> {
             let mut core = self.core(shared, observer, true);
+            core.before = before.as_ref();
             let mut ended = None;
             loop {
                 let first = next.fetch_add(share, Relaxed);

@@ -131,3 +131,79 @@ fn what_nobody_watches_fails_on_several_cores_as_on_one() {
     let stats = run.launch(200, 32, &[to, 200], "lockstep").unwrap();
     assert!(stats.parallel);
 }
+
+/// Says that cores got in each other's way, so that every launch has to run again on one.
+#[derive(Default)]
+struct Never {
+    joined: bool,
+}
+
+impl simt::observer::Events for Never {}
+
+impl simt::observer::Observer for Never {
+    fn fork(&self) -> Never {
+        Never::default()
+    }
+    fn join(&mut self, _: Vec<Never>) -> simt::observer::Joined {
+        self.joined = true;
+        simt::observer::Joined::Conflict
+    }
+}
+
+/// Each thread changes its 16 bytes at %x, in a way that shows if it is done twice; %y is the thread's word in a row.
+const CHANGES: [&str; 12] = [
+    "ld.global.u32 %r1, [%x]; mad.lo.u32 %r1, %r1, 3, 1; st.global.u32 [%x], %r1;",
+    "ld.global.u32 %r1, [%y]; mad.lo.u32 %r1, %r1, 3, 1; st.global.u32 [%y], %r1;",
+    "ld.u32 %r1, [%x]; add.u32 %r1, %r1, 1; @%p1 st.u32 [%x], %r1;",
+    "ld.global.u8 %r1, [%x+3]; add.u32 %r1, %r1, 1; st.global.u8 [%x+3], %r1;",
+    "ld.global.u64 %d1, [%x+8]; add.u64 %d1, %d1, 1; st.global.u64 [%x+8], %d1;",
+    "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%x]; add.u32 %r1, %r1, 1; st.global.v4.u32 [%x], {%r1, %r1, %r1, %r1};",
+    "ld.global.u16 %r1, [%x+2]; add.u32 %r1, %r1, 5; @%p1 st.global.u16 [%x+2], %r1;",
+    "red.global.add.u32 [%x], 1;",
+    "atom.global.add.u64 %d1, [%x], 1;",
+    "red.global.max.u32 [%x], 70000; red.global.add.u32 [%x], 1;",
+    "@%p1 red.global.add.u32 [%y], 3;",
+    "red.global.add.u64 [%x+8], 7; st.global.u8 [%x], 1;",
+];
+
+#[test]
+fn a_launch_that_has_to_run_again_finds_what_was_there() {
+    for (change, at) in CHANGES.iter().zip(0..) {
+        let ptx = format!(
+            ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 in) {{\n\
+             .reg .b32 %r<8>; .reg .b64 %x, %y, %z, %o, %d1; .reg .pred %p1;\n\
+             ld.param.u64 %x, [out]; ld.param.u64 %z, [in];\n\
+             mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r0, %r0, %r1, %r2;\n\
+             mul.wide.u32 %o, %r0, 4; add.u64 %y, %x, %o; add.u64 %z, %z, %o; ld.global.u32 %r1, [%z];\n\
+             mul.wide.u32 %o, %r0, 16; add.u64 %x, %x, %o; setp.gt.u32 %p1, %r1, 7;\n{change}\nret; }}\n"
+        );
+        let mut run = Run::of(&ptx);
+        assert!(run.program.facts.blocks_commute, "{change}");
+        let words: Vec<u32> = (0..64 * 64 * 4).collect();
+        let (input, one, two) = (run.buffer(&words), run.buffer(&words), run.buffer(&words));
+        run.launch(64, 64, &[one, input], "lane-by-lane").unwrap();
+        let how = Launch {
+            grid: Dim3::linear(64),
+            block: Dim3::linear(64),
+            dynamic_shared: 0,
+            params: [two.to_le_bytes(), input.to_le_bytes()].concat(),
+            cooperative: false,
+            number: 0,
+        };
+        let mut observer = Never::default();
+        let Run {
+            device, program, ..
+        } = &mut run;
+        let limits = Limits::default();
+        let schedule = ScheduleSpec::Lockstep;
+        let stats = launch(device, program, &how, &schedule, &limits, 3, &mut observer).unwrap();
+        assert!(observer.joined && !stats.parallel, "{at}: {change}");
+        let count = words.len() as u64;
+        assert!(run.words(one, count) != words, "{at}: nothing has changed");
+        assert!(
+            run.words(one, count) == run.words(two, count),
+            "{at}: {change}"
+        );
+        assert!(run.words(input, count) == words);
+    }
+}
