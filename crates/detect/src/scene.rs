@@ -252,6 +252,19 @@ impl<O: Events> Scene<O> {
         });
     }
 
+    /// All lanes of a warp load words from shared memory, so many times, before anybody is told.
+    pub fn reads(&mut self, who: WarpRef, all: &[[(u64, Layout); 2]]) {
+        let reads: Vec<SharedRead> = all
+            .iter()
+            .map(|halves| SharedRead {
+                site: self.site(),
+                first: halves.map(|(first, _)| first as u32),
+                layout: halves.map(|(_, layout)| layout),
+            })
+            .collect();
+        self.observer.shared_reads(who, &reads);
+    }
+
     /// Lanes of a warp access memory.
     pub fn go(&mut self, who: WarpRef, mask: Mask, does: Does) -> Site {
         let site = self.site();

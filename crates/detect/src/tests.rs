@@ -84,6 +84,11 @@ fn play_with<O: Events>(
                     scene.run(warp(*b, *w), bases, loads);
                 }
             }
+            Step::Reads(b, w, reads) => {
+                if live[*b as usize][*w as usize] == ALL {
+                    scene.reads(warp(*b, *w), reads);
+                }
+            }
             Step::Fence(b, w, m, order, s) => {
                 let m = m & live[*b as usize][*w as usize];
                 if m != 0 {
@@ -347,6 +352,39 @@ fn a_later_read_of_a_lane_outlives_its_earlier_one() {
         strong: false,
     };
     agree(kinds, &steps).unwrap();
+}
+
+/// What a warp has read in one way is no excuse to write it in another one.
+#[test]
+fn a_write_by_other_lanes_than_those_that_read_is_a_race() {
+    use Layout::Adjacent;
+    let row = |at| [(at, Adjacent), (at + 64, Adjacent)];
+    // A row of words, then the lanes next to those.
+    let twice = [Step::Reads(0, 0, vec![row(16), row(0)])];
+    let once = [
+        Step::Reads(0, 0, vec![row(16)]),
+        Step::Reads(0, 0, vec![row(0)]),
+    ];
+    // The upper half of the warp where the lower one writes.
+    let crossed = [Step::Reads(0, 0, vec![[(256, Adjacent), (16, Adjacent)]])];
+    let far = [(16, Adjacent), (512, Adjacent)];
+    let all = [
+        (&twice[..], row(16)),
+        (&once[..], row(16)),
+        (&crossed[..], far),
+    ];
+    for (reads, to) in all {
+        let mut steps = reads.to_vec();
+        steps.push(Step::Go(0, 0, ALL, write(0).halves(to)));
+        steps.push(Step::Barrier(0));
+        let kinds = Kinds {
+            fine: false,
+            strong: false,
+        };
+        agree(kinds, &steps).unwrap();
+        let found = play(Detectors::new(false), kinds, &steps).take_findings();
+        assert_eq!(found.len(), 1, "{steps:?}: {found:#?}");
+    }
 }
 
 /// A narrow release does not undo a wide one: a later strong write is part of both release patterns.

@@ -16,6 +16,7 @@ use super::cells::{Cells, Entry, LIST, Race, site_of, tag};
 use super::clock::Stamp;
 use super::reads::{self, Reads, Used};
 use simt::ids::{Mask, Site};
+use simt::observer::HALF;
 
 /// Granules of a line.
 pub const LINE: usize = 32;
@@ -167,6 +168,23 @@ enum State {
     Strong,
 }
 
+/// Which lanes of which warp have read which granules of a line of shared memory, without a word to the line: see [`super::rows`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reader(u32);
+
+impl Reader {
+    /// Several, or lanes that read the same granules.
+    pub const ANY: Reader = Reader(0);
+
+    /// Half of a warp, lane after lane, with `first` as the first granule; granules are as large as what a lane reads. The other half may
+    /// read elsewhere.
+    #[inline(always)]
+    pub fn adjacent(half: usize, first: u32, v: &View<'_>) -> Reader {
+        // Where lane 0 reads, or would: of a line, this says what [`Span::map`] says. A block has up to 32 warps.
+        Reader((v.warp << 27) | (first + (2 * HALF - half * HALF) as u32))
+    }
+}
+
 /// A line, but for reads beyond the first: what most accesses look at, side by side with the same of its neighbours in the processor's
 /// cache.
 #[derive(Clone, Debug, Default)]
@@ -175,6 +193,7 @@ pub struct Line {
     /// How many reads are kept: one is in `first`, more are in [`Reads`].
     used: Used,
     /// In global memory, the granules of which reads of two blocks are kept that stand for those of all others.
+    /// In shared memory, the [`Reader`] since the block's last barrier, of the reads that the line has not been told of.
     represented: u32,
     /// In shared memory, the stamp of the last read.
     latest_read: Stamp,
@@ -304,15 +323,18 @@ impl Cells {
 
     /// Somebody has read a line of shared memory; what exactly is for others to remember.
     #[inline(always)]
-    pub fn has_read(&mut self, line: usize, v: &View<'_>) {
+    pub fn has_read(&mut self, line: usize, reader: Reader, v: &View<'_>) {
         let line = &mut self.lines[line];
+        let others = line.latest_read >= v.block_floor && line.represented != reader.0;
+        line.represented = if others { Reader::ANY.0 } else { reader.0 };
         line.latest_read = v.now.max(line.latest_read);
     }
 
-    /// Whether somebody has read a line of shared memory since the block's last barrier.
+    /// Whether anybody but this reader has read a line of shared memory since the block's last barrier.
     #[inline(always)]
-    pub fn is_read_since(&self, line: usize, v: &View<'_>) -> bool {
-        self.lines[line].latest_read >= v.block_floor
+    pub fn is_read_by_others(&self, line: usize, reader: Reader, v: &View<'_>) -> bool {
+        let line = &self.lines[line];
+        line.latest_read >= v.block_floor && (line.represented != reader.0 || reader == Reader::ANY)
     }
 
     /// A weak read of adjacent granules within one packed line. An error means that nothing was

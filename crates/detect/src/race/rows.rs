@@ -5,7 +5,8 @@
 //! *set aside* in a log, and the barrier that settles it empties the log without looking at it. Whatever could depend on it (an access
 //! that is not of this kind, a write to a line that was read since the last barrier, a barrier or warp barrier that does more than raise a
 //! floor) first has the log told to the lines, read by read, with the stamp and floor that each had. Lines are independent of each
-//! other, and nothing happens to a line between a read of it and the telling. So the shadow is what it would be without a log.
+//! other, and nothing happens to a line between a read of it and the telling, except that each thread which read it may write what it
+//! read: that is program order, and a line keeps its write and its reads apart. So the shadow is what it would be without a log.
 //!
 //! A run of loads ([`SharedRun`]) takes one place in the log, and what a warp does again and again takes one, too: a read that is in the log
 //! already adds nothing.
@@ -16,7 +17,7 @@
 use super::block::View;
 use super::cells::Cells;
 use super::clock::Stamp;
-use super::lines::{LINE, Part};
+use super::lines::{LINE, Part, Reader};
 use super::pages::Shadow;
 use simt::ids::{LANES, Mask};
 use simt::observer::{HALF, Layout, RowAccess, RunRead, RunWords, SharedRead, SharedRun, WarpRef};
@@ -264,6 +265,15 @@ fn lines_of(first: u32, layout: Layout) -> [usize; 2] {
     [first as usize / LINE, (first + more) as usize / LINE]
 }
 
+/// Who reads, in each half of a warp.
+#[inline(always)]
+fn readers_of(first: [u32; 2], layout: [Layout; 2], v: &View<'_>) -> [Reader; 2] {
+    std::array::from_fn(|half| match layout[half] {
+        Layout::Adjacent => Reader::adjacent(half, first[half], v),
+        Layout::Same => Reader::ANY,
+    })
+}
+
 /// Granules of 4 bytes at the beginning of both halves.
 #[inline(always)]
 fn granules(access: &RowAccess<'_>) -> [u32; 2] {
@@ -271,13 +281,16 @@ fn granules(access: &RowAccess<'_>) -> [u32; 2] {
     [(low / 4) as u32, (high / 4) as u32]
 }
 
-/// Lines that one warp has read since anything else happened, of the first 64.
+/// Lines that one warp has read in one way since anything else happened, of the first 64.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct JustRead(u64);
+pub struct JustRead {
+    lines: u64,
+    readers: [Reader; 2],
+}
 
 /// A read of shared memory, in granules of 4 bytes, where [`View::fine_sync`] is false. False if nothing was done.
 ///
-/// What is true of a line for one read is true for the next one of the same warp: `just` has the lines that need no second look.
+/// What is true of a line for one read is true for the next one by the same lanes: `just` has the lines that need no second look.
 #[inline(always)]
 pub fn set_aside(
     shared: &mut Cells,
@@ -289,12 +302,14 @@ pub fn set_aside(
     let first = read.first.map(|at| at / 4);
     let [a, b] = lines_of(first[0], read.layout[0]);
     let [c, d] = lines_of(first[1], read.layout[1]);
+    let readers = readers_of(first, read.layout, v);
     let near = a | b | c | d;
     let lines = match near < 64 {
         true => 1 << a | 1 << b | 1 << c | 1 << d,
         false => 0,
     };
-    if lines != 0 && lines & !just.0 == 0 {
+    let again = readers == just.readers;
+    if again && lines != 0 && lines & !just.lines == 0 {
         return log.add(read, v, shared.granules());
     }
     // Mostly two of them are the same, if not all.
@@ -307,15 +322,17 @@ pub fn set_aside(
     if !log.add(read, v, shared.granules()) {
         return false;
     }
-    shared.has_read(a, v);
+    let [low, high] = readers;
+    shared.has_read(a, low, v);
     if b != a {
-        shared.has_read(b, v);
+        shared.has_read(b, low, v);
     }
-    if c != a || d != b {
-        shared.has_read(c, v);
-        shared.has_read(d, v);
+    if c != a || d != b || low != high {
+        shared.has_read(c, high, v);
+        shared.has_read(d, high, v);
     }
-    just.0 |= lines;
+    just.lines = if again { just.lines | lines } else { lines };
+    just.readers = readers;
     true
 }
 
@@ -345,20 +362,22 @@ pub fn set_run_aside(
         return false;
     }
     for line in run.words().iter().flat_map(lines) {
-        shared.has_read(line, v);
+        shared.has_read(line, Reader::ANY, v);
     }
     true
 }
 
-/// Whether a write meets reads that were set aside.
+/// Whether a write meets reads that were set aside, other than of its own lanes, each where it writes.
 #[inline]
 pub fn meets_reads(shared: &Cells, access: &RowAccess<'_>, v: &View<'_>) -> bool {
     let first = granules(access);
     let [a, b] = lines_of(first[0], access.layout[0]);
     let [c, d] = lines_of(first[1], access.layout[1]);
-    shared.is_read_since(a, v)
-        || b != a && shared.is_read_since(b, v)
-        || (c != a || d != b) && (shared.is_read_since(c, v) || shared.is_read_since(d, v))
+    let [low, high] = readers_of(first, access.layout, v);
+    shared.is_read_by_others(a, low, v)
+        || b != a && shared.is_read_by_others(b, low, v)
+        || (c != a || d != b || low != high)
+            && (shared.is_read_by_others(c, high, v) || shared.is_read_by_others(d, high, v))
 }
 
 /// An access to packed lines. False if it has to be told again, as any access is: a line is not packed, or there may be a race.

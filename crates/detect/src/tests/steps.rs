@@ -15,6 +15,8 @@ pub enum Step {
     Go(u32, u32, Mask, Does),
     /// A run of loads, by all lanes of a warp or not at all: [`Scene::run`].
     Run(u32, u32, [[(u64, Layout); 2]; 2], Vec<(u8, u32)>),
+    /// Loads from shared memory that are told of together, by all lanes of a warp or not at all: [`Scene::reads`].
+    Reads(u32, u32, Vec<[(u64, Layout); 2]>),
     Fence(u32, u32, Mask, FenceOrder, Scope),
     WarpSync(u32, u32, Mask),
     Barrier(u32),
@@ -232,6 +234,7 @@ pub fn row_step() -> impl Strategy<Value = Step> {
         }
     });
     let bases = (halves.clone(), halves.clone()).prop_map(|(a, b)| [a, b]);
+    let reads = prop::collection::vec(halves.clone(), 2..4);
     let loads = prop::collection::vec((0..2u8, (0..40u32).prop_map(|k| 4 * k)), 2..6);
     let run = (bases, loads);
     let access =
@@ -244,6 +247,7 @@ pub fn row_step() -> impl Strategy<Value = Step> {
         12 => (who(), prop_oneof![6 => Just(ALL), 1 => mask()], access)
             .prop_map(|((b, w), m, a)| Step::Go(b, w, m, a)),
         4 => (who(), run).prop_map(|((b, w), (bases, loads))| Step::Run(b, w, bases, loads)),
+        3 => (who(), reads).prop_map(|((b, w), reads)| Step::Reads(b, w, reads)),
         2 => (who(), prop_oneof![3 => Just(ALL), 1 => mask()])
             .prop_map(|((b, w), m)| Step::WarpSync(b, w, m)),
         3 => (0..BLOCKS).prop_map(Step::Barrier),
