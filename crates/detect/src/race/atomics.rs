@@ -189,8 +189,12 @@ impl AtomicLog {
             order: access.order,
             scope: access.scope,
         });
-        self.cells
-            .push(access.address.map(|at| (at >> shift) as u16));
+        // A loop, which the compiler makes vector instructions of.
+        let mut cells = [0; LANES];
+        for lane in 0..LANES {
+            cells[lane] = (access.address[lane] >> shift) as u16;
+        }
+        self.cells.push(cells);
         if !shadow {
             self.told_shadow = self.all.len();
         }

@@ -12,33 +12,15 @@
 //! Both halves keep the same facts, so a verdict does not depend on which one a line is in.
 
 use super::block::View;
-use super::cells::{Cells, Entry, LIST, Race, site_of, tag};
+use super::cells::{Cells, LIST, Race, site_of, tag};
 use super::clock::Stamp;
 use super::reads::{self, Reads, Used};
+use super::span::Span;
 use simt::ids::{Mask, Site};
 use simt::observer::HALF;
 
 /// Granules of a line.
 pub const LINE: usize = 32;
-/// In [`Span::map`]: all its lanes accessed all its granules.
-const ALIKE: u16 = 1 << 15;
-
-/// What a warp's access to adjacent memory left in one line.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
-    /// When; 0: there is none.
-    pub(super) stamp: Stamp,
-    /// The warp, in the shadow's numbering.
-    pub(super) warp: u32,
-    /// The instruction.
-    pub(super) site: u32,
-    /// Which lane accessed which granule: see [`Span::lane`].
-    pub(super) map: u16,
-    /// The first granule in the line.
-    from: u8,
-    /// One past the last.
-    to: u8,
-}
 
 /// Part of an access: the granules of one line.
 #[derive(Clone, Copy, Debug)]
@@ -53,107 +35,6 @@ pub struct Part {
     pub number: usize,
     /// Granules of a lane, a power of two.
     pub width: usize,
-}
-
-impl Span {
-    #[inline(always)]
-    fn new(part: &Part, v: &View<'_>, site: Site) -> Span {
-        // From -31, where the access begins at the line's last granule, to 1023.
-        let skew = part.number + LINE - part.from;
-        Span {
-            stamp: v.now,
-            warp: v.me,
-            site: site.0,
-            map: (skew << 3) as u16 | part.width.trailing_zeros() as u16,
-            from: part.from as u8,
-            to: (part.from + part.count) as u8,
-        }
-    }
-
-    /// Lanes next to each other that read the same granules.
-    #[inline(always)]
-    fn alike(part: &Part, lanes: Mask, v: &View<'_>, site: Site) -> Span {
-        let (first, count) = (lanes.trailing_zeros(), lanes.count_ones());
-        Span {
-            map: ALIKE | (first << 5 | (count - 1)) as u16,
-            ..Span::new(part, v, site)
-        }
-    }
-
-    /// The lanes that accessed a granule of the line.
-    fn lanes(&self, granule: u8) -> Mask {
-        if self.map & ALIKE != 0 {
-            let count = u32::from(self.map & 31) + 1;
-            return Mask::MAX >> (32 - count) << (self.map >> 5 & 31);
-        }
-        let number = u32::from(self.map >> 3) + u32::from(granule) - LINE as u32;
-        1 << (number >> (self.map & 7))
-    }
-
-    /// A number that differs by who accesses what; its upper bits do most.
-    pub(super) fn mixed(&self) -> u32 {
-        u32::from(self.from).wrapping_mul(0x9e37_79b1)
-            ^ self.warp.wrapping_mul(0x85eb_ca6b)
-            ^ u32::from(self.map).wrapping_mul(0xc2b2_ae35)
-    }
-
-    fn overlaps(&self, other: &Span) -> bool {
-        self.from < other.to && other.from < self.to
-    }
-
-    /// A bit for each granule.
-    #[inline(always)]
-    pub(super) fn granules(&self) -> u32 {
-        u32::MAX >> (LINE as u32 - u32::from(self.to - self.from)) << self.from
-    }
-
-    pub(super) fn contains(&self, other: &Span) -> bool {
-        self.from <= other.from && other.to <= self.to
-    }
-
-    /// Whether the two are parts of one access, and have no gap between them.
-    pub(super) fn continues(&self, other: &Span) -> bool {
-        (self.stamp, self.warp, self.site, self.map)
-            == (other.stamp, other.warp, other.site, other.map)
-            && self.from <= other.to
-            && other.from <= self.to
-    }
-
-    pub(super) fn extend(&mut self, other: &Span) {
-        self.from = self.from.min(other.from);
-        self.to = self.to.max(other.to);
-    }
-
-    /// Whether the block's floor covers it, or there is nothing.
-    #[inline(always)]
-    pub(super) fn is_settled(&self, v: &View<'_>) -> bool {
-        self.stamp == 0 || v.in_block(self.warp) && self.stamp < v.block_floor
-    }
-
-    /// Whether `new`, an access of the viewing warp, leaves nothing of it to remember: all of it is
-    /// ordered before `new`. Other blocks know nothing of this block's barriers, so in
-    /// global memory `new` has to stand in for it, granule by granule.
-    #[inline(always)]
-    pub(super) fn is_replaced(&self, new: &Span, v: &View<'_>) -> bool {
-        self.is_settled(v) && (!v.global || self.stamp == 0 || new.contains(self))
-    }
-
-    /// Whether the floors and program order put it before `new`, an access of the viewing warp.
-    #[inline(always)]
-    fn is_before(&self, new: &Span, v: &View<'_>) -> bool {
-        self.is_settled(v)
-            || !self.overlaps(new)
-            || self.warp == v.me && (self.stamp < v.warp_floor || self.map == new.map)
-    }
-
-    fn entry(&self, granule: u8) -> Entry {
-        Entry {
-            warp: self.warp,
-            stamp: self.stamp,
-            mask: self.lanes(granule),
-            site: self.site,
-        }
-    }
 }
 
 /// Where a line's state is.
@@ -232,7 +113,7 @@ impl Line {
 
     /// A read. False if it has to be put among others.
     #[inline(always)]
-    fn read(&mut self, new: &Span, v: &View<'_>) -> Result<bool, Race> {
+    fn read(&mut self, new: Span, v: &View<'_>) -> Result<bool, Race> {
         if !self.write.is_before(new, v) {
             return Err(Race);
         }
@@ -246,7 +127,7 @@ impl Line {
         }
         Ok(match self.used {
             Used::Few(0) => {
-                (self.first, self.used) = (*new, Used::Few(1));
+                (self.first, self.used) = (new, Used::Few(1));
                 true
             }
             Used::Few(1) => {
@@ -258,21 +139,20 @@ impl Line {
     }
 
     /// Puts a read among others, or a second one beside the first.
-    fn read_among(&mut self, reads: &mut Reads, new: &Span, v: &View<'_>) -> Result<(), Race> {
-        reads.add(&self.first, &mut self.used, &mut self.represented, new, v)
+    fn read_among(&mut self, reads: &mut Reads, new: Span, v: &View<'_>) -> Result<(), Race> {
+        reads.add(self.first, &mut self.used, &mut self.represented, new, v)
     }
 
-    // In place: a span that has just been written in pieces, and is copied as a whole, makes the processor wait.
     #[inline(always)]
-    fn write(&mut self, reads: Option<&Reads>, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn write(&mut self, reads: Option<&Reads>, new: Span, v: &View<'_>) -> Result<(), Race> {
         let settled = !v.global && self.latest_read < v.block_floor;
         let before = self.write.is_before(new, v)
             && (settled || self.spans(reads).iter().all(|r| r.is_before(new, v)));
         if !before {
             return Err(Race);
         }
-        if self.write.is_replaced(new, v) || new.contains(&self.write) {
-            self.write = *new;
+        if self.write.is_replaced(new, v) || new.contains(self.write) {
+            self.write = new;
         } else if self.write.continues(new) {
             self.write.extend(new);
         } else {
@@ -283,10 +163,15 @@ impl Line {
 
     /// Whether somebody has read, and written, a granule of a packed line; `None` for an open one.
     fn uses(&self, reads: Option<&Reads>, granule: usize) -> Option<(bool, bool)> {
-        let covers =
-            |s: &Span| s.stamp != 0 && (usize::from(s.from)..usize::from(s.to)).contains(&granule);
-        (self.state == State::Packed)
-            .then(|| (self.spans(reads).iter().any(covers), covers(&self.write)))
+        let covers = |s: Span| {
+            s.stamp() != 0 && (usize::from(s.from())..usize::from(s.to())).contains(&granule)
+        };
+        (self.state == State::Packed).then(|| {
+            (
+                self.spans(reads).iter().any(|s| covers(*s)),
+                covers(self.write),
+            )
+        })
     }
 
     /// Whether anything has happened in it, and whether it may have been more than weak reads.
@@ -294,9 +179,9 @@ impl Line {
         if self.state != State::Packed {
             return (true, true);
         }
-        let written = self.write.stamp != 0;
+        let written = self.write.stamp() != 0;
         (
-            written || self.spans(reads).iter().any(|r| r.stamp != 0),
+            written || self.spans(reads).iter().any(|r| r.stamp() != 0),
             written,
         )
     }
@@ -341,7 +226,7 @@ impl Cells {
     /// done: it may be a race, or the line has to be opened.
     #[inline]
     pub fn read_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
-        self.read_span(part.line, &Span::new(part, v, site), v)
+        self.read_span(part.line, Span::new(part, v, site), v)
     }
 
     /// A weak read of the same granules by lanes next to each other; as [`Cells::read_packed`].
@@ -353,11 +238,11 @@ impl Cells {
         v: &View<'_>,
         site: Site,
     ) -> Result<(), Race> {
-        self.read_span(part.line, &Span::alike(part, lanes, v, site), v)
+        self.read_span(part.line, Span::alike(part, lanes, v, site), v)
     }
 
     #[inline(always)]
-    fn read_span(&mut self, at: usize, new: &Span, v: &View<'_>) -> Result<(), Race> {
+    fn read_span(&mut self, at: usize, new: Span, v: &View<'_>) -> Result<(), Race> {
         let lines = self.lines.len();
         let line = &mut self.lines[at];
         if !line.is_packed(v) {
@@ -373,13 +258,13 @@ impl Cells {
     }
 
     /// A weak write; as [`Cells::read_packed`].
-    #[inline]
+    #[inline(always)]
     pub fn write_packed(&mut self, part: &Part, v: &View<'_>, site: Site) -> Result<(), Race> {
         let line = &mut self.lines[part.line];
         if !line.is_packed(v) {
             return Err(Race);
         }
-        line.write(self.reads.get(part.line), &Span::new(part, v, site), v)?;
+        line.write(self.reads.get(part.line), Span::new(part, v, site), v)?;
         self.written = true;
         Ok(())
     }
@@ -436,23 +321,23 @@ impl Cells {
         let mut reads = packed.spans(self.reads.get(line)).to_vec();
         packed.forget_reads();
         // A warp's reads in the order in which they were made: the later ones dominate.
-        reads.sort_by_key(|r| r.stamp);
-        for granule in write.from..write.to {
+        reads.sort_by_key(|r| r.stamp());
+        for granule in write.from()..write.to() {
             let at = start + usize::from(granule);
-            self.w_stamp[at] = write.stamp;
-            self.w_warp[at] = write.warp;
+            self.w_stamp[at] = write.stamp();
+            self.w_warp[at] = write.warp();
             let lane = write.lanes(granule).trailing_zeros();
-            self.w_tag[at] = tag(Site(write.site), lane);
+            self.w_tag[at] = tag(Site(write.site()), lane);
         }
         for read in reads.iter().filter(|r| v.global || !r.is_settled(v)) {
-            for granule in read.from..read.to {
+            for granule in read.from()..read.to() {
                 self.insert_reader(start + usize::from(granule), read.entry(granule), v);
             }
         }
         let line = &mut self.lines[line];
         line.state = State::Open;
         line.latest = write
-            .stamp
-            .max(reads.iter().map(|r| r.stamp).max().unwrap_or(0));
+            .stamp()
+            .max(reads.iter().map(|r| r.stamp()).max().unwrap_or(0));
     }
 }

@@ -81,6 +81,7 @@ mod resident;
 mod row_events;
 pub mod rows;
 mod slab;
+mod span;
 pub mod strong;
 mod strong_access;
 mod strong_cell;

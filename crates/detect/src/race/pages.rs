@@ -12,12 +12,21 @@ const FOLDER: usize = 1 << 10;
 
 /// Where a detector keeps its cells.
 pub trait Shadow {
+    /// The cells of which `n` adjacent ones from `cell` on are a part, and the place of the first there. `None` if they lie in several, or
+    /// nobody has touched them yet.
+    fn piece(&mut self, cell: u64, n: usize) -> Option<(&mut Cells, usize)>;
+
     /// Calls `piece(cells, at, from, n)` for the parts of `n` adjacent cells from `cell` on:
     /// `n` cells from `at` in `cells`, `from` cells after the first.
     fn pieces(&mut self, cell: u64, n: usize, piece: impl FnMut(&mut Cells, usize, usize, usize));
 }
 
 impl Shadow for Cells {
+    #[inline(always)]
+    fn piece(&mut self, cell: u64, _: usize) -> Option<(&mut Cells, usize)> {
+        Some((self, cell as usize))
+    }
+
     #[inline(always)]
     fn pieces(
         &mut self,
@@ -73,6 +82,14 @@ impl Pages {
 }
 
 impl Shadow for Pages {
+    #[inline(always)]
+    fn piece(&mut self, cell: u64, n: usize) -> Option<(&mut Cells, usize)> {
+        let (index, at) = ((cell >> PAGE) as usize, cell as usize % SIZE);
+        let folder = self.folders.get_mut(index / FOLDER)?;
+        let page = folder.get_mut(index % FOLDER)?.as_deref_mut()?;
+        (at + n <= SIZE).then_some((page, at))
+    }
+
     fn pieces(
         &mut self,
         cell: u64,

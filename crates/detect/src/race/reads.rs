@@ -2,7 +2,7 @@
 
 use super::block::View;
 use super::cells::Race;
-use super::lines::Span;
+use super::span::Span;
 
 /// Reads that a packed line holds.
 const FEW: usize = 6;
@@ -47,22 +47,22 @@ impl Reads {
     #[inline]
     pub(super) fn add(
         &mut self,
-        first: &Span,
+        first: Span,
         used: &mut Used,
         represented: &mut u32,
-        new: &Span,
+        new: Span,
         v: &View<'_>,
     ) -> Result<(), Race> {
         if let Used::Few(few) = *used {
             let count = usize::from(few);
             // A single one has been tried with [`put`].
             if count == 1 {
-                self.few[0] = *first;
+                self.few[0] = first;
             } else if put(&mut self.few[..count], represented, new, v) {
                 return Ok(());
             }
             if count < FEW {
-                self.few[count] = *new;
+                self.few[count] = new;
                 *used = Used::Few(few + 1);
                 return Ok(());
             }
@@ -92,39 +92,39 @@ fn are_pair(one: u32, other: u32, v: &View<'_>) -> bool {
 /// Lets one of these reads stand for a new one: by taking its place, by growing, or because two of them already do. False if none can.
 /// `represented` collects the granules of which reads of two blocks are kept.
 #[inline]
-pub(super) fn put(reads: &mut [Span], represented: &mut u32, new: &Span, v: &View<'_>) -> bool {
+pub(super) fn put(reads: &mut [Span], represented: &mut u32, new: Span, v: &View<'_>) -> bool {
     let (mut room, mut same, mut first, mut pair) = (None, None, None, false);
     for at in 0..reads.len() {
         let read = &mut reads[at];
         if read.is_replaced(new, v) {
-            read.stamp = 0;
+            *read = Span::default();
             *represented = 0;
             room = room.or(Some(at));
         } else if read.continues(new) {
             read.extend(new);
             return true;
-        } else if read.warp == v.me
-            && (read.stamp < v.warp_floor || read.map == new.map)
-            && new.contains(read)
-            && (read.stamp != v.now || read.site == new.site || same.is_some())
+        } else if read.warp() == v.me
+            && (read.stamp() < v.warp_floor || read.map() == new.map())
+            && new.contains(*read)
+            && (read.stamp() != v.now || read.site() == new.site() || same.is_some())
         {
             // The same lanes again, later in program order. Of two instructions both are remembered, as long as nothing
             // lies between that others could know of.
-            reads[same.unwrap_or(at)] = *new;
+            reads[same.unwrap_or(at)] = new;
             return true;
-        } else if read.warp == v.me && read.map == new.map && new.contains(read) {
+        } else if read.warp() == v.me && read.map() == new.map() && new.contains(*read) {
             same = Some(at);
         } else if read.contains(new) && !read.is_settled(v) {
             if let Some(one) = first
-                && are_pair(one, read.warp, v)
+                && are_pair(one, read.warp(), v)
             {
                 pair = true;
                 // Reads of one block stand for others until its next barrier alone.
-                if v.locate(one).0 != v.locate(read.warp).0 {
+                if v.locate(one).0 != v.locate(read.warp()).0 {
                     *represented |= new.granules();
                 }
             }
-            first = first.or(Some(read.warp));
+            first = first.or(Some(read.warp()));
         }
     }
     // Two stand for all that follow: see the pairs in [`super::cells`].
@@ -132,39 +132,39 @@ pub(super) fn put(reads: &mut [Span], represented: &mut u32, new: &Span, v: &Vie
         return true;
     }
     if let Some(at) = room {
-        reads[at] = *new;
+        reads[at] = new;
     }
     room.is_some()
 }
 
 /// A read of a line of shared memory among many.
 #[inline(always)]
-fn read_many(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
+fn read_many(many: &mut [Span; MANY], new: Span, v: &View<'_>) -> Result<(), Race> {
     let first = (new.mixed() >> (32 - MANY.trailing_zeros())) as usize;
     let mut same = None;
     for probe in 0..PROBES {
         let at = (first + probe * 3) % MANY;
         let read = &mut many[at];
-        if read.stamp < v.block_floor {
-            *read = *new;
+        if read.stamp() < v.block_floor {
+            *read = new;
             return Ok(());
         }
         if read.continues(new) {
             read.extend(new);
             return Ok(());
         }
-        if read.warp == v.me && read.map == new.map && new.contains(read) {
+        if read.warp() == v.me && read.map() == new.map() && new.contains(*read) {
             // The same lanes again. Of two instructions both are remembered, as long as nothing lies between
             // that others could know of.
-            if read.stamp < v.now || read.site == new.site || same.is_some() {
-                many[same.unwrap_or(at)] = *new;
+            if read.stamp() < v.now || read.site() == new.site() || same.is_some() {
+                many[same.unwrap_or(at)] = new;
                 return Ok(());
             }
             same = Some(at);
         }
     }
     if let Some(at) = same {
-        many[at] = *new;
+        many[at] = new;
         return Ok(());
     }
     crowded(many, new, v)
@@ -172,11 +172,11 @@ fn read_many(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Ra
 
 /// The same where all places for it are taken.
 #[cold]
-fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race> {
+fn crowded(many: &mut [Span; MANY], new: Span, v: &View<'_>) -> Result<(), Race> {
     let (mut first, mut pair) = (None, false);
     for read in many.iter_mut() {
-        if read.stamp < v.block_floor {
-            *read = *new;
+        if read.stamp() < v.block_floor {
+            *read = new;
             return Ok(());
         }
         if read.continues(new) {
@@ -184,8 +184,8 @@ fn crowded(many: &mut [Span; MANY], new: &Span, v: &View<'_>) -> Result<(), Race
             return Ok(());
         }
         if read.contains(new) {
-            pair |= first.is_some_and(|one| are_pair(one, read.warp, v));
-            first = first.or(Some(read.warp));
+            pair |= first.is_some_and(|one| are_pair(one, read.warp(), v));
+            first = first.or(Some(read.warp()));
         }
     }
     // Two stand for all that follow: see the pairs in [`super::cells`].

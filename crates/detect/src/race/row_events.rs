@@ -114,11 +114,18 @@ impl Detector {
             return false;
         }
         resident.atomics.mix();
-        let meets = !resident.log.is_empty() && rows::meets_reads(&resident.shared, access, &v);
-        if meets {
-            resident.tell_reads(launch, &mut self.reporter);
+        if !resident.log.is_empty() && rows::meets_reads(&resident.shared, access, &v) {
+            return self.write_after_reads(at, access);
         }
-        let v = launch.view(&resident.block, warp, false);
+        rows::packed(&mut resident.shared, access, &v, 2)
+    }
+
+    /// A write to shared memory that the reads which were set aside have to be told before.
+    #[inline(never)]
+    fn write_after_reads(&mut self, at: usize, access: &RowAccess<'_>) -> bool {
+        let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        resident.tell_reads(launch, &mut self.reporter);
+        let v = launch.view(&resident.block, access.who.warp.0, false);
         rows::packed(&mut resident.shared, access, &v, 2)
     }
 }

@@ -396,7 +396,7 @@ pub fn packed(shadow: &mut impl Shadow, access: &RowAccess<'_>, v: &View<'_>, sh
     half(low, 0, 0xffff) && half(high, 1, 0xffff_0000)
 }
 
-#[inline]
+#[inline(always)]
 fn adjacent(
     shadow: &mut impl Shadow,
     access: &RowAccess<'_>,
@@ -405,27 +405,61 @@ fn adjacent(
     (half, lanes): (usize, usize),
 ) -> bool {
     let width = 4 >> shift;
-    let offset = half * HALF * width;
+    let (first, count) = (access.first[half] >> shift, lanes * width);
+    let number = half * HALF * width;
+    match shadow.piece(first, count) {
+        Some((page, at)) => lines(page, at, count, (number, width), access, v),
+        None => in_pieces(shadow, first, count, (number, width), access, v),
+    }
+}
+
+/// [`adjacent`], where not all memory is in one place.
+#[inline(never)]
+fn in_pieces(
+    shadow: &mut impl Shadow,
+    first: u64,
+    count: usize,
+    (number, width): (usize, usize),
+    access: &RowAccess<'_>,
+    v: &View<'_>,
+) -> bool {
     let mut fits = true;
-    let first = access.first[half] >> shift;
-    shadow.pieces(first, lanes * width, |page, at, from, n| {
-        let mut done = 0;
-        while fits && done < n {
-            let part = Part {
-                line: (at + done) / LINE,
-                from: (at + done) % LINE,
-                count: (LINE - (at + done) % LINE).min(n - done),
-                number: offset + from + done,
-                width,
-            };
-            done += part.count;
-            fits = match access.write {
-                true => page.write_packed(&part, v, access.site).is_ok(),
-                false => page.read_packed(&part, v, access.site).is_ok(),
-            };
-        }
+    shadow.pieces(first, count, |page, at, from, n| {
+        fits = fits && lines(page, at, n, (number + from, width), access, v);
     });
     fits
+}
+
+/// Lines of one place, of which `count` granules are accessed from `at` on: the first one with this `number`, counted from lane 0's first,
+/// `width` by each lane.
+#[inline(always)]
+fn lines(
+    page: &mut Cells,
+    at: usize,
+    count: usize,
+    (number, width): (usize, usize),
+    access: &RowAccess<'_>,
+    v: &View<'_>,
+) -> bool {
+    let mut done = 0;
+    while done < count {
+        let part = Part {
+            line: (at + done) / LINE,
+            from: (at + done) % LINE,
+            count: (LINE - (at + done) % LINE).min(count - done),
+            number: number + done,
+            width,
+        };
+        done += part.count;
+        let fits = match access.write {
+            true => page.write_packed(&part, v, access.site),
+            false => page.read_packed(&part, v, access.site),
+        };
+        if fits.is_err() {
+            return false;
+        }
+    }
+    true
 }
 
 #[inline]
