@@ -106,7 +106,7 @@ fn class(instruction: &str) -> Setup {
 }
 
 /// Name and text of the classes.
-const CLASSES: [(&str, &str); 19] = [
+const CLASSES: [(&str, &str); 20] = [
     ("add.s32", "add.s32 %r0, %r0, %r31;"),
     ("mad.lo.s32", "mad.lo.s32 %r0, %r0, %r31, %r10;"),
     (
@@ -143,6 +143,10 @@ const CLASSES: [(&str, &str); 19] = [
     (
         "atom.shared.add",
         "atom.shared.add.u32 %r1#, [%r20], %r31;\nadd.s32 %r0, %r0, %r1#;",
+    ),
+    (
+        "red.shared.add",
+        "red.shared.add.u32 [%r20], %r31;\nadd.s32 %r0, %r0, %r31;",
     ),
     (
         "ld.global.u32 + add",

@@ -496,6 +496,20 @@ proptest! {
     }
 }
 
+// More updates between two barriers than are set aside one by one.
+proptest! {
+    #![proptest_config(testing::random(1000))]
+    #[test]
+    fn the_fast_detector_judges_updates_that_it_folds_like_the_plain_one(
+        rounds in rounds_of_updates(2.0),
+        times in 1..3usize,
+    ) {
+        let kinds = Kinds { fine: false, strong: true };
+        let steps: Vec<Step> = rounds.into_iter().map(|(step, _)| step).collect();
+        agree_in_loop(kinds, &steps, times)?;
+    }
+}
+
 // What depends on the order of threads does not depend on what is set aside.
 proptest! {
     #![proptest_config(testing::random(1000))]
@@ -504,13 +518,29 @@ proptest! {
         steps in prop::collection::vec(atomic_step(), 1..60),
         effects in prop::collection::vec(effect(), 64),
     ) {
-        let kinds = Kinds { fine: false, strong: true };
-        let play = |observer| play_with(observer, kinds, &steps, 1, &effects);
-        let mut told = Detectors::new(false);
-        told.races.tells_at_once = true;
-        let (told, aside) = (play(told), play(Detectors::new(false)));
-        prop_assert_eq!(told.order_sources(), aside.order_sources());
+        order_is_known(&steps, 1, &effects)?;
     }
+    #[test]
+    fn updates_that_are_folded_are_known_when_it_matters(rounds in rounds_of_updates(0.05)) {
+        let (steps, some): (Vec<Step>, Vec<Effect>) = rounds.into_iter().unzip();
+        // In a loop, an instruction has the number of its step eight times over.
+        let effects: Vec<Effect> = some.into_iter().flat_map(|effect| [effect; 8]).collect();
+        order_is_known(&steps, 2, &effects)?;
+    }
+}
+
+/// Tells the detector of atomics at once, and as it would itself: that the same values depended on the order of threads.
+fn order_is_known(steps: &[Step], times: usize, effects: &[Effect]) -> Result<(), TestCaseError> {
+    let kinds = Kinds {
+        fine: false,
+        strong: true,
+    };
+    let play = |observer| play_with(observer, kinds, steps, times, effects);
+    let mut told = Detectors::new(false);
+    told.races.tells_at_once = true;
+    let (told, aside) = (play(told), play(Detectors::new(false)));
+    prop_assert_eq!(told.order_sources(), aside.order_sources());
+    Ok(())
 }
 
 /// Who continued a chain of atomics comes after what came before it, though another of its block has continued it since.

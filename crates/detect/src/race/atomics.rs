@@ -12,17 +12,20 @@
 //! The log has two readers: the shadow, and [`super::contention`], which can do without updates that commute. Each is told when something
 //! depends on it for that reader, so that one may already know of an atomic that the other does not. What a reader does not know of is
 //! always the end of the log.
+//!
+//! A log that is full is *folded* into what the readers would keep of it ([`super::folded`]), which the barrier empties as well.
 
 use super::block::View;
 use super::clock::Stamp;
+use super::folded::{Folded, Set};
 use simt::ids::{LANES, Mask, Site, WarpId};
 use simt::observer::*;
 
-/// Atomics that are set aside at most, of a block among few, and among many: each takes 92 bytes.
-const ROOM: usize = 2048;
+/// Atomics that are set aside at most, of a block among few, and among many: each takes 92 bytes. Tests fill it.
+const ROOM: usize = if cfg!(test) { 4 } else { 2048 };
 const ROOM_OF_MANY: usize = 128;
 /// Blocks that are few.
-const FEW: usize = 16;
+pub const FEW: usize = 16;
 /// Granules of the largest shared memory whose atomics are set aside: a granule's number takes 16 bits.
 const GRANULES: usize = 1 << 16;
 
@@ -42,7 +45,8 @@ pub struct Aside {
     site: Site,
     kind: AccessKind,
     order: Order,
-    scope: Scope,
+    /// Its scope.
+    pub scope: Scope,
 }
 
 const _: () = assert!(size_of::<Aside>() + size_of::<[u16; LANES]>() == 92);
@@ -86,6 +90,8 @@ pub struct AtomicLog {
     told_shadow: usize,
     /// So many [`super::contention`] knows of.
     told_order: usize,
+    /// What the log had no room for, which [`super::contention`] does not know of.
+    folded: Folded,
     /// Something else has accessed the block's shared memory since then.
     mixed: bool,
 }
@@ -100,14 +106,16 @@ impl AtomicLog {
     /// Whether there are some that [`super::contention`] does not know of.
     #[inline(always)]
     pub fn concerns_order(&self) -> bool {
-        self.told_order < self.all.len()
+        self.told_order < self.all.len() || !self.folded.is_empty()
     }
 
     /// What the last one does, of those that [`super::contention`] does not know of.
     #[inline(always)]
     pub fn last_role(&self) -> Option<u32> {
-        let last = self.all.last().filter(|_| self.concerns_order());
-        last.map(|last| last.role)
+        match self.all.last() {
+            Some(last) => (self.told_order < self.all.len()).then_some(last.role),
+            None => self.folded.last_role(),
+        }
     }
 
     /// A barrier has settled all that the block did to its shared memory.
@@ -119,9 +127,8 @@ impl AtomicLog {
 
     /// Forgets what is set aside.
     pub fn clear(&mut self) {
-        self.all.clear();
-        self.cells.clear();
-        (self.told_shadow, self.told_order) = (0, 0);
+        self.make_room();
+        self.folded.clear();
     }
 
     /// Something else accesses the block's shared memory.
@@ -136,10 +143,41 @@ impl AtomicLog {
         self.all[from..].iter().zip(&self.cells[from..])
     }
 
+    /// What the log had no room for, before [`AtomicLog::tell_order`]. From then on it counts as told.
+    pub fn tell_folded(&mut self) -> impl Iterator<Item = Set> {
+        self.folded.take()
+    }
+
     /// As [`AtomicLog::tell_shadow`], for [`super::contention`].
     pub fn tell_order(&mut self) -> impl Iterator<Item = (&Aside, &[u16; LANES])> {
         let from = std::mem::replace(&mut self.told_order, self.all.len());
         self.all[from..].iter().zip(&self.cells[from..])
+    }
+
+    /// Folds what [`super::contention`] does not know of, in shared memory of so many granules, with so many blocks that run at the same time. False
+    /// if that would take too much memory; then nothing has happened.
+    pub fn fold_order(&mut self, granules: usize, blocks: usize) -> bool {
+        let from = self.told_order;
+        let done = self
+            .folded
+            .add(&self.all[from..], &self.cells[from..], granules, blocks);
+        if done {
+            self.told_order = self.all.len();
+        }
+        done
+    }
+
+    /// What the shadow does not know of yet.
+    pub fn of_shadow(&self) -> (&[Aside], &[[u16; LANES]]) {
+        let from = self.told_shadow;
+        (&self.all[from..], &self.cells[from..])
+    }
+
+    /// Makes room, when all that is in the log itself has been folded or told.
+    pub fn make_room(&mut self) {
+        self.all.clear();
+        self.cells.clear();
+        (self.told_shadow, self.told_order) = (0, 0);
     }
 
     /// Whether there is room for one more, with so many blocks that run at the same time.

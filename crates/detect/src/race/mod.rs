@@ -71,6 +71,7 @@ pub mod cells;
 pub mod clock;
 pub mod contention;
 pub mod fence_sc;
+mod folded;
 pub mod lines;
 mod merge;
 pub mod pages;

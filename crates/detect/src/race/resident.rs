@@ -1,15 +1,18 @@
 //! A block that runs: what its threads know, the shadow of its shared memory, and what that shadow has not been told yet.
 
 use super::Shape;
-use super::atomics::AtomicLog;
-use super::block::Block;
+use super::atomics::{Aside, AtomicLog};
+use super::block::{Block, View};
 use super::cells::Cells;
 use super::contention::{Contention, Locations};
+use super::folded::last_of_each;
 use super::report::Reporter;
 use super::rows::{self, ReadLog};
+use super::strong::AccessShape;
 use super::strong_access::Strong;
+use super::sync::is_wide;
 use super::weak_access::WeakAccesses as _;
-use simt::ids::{BlockId, WarpId};
+use simt::ids::{BlockId, LANES, WarpId};
 use simt::observer::*;
 
 /// A block that runs.
@@ -61,7 +64,7 @@ impl Resident {
         if !AtomicLog::fits(access, launch.shared_cells, shift) {
             return (false, false);
         }
-        if !self.atomics.has_room(blocks) {
+        if !self.atomics.has_room(blocks) && !self.fold(blocks, launch, reporter) {
             let v = launch.view(&self.block, access.who.warp.0, false);
             contention.tell(&mut self.strong, &mut self.atomics, &v);
             self.tell(launch, reporter);
@@ -82,6 +85,45 @@ impl Resident {
         let v = launch.view(&self.block, access.who.warp.0, false);
         self.atomics.add(access, &v, shift, shadow, role);
         (shadow, role.is_some())
+    }
+
+    /// Makes room in the log of atomics by folding them ([`super::folded`]). False if they have to be told.
+    #[inline(never)]
+    fn fold(&mut self, blocks: usize, launch: &Shape, reporter: &mut Reporter) -> bool {
+        let done = self.atomics.fold_order(launch.shared_cells, blocks)
+            && self.tell_last_atomics(launch, reporter);
+        if done {
+            self.atomics.make_room();
+        }
+        done
+    }
+
+    /// Tells the shadow the last of the atomics on each granule, where it would keep no more if it were told of all. False if that is not
+    /// so; then it has to be told of all.
+    fn tell_last_atomics(&mut self, launch: &Shape, reporter: &mut Reporter) -> bool {
+        let (all, cells) = self.atomics.of_shadow();
+        let wide = |aside: &Aside| is_wide(aside.scope);
+        if all.windows(2).any(|two| wide(&two[0]) != wide(&two[1])) {
+            return false;
+        }
+        let who = WarpRef {
+            block: BlockId(self.block.id),
+            warp: WarpId(0),
+        };
+        let (block, shared, shift) = (&self.block, &mut self.shared, launch.shared_shift);
+        last_of_each(all, cells, launch.shared_cells, |at, number, lane| {
+            let aside = &all[number];
+            let access = aside.access(who, &[0; LANES], shift);
+            reporter.learn(&access);
+            let class = AccessShape::new(access.element, 0, wide(aside), true);
+            // As it was then.
+            let v = View {
+                now: aside.stamp,
+                ..launch.view(block, aside.warp, false)
+            };
+            shared.open(at, true, &v);
+            shared.chain(at, lane, class, access.site, &v).is_ok()
+        })
     }
 
     #[inline(never)]

@@ -338,6 +338,72 @@ pub fn atomic_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A step, and what becomes of what it reads.
+type Effective = (Step, Effect);
+
+/// Rounds between barriers: updates of a few words of shared memory, more than the log of those that are set aside has room for, then
+/// accesses that may depend on them: `weak` for each atomic, in proportion. One warp does most of it, and few of its lanes, so that they
+/// meet themselves and each other.
+pub fn rounds_of_updates(weak: f64) -> impl Strategy<Value = Vec<Effective>> {
+    let who = || prop_oneof![9 => Just((0, 0)), 1 => (0..BLOCKS, 0..WARPS)];
+    let few = || prop::sample::select(vec![1, 1, 2, 2, 3, ALL]);
+    let word = || (0..3u64, 0..2u64);
+    let effect = |update, used| Effect { update, used };
+    let added = move || {
+        let scope = prop_oneof![12 => Just(Scope::Cta), 1 => Just(Scope::Gpu)];
+        let update = prop_oneof![12 => Just(Update::Add), 1 => Just(Update::Or)];
+        (who(), few(), word(), scope, update).prop_map(
+            move |((b, w), lanes, (at, stride), scope, update)| {
+                let does = Does {
+                    kind: AccessKind::Reduction,
+                    order: Order::Relaxed,
+                    scope,
+                    stride: 4 * stride,
+                    ..write(4 * at)
+                };
+                (Step::Go(b, w, lanes, does), effect(update, false))
+            },
+        )
+    };
+    let synchronised = move || {
+        who().prop_map(move |(b, w)| (Step::WarpSync(b, w, ALL), effect(Update::Ordered, false)))
+    };
+    let depends = move || {
+        let weak = prop::bool::weighted(weak / (weak + 1.0));
+        let how = (weak, any::<bool>());
+        (who(), few(), word(), how).prop_map(move |((b, w), lanes, (at, stride), how)| {
+            let does = match how {
+                (true, false) => read(4 * at),
+                (true, true) => write(4 * at),
+                (false, _) => Does {
+                    kind: AccessKind::Atomic,
+                    order: Order::Relaxed,
+                    ..write(4 * at)
+                },
+            };
+            let does = Does {
+                stride: 4 * stride,
+                ..does
+            };
+            (Step::Go(b, w, lanes, does), effect(Update::Add, true))
+        })
+    };
+    let first = prop_oneof![6 => added(), 1 => synchronised()];
+    let then = prop_oneof![3 => depends(), 1 => added(), 1 => synchronised()];
+    let round = (
+        prop::collection::vec(first, 4..16),
+        prop::collection::vec(then, 0..4),
+    );
+    prop::collection::vec(round, 1..4).prop_map(move |rounds| {
+        let of_block = |b| (Step::Barrier(b), effect(Update::Ordered, false));
+        let steps = rounds.into_iter().flat_map(|(first, then)| {
+            let barriers = (0..BLOCKS).map(of_block);
+            first.into_iter().chain(then).chain(barriers)
+        });
+        steps.collect()
+    })
+}
+
 pub fn program() -> impl Strategy<Value = (Kinds, Vec<Step>)> {
     let kinds = (any::<bool>(), any::<bool>()).prop_map(|(fine, strong)| Kinds {
         fine,

@@ -182,6 +182,16 @@ impl Contention {
 
     #[inline(never)]
     fn tell_all(&mut self, there: &mut Locations, log: &mut AtomicLog, v: &View<'_>) {
+        for set in log.tell_folded() {
+            let who = Who {
+                warp: set.warp,
+                now: set.stamp,
+                block_floor: v.block_floor,
+            };
+            for (cell, mask) in set.lanes.into_iter().enumerate().filter(|(_, m)| *m != 0) {
+                self.add_calm(there, cell as u64, set.role, mask, &who, v);
+            }
+        }
         for (a, cells) in log.tell_order() {
             let who = Who {
                 warp: a.warp,
@@ -189,11 +199,27 @@ impl Contention {
                 block_floor: v.block_floor,
             };
             for lane in super::block::lanes(a.mask) {
-                let at = there.record(u64::from(cells[lane as usize]), v.block.id);
-                let record = &mut there.records[at];
-                record.roles = self.book.with(record.roles, a.role);
-                self.add(record, a.role, lane, &who);
+                let cell = u64::from(cells[lane as usize]);
+                self.add_calm(there, cell, a.role, 1 << lane, &who, v);
             }
+        }
+    }
+
+    /// Notes updates of one granule that clash with none.
+    fn add_calm(
+        &mut self,
+        there: &mut Locations,
+        cell: u64,
+        role: u32,
+        lanes: Mask,
+        who: &Who,
+        v: &View<'_>,
+    ) {
+        let at = there.record(cell, v.block.id);
+        let record = &mut there.records[at];
+        record.roles = self.book.with(record.roles, role);
+        for lane in super::block::lanes(lanes) {
+            self.add(record, role, lane, who);
         }
     }
 
