@@ -439,6 +439,18 @@ impl Events for Detectors {
             rows.for_each(|row| footprint.row_access(&row));
         }
     }
+    #[inline]
+    fn word_updates(&mut self, updates: &WordUpdates<'_>) {
+        let alone = self.copies.is_none()
+            && self.perf.is_none()
+            && self.footprint.is_none()
+            && self.counter.is_none()
+            && self.communication.is_none();
+        if !(alone && self.races.word_updates(updates)) {
+            let address = updates.addresses();
+            self.access(&updates.expanded(&address));
+        }
+    }
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {
         if let Some(copies) = &mut self.copies {
             copies.begins(copy, &mut self.races);

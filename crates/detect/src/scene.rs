@@ -301,6 +301,22 @@ impl<O: Events> Scene<O> {
             }
             address = row.addresses();
         }
+        let updates = matches!(does.kind, AccessKind::Atomic | AccessKind::Reduction)
+            && does.space == Space::Shared
+            && (does.element, does.elements) == (4, 1)
+            && mask & !does.wrote == 0;
+        if updates {
+            self.observer.word_updates(&WordUpdates {
+                site,
+                who,
+                mask,
+                words: &address.map(|at| (at / 4) as u16),
+                kind: does.kind,
+                order: does.order,
+                scope: does.scope,
+            });
+            return site;
+        }
         self.observer.access(&Access {
             site,
             who,

@@ -55,6 +55,7 @@ impl Events for Any<'_> {
         row_access(access: &RowAccess<'_>);
         shared_reads(who: WarpRef, reads: &[SharedRead]);
         shared_run(run: &SharedRun<'_>);
+        word_updates(updates: &WordUpdates<'_>);
         copy_begins(copy: &AsyncCopy<'_>);
         copy_ends(who: WarpRef, number: u64, mask: Mask);
         copy_arrives(who: WarpRef, number: u64, mask: Mask);
@@ -199,6 +200,14 @@ impl<H: Hooks> Events for Lent<'_, H> {
         }
         self.tell();
         self.observer.shared_run(run);
+    }
+    #[inline(always)]
+    fn word_updates(&mut self, updates: &WordUpdates<'_>) {
+        if self.performed.is_some() {
+            self.note(updates.who, updates.mask, false);
+        }
+        self.tell();
+        self.observer.word_updates(updates);
     }
     fn exits(&mut self, who: WarpRef, mask: Mask, site: Site) {
         self.note(who, mask, true);

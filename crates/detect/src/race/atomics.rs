@@ -201,8 +201,8 @@ impl AtomicLog {
 
     /// Whether the shadow can do without an access that fits.
     #[inline(always)]
-    pub fn spares_shadow(&self, access: &Access<'_>, v: &View<'_>) -> bool {
-        !self.mixed && !access.asynchronous && !v.fine_sync
+    pub fn spares_shadow(&self, v: &View<'_>) -> bool {
+        !self.mixed && !v.fine_sync
     }
 
     /// Adds an access that fits, in granules of `1 << shift` bytes: for the shadow, if `shadow`; for [`super::contention`], if there is a
@@ -239,5 +239,22 @@ impl AtomicLog {
         if role.is_none() {
             self.told_order = self.all.len();
         }
+    }
+
+    /// Adds updates of words, where those are granules, for both readers.
+    #[inline(always)]
+    pub fn add_words(&mut self, updates: &WordUpdates<'_>, v: &View<'_>, role: u32) {
+        self.all.push(Aside {
+            stamp: v.now,
+            warp_floor: v.warp_floor,
+            warp: v.warp,
+            mask: updates.mask,
+            role,
+            site: updates.site,
+            kind: updates.kind,
+            order: updates.order,
+            scope: updates.scope,
+        });
+        self.cells.push(*updates.words);
     }
 }

@@ -6,8 +6,8 @@
 use super::Detector;
 use super::cells::{Cells, SLOW};
 use super::lines::LINE;
+use super::pages::Pages;
 use super::strong::AccessShape;
-use std::collections::BTreeMap;
 
 /// What forks have done to a granule, as far as others must know.
 #[derive(Clone, Copy, Default)]
@@ -82,16 +82,10 @@ impl Kinds {
 
 /// Whether two forks conflict on some granule.
 pub fn conflicts(forks: &[Detector]) -> bool {
-    let mut pages: BTreeMap<usize, Vec<&Cells>> = BTreeMap::new();
-    for fork in forks {
-        for (number, page) in fork.global.touched() {
-            pages.entry(number).or_default().push(page);
-        }
-    }
-    pages
-        .values()
-        .filter(|pages| pages.len() > 1 && pages.iter().any(|p| p.written))
-        .any(|pages| page_conflicts(pages))
+    let all: Vec<&Pages> = forks.iter().map(|fork| &fork.global).collect();
+    Pages::any_in_common(&all, |pages| {
+        pages.iter().any(|page| page.written) && page_conflicts(pages)
+    })
 }
 
 fn page_conflicts(pages: &[&Cells]) -> bool {

@@ -7,8 +7,10 @@ use super::cells::Cells;
 /// Granules of a page, as a power of two.
 const PAGE: u32 = 10;
 const SIZE: usize = 1 << PAGE;
-/// Pages of a folder: where addresses are a process's, they lie far apart, and launches are many.
-const FOLDER: usize = 1 << 10;
+/// Pages of a group, which are allocated together: one by one they took much of the time of a run that reads much memory once.
+const GROUP: usize = 16;
+/// Groups of a folder: where addresses are a process's, they lie far apart, and launches are many.
+const FOLDER: usize = 64;
 
 /// Where a detector keeps its cells.
 pub trait Shadow {
@@ -38,11 +40,19 @@ impl Shadow for Cells {
     }
 }
 
+type Group = Box<[Cells]>;
+
+/// Where a page is: its folder, its group there, and its place in that.
+fn place(page: usize) -> (usize, usize, usize) {
+    let group = page / GROUP;
+    (group / FOLDER, group % FOLDER, page % GROUP)
+}
+
 /// The shadow of global memory.
 #[derive(Debug, Default)]
 pub struct Pages {
-    /// The folders, each empty until it is needed.
-    folders: Vec<Vec<Option<Box<Cells>>>>,
+    /// The folders, each empty until it is needed. A page that nobody has touched has no granules.
+    folders: Vec<Vec<Option<Group>>>,
     strong: bool,
 }
 
@@ -57,26 +67,41 @@ impl Pages {
 
     /// The page of a cell, and the cell's place in it.
     pub fn page(&mut self, cell: u64) -> (&mut Cells, usize) {
-        let index = (cell >> PAGE) as usize;
-        let (folder, index) = (index / FOLDER, index % FOLDER);
+        let (folder, group, page) = place((cell >> PAGE) as usize);
         if folder >= self.folders.len() {
             self.folders.resize_with(folder + 1, Vec::new);
         }
         let folder = &mut self.folders[folder];
-        if index >= folder.len() {
-            folder.resize_with(index + 1, || None);
+        if group >= folder.len() {
+            folder.resize_with(group + 1, || None);
         }
-        let strong = self.strong;
-        let page = folder[index].get_or_insert_with(|| Box::new(Cells::new(SIZE, strong)));
+        let empty = || (0..GROUP).map(|_| Cells::default()).collect();
+        let page = &mut folder[group].get_or_insert_with(empty)[page];
+        if page.granules() == 0 {
+            *page = Cells::new(SIZE, self.strong);
+        }
         (page, cell as usize % SIZE)
     }
 
-    /// The pages that were touched, by number.
-    pub fn touched(&self) -> impl Iterator<Item = (usize, &Cells)> {
-        let folders = self.folders.iter().enumerate();
-        folders.flat_map(|(f, pages)| {
-            let pages = pages.iter().enumerate();
-            pages.filter_map(move |(i, p)| Some((f * FOLDER + i, p.as_deref()?)))
+    /// Whether a condition holds for some page that two or more of these shadows have: for what each of them keeps of it.
+    pub fn any_in_common(all: &[&Pages], mut condition: impl FnMut(&[&Cells]) -> bool) -> bool {
+        let several = |count: usize| count > 1;
+        let folders = all.iter().map(|pages| pages.folders.len()).max();
+        (0..folders.unwrap_or(0)).any(|folder| {
+            let folders = all.iter().filter_map(|pages| pages.folders.get(folder));
+            let folders: Vec<&[Option<Group>]> = folders.map(Vec::as_slice).collect();
+            let groups = folders.iter().map(|folder| folder.len()).max();
+            (0..groups.unwrap_or(0)).any(|group| {
+                let groups = folders.iter().filter_map(|folder| folder.get(group));
+                let groups: Vec<&Group> = groups.flatten().collect();
+                several(groups.len())
+                    && (0..GROUP).any(|page| {
+                        let pages = groups.iter().map(|group| &group[page]);
+                        let touched = pages.filter(|page| page.granules() != 0);
+                        let touched: Vec<&Cells> = touched.collect();
+                        several(touched.len()) && condition(&touched)
+                    })
+            })
         })
     }
 }
@@ -84,10 +109,10 @@ impl Pages {
 impl Shadow for Pages {
     #[inline(always)]
     fn piece(&mut self, cell: u64, n: usize) -> Option<(&mut Cells, usize)> {
-        let (index, at) = ((cell >> PAGE) as usize, cell as usize % SIZE);
-        let folder = self.folders.get_mut(index / FOLDER)?;
-        let page = folder.get_mut(index % FOLDER)?.as_deref_mut()?;
-        (at + n <= SIZE).then_some((page, at))
+        let (folder, group, page) = place((cell >> PAGE) as usize);
+        let group = self.folders.get_mut(folder)?.get_mut(group)?.as_mut()?;
+        let (page, at) = (&mut group[page], cell as usize % SIZE);
+        (at + n <= page.granules()).then_some((page, at))
     }
 
     fn pieces(

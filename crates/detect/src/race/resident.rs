@@ -71,8 +71,8 @@ impl Resident {
             self.atomics.clear();
         }
         let v = launch.view(&self.block, access.who.warp.0, false);
-        let shadow = self.atomics.spares_shadow(access, &v);
-        let role = contention.calm_role(own, &self.strong, &self.atomics);
+        let shadow = !access.asynchronous && self.atomics.spares_shadow(&v);
+        let role = contention.calm_role((own.site, own.kind), &self.strong, &self.atomics);
         match (shadow, role) {
             (false, None) => return (false, false),
             (true, None) => contention.tell(&mut self.strong, &mut self.atomics, &v),

@@ -1,4 +1,5 @@
-//! The detector's events for rows: accesses of whole warps to adjacent words, or to one word. What becomes of them is in [`super::rows`].
+//! The detector's events for what is commonest: rows, which are accesses of whole warps to adjacent words, or to one word
+//! ([`super::rows`]), and atomics on words of shared memory ([`super::atomics`]).
 
 use super::Detector;
 use super::beside::First;
@@ -84,6 +85,34 @@ impl Detector {
             resident.atomics.mix();
         }
         aside
+    }
+
+    /// Sets updates of shared memory aside. False if that can't be, and they have to be told as an [`Access`].
+    #[inline]
+    pub fn word_updates(&mut self, updates: &WordUpdates<'_>) -> bool {
+        #[cfg(test)]
+        if self.tells_at_once {
+            return false;
+        }
+        if self.launch.shared_shift != 2 || self.first != First::default() {
+            return false;
+        }
+        let at = self.find(updates.who.block);
+        let blocks = self.residents.len();
+        let (launch, resident) = (&self.launch, &mut self.residents[at]);
+        let warp = updates.who.warp.0;
+        let v = launch.view(&resident.block, warp, false);
+        let (log, strong) = (&mut resident.atomics, &resident.strong);
+        if !log.has_room(blocks) || !log.spares_shadow(&v) {
+            return false;
+        }
+        let what = (updates.site, updates.kind);
+        let Some(role) = self.contention.calm_role(what, strong, log) else {
+            return false;
+        };
+        log.add_words(updates, &v, role);
+        resident.block.warps[warp as usize].touched |= updates.mask;
+        true
     }
 
     /// [`Detector::row_access`] where launches run side by side.

@@ -187,11 +187,7 @@ impl<O: Hooks> Core<'_, O> {
             neighbours: None,
             element: u32::from(op.element),
             elements: u32::from(op.count),
-            kind: if op.reduction {
-                AccessKind::Reduction
-            } else {
-                AccessKind::Atomic
-            },
+            kind: op.kind(),
             non_coherent: false,
             fragment: false,
             asynchronous: false,

@@ -91,7 +91,22 @@ impl<O: Hooks> Core<'_, O> {
         }
         if O::WATCHES {
             let who = block.who(w);
-            self.tell_of_atomic(who, op, Space::Shared, (good, good), site);
+            if block.shared.words().0.len() > WordUpdates::WORDS {
+                return self.tell_of_atomic(who, op, Space::Shared, (good, good), site);
+            }
+            let mut words = [0; LANES];
+            for lane in 0..LANES {
+                words[lane] = (self.address[lane] >> 2) as u16;
+            }
+            self.observer.word_updates(&WordUpdates {
+                site,
+                who,
+                mask: good,
+                words: &words,
+                kind: op.kind(),
+                order: op.order,
+                scope: op.scope,
+            });
         }
     }
 

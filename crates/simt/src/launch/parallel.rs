@@ -32,18 +32,24 @@ impl Grid<'_> {
         };
         let next = AtomicU32::new(0);
         let vain = AtomicBool::new(false);
-        let share = (blocks / (jobs as u32 * 8)).max(1);
+        // Neighbours for one core, at first, and single blocks in the end, so that no core waits long for another.
+        let share = |first: u32| (blocks.saturating_sub(first) / (jobs as u32 * 8)).max(1);
+        let take = || {
+            let taken = next.fetch_update(Relaxed, Relaxed, |first| {
+                (first < blocks).then(|| first + share(first))
+            });
+            taken.map(|first| first..(first + share(first)))
+        };
         let shared: &Device = device;
         let work = |observer: &mut O| -> Result<(), (u32, Stop)> {
             let mut core = self.core(shared, observer, true);
             core.before = before.as_ref();
             let mut ended = None;
             loop {
-                let first = next.fetch_add(share, Relaxed);
-                if first >= blocks {
+                let Ok(some) = take() else {
                     return Ok(());
-                }
-                for id in first..blocks.min(first.saturating_add(share)) {
+                };
+                for id in some {
                     if core.observer.in_vain() {
                         vain.store(true, Relaxed);
                     }

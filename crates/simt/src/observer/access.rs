@@ -308,6 +308,59 @@ impl SharedRead {
     }
 }
 
+/// The commonest atomics, in few words: lanes of a warp each update one 32-bit word of shared memory, of the first [`WordUpdates::WORDS`].
+#[derive(Clone, Copy, Debug)]
+pub struct WordUpdates<'a> {
+    /// See [`Access::site`].
+    pub site: Site,
+    /// See [`Access::who`].
+    pub who: WarpRef,
+    /// See [`Access::mask`]. All of them write.
+    pub mask: Mask,
+    /// The number of each lane's word; meaningless outside `mask`.
+    pub words: &'a [u16; LANES],
+    /// [`AccessKind::Atomic`] or [`AccessKind::Reduction`].
+    pub kind: AccessKind,
+    /// See [`Access::order`].
+    pub order: Order,
+    /// See [`Access::scope`].
+    pub scope: Scope,
+}
+
+impl WordUpdates<'_> {
+    /// As many words as a number of 16 bits counts.
+    pub const WORDS: usize = 1 << 16;
+
+    /// The lanes' addresses, as in [`Access::address`].
+    pub fn addresses(&self) -> Row64 {
+        self.words.map(|word| 4 * u64::from(word))
+    }
+
+    /// The same as any access, with its [`WordUpdates::addresses`].
+    pub fn expanded<'b>(&self, address: &'b Row64) -> Access<'b> {
+        Access {
+            site: self.site,
+            who: self.who,
+            mask: self.mask,
+            space: Space::Shared,
+            address,
+            neighbours: None,
+            element: 4,
+            elements: 1,
+            kind: self.kind,
+            non_coherent: false,
+            fragment: false,
+            asynchronous: false,
+            order: self.order,
+            scope: self.scope,
+            wrote: self.mask,
+            dropped: 0,
+            initial: 0,
+            stores: None,
+        }
+    }
+}
+
 /// A memory access of one warp-instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {

@@ -238,6 +238,12 @@ pub trait Events {
         let reads: Vec<SharedRead> = run.each().collect();
         self.shared_reads(run.who, &reads);
     }
+    /// Words of shared memory were updated in the commonest way.
+    #[inline]
+    fn word_updates(&mut self, updates: &WordUpdates<'_>) {
+        let address = updates.addresses();
+        self.access(&updates.expanded(&address));
+    }
     /// Lanes begin asynchronous copies. They are accesses of the time between here and [`Events::copy_ends`]; what they do to memory follows
     /// there, as accesses that are [`Access::asynchronous`].
     fn copy_begins(&mut self, copy: &AsyncCopy<'_>) {

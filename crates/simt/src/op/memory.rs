@@ -1,7 +1,7 @@
 //! Decoded operations on memory: loads and stores, copies, atomics, textures and surfaces.
 
 use super::{RegisterClass, Slot};
-use crate::observer::{Order, Scope, Update};
+use crate::observer::{AccessKind, Order, Scope, Update};
 use crate::texture::Geometry;
 
 /// The space of a memory instruction.
@@ -367,6 +367,17 @@ pub struct AtomicOp {
     pub flush: bool,
     /// Who arrives, where it updates an mbarrier.
     pub arrives: Option<MbarrierArrival>,
+}
+
+impl AtomicOp {
+    /// What it is to those who watch.
+    #[inline]
+    pub fn kind(&self) -> AccessKind {
+        match self.reduction {
+            true => AccessKind::Reduction,
+            false => AccessKind::Atomic,
+        }
+    }
 }
 
 /// Who arrives at an mbarrier.

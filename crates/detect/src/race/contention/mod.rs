@@ -150,25 +150,22 @@ impl Contention {
         self.found.communication || !log.concerns_order() && there.is_empty()
     }
 
-    /// The role of an update of a block's shared memory, if it can be set aside.
+    /// The role of an instruction that updates one granule of a block's shared memory in each lane, if it can be set aside.
     #[inline]
     pub fn calm_role(
         &mut self,
-        access: &Access<'_>,
+        (site, kind): (Site, AccessKind),
         there: &Locations,
         log: &AtomicLog,
     ) -> Option<u32> {
         if self.found.communication {
             return None;
         }
-        let role = self.book.role_of(access);
+        let role = self.book.role_of(site, kind);
         let r = &self.book.roles[role as usize];
         let calm = !r.reads && r.update != Update::Ordered;
         let alike = |other: u32| self.book.roles[other as usize].update == r.update;
-        let fits = calm
-            && access.bytes() >> self.shifts[0] == 1
-            && there.is_empty()
-            && log.last_role().is_none_or(alike);
+        let fits = calm && there.is_empty() && log.last_role().is_none_or(alike);
         fits.then_some(role)
     }
 
@@ -299,7 +296,7 @@ impl Contention {
         if access.is_weak() {
             return self.weak(there, access, shift, v);
         }
-        let role = self.book.role_of(access);
+        let role = self.book.role_of(access.site, access.kind);
         let cells = u64::from(access.bytes() >> shift).max(1);
         for lane in super::block::lanes(access.mask) {
             let first = access.address[lane as usize] >> shift;

@@ -70,34 +70,31 @@ impl RoleBook {
         RoleBook::new(self.effects.clone(), self.hands_on.clone())
     }
 
-    /// The number of what an access does.
+    /// The number of what an instruction does.
     #[inline]
-    pub(super) fn role_of(&mut self, access: &Access<'_>) -> u32 {
-        let writes = access.kind != AccessKind::Read;
-        match self.by_site.get(access.site.0 as usize) {
+    pub(super) fn role_of(&mut self, site: Site, kind: AccessKind) -> u32 {
+        let writes = kind != AccessKind::Read;
+        match self.by_site.get(site.0 as usize) {
             Some(known) if known[usize::from(writes)] != NONE => known[usize::from(writes)],
-            _ => self.new_role_of(access),
+            _ => self.new_role_of(site, kind),
         }
     }
 
     #[cold]
-    fn new_role_of(&mut self, access: &Access<'_>) -> u32 {
-        let effect = self
-            .effects
-            .get(access.site.0 as usize)
-            .copied()
-            .unwrap_or_default();
-        self.role(match access.kind {
+    fn new_role_of(&mut self, site: Site, kind: AccessKind) -> u32 {
+        let effect = self.effects.get(site.0 as usize);
+        let effect = effect.copied().unwrap_or_default();
+        self.role(match kind {
             AccessKind::Read => Role {
-                site: access.site,
+                site,
                 reads: true,
                 writes: false,
                 update: Update::Ordered,
                 stores: false,
-                hands_on: self.hands_on.get(access.site.0 as usize) == Some(&true),
+                hands_on: self.hands_on.get(site.0 as usize) == Some(&true),
             },
             AccessKind::Write => Role {
-                site: access.site,
+                site,
                 reads: false,
                 writes: true,
                 update: Update::Ordered,
@@ -106,7 +103,7 @@ impl RoleBook {
             },
             // A compare-and-swap that failed might not have.
             AccessKind::Atomic | AccessKind::Reduction => Role {
-                site: access.site,
+                site,
                 reads: effect.used,
                 writes: true,
                 update: effect.update,
