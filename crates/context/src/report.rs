@@ -467,7 +467,7 @@ impl Context {
             };
             self.misuse(Rule::Leak, title, call, None, None);
         }
-        debug_assert!(Rule::Leak.level() == Level::Note);
+        assert!(Rule::Leak.level() == Level::Note);
     }
 
     /// Writes what kernels printed to the program's standard output.

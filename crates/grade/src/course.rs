@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// An assignment that is ready to grade.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Course {
     /// What was asked for.
     pub assignment: Assignment,

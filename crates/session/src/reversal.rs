@@ -219,7 +219,8 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
     let nothing: Clock = Arc::new(vec![0; threads.len()]);
     let mut clocks = vec![nothing.clone(); threads.len()];
     let mut after: HashMap<Operation, Clock> = HashMap::new();
-    let mut places_of: HashMap<(Option<u32>, u64), Vec<Accessed>> = HashMap::new();
+    // With the number of the thread: each access is compared with all earlier ones.
+    let mut places_of: HashMap<(Option<u32>, u64), Vec<(usize, Accessed)>> = HashMap::new();
     let mut found = Vec::new();
     for event in &log.events {
         let g = match event {
@@ -240,8 +241,8 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
             }
         }
         for place in places(g) {
-            for f in places_of.entry(place).or_default().iter().rev() {
-                let covered = clock[threads[&f.thread()]] > f.operation.number;
+            for (thread, f) in places_of.entry(place).or_default().iter().rev() {
+                let covered = clock[*thread] > f.operation.number;
                 let given_up = || {
                     let firsts = waits.get(&f.operation).into_iter().flatten();
                     firsts.copied().any(|first| first == g.operation)
@@ -253,7 +254,7 @@ fn communications(log: &Log, kept: &[Precedence]) -> Option<Vec<(Accessed, Acces
                 join(&mut clock, &after[&f.operation]);
             }
         }
-        places(g).for_each(|place| places_of.entry(place).or_default().push(*g));
+        places(g).for_each(|place| places_of.entry(place).or_default().push((me, *g)));
         Arc::make_mut(&mut clock)[me] = g.operation.number + 1;
         after.insert(g.operation, clock.clone());
         clocks[me] = clock;

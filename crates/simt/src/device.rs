@@ -288,9 +288,13 @@ impl Device {
         let offset = self.range(address, bytes)?;
         let (first, last) = (offset / 4, (offset + bytes).div_ceil(4));
         let words = first..last.max(first);
-        let all = words.flat_map(|w| self.arena.get(w as usize, 0).to_le_bytes());
-        let head = (offset - first * 4) as usize;
-        Ok(all.skip(head).take(bytes as usize).collect())
+        let mut all = Vec::with_capacity(4 * (last.max(first) - first) as usize);
+        for word in words {
+            all.extend_from_slice(&self.arena.get(word as usize, 0).to_le_bytes());
+        }
+        all.drain(..(offset - first * 4) as usize);
+        all.truncate(bytes as usize);
+        Ok(all)
     }
 
     /// Copies bytes, and whether they were ever written.

@@ -105,13 +105,14 @@ impl Program {
 
     /// The input buffer.
     pub fn input_bytes(&self) -> Vec<u8> {
-        (0..self.inputs.len().max(1))
-            .flat_map(|i| match i < self.inputs.len() {
-                true => self.column(i),
-                false => vec![0; THREADS],
-            })
-            .flat_map(u64::to_le_bytes)
-            .collect()
+        let mut all = Vec::new();
+        for i in 0..self.inputs.len() {
+            for value in self.column(i) {
+                all.extend_from_slice(&value.to_le_bytes());
+            }
+        }
+        all.resize(all.len().max(8 * THREADS), 0);
+        all
     }
 
     /// Length of the output buffer.

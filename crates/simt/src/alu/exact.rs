@@ -139,7 +139,7 @@ fn shift_right_sticky(value: u128, count: u32) -> u128 {
 /// the carry of an addition.
 fn lead_125(value: Exact) -> Exact {
     let shift = value.significand.leading_zeros() as i32 - 2;
-    debug_assert!(shift >= 0);
+    assert!(shift >= 0);
     Exact {
         exponent: value.exponent - shift,
         significand: value.significand << shift,

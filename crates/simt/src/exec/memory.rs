@@ -17,6 +17,7 @@ use crate::state::*;
 use crate::wide::{Work, at_best};
 
 /// Whether a generic address belongs to a space.
+#[inline(always)]
 pub(super) fn belongs(address: u64, space: AddressSpace) -> bool {
     let window = |base: u64| (base..base + WINDOW).contains(&address);
     match space {
@@ -163,11 +164,12 @@ impl<O: Hooks> Core<'_, O> {
                 // Dead lanes may not be overwritten here: they may belong to another space.
                 self.one_space(block, w, op, space, here, 0, site);
             }
+            if rest == 0 {
+                return;
+            }
         }
-        if rest != 0 {
-            self.address = full;
-            self.nowhere(block, w, op, rest, site);
-        }
+        self.address = full;
+        self.nowhere(block, w, op, rest, site);
     }
 
     #[cold]

@@ -277,9 +277,12 @@ impl<O: Hooks> Core<'_, O> {
         let value = match address {
             a if a >= GLOBAL_BASE => {
                 let at = a - GLOBAL_BASE;
-                self.ranges
-                    .iter()
-                    .find(|r| (r.start..r.end).contains(&at))?;
+                // They are in order, and apart.
+                let after = self.ranges.partition_point(|r| r.start <= at);
+                let range = self.ranges[..after].last()?;
+                if at >= range.end {
+                    return None;
+                }
                 self.device.arena.read(at, 1, l)
             }
             a if (SHARED_BASE..SHARED_BASE + block.shared.bytes).contains(&a) => {
