@@ -7,7 +7,7 @@ use crate::record::{Call, LaunchName, Record};
 use crate::trace::Shown;
 use detect::finding::{Detail, End, Finding, Place};
 use detect::footprint::{AccessRecord, Conflict};
-use detect::rules::{Level, Rule};
+use detect::rules::Rule;
 use report::{Diagnostic, HostView, KernelView, Label, Scene, SourceFile, View, diagnose};
 use simt::Dim3;
 use simt::ids::Site;
@@ -467,7 +467,6 @@ impl Context {
             };
             self.misuse(Rule::Leak, title, call, None, None);
         }
-        assert!(Rule::Leak.level() == Level::Note);
     }
 
     /// Writes what kernels printed to the program's standard output.

@@ -322,6 +322,17 @@ impl Detectors {
     }
 }
 
+impl Detectors {
+    /// Whether accesses to shared memory concern the race detector alone, and perhaps the footprint.
+    #[inline(always)]
+    fn races_alone(&self) -> bool {
+        self.copies.is_none()
+            && self.perf.is_none()
+            && self.counter.is_none()
+            && self.communication.is_none()
+    }
+}
+
 impl Events for Detectors {
     fn launch_begins(&mut self, shape: &LaunchShape) {
         self.unwritten = shape.unwritten.clone();
@@ -404,10 +415,7 @@ impl Events for Detectors {
         }
     }
     fn shared_reads(&mut self, who: WarpRef, mut reads: &[SharedRead]) {
-        let alone = self.copies.is_none()
-            && self.perf.is_none()
-            && self.counter.is_none()
-            && self.communication.is_none();
+        let alone = self.races_alone();
         while !reads.is_empty() {
             let aside = match alone {
                 true => self.races.shared_reads(who, reads),
@@ -427,10 +435,7 @@ impl Events for Detectors {
     }
     #[inline]
     fn shared_run(&mut self, run: &SharedRun<'_>) {
-        let alone = self.copies.is_none()
-            && self.perf.is_none()
-            && self.counter.is_none()
-            && self.communication.is_none();
+        let alone = self.races_alone();
         if !(alone && self.races.shared_run(run)) {
             let reads: Vec<SharedRead> = run.each().collect();
             self.shared_reads(run.who, &reads);
@@ -441,11 +446,7 @@ impl Events for Detectors {
     }
     #[inline]
     fn word_updates(&mut self, updates: &WordUpdates<'_>) {
-        let alone = self.copies.is_none()
-            && self.perf.is_none()
-            && self.footprint.is_none()
-            && self.counter.is_none()
-            && self.communication.is_none();
+        let alone = self.races_alone() && self.footprint.is_none();
         if !(alone && self.races.word_updates(updates)) {
             let address = updates.addresses();
             self.access(&updates.expanded(&address));

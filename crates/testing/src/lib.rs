@@ -19,7 +19,7 @@
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toolchain::{Nvcc, Program, Searched, find_program};
 
 /// How a random test draws: `cases` of them, always the same ones, unless `RACETRAP_RANDOM` or `PROPTEST_RNG_SEED` asks for others.
@@ -50,6 +50,21 @@ pub fn root() -> PathBuf {
     let crates = env!("CARGO_MANIFEST_DIR");
     let folder = PathBuf::from(crates).join("../..");
     folder.canonicalize().unwrap_or(folder)
+}
+
+/// All Rust sources below a folder.
+///
+/// # Panics
+/// The folder can't be read.
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder that can be read");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let below = |path: PathBuf| match path.is_dir() {
+        true => sources(&path),
+        false if path.extension().is_some_and(|e| e == "rs") => vec![path],
+        false => Vec::new(),
+    };
+    paths.flat_map(below).collect()
 }
 
 /// The CUDA compiler, or nothing where the test is to be skipped.

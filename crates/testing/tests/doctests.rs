@@ -2,7 +2,7 @@
 //! takes the compiler as long as checking the crate.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// The fences of Rust code that rustdoc runs, or at least compiles, in a source's documentation.
@@ -25,17 +25,6 @@ fn examples(text: &str) -> usize {
         inside = !inside;
     }
     count
-}
-
-fn sources(folder: &Path, to: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => sources(&path, to),
-            false if path.extension().is_some_and(|e| e == "rs") => to.push(path),
-            false => {}
-        }
-    }
 }
 
 #[test]
@@ -61,9 +50,7 @@ fn crates_with_examples_run_them() {
         });
         let Some(library) = library else { continue };
         let root = Path::new(library["src_path"].as_str().unwrap());
-        let mut files = Vec::new();
-        sources(root.parent().unwrap(), &mut files);
-        let count: usize = files
+        let count: usize = racetrap_testing::sources(root.parent().unwrap())
             .iter()
             .map(|file| examples(&std::fs::read_to_string(file).unwrap()))
             .sum();

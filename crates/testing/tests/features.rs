@@ -2,7 +2,6 @@
 //! package, and everything that depends on it is built once more, which takes minutes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The packages that a selection needs, by name and version, each with its sets of features: one for programs, perhaps another for what
@@ -81,16 +80,6 @@ fn tests_ask_for_no_other_features() {
 /// Crates whose `debug_assert` would never be looked at (`debug-assertions = false` in Cargo.toml) have none.
 #[test]
 fn nothing_is_asserted_where_nobody_looks() {
-    fn sources(folder: &Path, to: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => sources(&path, to),
-                false if path.extension().is_some_and(|e| e == "rs") => to.push(path),
-                false => {}
-            }
-        }
-    }
     let root = racetrap_testing::root();
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let names = manifest.lines().filter_map(|line| {
@@ -99,9 +88,7 @@ fn nothing_is_asserted_where_nobody_looks() {
     });
     let mut count = 0;
     for name in names {
-        let mut files = Vec::new();
-        sources(&root.join("crates").join(name), &mut files);
-        for file in files {
+        for file in racetrap_testing::sources(&root.join("crates").join(name)) {
             let text = std::fs::read_to_string(&file).unwrap();
             let uses = text.contains("debug_assert") || text.contains("debug_assertions");
             assert!(!uses, "{}: `assert`, or another profile", file.display());

@@ -205,14 +205,13 @@ impl AtomicLog {
         !self.mixed && !v.fine_sync
     }
 
-    /// Adds an access that fits, in granules of `1 << shift` bytes: for the shadow, if `shadow`; for [`super::contention`], if there is a
-    /// role. A reader that it is not for must have been told of all before it.
+    /// Adds updates of granules, each named in place of a word: for the shadow, if `shadow`; for [`super::contention`], if there is a role.
+    /// A reader that they are not for must have been told of all before them.
     #[inline(always)]
     pub fn add(
         &mut self,
-        access: &Access<'_>,
+        updates: &WordUpdates<'_>,
         v: &View<'_>,
-        shift: u32,
         shadow: bool,
         role: Option<u32>,
     ) {
@@ -220,41 +219,19 @@ impl AtomicLog {
             stamp: v.now,
             warp_floor: v.warp_floor,
             warp: v.warp,
-            mask: access.mask,
-            role: role.unwrap_or(u32::MAX),
-            site: access.site,
-            kind: access.kind,
-            order: access.order,
-            scope: access.scope,
-        });
-        // A loop, which the compiler makes vector instructions of.
-        let mut cells = [0; LANES];
-        for lane in 0..LANES {
-            cells[lane] = (access.address[lane] >> shift) as u16;
-        }
-        self.cells.push(cells);
-        if !shadow {
-            self.told_shadow = self.all.len();
-        }
-        if role.is_none() {
-            self.told_order = self.all.len();
-        }
-    }
-
-    /// Adds updates of words, where those are granules, for both readers.
-    #[inline(always)]
-    pub fn add_words(&mut self, updates: &WordUpdates<'_>, v: &View<'_>, role: u32) {
-        self.all.push(Aside {
-            stamp: v.now,
-            warp_floor: v.warp_floor,
-            warp: v.warp,
             mask: updates.mask,
-            role,
+            role: role.unwrap_or(u32::MAX),
             site: updates.site,
             kind: updates.kind,
             order: updates.order,
             scope: updates.scope,
         });
         self.cells.push(*updates.words);
+        if !shadow {
+            self.told_shadow = self.all.len();
+        }
+        if role.is_none() {
+            self.told_order = self.all.len();
+        }
     }
 }

@@ -13,12 +13,12 @@ use simt::ids::{LANES, Mask};
 const MOST: usize = 1 << 21;
 const MOST_OF_MANY: usize = 1 << 16;
 
-/// The lanes of a warp that made updates between two of its barriers.
+/// The lanes of a warp that made updates at one stamp.
 #[derive(Debug)]
 pub struct Set {
     /// The warp.
     pub warp: u32,
-    /// When.
+    /// The stamp.
     pub stamp: Stamp,
     /// What one of the updates does, as [`super::contention`] has it. All that are set aside at a time are of one kind, so that one stands
     /// for all.
@@ -72,6 +72,7 @@ impl Folded {
     ) -> bool {
         let bytes = if blocks <= FEW { MOST } else { MOST_OF_MANY };
         let most = match cfg!(test) {
+            // So that random programs exceed it.
             true => 6,
             false => bytes / (granules * size_of::<Mask>()).max(1),
         };

@@ -7,7 +7,8 @@ use super::cells::Cells;
 /// Granules of a page, as a power of two.
 const PAGE: u32 = 10;
 const SIZE: usize = 1 << PAGE;
-/// Pages of a group, which are allocated together: one by one they took much of the time of a run that reads much memory once.
+/// Pages of a group, which are allocated together, each some 450 bytes until it is touched: one by one they took much of the time of a
+/// run that reads much memory once.
 const GROUP: usize = 16;
 /// Groups of a folder: where addresses are a process's, they lie far apart, and launches are many.
 const FOLDER: usize = 64;
@@ -85,7 +86,6 @@ impl Pages {
 
     /// Whether a condition holds for some page that two or more of these shadows have: for what each of them keeps of it.
     pub fn any_in_common(all: &[&Pages], mut condition: impl FnMut(&[&Cells]) -> bool) -> bool {
-        let several = |count: usize| count > 1;
         let folders = all.iter().map(|pages| pages.folders.len()).max();
         (0..folders.unwrap_or(0)).any(|folder| {
             let folders = all.iter().filter_map(|pages| pages.folders.get(folder));
@@ -94,12 +94,12 @@ impl Pages {
             (0..groups.unwrap_or(0)).any(|group| {
                 let groups = folders.iter().filter_map(|folder| folder.get(group));
                 let groups: Vec<&Group> = groups.flatten().collect();
-                several(groups.len())
+                groups.len() > 1
                     && (0..GROUP).any(|page| {
                         let pages = groups.iter().map(|group| &group[page]);
                         let touched = pages.filter(|page| page.granules() != 0);
                         let touched: Vec<&Cells> = touched.collect();
-                        several(touched.len()) && condition(&touched)
+                        touched.len() > 1 && condition(&touched)
                     })
             })
         })

@@ -83,7 +83,21 @@ impl Resident {
             (true, Some(_)) => (),
         }
         let v = launch.view(&self.block, access.who.warp.0, false);
-        self.atomics.add(access, &v, shift, shadow, role);
+        // A loop, which the compiler makes vector instructions of.
+        let mut granules = [0; LANES];
+        for lane in 0..LANES {
+            granules[lane] = (access.address[lane] >> shift) as u16;
+        }
+        let updates = WordUpdates {
+            site: access.site,
+            who: access.who,
+            mask: access.mask,
+            words: &granules,
+            kind: access.kind,
+            order: access.order,
+            scope: access.scope,
+        };
+        self.atomics.add(&updates, &v, shadow, role);
         (shadow, role.is_some())
     }
 

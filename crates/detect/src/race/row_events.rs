@@ -110,7 +110,7 @@ impl Detector {
         let Some(role) = self.contention.calm_role(what, strong, log) else {
             return false;
         };
-        log.add_words(updates, &v, role);
+        log.add(updates, &v, true, Some(role));
         resident.block.warps[warp as usize].touched |= updates.mask;
         true
     }
