@@ -6,8 +6,8 @@
 nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
-# In a fresh clone, nothing is built twice, and nobody looks for a line.
-[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+# In a fresh clone, nothing is built twice, nobody looks for a line, and unit tests take longer to optimise than to run.
+[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 RUSTC_WORKSPACE_WRAPPER=$PWD/ci/rustc.sh
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
 

@@ -12,6 +12,7 @@ use catalog::plan::{Plan, plan};
 use catalog::simulate::Prepared;
 use detect::rules::{Level, Rule};
 use device::client::{Client, RunJob as _};
+use device::job::{Job, Reply};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use report::{merge, settle_causes};
 use serde_json::Value;
@@ -22,8 +23,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const RACETRAP: &str = env!("CARGO_BIN_EXE_racetrap");
-/// The case that this process is the client of.
-const CASE: &str = "RACETRAP_TEST_LIBRARY_CASE";
+/// The file with the jobs that this process is the client for.
+const JOBS: &str = "RACETRAP_TEST_LIBRARY_JOBS";
 /// Runs of a case: the largest sizes, the smallest ones, and one between.
 const RUNS: u32 = 3;
 /// The GPU that both simulate: whose PTX the catalogue's simulator runs.
@@ -88,9 +89,12 @@ fn simulated(catalog: &Catalog, entry: &Entry) -> Told {
 }
 
 /// What `racetrap exec` finds in them.
-fn executed(entry: &Entry) -> Result<Told, String> {
+fn executed(catalog: &Catalog, entry: &Entry) -> Result<Told, String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     let report = folder.path().join("report.json");
+    let jobs = folder.path().join("jobs.json");
+    let text = serde_json::to_vec(&all_jobs(catalog, entry)).map_err(|e| e.to_string())?;
+    std::fs::write(&jobs, text).map_err(|e| e.to_string())?;
     let this = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(RACETRAP);
     let device = format!("sm_{}{}", CAPABILITY.0, CAPABILITY.1);
@@ -108,7 +112,7 @@ fn executed(entry: &Entry) -> Result<Told, String> {
         .arg(this)
         .args(["--exact", "client", "--nocapture"]);
     let output = command
-        .env(CASE, &entry.id)
+        .env(JOBS, &jobs)
         .output()
         .map_err(|e| e.to_string())?;
     let said = || {
@@ -147,26 +151,29 @@ fn executed(entry: &Entry) -> Result<Told, String> {
     Ok(told.filter(|(rule, _)| !is_of_the_api(rule)).collect())
 }
 
-/// The program under `racetrap exec`: gives the runs of one case to `racetrap-device`.
+/// The runs of a case, as `racetrap-device` gets them.
+fn all_jobs(catalog: &Catalog, entry: &Entry) -> Vec<Job> {
+    let prepared = Prepared::new(catalog, entry).expect("prepared");
+    let ptx = gpu::ptx(catalog, &prepared, CAPABILITY).expect("PTX");
+    let plans = plans(entry).into_iter();
+    plans
+        .map(|plan| gpu::job(&prepared, &plan, ptx).expect("a job"))
+        .collect()
+}
+
+/// The program under `racetrap exec`: gives the runs of one case to `racetrap-device`. It does not open the catalogue, which takes longer.
 #[test]
 fn client() {
-    let Ok(name) = std::env::var(CASE) else {
+    let Some(path) = std::env::var_os(JOBS) else {
         return;
     };
-    let catalog = Catalog::embedded().expect("the catalogue");
-    let entry = catalog
-        .cases
-        .iter()
-        .find(|e| e.id == name)
-        .expect("the case");
-    let prepared = Prepared::new(&catalog, entry).expect("prepared");
-    let ptx = gpu::ptx(&catalog, &prepared, CAPABILITY).expect("PTX");
+    let text = std::fs::read(path).expect("the jobs");
+    let jobs: Vec<Job> = serde_json::from_slice(&text).expect("jobs");
     let mut client = Client::new().expect("racetrap-device");
-    for plan in plans(entry) {
-        let job = gpu::job(&prepared, &plan, ptx).expect("a job");
+    for job in jobs {
         match client.run(&job, Duration::from_secs(60)) {
-            Ok(device::job::Reply::Done(_)) => {}
-            Ok(device::job::Reply::Failed { error, .. }) => {
+            Ok(Reply::Done(_)) => {}
+            Ok(Reply::Failed { error, .. }) => {
                 assert!(error.is_of_the_kernel(), "{error}");
                 break;
             }
@@ -194,7 +201,7 @@ fn the_catalogue_is_judged_on_our_library_as_on_the_simulator() {
         let mut wrong = Vec::new();
         while let Some(entry) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
             let simulated = simulated(&catalog, entry);
-            match executed(entry) {
+            match executed(&catalog, entry) {
                 Ok(told) if told == simulated => {}
                 Ok(told) => wrong.push(format!(
                     "{}:\n  only on the simulator: {:?}\n  only on the library: {:?}",
