@@ -26,8 +26,8 @@ step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
 # Hostile inputs are among the tests: a core file would be as large as the memory (ci/hostile.sh).
 ulimit -c 0
-# Run the tests last, so that their summary is at the end of the output.
-step 'tests' cargo nextest run --locked "$@"
+# Run the tests last, so that their summary is at the end of the output. Some only wait, so there is one more than processors.
+step 'tests' cargo nextest run --locked --test-threads $(($(nproc) + 1)) "$@"
 
 echo
 skipped=$(wc -l <"$RACETRAP_SKIPPED")

@@ -313,7 +313,7 @@ fn builds_are_compiled_side_by_side_and_confined() {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
     use std::time::{Duration, Instant};
-    const LONG: u64 = 5;
+    const LONG: u64 = 3;
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let bin = folder.path().join("bin");
     fs::create_dir_all(&bin).unwrap();

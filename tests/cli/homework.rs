@@ -1,58 +1,65 @@
 //! Whole homework programs, right and wrong, checked with nothing but the file: launch, arguments, sizes and contents of buffers
 //! come from their host code (`tests/homework`); and kernels alone, of which all is guessed (`tests/alone`). The first line of each
 //! says what has to come out: `right`, `wrong` with its rule, or `doubtful`: a warning of that rule and no error.
+//!
+//! What `racetrap check` compiles of each is pinned in the folder `pinned`; `tests/judged/pin.sh` renews it.
 
-use crate::common::racetrap;
+use crate::pins;
 use rstest::rstest;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Checks a file and compares what is said with its first line; what was said, unless there is no compiler.
-fn judged(file: &Path) -> Option<String> {
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
-        return None;
-    }
+/// Checks a file as a user does, where the compiler has its two builds already, and compares what is said with its first line; what was
+/// said.
+fn judged(file: &Path) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     let wanted = text.lines().next().unwrap_or_default();
-    let name = file.file_name().unwrap().to_string_lossy().into_owned();
-    let shown = racetrap(file.parent().unwrap(), &["check", &name]);
-    let doubtful = wanted.strip_prefix("// doubtful: ");
-    match wanted.strip_prefix("// wrong: ") {
-        None if doubtful.is_some() => {
-            let warning = format!("warning[{}]", doubtful.unwrap_or_default());
-            assert!(shown.contains(&warning), "{shown}");
-            assert!(!shown.contains("error["), "{shown}");
-            assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
-        }
-        Some(rule) => {
+    let toolkit = pins::toolkit(file);
+    let output = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args(["check", "--no-cache"])
+        .arg(file.file_name().unwrap())
+        .current_dir(file.parent().unwrap())
+        .env("NO_COLOR", "1")
+        .env("CUDA_PATH", toolkit.path())
+        .output()
+        .unwrap();
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let shown = said.concat();
+    let (errors, doubts) = (shown.contains("error["), shown.contains("warning["));
+    let status = match (
+        wanted.strip_prefix("// wrong: "),
+        wanted.strip_prefix("// doubtful: "),
+    ) {
+        (Some(rule), _) => {
             assert!(shown.contains(&format!("error[{rule}]")), "{shown}");
-            assert!(shown.ends_with("--- exit status 1\n"), "{shown}");
+            1
         }
-        None => {
-            assert_eq!(wanted, "// right", "{name}");
-            assert!(
-                !shown.contains("error[") && !shown.contains("warning["),
-                "{shown}"
-            );
-            assert!(shown.ends_with("--- exit status 0\n"), "{shown}");
+        (_, Some(rule)) => {
+            assert!(shown.contains(&format!("warning[{rule}]")), "{shown}");
+            assert!(!errors, "{shown}");
+            0
         }
-    }
-    Some(shown)
+        _ => {
+            assert_eq!(wanted, "// right");
+            assert!(!errors && !doubts, "{shown}");
+            0
+        }
+    };
+    assert_eq!(output.status.code(), Some(status), "{shown}");
+    shown
 }
 
 #[rstest]
 fn homework_is_judged_rightly(#[files("tests/homework/*.cu")] file: PathBuf) {
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("int main("), "it is no program");
-    if let Some(shown) = judged(&file) {
-        // Nothing is guessed where the program says it.
-        assert!(shown.contains("launches it"), "{shown}");
-    }
+    // Nothing is guessed where the program says it.
+    let shown = judged(&file);
+    assert!(shown.contains("launches it"), "{shown}");
 }
 
 #[rstest]
 fn kernels_alone_are_judged_rightly(#[files("tests/alone/*.cu")] file: PathBuf) {
-    if let Some(shown) = judged(&file) {
-        assert!(shown.contains("(guessed)"), "{shown}");
-    }
+    let shown = judged(&file);
+    assert!(shown.contains("(guessed)"), "{shown}");
 }

@@ -15,6 +15,7 @@
 //! Each kernel is checked as `racetrap check` does by itself, and once more under each of several
 //! schedules. Every finding must have its tag, and every tag must be hit by the first check alone.
 
+use crate::pins;
 use catalog::annotation::{Fault, Home, Tag, parse};
 use catalog::expect::Expected;
 use catalog::simulate::{LocatedEnd, LocatedFinding};
@@ -218,31 +219,7 @@ fn rule_of(tag: &Tag) -> Rule {
 /// The pinned PTX belongs to its source.
 #[rstest]
 fn pinned(#[files("tests/judged/*/*.cu")] path: PathBuf) {
-    let ptx = std::fs::read_to_string(path.with_extension("ptx"));
-    let ptx = ptx.unwrap_or_else(|_| panic!("no PTX yet: run tests/judged/pin.sh"));
-    let (sum, bytes) = cksum(&std::fs::read(&path).unwrap());
-    let now = format!("// source {sum} {bytes}");
-    assert_eq!(
-        ptx.lines().nth(1),
-        Some(now.as_str()),
-        "the source has changed: run tests/judged/pin.sh"
-    );
-}
-
-/// POSIX `cksum`: a CRC of the bytes and, behind them, of their number.
-fn cksum(bytes: &[u8]) -> (u32, usize) {
-    let mut length = bytes.len();
-    let mut tail = Vec::new();
-    while length > 0 {
-        tail.push(length as u8);
-        length >>= 8;
-    }
-    let crc = bytes.iter().chain(&tail).fold(0u32, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte) << 24, |crc, _| {
-            crc << 1 ^ if crc >> 31 == 1 { 0x04c1_1db7 } else { 0 }
-        })
-    });
-    (!crc, bytes.len())
+    pins::belongs(&path.with_extension("ptx"), &path);
 }
 
 #[test]

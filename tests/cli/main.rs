@@ -24,6 +24,7 @@ mod mutate;
 mod necessity;
 mod new;
 mod own_catalog;
+mod pins;
 mod planted_bugs;
 mod sanitize;
 mod sanitizer;

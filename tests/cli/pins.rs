@@ -1,0 +1,63 @@
+//! PTX that is pinned of tests' sources, so that no compiler is needed; `tests/judged/pin.sh` renews it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Stands for `nvcc`: hands out what nvcc made of the source before. The copy that it is given says on its first line where the source is.
+const COMPILER: &str = r##"#!/bin/sh
+for copy; do :; done
+case " $* " in
+*' -G '*) build=unoptimised ;;
+*) build=optimised ;;
+esac
+source=$(sed -n '1s/^#line 1 "\(.*\)"$/\1/p' "$copy")
+exec sed "/\.file/s|\"tests/.*\.cu\"|\"$source\"|" "${0%/bin/nvcc}/$build.ptx" >out.ptx
+"##;
+
+/// A toolkit for `CUDA_PATH` whose compiler has the two builds of a source, which are pinned in the folder `pinned` beside it.
+pub fn toolkit(source: &Path) -> TempDir {
+    let name = source.file_stem().unwrap().to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for build in ["optimised", "unoptimised"] {
+        let pin = source.with_file_name(format!("pinned/{name}.{build}.ptx"));
+        belongs(&pin, source);
+        fs::copy(&pin, folder.path().join(format!("{build}.ptx"))).unwrap();
+    }
+    let compiler = folder.path().join("bin/nvcc");
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    fs::write(&compiler, COMPILER).unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// Asserts that a pin was made of its source as it is now.
+pub fn belongs(pin: &Path, source: &Path) {
+    let ptx = fs::read_to_string(pin);
+    let ptx = ptx.unwrap_or_else(|_| panic!("no PTX yet: run tests/judged/pin.sh"));
+    let (sum, bytes) = cksum(&fs::read(source).unwrap());
+    let now = format!("// source {sum} {bytes}");
+    assert_eq!(
+        ptx.lines().nth(1),
+        Some(now.as_str()),
+        "{}: the source has changed: run tests/judged/pin.sh",
+        pin.display()
+    );
+}
+
+/// POSIX `cksum`: a CRC of the bytes and, behind them, of their number.
+fn cksum(bytes: &[u8]) -> (u32, usize) {
+    let mut length = bytes.len();
+    let mut tail = Vec::new();
+    while length > 0 {
+        tail.push(length as u8);
+        length >>= 8;
+    }
+    let crc = bytes.iter().chain(&tail).fold(0u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte) << 24, |crc, _| {
+            crc << 1 ^ if crc >> 31 == 1 { 0x04c1_1db7 } else { 0 }
+        })
+    });
+    (!crc, bytes.len())
+}
