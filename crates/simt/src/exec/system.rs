@@ -15,7 +15,7 @@ use crate::stop::Stop;
 use std::fmt::Write;
 
 /// Longest text read from device memory, bytes.
-const TEXT: u64 = 4096;
+const TEXT: usize = 4096;
 /// Most printed text that is kept, bytes.
 const OUTPUT: usize = 1 << 20;
 
@@ -271,41 +271,59 @@ impl<O: Hooks> Core<'_, O> {
         });
     }
 
-    /// A byte anywhere in generic memory.
-    fn byte(&self, block: &Block, w: usize, l: usize, address: u64) -> Option<u8> {
+    /// At most eight bytes anywhere in generic memory, which lie in one piece of it.
+    fn bytes(&self, block: &Block, w: usize, l: usize, address: u64, count: u32) -> Option<u64> {
         let warp = &block.warps[w];
-        let value = match address {
-            a if a >= GLOBAL_BASE => {
-                let at = a - GLOBAL_BASE;
-                // They are in order, and apart.
-                let after = self.ranges.partition_point(|r| r.start <= at);
-                let range = self.ranges[..after].last()?;
-                if at >= range.end {
-                    return None;
-                }
-                self.device.arena.read(at, 1, l)
-            }
-            a if (SHARED_BASE..SHARED_BASE + block.shared.bytes).contains(&a) => {
-                block.shared.read(a - SHARED_BASE, 1, l)
-            }
-            a if (LOCAL_BASE..LOCAL_BASE + warp.local.bytes()).contains(&a) => {
-                warp.local.read(a - LOCAL_BASE, 1, l)
-            }
-            a if a < warp.local.bytes() => warp.local.read(a, 1, l),
-            _ => return None,
+        // Where they begin in a piece of memory that begins at `start` and has so many bytes.
+        let within = |start: u64, size: u64| {
+            let at = address.checked_sub(start)?;
+            (at < size && u64::from(count) <= size - at).then_some(at)
         };
-        Some(value as u8)
+        if let Some(at) = address.checked_sub(GLOBAL_BASE) {
+            // They are in order, and apart.
+            let after = self.ranges.partition_point(|r| r.start <= at);
+            let range = self.ranges[..after].last()?;
+            let inside = at < range.end && u64::from(count) <= range.end - at;
+            return inside.then(|| self.device.arena.read(at, count, l));
+        }
+        if let Some(at) = within(SHARED_BASE, block.shared.bytes) {
+            return Some(block.shared.read(at, count, l));
+        }
+        let at = within(LOCAL_BASE, warp.local.bytes()).or(within(0, warp.local.bytes()))?;
+        Some(warp.local.read(at, count, l))
     }
 
-    fn text(&self, block: &Block, w: usize, l: usize, address: u64) -> String {
-        let bytes = (0..TEXT).map_while(|i| self.byte(block, w, l, address.checked_add(i)?));
-        let bytes: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+    fn text(&self, block: &Block, w: usize, l: usize, mut address: u64) -> String {
+        let mut text = Vec::new();
+        while text.len() < TEXT {
+            let word = match address % 8 {
+                0 => self.bytes(block, w, l, address, 8),
+                _ => None,
+            };
+            let (word, count) = match word.or_else(|| self.bytes(block, w, l, address, 1)) {
+                Some(all) if word.is_some() => (all, 8),
+                Some(one) => (one, 1),
+                None => break,
+            };
+            let bytes = &word.to_le_bytes()[..count];
+            let end = bytes.iter().position(|byte| *byte == 0);
+            text.extend_from_slice(&bytes[..end.unwrap_or(count)]);
+            let Some(next) = address.checked_add(count as u64) else {
+                break;
+            };
+            if end.is_some() {
+                break;
+            }
+            address = next;
+        }
+        text.truncate(TEXT);
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     fn number(&self, block: &Block, w: usize, l: usize, address: u64, bytes: u64) -> u64 {
         (0..bytes).fold(0, |n, i| {
-            n | u64::from(self.byte(block, w, l, address.wrapping_add(i)).unwrap_or(0)) << (8 * i)
+            let byte = self.bytes(block, w, l, address.wrapping_add(i), 1);
+            n | byte.unwrap_or(0) << (8 * i)
         })
     }
 

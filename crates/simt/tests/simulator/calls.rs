@@ -169,3 +169,52 @@ fn results_of_calls_go_to_registers() {
     }
     assert!(ran >= 2, "{ran}");
 }
+
+/// A format is read from wherever it begins to its zero, or to the end of its memory, in each space.
+#[test]
+fn texts_are_read_at_every_alignment() {
+    const BYTES: usize = 44;
+    let ptx = ".version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.visible .entry k(.param .u64 text, .param .u64 at) {
+    .shared .align 4 .b8 there[44];
+    .local .align 4 .b8 here[44];
+    .reg .b64 %text, %at, %there, %here; .reg .b32 %i, %word; .reg .pred %more;
+    ld.param.u64 %text, [text]; ld.param.u64 %at, [at];
+    mov.u64 %there, there; cvta.shared.u64 %there, %there;
+    mov.u64 %here, here; cvta.local.u64 %here, %here;
+    mov.u32 %i, 0;
+next:
+    ld.u32 %word, [%text]; st.u32 [%there], %word; st.u32 [%here], %word;
+    add.u64 %text, %text, 4; add.u64 %there, %there, 4; add.u64 %here, %here, 4;
+    add.u32 %i, %i, 4; setp.lt.u32 %more, %i, 44; @%more bra next;
+    sub.u64 %text, %text, 44; add.u64 %text, %text, %at;
+    sub.u64 %there, %there, 44; add.u64 %there, %there, %at;
+    sub.u64 %here, %here, 44; add.u64 %here, %here, %at;
+    { .param .b64 f, a; .param .b32 r; st.param.b64 [f], %text; st.param.b64 [a], 0; call (r), vprintf, (f, a); }
+    { .param .b64 f, a; .param .b32 r; st.param.b64 [f], %there; st.param.b64 [a], 0; call (r), vprintf, (f, a); }
+    { .param .b64 f, a; .param .b32 r; st.param.b64 [f], %here; st.param.b64 [a], 0; call (r), vprintf, (f, a); }
+    ret;
+}";
+    for zero in 0..=BYTES {
+        let mut bytes: Vec<u8> = (0..BYTES).map(|i| b'a' + i as u8 % 26).collect();
+        if let Some(byte) = bytes.get_mut(zero) {
+            *byte = 0;
+        }
+        let words: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|four| u32::from_le_bytes(four.try_into().unwrap()))
+            .collect();
+        for at in 0..BYTES {
+            let mut run = Run::of(ptx);
+            let text = run.buffer(&words);
+            let stats = run.launch(1, 1, &[text, at as u64], "lockstep").unwrap();
+            let rest = bytes[at..].split(|byte| *byte == 0).next().unwrap();
+            let once = std::str::from_utf8(rest).unwrap();
+            // What lies behind a kernel's variables is still memory of its block or thread, and zero.
+            assert_eq!(stats.output, once.repeat(3), "from {at}, zero at {zero}");
+        }
+    }
+}
