@@ -12,9 +12,10 @@ use std::ptr::null;
 /// The result of a call: 0, or an error's number.
 pub type Code = c_uint;
 
-/// `CU_JIT_ERROR_LOG_BUFFER`, its size, and `CU_JIT_GENERATE_LINE_INFO`.
+/// `CU_JIT_ERROR_LOG_BUFFER`, its size, `CU_JIT_OPTIMIZATION_LEVEL`, and `CU_JIT_GENERATE_LINE_INFO`.
 pub const JIT_ERROR_LOG: c_uint = 5;
 pub const JIT_ERROR_LOG_BYTES: c_uint = 6;
+pub const JIT_LEVEL: c_uint = 7;
 pub const JIT_LINE_INFO: c_uint = 13;
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 pub const MAX_DYNAMIC_SHARED: c_int = 8;

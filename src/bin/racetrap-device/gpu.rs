@@ -11,12 +11,14 @@ use device::job::DeviceInfo;
 pub struct Gpu {
     /// What it is.
     pub info: DeviceInfo,
+    /// How far the driver's compiler optimises, 0 to 4.
+    pub jit_level: usize,
     _context: Context,
 }
 
 impl Gpu {
     /// Takes the GPU.
-    pub fn start() -> Result<Gpu, DeviceError> {
+    pub fn start(jit_level: usize) -> Result<Gpu, DeviceError> {
         cust::init(cust::CudaFlags::empty()).map_err(no_device)?;
         let device = Device::get_device(0).map_err(no_device)?;
         let attribute = |which| {
@@ -33,6 +35,7 @@ impl Gpu {
         let context = Context::new(device).map_err(failed("cuDevicePrimaryCtxRetain"))?;
         Ok(Gpu {
             info,
+            jit_level,
             _context: context,
         })
     }

@@ -274,12 +274,13 @@ impl Module {
         // A job with a NUL in its PTX was refused.
         let text = CString::new(ptx).unwrap_or_default();
         let mut log = vec![0u8; LOG_BYTES];
-        let mut options = [JIT_LINE_INFO, JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES];
+        let mut options = [JIT_LINE_INFO, JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES, JIT_LEVEL];
         // Numbers are given as pointers of their value.
         let mut values = [
             std::ptr::without_provenance_mut(1),
             log.as_mut_ptr().cast::<c_void>(),
             std::ptr::without_provenance_mut(LOG_BYTES - 1),
+            std::ptr::without_provenance_mut(gpu.jit_level),
         ];
         let mut handle = null_mut();
         // SAFETY: the text ends with a NUL, there are as many options as values, and the log is longer than it is said to be.
@@ -287,7 +288,7 @@ impl Module {
             cuModuleLoadDataEx(
                 &raw mut handle,
                 text.as_ptr().cast(),
-                3,
+                options.len() as std::ffi::c_uint,
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),
             )

@@ -9,31 +9,38 @@ use std::io::{self, BufRead as _, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-const USAGE: &str = "usage: racetrap-device [--tied] < JOBS
+const USAGE: &str = "usage: racetrap-device [--tied] [--jit-level LEVEL] < JOBS
 Runs kernels on a GPU: a JSON job on each line of the standard input, a JSON reply on each line of the standard output.
-  --tied  end when the parent process ends, whatever a kernel is doing";
+  --tied             end when the parent process ends, whatever a kernel is doing
+  --jit-level LEVEL  how far the driver's compiler optimises: 0 to 4, 4 unless given";
+
+/// How far the driver's compiler optimises unless asked otherwise (CUDA Driver API, `CU_JIT_OPTIMIZATION_LEVEL`).
+const JIT_LEVEL: usize = 4;
+
+fn misused() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(exit::USAGE)
+}
 
 /// The program.
 pub fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args().skip(1).collect();
-    match arguments
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
-        [] => {}
-        ["--tied"] => end_with_parent(),
-        ["--help" | "-h"] => {
-            println!("{USAGE}");
-            return ExitCode::from(exit::OK);
-        }
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(exit::USAGE);
+    let mut level = JIT_LEVEL;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--tied" => end_with_parent(),
+            "--help" | "-h" => {
+                println!("{USAGE}");
+                return ExitCode::from(exit::OK);
+            }
+            "--jit-level" => match arguments.next().and_then(|text| text.parse().ok()) {
+                Some(wanted) if wanted <= JIT_LEVEL => level = wanted,
+                _ => return misused(),
+            },
+            _ => return misused(),
         }
     }
-    match serve() {
+    match serve(level) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("racetrap-device: {error}");
@@ -43,7 +50,7 @@ pub fn main() -> ExitCode {
 }
 
 /// Answers job after job.
-fn serve() -> io::Result<u8> {
+fn serve(jit_level: usize) -> io::Result<u8> {
     let mut output = Output::take()?;
     let mut gpu: Option<Gpu> = None;
     for line in io::stdin().lock().lines() {
@@ -51,7 +58,7 @@ fn serve() -> io::Result<u8> {
         if line.trim().is_empty() {
             continue;
         }
-        let result = one(&line, &mut gpu);
+        let result = one(&line, &mut gpu, jit_level);
         let printed = output.printed()?;
         let (reply, sticky) = match result {
             Ok(mut done) => {
@@ -80,7 +87,7 @@ fn serve() -> io::Result<u8> {
     Ok(exit::OK)
 }
 
-fn one(line: &str, gpu: &mut Option<Gpu>) -> Result<Done, DeviceError> {
+fn one(line: &str, gpu: &mut Option<Gpu>, jit_level: usize) -> Result<Done, DeviceError> {
     let bad = |problem| DeviceError::BadJob { problem };
     let job: Job = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
     if let Some(problem) = job.problem() {
@@ -88,7 +95,7 @@ fn one(line: &str, gpu: &mut Option<Gpu>) -> Result<Done, DeviceError> {
     }
     let gpu = match gpu {
         Some(gpu) => gpu,
-        None => gpu.insert(Gpu::start()?),
+        None => gpu.insert(Gpu::start(jit_level)?),
     };
     crate::run::run(gpu, &job)
 }

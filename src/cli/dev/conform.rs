@@ -32,6 +32,15 @@ pub struct ConformArgs {
     /// Compare with this machine's GPU through racetrap-device
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
     device: Option<PathBuf>,
+    /// How far the driver's compiler optimises, 0 to 4: a program that differs with 4 and not with 0 shows a bug of that compiler
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        requires = "device",
+        conflicts_with = "record",
+        value_parser = clap::value_parser!(u8).range(0..=4)
+    )]
+    jit_level: Option<u8>,
     /// Record the results of the GPU, measured now or taken from the given recording, in this folder
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
@@ -76,7 +85,10 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
     }
     let (against, with) = match &args.device {
         Some(path) => (
-            Against::Device(path.clone()),
+            Against::Device {
+                program: path.clone(),
+                jit_level: args.jit_level,
+            },
             String::from("compared with the GPU"),
         ),
         None => {

@@ -26,9 +26,13 @@ pub enum DeviceError {
 pub struct Gpu(Client);
 
 impl Gpu {
-    /// One of this program; the process is started with the first job.
-    pub fn new(path: &Path) -> Gpu {
-        let client = Client::of(path.to_owned(), ["--tied".into()]);
+    /// One of this program, whose driver's compiler optimises so far (0 to 4); the process is started with the first job.
+    pub fn new(path: &Path, jit_level: Option<u8>) -> Gpu {
+        let mut arguments = vec!["--tied".to_owned()];
+        if let Some(level) = jit_level {
+            arguments.extend(["--jit-level".to_owned(), level.to_string()]);
+        }
+        let client = Client::of(path.to_owned(), arguments.into_iter().map(Into::into));
         // No program is compiled twice: the driver's cache on disk, which all processes share, only costs time.
         Gpu(client.with_env("CUDA_CACHE_DISABLE", "1"))
     }

@@ -18,8 +18,13 @@ use std::time::{Duration, Instant};
 pub enum Against {
     /// Nothing: the simulator runs alone.
     Nothing,
-    /// A GPU, through this program.
-    Device(PathBuf),
+    /// A GPU.
+    Device {
+        /// The program that runs jobs on it.
+        program: PathBuf,
+        /// How far the driver's compiler optimises, 0 to 4; `None` for as far as it does by itself.
+        jit_level: Option<u8>,
+    },
     /// What a GPU gave before.
     Recording(Recording),
 }
@@ -123,8 +128,11 @@ fn one(
             let comparison = recorded.compare(&program, &simulated, how.shown);
             ran.comparison = Some(comparison.ok_or(Problem::AnotherProgram)?);
         }
-        Against::Device(path) => {
-            let worker = gpu.get_or_insert_with(|| Gpu::new(path));
+        Against::Device {
+            program: path,
+            jit_level,
+        } => {
+            let worker = gpu.get_or_insert_with(|| Gpu::new(path, *jit_level));
             let (real, about) = worker.run(&program, how.each)?;
             ran.about = Some(about);
             let simulated = simulate(&program);
