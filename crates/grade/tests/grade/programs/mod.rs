@@ -50,15 +50,15 @@ fn course(name: &str) -> Option<Course> {
 }
 
 /// How many tests share the submissions of an assignment: each runs the reference once.
-const PARTS: usize = 4;
-/// What runs until it is stopped, on each input: a second of that shows as much as five.
+const PARTS: usize = 3;
+/// What runs until it is stopped, on each input: half a second of that shows as much as five.
 const ENDLESS: [&str; 3] = ["endless", "ignores-signals", "stops-itself"];
 
-/// Every fourth submission from `part` on, so that tests are of a size.
+/// Every third submission from `part` on, so that tests are of a size.
 fn as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
     let Some(course) = course(name) else { return };
     let mut hasty = course.clone();
-    hasty.assignment.program.as_mut().unwrap().seconds = 1.0;
+    hasty.assignment.program.as_mut().unwrap().seconds = 0.5;
     let file = &course.assignment.submission.require[0];
     judge::corpus(name, file, &all);
     let known = |id: &&&str| all.iter().any(|(other, ..)| other == *id);
@@ -87,17 +87,14 @@ fn secrets() -> Vec<String> {
     all.iter().map(|path| path.display().to_string()).collect()
 }
 
+/// That of `row-sums` is run by `the_zip_of_a_program_grades_in_an_empty_folder`, as a service runs it.
 #[test]
-fn selftests_of_programs_hold() {
-    for name in ["row-sums", "wb-neighbours"] {
-        let Some(course) = course(name) else { return };
-        let done = racetrap_grade::selftest::selftest(&course).unwrap();
-        assert!(
-            done.ok() && done.lines.len() == if name == "row-sums" { 8 } else { 5 },
-            "{name}:\n{}",
-            done.render()
-        );
-    }
+fn the_selftest_of_wb_neighbours_holds() {
+    let Some(course) = course("wb-neighbours") else {
+        return;
+    };
+    let done = racetrap_grade::selftest::selftest(&course).unwrap();
+    assert!(done.ok() && done.lines.len() == 5, "{}", done.render());
 }
 
 fn all_neighbours() -> Vec<Labelled> {
@@ -115,13 +112,13 @@ fn row_sums() -> Vec<Labelled> {
 
 /// Submissions of `row-sums`, a part of them in each test: each compiles some.
 #[rstest]
-fn labelled_programs(#[values(0, 1, 2, 3)] part: usize) {
+fn labelled_programs(#[values(0, 1, 2)] part: usize) {
     as_labelled("row-sums", row_sums(), part);
 }
 
 /// The same of `wb-neighbours`.
 #[rstest]
-fn labelled_wb_programs(#[values(0, 1, 2, 3)] part: usize) {
+fn labelled_wb_programs(#[values(0, 1, 2)] part: usize) {
     as_labelled("wb-neighbours", all_neighbours(), part);
 }
 
