@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks what is published: the packages, what `cargo install` makes of them, and a project of `racetrap new`.
+# Checks what is published or handed to others: the packages, what `cargo install` makes of them, a project of `racetrap new`, and the zip
+# that a course gives to its service.
 #
 #   ./ci/packages.sh
 #
@@ -13,6 +14,7 @@ step 'cargo-nextest' install_nextest
 # Both build without optimisation, in folders of their own.
 step 'installation' ci/install.sh
 step 'a new project' ci/new-project.sh
+step "a course's zip" cargo nextest run --locked --test grade --run-ignored only
 
 echo
 if ((${#failed[@]})); then
