@@ -4,7 +4,7 @@
 #   ci/gpu-archive.sh [FOLDER] [ARGUMENTS FOR cargo nextest archive]
 #
 # FOLDER (default target/racetrap-gpu) is deleted and created again. It receives the test binaries with racetrap and
-# racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 40 MB. Further
+# racetrap-device, cargo-nextest and its configuration, the wrappers, the kernels and the cases: about 46 MB. Further
 # arguments select test binaries; the default is the one that runs the catalogue. The GPU machine must have the same architecture as this
 # one, and a C library that is not older. On the GPU machine run FOLDER/ci/gpu-run.sh FOLDER
 set -euo pipefail
@@ -31,7 +31,7 @@ fi
 rm -rf "$folder"
 mkdir -p "$folder"
 
-# Without debug information, it is a third as large.
+# Without debug information, it is less than half as large.
 CARGO_PROFILE_DEV_DEBUG=0 cargo nextest archive --locked --zstd-level 12 --archive-file "$folder/tests.tar.zst" "$@"
 cp "$nextest" "$folder/cargo-nextest"
 # Stripping makes it a third smaller. It also works unstripped.

@@ -359,7 +359,6 @@ fn the_zip_for_gradescope_has_all_that_is_needed() {
 /// `/autograder`, and nothing of this machine's toolkit or environment is known.
 #[cfg(unix)]
 #[test]
-#[ignore = "ci/packages.sh runs it, with all that is handed to others"]
 fn the_zip_of_a_program_grades_in_an_empty_folder() {
     if testing::needs_nvcc().is_none() {
         return;

@@ -2,12 +2,13 @@
 //! come from their host code (`tests/homework`); and kernels alone, of which all is guessed (`tests/alone`). The first line of each
 //! says what has to come out: `right`, `wrong` with its rule, or `doubtful`: a warning of that rule and no error.
 //!
-//! What `racetrap check` compiles of each is pinned in the folder `pinned`; `tests/judged/pin.sh` renews it.
+//! What `racetrap check` compiles of each is pinned in the folder `pinned`; `tests/pin.sh` renews it.
 
 use crate::pins;
 use rstest::rstest;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use toolchain::{CompileOptions, Optimisation};
 
 /// Checks a file as a user does, where the compiler has its two builds already, and compares what is said with its first line; what was
 /// said.
@@ -62,4 +63,36 @@ fn homework_is_judged_rightly(#[files("tests/homework/*.cu")] file: PathBuf) {
 fn kernels_alone_are_judged_rightly(#[files("tests/alone/*.cu")] file: PathBuf) {
     let shown = judged(&file);
     assert!(shown.contains("(guessed)"), "{shown}");
+}
+
+/// The pins are what `racetrap check` would have compiled, here of the sources whose names begin with `b`; comments, the names of headers
+/// and debug information are not compared.
+#[test]
+fn pins_are_what_is_compiled() {
+    let Some(nvcc) = testing::needs_nvcc() else {
+        return;
+    };
+    let code = |ptx: &str| -> Vec<String> {
+        let kept = |line: &&str| !line.starts_with("//") && !line.trim().starts_with(".file");
+        let lines = ptx.lines().filter(kept);
+        let lines = lines.take_while(|line| !line.trim().starts_with(".section"));
+        lines.map(str::to_owned).collect()
+    };
+    let folder = testing::root().join("tests/homework");
+    let mut compared = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let source = entry.unwrap().path();
+        let name = source.file_stem().unwrap().to_str().unwrap();
+        if !source.is_file() || !name.starts_with('b') {
+            continue;
+        }
+        for optimisation in [Optimisation::Optimised, Optimisation::Unoptimised] {
+            let pin = folder.join(format!("pinned/{name}.{}.ptx", optimisation.name()));
+            let pin = std::fs::read_to_string(&pin).unwrap();
+            let compiled = nvcc.compile(&source, optimisation, &CompileOptions::default());
+            assert_eq!(code(&pin), code(&compiled.unwrap()), "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "{compared}");
 }

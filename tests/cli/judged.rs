@@ -2,7 +2,7 @@
 //! the verdict that it must get.
 //!
 //! A kernel is `tests/judged/{correct,buggy}/NAME.cu` with its PTX beside it, so that no compiler is needed;
-//! `tests/judged/pin.sh` renews the PTX. The source starts with a comment: what the kernel is and why it is right or
+//! `tests/pin.sh` renews the PTX. The source starts with a comment: what the kernel is and why it is right or
 //! wrong, then lines that are read here:
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! PTX that is pinned of tests' sources, so that no compiler is needed; `tests/judged/pin.sh` renews it.
+//! PTX that is pinned of tests' sources, so that no compiler is needed; `tests/pin.sh` renews it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -35,13 +35,13 @@ pub fn toolkit(source: &Path) -> TempDir {
 /// Asserts that a pin was made of its source as it is now.
 pub fn belongs(pin: &Path, source: &Path) {
     let ptx = fs::read_to_string(pin);
-    let ptx = ptx.unwrap_or_else(|_| panic!("no PTX yet: run tests/judged/pin.sh"));
+    let ptx = ptx.unwrap_or_else(|_| panic!("no PTX yet: run tests/pin.sh"));
     let (sum, bytes) = cksum(&fs::read(source).unwrap());
     let now = format!("// source {sum} {bytes}");
     assert_eq!(
         ptx.lines().nth(1),
         Some(now.as_str()),
-        "{}: the source has changed: run tests/judged/pin.sh",
+        "{}: the source has changed: run tests/pin.sh",
         pin.display()
     );
 }

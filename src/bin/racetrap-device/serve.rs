@@ -14,8 +14,8 @@ Runs kernels on a GPU: a JSON job on each line of the standard input, a JSON rep
   --tied             end when the parent process ends, whatever a kernel is doing
   --jit-level LEVEL  how far the driver's compiler optimises: 0 to 4, 4 unless given";
 
-/// How far the driver's compiler optimises unless asked otherwise (CUDA Driver API, `CU_JIT_OPTIMIZATION_LEVEL`).
-const JIT_LEVEL: usize = 4;
+/// How far the driver's compiler optimises at most, and unless asked otherwise (CUDA Driver API, `CU_JIT_OPTIMIZATION_LEVEL`).
+const MOST_OPTIMISED: usize = 4;
 
 fn misused() -> ExitCode {
     eprintln!("{USAGE}");
@@ -24,7 +24,7 @@ fn misused() -> ExitCode {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let mut level = JIT_LEVEL;
+    let mut level = MOST_OPTIMISED;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -34,7 +34,7 @@ pub fn main() -> ExitCode {
                 return ExitCode::from(exit::OK);
             }
             "--jit-level" => match arguments.next().and_then(|text| text.parse().ok()) {
-                Some(wanted) if wanted <= JIT_LEVEL => level = wanted,
+                Some(wanted) if wanted <= MOST_OPTIMISED => level = wanted,
                 _ => return misused(),
             },
             _ => return misused(),

@@ -32,7 +32,7 @@ pub struct ConformArgs {
     /// Compare with this machine's GPU through racetrap-device
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "racetrap-device")]
     device: Option<PathBuf>,
-    /// How far the driver's compiler optimises, 0 to 4: a program that differs with 4 and not with 0 shows a bug of that compiler
+    /// How far the driver's compiler optimises, 0 to 4: what differs with 4 and not with 0 differs by an optimisation
     #[arg(
         long,
         value_name = "LEVEL",

@@ -271,7 +271,7 @@ impl<O: Hooks> Core<'_, O> {
         });
     }
 
-    /// At most eight bytes anywhere in generic memory, which lie in one piece of it.
+    /// 1, 2, 4 or 8 aligned bytes anywhere in generic memory; `None` where not all of them lie in one piece of it.
     fn bytes(&self, block: &Block, w: usize, l: usize, address: u64, count: u32) -> Option<u64> {
         let warp = &block.warps[w];
         // Where they begin in a piece of memory that begins at `start` and has so many bytes.
@@ -296,14 +296,17 @@ impl<O: Hooks> Core<'_, O> {
     fn text(&self, block: &Block, w: usize, l: usize, mut address: u64) -> String {
         let mut text = Vec::new();
         while text.len() < TEXT {
-            let word = match address % 8 {
-                0 => self.bytes(block, w, l, address, 8),
-                _ => None,
+            // Eight at a time where they lie together.
+            let piece = |count: u32| {
+                let aligned = address.is_multiple_of(u64::from(count));
+                let read = || self.bytes(block, w, l, address, count);
+                aligned
+                    .then(read)
+                    .flatten()
+                    .map(|bytes| (bytes, count as usize))
             };
-            let (word, count) = match word.or_else(|| self.bytes(block, w, l, address, 1)) {
-                Some(all) if word.is_some() => (all, 8),
-                Some(one) => (one, 1),
-                None => break,
+            let Some((word, count)) = piece(8).or_else(|| piece(1)) else {
+                break;
             };
             let bytes = &word.to_le_bytes()[..count];
             let end = bytes.iter().position(|byte| *byte == 0);

@@ -87,7 +87,7 @@ fn secrets() -> Vec<String> {
     all.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// That of `row-sums` is run by `ci/packages.sh`, from its zip and as a service runs it.
+/// That of `row-sums` is run by `the_zip_of_a_program_grades_in_an_empty_folder`, as a service runs it.
 #[test]
 fn the_selftest_of_wb_neighbours_holds() {
     let Some(course) = course("wb-neighbours") else {

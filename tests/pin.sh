@@ -1,8 +1,8 @@
 #!/bin/sh
 # Renews the PTX that is pinned of tests' kernels: all that is stale, or that of the sources named.
 #
-#   tests/judged/pin.sh                            with nvcc on the path, or NVCC=/where/bin/nvcc
-#   tests/judged/pin.sh tests/judged/buggy/a.cu
+#   tests/pin.sh                            with nvcc on the path, or NVCC=/where/bin/nvcc
+#   tests/pin.sh tests/judged/buggy/a.cu
 #
 # Kernels of tests/judged and tests/necessity have one pin beside them. Those of tests/homework and tests/alone have the two builds that
 # `racetrap check` makes of a source, in the folder `pinned`.
@@ -10,7 +10,7 @@
 # The first two lines of a pin tell what it was made from: the flags, and the source's checksum by
 # cksum(1), which tests/cli/pins.rs compares.
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/.."
 nvcc=${NVCC:-nvcc}
 
 pin() { # SOURCE PIN FLAGS…
