@@ -58,11 +58,13 @@ impl Cells {
             if left & v.unordered(lane, warp, old_mask, stamp) == 0 {
                 return self.set_single(at, new);
             }
-            let old: Vec<Entry> = self.readers(at).collect();
-            if v.fine_sync || warp == v.me {
-                self.set_list(at, old, new, v);
-            } else {
-                self.set_pair(at, old[0], new, v);
+            let first = self.readers(at).next();
+            match first.filter(|_| !v.fine_sync && warp != v.me) {
+                Some(old) => self.set_pair(at, old, new, v),
+                None => {
+                    let old = self.readers(at).collect();
+                    self.set_list(at, old, new, v);
+                }
             }
         } else if stamp == LIST {
             let known = self.lists.get_mut(site_of(self.r_tag[at]));
@@ -85,14 +87,13 @@ impl Cells {
         } else if stamp == 0 {
             self.set_single(at, new);
         } else {
-            let pair: Vec<Entry> = self.readers(at).collect();
-            let other = pair
-                .iter()
+            let other = self
+                .readers(at)
                 .find(|e| v.unordered(lane, e.warp, e.mask, e.stamp) != 0);
             match other {
                 None => self.set_single(at, new),
                 // A pair of another block becomes a far one; all others stay.
-                Some(&old) if stamp != FAR && !v.in_block(warp) => {
+                Some(old) if stamp != FAR && !v.in_block(warp) => {
                     self.set_pair(at, old, new, v);
                 }
                 Some(_) => {}
@@ -111,15 +112,17 @@ impl Cells {
             return;
         }
         let live = |warp, stamp| v.in_block(warp) && stamp >= v.block_floor;
-        let old: Vec<Entry> = self.readers(at).collect();
-        if single && !v.fine_sync && warp != e.warp && live(warp, stamp) && live(e.warp, e.stamp) {
-            return self.set_pair(at, old[0], e, v);
+        let apart = !v.fine_sync && warp != e.warp && live(warp, stamp) && live(e.warp, e.stamp);
+        let first = self.readers(at).next();
+        if let Some(old) = first.filter(|_| single && apart) {
+            return self.set_pair(at, old, e, v);
         }
         let pair = stamp != LIST && !single;
         if pair && !v.fine_sync && v.in_block(e.warp) {
             // The pair stands for it: whoever is unordered with it is so with one of the two.
             return;
         }
+        let old = self.readers(at).collect();
         if stamp == LIST {
             self.lists.remove(site_of(self.r_tag[at]));
         }
