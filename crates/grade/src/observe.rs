@@ -258,18 +258,19 @@ impl Watching<'_> {
             let Some(id) = cause.seen.first().map(|seen| seen.input.clone()) else {
                 continue;
             };
-            let drawn = self
-                .course
-                .drawn
-                .iter()
-                .find(|d| self.course.input_id(d) == id);
+            let mut all = self.course.drawn.iter();
+            let index = all.position(|d| self.course.input_id(d) == id);
             let budget = Budget {
                 runs: SMALLER_RUNS,
                 steps: SMALLER_STEPS,
                 until: self.until,
             };
-            let found = drawn.and_then(|drawn| {
-                smallest(self.course, drawn, key, budget, &mut |d| self.shown_by(d))
+            let found = index.and_then(|index| {
+                let drawn = &self.course.drawn[index];
+                // What does not end with few elements either shows it as soon as with many.
+                let steps = steps(self.course, index).0.min(SMALLER_STEPS);
+                let mut run = |smaller: &Drawn| self.shown_by(smaller, steps);
+                smallest(self.course, drawn, key, budget, &mut run)
             });
             cause.smallest = found.and_then(|(smaller, diagnostic)| {
                 Some(Smallest {
@@ -282,14 +283,14 @@ impl Watching<'_> {
         self.causes = causes;
     }
 
-    /// What a smaller input shows, and how many warp-instructions it took to know.
-    fn shown_by(&self, drawn: &Drawn) -> (Vec<Diagnostic>, u64) {
+    /// What a smaller input shows within a budget of warp-instructions, and how many it took to know.
+    fn shown_by(&self, drawn: &Drawn, steps: u64) -> (Vec<Diagnostic>, u64) {
         let assignment = &self.course.assignment;
         let run = Run {
             course: self.course,
             drawn,
             ptx: self.compiled.ptx(Optimisation::Optimised),
-            steps: SMALLER_STEPS.min(assignment.limits.steps),
+            steps,
             schedules: SMALLER_SCHEDULES.min(assignment.schedules),
             until: self.until,
             trace: false,

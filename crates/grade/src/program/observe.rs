@@ -125,15 +125,18 @@ impl Watching<'_> {
                 continue;
             };
             let mut all = self.course.drawn.iter();
-            let Some(drawn) = all.find(|d| self.course.input_id(d) == id) else {
+            let Some(index) = all.position(|d| self.course.input_id(d) == id) else {
                 continue;
             };
+            let drawn = &self.course.drawn[index];
+            // What does not end with few elements either shows it as soon as with many.
+            let (steps, _) = steps(self.course, index);
             let budget = Budget {
                 runs: SMALLER_RUNS,
                 steps: u64::MAX,
                 until,
             };
-            let mut run = |smaller: &Drawn| self.shown_by(smaller, until);
+            let mut run = |smaller: &Drawn| self.shown_by(smaller, steps, until);
             let found = smallest(self.course, drawn, key, budget, &mut run);
             cause.smallest = found.map(|(smaller, _)| Smallest {
                 input: id,
@@ -145,12 +148,12 @@ impl Watching<'_> {
     }
 
     /// What a smaller input shows. Records that can't be trusted show nothing.
-    fn shown_by(&self, drawn: &Drawn, until: Instant) -> (Vec<Diagnostic>, u64) {
+    fn shown_by(&self, drawn: &Drawn, steps: u64, until: Instant) -> (Vec<Diagnostic>, u64) {
         let run = Run {
             assignment: &self.course.assignment,
             drawn,
             built: self.built,
-            steps: self.course.assignment.limits.steps,
+            steps,
             schedules: 1,
             pictures: false,
             until: until.min(Instant::now() + SMALLER_RUN),

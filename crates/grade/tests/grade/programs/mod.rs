@@ -10,12 +10,16 @@ mod neighbours;
 mod row_sums;
 mod smallest;
 
-use crate::course::example;
-use crate::judge::{self, Labelled};
-use racetrap_grade::build::Compiler;
+use crate::course::{example, one};
+use crate::judge::{self, Label, Labelled};
+use racetrap_grade::Graded;
+use racetrap_grade::assignment::Optimisation;
+use racetrap_grade::build::{Compiler, Source};
 use racetrap_grade::course::Course;
-use racetrap_grade::grade::grade;
+use racetrap_grade::grade::{grade, grade_built};
+use racetrap_grade::program::build::Built;
 use rstest::rstest;
+use std::sync::Mutex;
 use toolchain::calls::Calls;
 use toolchain::sandbox::{Confined, Sandbox};
 
@@ -54,16 +58,48 @@ const PARTS: usize = 3;
 /// What runs until it is stopped, on each input: half a second of that shows as much as five.
 const ENDLESS: [&str; 3] = ["endless", "ignores-signals", "stops-itself"];
 
-/// Every third submission from `part` on, so that tests are of a size.
-fn as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
+/// The submissions of an assignment: whether the reference's host program can run their kernels, or they have to be built whole.
+struct Submissions {
+    /// With the reference's host program.
+    kernels: Vec<Labelled>,
+    /// With one of their own.
+    programs: Vec<Labelled>,
+}
+
+impl Submissions {
+    fn of(name: &str, file: &str, all: Vec<Labelled>) -> Submissions {
+        judge::corpus(name, file, &all);
+        let (_, _, solution) = all.iter().find(|(id, ..)| *id == "solution").expect(name);
+        let solution = around_the_kernel(solution).expect(name);
+        let solution = solution.map(str::to_owned);
+        let (kernels, programs) = all.into_iter().partition(|(id, label, source)| {
+            let other = around_the_kernel(source);
+            let same = other.is_some_and(|other| other == solution);
+            same && *id != "solution" && *label != Label::Refused
+        });
+        Submissions { kernels, programs }
+    }
+}
+
+/// A program but for the body of its one kernel: what makes its host program.
+fn around_the_kernel(source: &str) -> Option<[&str; 2]> {
+    let (_, rest) = source.split_once("__global__")?;
+    let head = source.len() - rest.len() + rest.find('{')?;
+    let end = head + source[head..].find("\n}\n")?;
+    let one = !rest.contains("__global__");
+    one.then(|| [&source[..head], &source[end..]])
+}
+
+/// Every third program from `part` on, so that tests are of a size.
+fn programs_as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
     let Some(course) = course(name) else { return };
     let mut hasty = course.clone();
     hasty.assignment.program.as_mut().unwrap().seconds = 0.5;
     let file = &course.assignment.submission.require[0];
-    judge::corpus(name, file, &all);
-    let known = |id: &&&str| all.iter().any(|(other, ..)| other == *id);
+    let programs = Submissions::of(name, file, all).programs;
+    let known = |id: &&&str| programs.iter().any(|(other, ..)| other == *id);
     assert!(ENDLESS.iter().filter(known).count() >= 1, "{name}");
-    let some: Vec<Labelled> = all.into_iter().skip(part).step_by(PARTS).collect();
+    let some: Vec<Labelled> = programs.into_iter().skip(part).step_by(PARTS).collect();
     judge::all_as_labelled(&some, &|id, source| {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(file), source).unwrap();
@@ -73,6 +109,51 @@ fn as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
         };
         grade(course, folder.path()).unwrap_or_else(|e| panic!("{id}: {e}"))
     });
+}
+
+/// Those that differ from the reference in the kernel alone. Its host program, which takes most of the time to build, is built once, and
+/// runs their kernels instead of its own.
+fn kernels_as_labelled(name: &str, all: Vec<Labelled>) {
+    let Some(course) = course(name) else { return };
+    let file = &course.assignment.submission.require[0];
+    let (_, _, solution) = &all[0];
+    let built = {
+        let source = course.source(&one(file, solution)).unwrap();
+        let built = course.compiler.program(&source, &course.assignment.build);
+        Mutex::new(built.unwrap().unwrap())
+    };
+    let kernels = Submissions::of(name, file, all).kernels;
+    assert!(kernels.len() >= 10, "{name}: {}", kernels.len());
+    judge::all_as_labelled(&kernels, &|id, source| {
+        let ptx = ptx_of(&course, source);
+        with_kernel(&course, &mut built.lock().unwrap(), id, source, &ptx)
+    });
+}
+
+fn ptx_of(course: &Course, source: &str) -> String {
+    let file = &course.assignment.submission.require[0];
+    // Beside it: kernels alone are compiled without a folder to look in.
+    let source = source.replace("#include <wb.h>", "#include \"wb.h\"");
+    let source = Source {
+        // And not the makefile that the course has for it.
+        main: file.clone(),
+        ..course.source(&one(file, &source)).unwrap()
+    };
+    let compiled = course.compiler.compile(&source, &course.assignment.build);
+    let compiled = compiled.unwrap().unwrap();
+    std::fs::read_to_string(compiled.ptx(Optimisation::Optimised)).unwrap()
+}
+
+/// Grades a program whose host program was built before.
+fn with_kernel(course: &Course, built: &mut Built, id: &str, source: &str, ptx: &str) -> Graded {
+    let files = one(&course.assignment.submission.require[0], source);
+    let own = built.device_code(&course.assignment.build).unwrap();
+    let [own] = &own[..] else {
+        panic!("{id}: {} texts", own.len());
+    };
+    built.run_instead(own, ptx).unwrap();
+    built.texts = course.source(&files).unwrap().files;
+    grade_built(course, &files, built, id).unwrap_or_else(|e| panic!("{id}: {e}"))
 }
 
 /// Files that no submission may read: the assignment, the reference, another submission.
@@ -113,13 +194,23 @@ fn row_sums() -> Vec<Labelled> {
 /// Submissions of `row-sums`, a part of them in each test: each compiles some.
 #[rstest]
 fn labelled_programs(#[values(0, 1, 2)] part: usize) {
-    as_labelled("row-sums", row_sums(), part);
+    programs_as_labelled("row-sums", row_sums(), part);
 }
 
 /// The same of `wb-neighbours`.
 #[rstest]
 fn labelled_wb_programs(#[values(0, 1, 2)] part: usize) {
-    as_labelled("wb-neighbours", all_neighbours(), part);
+    programs_as_labelled("wb-neighbours", all_neighbours(), part);
+}
+
+#[test]
+fn labelled_kernels() {
+    kernels_as_labelled("row-sums", row_sums());
+}
+
+#[test]
+fn labelled_wb_kernels() {
+    kernels_as_labelled("wb-neighbours", all_neighbours());
 }
 
 /// Both assignments have at least this many submissions whose grades are known.
