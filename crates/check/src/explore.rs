@@ -33,7 +33,7 @@ use simt::op::{Op, Special};
 use simt::{Launch, Limits, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use take::Progressed;
 
@@ -137,6 +137,27 @@ pub struct Explored {
     pub difference: Option<Difference>,
 }
 
+impl Explored {
+    /// Whether a schedule did not end within the budget of warp-instructions.
+    pub fn took_the_budget(&self) -> bool {
+        let mut all = self.diagnostics.iter();
+        matches!(self.stopped, Some(Stop::Budget { .. })) || all.any(|d| d.rule == Rule::NoProgress)
+    }
+}
+
+impl<'a> Exploration<'a> {
+    /// The same with at most so many warp-instructions for a schedule.
+    pub fn within(&self, steps: u64) -> Exploration<'a> {
+        Exploration {
+            limits: Limits {
+                steps: steps.min(self.limits.steps),
+                ..self.limits
+            },
+            ..self.clone()
+        }
+    }
+}
+
 impl Exploration<'_> {
     /// Runs the program under each schedule, until one result holds for all of them.
     ///
@@ -156,8 +177,10 @@ impl Exploration<'_> {
         };
         let mut state = Progressed::default();
         let mut failed = None;
-        let first = plan.clone();
-        let shape = self.shape(&first);
+        let shape = self.shape(plan);
+        // What runs begin with: as large as those before them needed it.
+        let current = Mutex::new(plan.clone());
+        let current = || current.lock().unwrap_or_else(|e| e.into_inner());
         let mut explorer = Explorer::new(&self.schedules);
         let most = explorer.most();
         let records = explorer.recording(program);
@@ -174,21 +197,26 @@ impl Exploration<'_> {
                         of: most.max(index + 1),
                     });
                     let how = (left, jobs, records.of(schedule));
-                    self.once(program, &first, schedule, how).map(Some)
+                    let plan = current().clone();
+                    let run = self.once(program, &plan, schedule, how)?;
+                    Ok(Some((plan, run)))
                 }
             },
             |explorer, index, schedule, run| {
                 let taken = run.and_then(|run| {
-                    let Some(run) = run else {
+                    let Some((with, run)) = run else {
                         return Ok(ControlFlow::Break(()));
                     };
                     // Guessed buffers may have grown since: then this run counts for nothing.
-                    let run = match run.needs.is_empty() && *plan == first {
+                    let run = match run.needs.is_empty() && *plan == with {
                         true => run,
                         false => {
                             enlarge(plan, &run.needs, &mut out.grown);
                             let recorded = records.of(schedule);
-                            self.run(program, plan, schedule, recorded, &mut out.grown)?
+                            let run =
+                                self.run(program, plan, schedule, recorded, &mut out.grown)?;
+                            current().clone_from(plan);
+                            run
                         }
                     };
                     out.too_far |= run.too_far;

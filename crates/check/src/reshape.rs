@@ -19,8 +19,8 @@ use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
 use detect::rules::{Level, Rule};
 use report::Sources;
 use session::explorer::Schedules;
+use simt::ScheduleSpec;
 use simt::ids::Dim3;
-use simt::{Limits, ScheduleSpec};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -80,11 +80,7 @@ pub fn sooner(
     // What went wrong, in words: the first steps of one schedule.
     let short = Exploration {
         schedules: Schedules::Only(vec![ScheduleSpec::Lockstep]),
-        limits: Limits {
-            steps: SOON,
-            ..exploration.limits
-        },
-        ..exploration.clone()
+        ..exploration.within(SOON)
     };
     let mut plan = prepared.plan.clone();
     let mut explored = match short.explore(&prepared.input.builds[0], program, &mut plan, sources) {
@@ -93,13 +89,7 @@ pub fn sooner(
         Ok(explored) => explored,
     };
     explored.diagnostics.retain(|d| d.rule != Rule::NoProgress);
-    let first = Settled {
-        plan,
-        explored: vec![explored],
-        warnings: Vec::new(),
-        bounded: false,
-        left_out: Vec::new(),
-    };
+    let first = Settled::of(plan, vec![explored]);
     let shapes = blocks(prepared);
     let found = try_each(prepared, request, &first, shapes, sources, watch)?;
     Ok(found.map_or(Sooner::Hopeless, |found| Sooner::Found(Box::new(found))))

@@ -114,7 +114,22 @@ fn smaller(
 ) -> Result<Settled, Error> {
     let mut guess = prepared.plan.clone();
     let mut plan = guess.clone();
-    let mut explored = builds(prepared, exploration, &mut plan, sources)?;
+    // A step of 0 makes a loop endless: then 1 is tried before the whole budget is spent.
+    let zeros = !guess.doubtful_zeros().is_empty() && exploration.limits.steps > LONG;
+    let short = exploration.within(if zeros { LONG } else { u64::MAX });
+    let mut explored = builds(prepared, &short, &mut plan, sources)?;
+    let endless = zeros && explored.iter().any(Explored::took_the_budget);
+    if endless {
+        let first = Settled::of(std::mem::replace(&mut plan, guess.clone()), explored);
+        exploration.work.limit(first.work());
+        if first.is_wrong()
+            && let Some(other) =
+                zero::explore(prepared, request, exploration, (&guess, &first), sources)?
+        {
+            return Ok(other);
+        }
+        explored = builds(prepared, exploration, &mut plan, sources)?;
+    }
     let mut before: Option<(Plan, Plan, Vec<Explored>)> = None;
     for _ in 0..SMALLER {
         // Guessed sizes are multiplied where several say the extent of one buffer: no kernel is wrong because of that.
@@ -137,18 +152,15 @@ fn smaller(
         // It is not their size that leads too far.
         (guess, plan, explored) = (first_guess, first_plan, first_explored);
     }
-    let mut first = Settled {
-        plan,
-        explored,
-        warnings: Vec::new(),
-        bounded: false,
-        left_out: Vec::new(),
-    };
+    let mut first = Settled::of(plan, explored);
     if exploration.out_of_time() || !first.is_wrong() {
         return Ok(first);
     }
     exploration.work.limit(first.work());
-    if let Some(other) = zero::explore(prepared, request, exploration, (&guess, &first), sources)? {
+    if !endless
+        && let Some(other) =
+            zero::explore(prepared, request, exploration, (&guess, &first), sources)?
+    {
         return Ok(other);
     }
     if exploration.out_of_time() || first.explored.iter().any(|e| e.steps > LONG) {
@@ -204,6 +216,17 @@ fn smaller(
 }
 
 impl Settled {
+    /// What came of a plan, as it is.
+    pub fn of(plan: Plan, explored: Vec<Explored>) -> Settled {
+        Settled {
+            plan,
+            explored,
+            warnings: Vec::new(),
+            bounded: false,
+            left_out: Vec::new(),
+        }
+    }
+
     /// Warp-instructions of all schedules and builds.
     pub fn work(&self) -> u64 {
         let all = self.explored.iter();

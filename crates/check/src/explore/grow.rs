@@ -190,10 +190,15 @@ pub(super) fn owner<'a>(place: &Place, device: &'a Device) -> Option<(&'a str, u
 
 #[cfg(test)]
 mod tests {
-    use crate::{Request, Source, Unwatched, check};
+    use crate::{Request, Source, Unwatched, Watch, check};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// What comes of a kernel of `x` and `y` whose first thread writes where `%a1` points.
     fn checked(parameters: &str, address: &str) -> crate::Checked {
+        watched(parameters, address, &Unwatched)
+    }
+
+    fn watched(parameters: &str, address: &str, watch: &dyn Watch) -> crate::Checked {
         let text = format!(
             ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k({parameters})\n{{
              .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p;
@@ -208,7 +213,7 @@ mod tests {
         request.budgets.jobs = 1;
         request.launch.grid = Some(simt::Dim3::ONE);
         request.launch.block = Some(simt::Dim3::linear(512));
-        check(&request, &Unwatched).expect("checked")
+        check(&request, watch).expect("checked")
     }
 
     const BUFFERS: &str = ".param .u64 x, .param .u64 y";
@@ -226,6 +231,32 @@ mod tests {
             assert!(4 * length > offset, "{value} for {offset}");
             assert_eq!(found.explored[0].grown, [0], "{offset}");
         }
+    }
+
+    /// Counts launches: before each of them somebody asks whether to go on.
+    #[derive(Default)]
+    struct Launches(AtomicUsize);
+
+    impl Watch for Launches {
+        fn cancelled(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            false
+        }
+    }
+
+    /// What one schedule needed is there for all that follow.
+    #[test]
+    fn buffers_grow_once_for_all_schedules() {
+        let launches = |offset: u32| {
+            // With an error, so that one schedule is not enough.
+            let body =
+                format!("add.s64 %a1, %a0, {offset}; mov.b64 %a2, 0; st.global.u32 [%a2], 1;");
+            let launches = Launches::default();
+            let found = watched(BUFFERS, &body, &launches);
+            assert!(found.explored[0].schedules.len() > 4);
+            launches.0.into_inner()
+        };
+        assert_eq!(launches(4096), launches(0) + 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use detect::rules::{Level, Rule};
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::memory::{GAP_NAME, GLOBAL_BASE};
 use simt::observer::{Access, Events, FaultKind, MemoryFault, Space, WarpRef};
-use simt::{Limits, Program, ScheduleSpec};
+use simt::{Program, ScheduleSpec};
 use std::collections::{HashMap, HashSet};
 
 /// Accesses that are remembered, at most.
@@ -158,13 +158,7 @@ impl Exploration<'_> {
     ///
     /// As [`Exploration::explore`].
     pub fn soon(&self, program: &Program, plan: &Plan, steps: u64) -> Result<HashSet<Deed>, Error> {
-        let short = Exploration {
-            limits: Limits {
-                steps: steps.min(self.limits.steps),
-                ..self.limits
-            },
-            ..self.clone()
-        };
+        let short = self.within(steps);
         let how = (self.left(), self.jobs, false);
         let run = short.once(program, plan, &ScheduleSpec::Lockstep, how)?;
         self.work.spend(run.outcome.steps);

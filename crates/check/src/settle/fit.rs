@@ -14,7 +14,6 @@ use crate::explore::{Exploration, Explored};
 use crate::plan::Plan;
 use crate::{Error, Prepared, builds};
 use report::Sources;
-use simt::Limits;
 use simt::ids::Site;
 
 /// Multiples that are tried: a thread computes up to 8 columns, and there are two blocks in a row.
@@ -36,7 +35,7 @@ pub(super) fn explore(
     if others.is_empty() || first.explored.first().is_none_or(|e| e.steps > STEPS) {
         return Ok(None);
     }
-    let quick = quick(exploration);
+    let quick = exploration.within(STEPS);
     let steps = first.explored.first().map_or(0, |e| e.steps);
     if is_elsewhere(prepared, &quick, &first.plan, steps)? {
         return Ok(None);
@@ -101,7 +100,7 @@ pub(crate) fn runs_well(
     exploration: &Exploration<'_>,
     steps: u64,
 ) -> Result<bool, Error> {
-    let quick = quick(exploration);
+    let quick = exploration.within(STEPS);
     if is_elsewhere(prepared, &quick, &prepared.plan, steps)? {
         return Ok(false);
     }
@@ -153,17 +152,6 @@ pub(crate) fn show_as_much(prepared: &Prepared, before: &[Explored], now: &[Expl
         let mut sites = (0..program.sites.len() as u32).map(Site);
         sites.all(|site| !both(before, site) || both(now, site))
     })
-}
-
-/// The same with a budget for runs that are one of many.
-fn quick<'a>(exploration: &Exploration<'a>) -> Exploration<'a> {
-    Exploration {
-        limits: Limits {
-            steps: exploration.limits.steps.min(STEPS),
-            ..exploration.limits
-        },
-        ..exploration.clone()
-    }
 }
 
 /// Other sizes, one at a time and all together; with each, whether it is a smaller one.

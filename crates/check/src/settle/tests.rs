@@ -6,6 +6,16 @@ use report::Diagnostic;
 
 /// What comes of a kernel of `x`, `n` and `k` in 32 threads, and the values that it is judged with.
 fn judged(head: &str, body: &str, given: Option<&str>) -> (Vec<Diagnostic>, Vec<String>) {
+    judged_within(simt::Limits::default().steps, head, body, given)
+}
+
+/// The same with a budget of warp-instructions for a schedule.
+fn judged_within(
+    steps: u64,
+    head: &str,
+    body: &str,
+    given: Option<&str>,
+) -> (Vec<Diagnostic>, Vec<String>) {
     let text = format!(
         ".version 8.0\n.target sm_75\n.address_size 64\n{head}\n.visible .entry k(.param .u64 x, .param .u32 n, .param .u32 k)\n{{
          .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %a<9>; .shared .b32 s[16];
@@ -19,6 +29,7 @@ fn judged(head: &str, body: &str, given: Option<&str>) -> (Vec<Diagnostic>, Vec<
     });
     request.launch.block = Some(simt::Dim3::linear(32));
     request.budgets.jobs = 1;
+    request.budgets.steps = steps;
     let given = given.unwrap_or_default().split_whitespace();
     request.arguments = given
         .map(|text| crate::argument::parse(text).expect("an argument"))
@@ -52,6 +63,17 @@ fn an_index_into_an_array_is_made_smaller() {
         "{found:#?}"
     );
     assert_eq!(integers, ["`1` = 32", "`2` = 0"]);
+}
+
+/// `for (i = t; i < n; i += k * 32)`: with a budget that would last for years, 0 is given up all the same.
+#[test]
+fn a_step_of_zero_does_not_take_the_whole_budget() {
+    let body = "shl.b32 %r3, %r1, 5;
+         LOOP: setp.ge.u32 %p0, %r2, %r0; @%p0 bra DONE; mul.wide.u32 %a1, %r2, 4; add.s64 %a2, %a0, %a1;
+         st.global.u32 [%a2], %r0; add.s32 %r2, %r2, %r3; bra LOOP;";
+    let (found, integers) = judged_within(1 << 60, "", body, None);
+    assert_eq!(found, []);
+    assert_eq!(integers, ["`1` = 32", "`2` = 1"]);
 }
 
 #[test]

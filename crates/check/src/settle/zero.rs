@@ -6,6 +6,9 @@
 //! make none, the kernel is judged with 1, and a clean verdict says what 0 would have led to. Races that 0 makes are warnings: they
 //! take no wrong address, and a caller who passes 0 would not notice.
 //!
+//! A step of 0 makes a loop endless, so a kernel with such a guess gets a small part of its budget first: if it has not ended then, 1 is
+//! tried before the rest is spent.
+//!
 //! What says that 0 is allowed is a kernel that asks for it: with `k == 0` in the kernel, errors with 0 stay errors. Sizes are not
 //! concerned: they are 0 in a further setting ([`inputs`](crate::inputs)), and what that shows is a warning.
 
@@ -15,7 +18,6 @@ use crate::plan::Plan;
 use crate::{Error, Prepared, Request, builds};
 use detect::rules::Rule;
 use report::Sources;
-use simt::Limits;
 
 /// What comes of the kernel with 1 in place of guessed zeros, where only the zeros make errors.
 pub(super) fn explore(
@@ -30,13 +32,7 @@ pub(super) fn explore(
     if zeros.len() > 1 {
         sets.push(&zeros);
     }
-    let quick = Exploration {
-        limits: Limits {
-            steps: exploration.limits.steps.min(LONG),
-            ..exploration.limits
-        },
-        ..exploration.clone()
-    };
+    let quick = exploration.within(LONG);
     let middle = guess.with_sizes(|n| n, 1).integer_values();
     for set in sets {
         let with = |value: &dyn Fn(usize) -> u64| {
