@@ -45,7 +45,7 @@ mod wide;
 pub use device::Device;
 pub use ids::Dim3;
 pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shared_limit, watch};
-pub use lower::{LowerError, entries};
+pub use lower::{Lines, LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;
 pub use stop::{BadCall, Limits, Stats, Stop};

@@ -85,6 +85,27 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
     })
 }
 
+/// Where the lines of a module's text begin, and what source they come from: the same for all of its kernels.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// The first byte of each line.
+    starts: Vec<u32>,
+    sources: SourceMap,
+}
+
+impl Lines {
+    /// Those of a module that was parsed from `source`.
+    pub fn of(module: &Module, source: &str) -> Lines {
+        let ends = source.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+        Lines {
+            starts: std::iter::once(0)
+                .chain(ends.map(|(i, _)| i as u32 + 1))
+                .collect(),
+            sources: SourceMap::of(module),
+        }
+    }
+}
+
 impl Program {
     /// Makes the kernel `entry` (its name as in the PTX) of a module ready to
     /// run. `source` is the text that the module was parsed from.
@@ -92,7 +113,20 @@ impl Program {
     /// # Errors
     /// See [`LowerError`].
     pub fn lower(module: &Module, source: &str, entry: &str) -> Result<Program, LowerError> {
-        Lowering::new(module, source).program(entry)
+        Program::lower_with(module, source, &Lines::of(module, source), entry)
+    }
+
+    /// The same for one of several kernels, where the lines of the module are known: a library has thousands of kernels in one module.
+    ///
+    /// # Errors
+    /// See [`LowerError`].
+    pub fn lower_with(
+        module: &Module,
+        source: &str,
+        lines: &Lines,
+        entry: &str,
+    ) -> Result<Program, LowerError> {
+        Lowering::new(module, source, lines).program(entry)
     }
 }
 
@@ -100,8 +134,7 @@ impl Program {
 pub(super) struct Lowering<'m> {
     module: &'m Module,
     source: &'m str,
-    line_starts: Vec<u32>,
-    sources: SourceMap,
+    lines: &'m Lines,
     definitions: HashMap<&'m str, &'m Function>,
     pub(super) program: Program,
     pub(super) scopes: Scopes,
@@ -137,16 +170,7 @@ pub(super) struct Jump {
 }
 
 impl<'m> Lowering<'m> {
-    fn new(module: &'m Module, source: &'m str) -> Lowering<'m> {
-        let line_starts = std::iter::once(0)
-            .chain(
-                source
-                    .bytes()
-                    .enumerate()
-                    .filter(|(_, b)| *b == b'\n')
-                    .map(|(i, _)| i as u32 + 1),
-            )
-            .collect();
+    fn new(module: &'m Module, source: &'m str, lines: &'m Lines) -> Lowering<'m> {
         let definitions = functions(module)
             .filter(|f| f.body.is_some())
             .map(|f| (f.name.as_str(), f))
@@ -154,8 +178,7 @@ impl<'m> Lowering<'m> {
         Lowering {
             module,
             source,
-            line_starts,
-            sources: SourceMap::of(module),
+            lines,
             definitions,
             program: Program {
                 entry: String::new(),
@@ -451,7 +474,7 @@ impl<'m> Lowering<'m> {
         let lines = self
             .location
             .as_ref()
-            .map(|l| self.sources.chain(l))
+            .map(|l| self.lines.sources.chain(l))
             .unwrap_or_default();
         self.program.sites.push(SiteInfo {
             text,
@@ -471,8 +494,8 @@ impl<'m> Lowering<'m> {
 
     /// Line of a span, from 1.
     pub(super) fn line(&self, span: ast::Span) -> u32 {
-        self.line_starts
-            .partition_point(|start| *start <= span.start) as u32
+        let starts = &self.lines.starts;
+        starts.partition_point(|start| *start <= span.start) as u32
     }
 
     /// Source text of a span with its white space folded.
