@@ -15,7 +15,9 @@
 //! - A size that the kernel never compares with its threads has to fit the launch; where the first guess does not, others may ([`fit`]).
 //! - A pointer that nobody gave may lead into an array rather than to its start ([`halo`]).
 
+mod enlarged;
 mod fit;
+mod given_up;
 mod halo;
 #[cfg(test)]
 mod tests;
@@ -23,14 +25,17 @@ mod unknown;
 mod unwritten;
 mod zero;
 
-use super::argument::{Fill, Value};
+use super::argument::Fill;
 use super::builds;
 use super::explore::{Deed, Exploration, Explored};
-use super::plan::{Origin, Plan};
-use super::{Error, ErrorKind, Prepared, Request, verdict};
+use super::plan::Plan;
+use super::{Error, ErrorKind, Prepared, Request};
 use detect::finding::Action;
 use detect::rules::{Level, Rule};
+pub(super) use enlarged::enlarged;
 pub(super) use fit::{runs_well, show_as_much};
+pub(super) use given_up::other_contents;
+use given_up::{outside, warnings};
 use report::{Diagnostic, Sources};
 use simt::ids::Site;
 use std::collections::{HashMap, HashSet};
@@ -39,7 +44,7 @@ use std::collections::{HashMap, HashSet};
 const SMALLER: usize = 2;
 /// Warp-instructions of a schedule beyond which nothing else is tried.
 const STEPS: u64 = 4_000_000;
-/// The same for what takes few runs.
+/// The same for what takes few runs, and what a kernel gets first that a guessed 0 may keep from ending.
 const LONG: u64 = 4 * STEPS;
 /// Codes of what a text is made of: small letters, capitals, digits.
 const LETTERS: [(i64, i64); 3] = [
@@ -257,74 +262,6 @@ impl Settled {
     }
 }
 
-/// What reaches beyond the sizes that the host program gives to buffers, where it does not bind ([`Origin::Host`]): racetrap does not
-/// know all that the program passes, so it lets them grow, and says that it had to.
-///
-/// # Errors
-///
-/// The check was cancelled.
-pub fn enlarged(
-    prepared: &Prepared,
-    request: &Request,
-    exploration: &Exploration<'_>,
-    settled: &Settled,
-    sources: &mut Sources,
-) -> Result<Vec<Diagnostic>, Error> {
-    let mut plan = settled.plan.clone();
-    let mut stated = Vec::new();
-    for index in 0..plan.values.len() {
-        let Origin::Host { line, .. } = plan.values[index].origin else {
-            continue;
-        };
-        let (before, now) = (prepared.plan.length_of(index), plan.length_of(index));
-        if let (Some(before), true) = (before, now > before) {
-            plan.set_length(index, before);
-            stated.push((index, before, line));
-        }
-    }
-    let late = exploration.out_of_time();
-    if late || stated.is_empty() || settled.explored.iter().any(|e| e.steps > STEPS) {
-        return Ok(Vec::new());
-    }
-    let zeros = plan.with_zeros();
-    let mut found = Vec::new();
-    for (build, program) in prepared.input.builds.iter().zip(&prepared.programs) {
-        let mut tight = |plan: &Plan| match exploration.tight(build, program, plan, sources) {
-            Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
-            found => Ok(found.unwrap_or_default()),
-        };
-        // What only guessed contents lead to says nothing.
-        let always: HashSet<usize> = tight(&zeros)?.into_iter().map(|(index, _)| index).collect();
-        for (index, mut diagnostic) in tight(&plan)? {
-            if always.contains(&index) {
-                diagnostic.builds = build.name.map(str::to_string).into_iter().collect();
-                found.push((index, diagnostic));
-            }
-        }
-    }
-    let (entry, geometry) = (&prepared.entry, &prepared.geometry);
-    let explored = &settled.explored;
-    let how = verdict::setting(request, &prepared.input, entry, geometry, &plan, explored);
-    let mut all = Vec::new();
-    for (index, mut diagnostic) in found {
-        let Some((_, elements, line)) = stated.iter().find(|(i, ..)| *i == index) else {
-            continue;
-        };
-        let name = plan.parameters.label(index);
-        let line = super::host::line_of(*line, plan.host_file.as_deref());
-        diagnostic.level = Level::Warning;
-        diagnostic.notes.insert(0, format!(
-            "the program passes `{name}` with {} elements ({line}); not all else that it passes is known, so the kernel is judged with a larger one",
-            report::terminal::thousands(*elements)
-        ));
-        diagnostic.replay = verdict::replay(request, &how, "lockstep");
-        all.push(diagnostic);
-    }
-    let mut merged = Vec::new();
-    report::merge(&mut merged, all);
-    Ok(merged)
-}
-
 /// The errors of all builds.
 fn errors(explored: &[Explored]) -> impl Iterator<Item = &Diagnostic> {
     let all = explored.iter().flat_map(|e| &e.diagnostics);
@@ -526,76 +463,4 @@ fn candidates(
         }
     }
     all
-}
-
-/// The buffers whose contents differ, for messages: `` `col` = i32[64]:random ``.
-pub(super) fn other_contents(plan: &Plan, other: &Plan) -> Vec<(String, String)> {
-    let said = |plan: &Plan, index: usize| match &plan.values[index].value {
-        Value::Buffer(spec) => {
-            let text = spec.to_string();
-            let fill = text.split_once(':').map_or(text.as_str(), |(_, fill)| fill);
-            format!("`{}` = {fill}", plan.parameters.label(index))
-        }
-        value => value.to_string(),
-    };
-    let fill = |plan: &Plan, index: usize| match &plan.values[index].value {
-        Value::Buffer(spec) => Some(spec.fill.clone()),
-        _ => None,
-    };
-    (0..plan.values.len())
-        .filter(|index| fill(plan, *index) != fill(other, *index))
-        .map(|index| (said(plan, index), said(other, index)))
-        .collect()
-}
-
-/// The errors that only a guess showed that was given up.
-fn warnings(
-    prepared: &Prepared,
-    request: &Request,
-    first: &Settled,
-    other: &Plan,
-) -> Vec<Diagnostic> {
-    let (input, entry, geometry) = (&prepared.input, &prepared.entry, &prepared.geometry);
-    let (plan, explored) = (&first.plan, &first.explored);
-    let how = verdict::setting(request, input, entry, geometry, plan, explored);
-    let (with, without): (Vec<_>, Vec<_>) = (plan.integers().into_iter().zip(other.integers()))
-        .filter(|(before, after)| before != after)
-        .chain(other_contents(plan, other))
-        .unzip();
-    let mut found = Vec::new();
-    report::merge(&mut found, errors(explored).cloned());
-    for diagnostic in &mut found {
-        let schedule = diagnostic.replay.take().unwrap_or_default();
-        diagnostic.replay = verdict::replay(request, &how, &schedule);
-        diagnostic.level = Level::Warning;
-        diagnostic.notes.insert(
-            0,
-            format!(
-                "seen with {}, not with {}, with which the kernel is judged; say with `--arg` what callers pass",
-                with.join(", "),
-                without.join(", "),
-            ),
-        );
-    }
-    found
-}
-
-/// Of these, the accesses outside, as one finding: it is one number that leads there. What else was seen then follows from it.
-fn outside(all: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut found = all.into_iter().filter(|d| d.rule == Rule::OutOfBounds);
-    let Some(mut diagnostic) = found.next() else {
-        return Vec::new();
-    };
-    let mut lines: Vec<u32> = found
-        .filter_map(|d| d.labels.iter().find(|l| l.is_guilty()).map(|l| l.line))
-        .collect();
-    lines.sort_unstable();
-    lines.dedup();
-    if !lines.is_empty() {
-        let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
-        let lines = lines.join(", ");
-        let also = format!("so it leads outside at these lines, too: {lines}");
-        diagnostic.notes.push(also);
-    }
-    vec![diagnostic]
 }

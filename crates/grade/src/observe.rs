@@ -267,7 +267,7 @@ impl Watching<'_> {
             };
             let found = index.and_then(|index| {
                 let drawn = &self.course.drawn[index];
-                // What does not end with few elements either shows it as soon as with many.
+                // A smaller input takes no more: what does not end has then shown it.
                 let steps = steps(self.course, index).0.min(SMALLER_STEPS);
                 let mut run = |smaller: &Drawn| self.shown_by(smaller, steps);
                 smallest(self.course, drawn, key, budget, &mut run)

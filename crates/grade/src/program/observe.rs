@@ -129,7 +129,7 @@ impl Watching<'_> {
                 continue;
             };
             let drawn = &self.course.drawn[index];
-            // What does not end with few elements either shows it as soon as with many.
+            // A smaller input takes no more: what does not end has then shown it.
             let (steps, _) = steps(self.course, index);
             let budget = Budget {
                 runs: SMALLER_RUNS,

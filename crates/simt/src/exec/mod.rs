@@ -3,7 +3,8 @@
 //! [`Core::run`] executes one split of one warp until it has to wait, ends,
 //! meets another split, or its turn is over. An instruction is decoded already;
 //! it is applied to all active lanes at once. The other files of this folder
-//! hold what an instruction of each family does.
+//! hold what an instruction of each family does. This one is long because the loop
+//! that picks among them has to be one function.
 
 mod alu;
 mod async_copy;
@@ -140,16 +141,6 @@ impl<'a, O: Hooks> Core<'a, O> {
         let steps = std::mem::take(&mut self.steps);
         self.spent += steps;
         steps
-    }
-
-    /// What the clock goes on from.
-    pub fn clock_state(&self) -> [u64; 3] {
-        [self.spent, self.looks, self.haste]
-    }
-
-    /// Goes on from where another core's clock was.
-    pub fn set_clock(&mut self, [spent, looks, haste]: [u64; 3]) {
-        (self.spent, self.looks, self.haste) = (spent, looks, haste);
     }
 
     /// All threads of a block have ended.

@@ -9,6 +9,16 @@ use crate::op::*;
 use crate::state::*;
 
 impl<O: Hooks> Core<'_, O> {
+    /// What the clock goes on from.
+    pub fn clock_state(&self) -> [u64; 3] {
+        [self.spent, self.looks, self.haste]
+    }
+
+    /// Goes on from where another core's clock was.
+    pub fn set_clock(&mut self, [spent, looks, haste]: [u64; 3]) {
+        (self.spent, self.looks, self.haste) = (spent, looks, haste);
+    }
+
     #[allow(clippy::too_many_arguments)]
     pub(super) fn special(
         &mut self,
