@@ -30,7 +30,7 @@ use crate::timeline::{Agent, Ticket};
 use detect::Detectors;
 use simt::memory::GLOBAL_BASE;
 use simt::observer::NullObserver;
-use simt::{Launch, Limits, Stats, Stop, Waiting};
+use simt::{Launch, Limits, Others, Stats, Stop, Waiting};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -153,13 +153,24 @@ impl Context {
         self.beside.running.is_empty() && self.beside.queue.is_empty()
     }
 
+    /// Who may write to the memory of a launch that can't be put aside.
+    pub(crate) fn others(&self) -> Others {
+        match self.is_own() {
+            true => Others::AnyTime,
+            false => Others::Nobody,
+        }
+    }
+
     /// Budgets of a launch; whether it may be put aside.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             steps: self.options.steps,
             wall: Some(Duration::from_secs_f64(self.options.launch_seconds)),
             // Launches that are run again are alone; a kernel's own launches run when it has ended.
-            may_wait: self.is_own() && !self.options.tape && self.depth == 0,
+            others: match self.is_own() && !self.options.tape && self.depth == 0 {
+                true => Others::InTurn,
+                false => self.others(),
+            },
             ..Limits::default()
         }
     }

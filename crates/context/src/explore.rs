@@ -135,6 +135,7 @@ impl Context {
                     .min(left_of_budget)
                     .max(Duration::from_secs(1)),
             ),
+            others: self.others(),
             ..Limits::default()
         };
         let first = Mutex::new(Some(Run {

@@ -21,7 +21,7 @@ use cores::independent;
 use detect::Detectors;
 use detect::footprint::Footprint;
 use simt::observer::NullObserver;
-use simt::{Dim3, Launch, ScheduleSpec, Stats, Stop};
+use simt::{Dim3, Launch, Others, ScheduleSpec, Stats, Stop};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -183,7 +183,7 @@ impl Context {
             stream: name.stream.clone(),
         };
         let mut member = None;
-        if watched && limits.may_wait {
+        if watched && limits.others == Others::InTurn {
             let sites = kernel.program.sites.len() as u32;
             let expects = alone && may_synchronise(request);
             self.detectors.expect_others(expects.then_some(sites));

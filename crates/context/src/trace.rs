@@ -74,6 +74,7 @@ impl Context {
             wall: Some(Duration::from_secs_f64(
                 self.options.launch_seconds.clamp(0.0, LONGEST),
             )),
+            others: self.others(),
             ..Limits::default()
         };
         let schedule = shown.schedule.unwrap_or(&ScheduleSpec::Lockstep);

@@ -152,6 +152,8 @@ pub enum Detail {
     Exited,
     /// Warp-instructions executed when the budget ran out.
     Steps(u64),
+    /// All threads repeat what they did, and nothing changes.
+    Repeats,
     /// Why a shuffle gets no value: the first lane to which it happens.
     Source {
         /// The lane that gets none.

@@ -376,13 +376,18 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         ),
         Stop::NoProgress {
             steps,
+            for_ever,
             block,
             running,
             waiting,
         } => {
             let mut all = ends(*block, running, Action::Run);
             all.extend(ends(*block, waiting, Action::Wait));
-            (Rule::NoProgress, all, Detail::Steps(*steps))
+            let detail = match for_ever {
+                true => Detail::Repeats,
+                false => Detail::Steps(*steps),
+            };
+            (Rule::NoProgress, all, detail)
         }
         Stop::Trap {
             site,

@@ -5,10 +5,11 @@
 
 use super::alu::{Mask, Row32, Row64};
 use super::state::lanes_of;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// A call that a split is in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Frame {
     pub return_pc: u32,
     pub function: u32,
@@ -21,7 +22,7 @@ pub(crate) struct Frame {
 }
 
 /// Rows of a recursive function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(crate) struct Saved {
     pub w: Vec<Row32>,
     pub d: Vec<Row64>,
@@ -102,6 +103,17 @@ impl CallStack {
             joined.push(frame);
         }
         joined.into_iter().rev().for_each(|frame| self.push(frame));
+    }
+}
+
+impl Hash for CallStack {
+    /// Call after call: they may be more than fit on the stack of whoever hashes them.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let mut next = &self.0;
+        while let Some(node) = next {
+            node.frame.hash(hasher);
+            next = &node.below.0;
+        }
     }
 }
 

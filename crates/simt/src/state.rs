@@ -26,7 +26,7 @@ pub(crate) struct Split {
 }
 
 /// What a split is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum State {
     /// Can run.
     Ready,
@@ -169,7 +169,7 @@ pub(crate) fn lanes_of(mask: Mask) -> impl Iterator<Item = usize> {
 }
 
 /// Threads that have arrived at a block barrier together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Arrival {
     pub warp: WarpId,
     pub mask: Mask,

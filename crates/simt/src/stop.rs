@@ -13,18 +13,29 @@ pub struct Limits {
     pub memory: u64,
     /// Maximum wall-clock time.
     pub wall: Option<Duration>,
-    /// Whether a launch that waits for memory which somebody else writes is put aside ([`crate::Waiting`]).
-    pub may_wait: bool,
+    /// Who else may write to its memory meanwhile.
+    pub others: Others,
+}
+
+/// Who may write to a launch's memory while it runs, besides its own threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Nobody: a launch whose state repeats never ends, and is stopped.
+    Nobody,
+    /// The host, or launches that run at the same time: a launch that waits for them is put aside ([`crate::Waiting`]).
+    InTurn,
+    /// The same, but the launch can't be put aside: it runs until its budget ends.
+    AnyTime,
 }
 
 impl Default for Limits {
-    /// A hundred million warp-instructions (about a second), 2 GiB, no time limit; a launch that waits is not put aside.
+    /// A hundred million warp-instructions (about a second), 2 GiB, no time limit; nobody else writes to its memory.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,
             memory: 2 << 30,
             wall: None,
-            may_wait: false,
+            others: Others::Nobody,
         }
     }
 }
@@ -104,11 +115,13 @@ pub enum Stop {
         waiting: Vec<Party>,
     },
     /// The step budget is exhausted, and either no block ended in the second half of it or one block used more than half of
-    /// it.
-    #[error("the kernel did not end within {steps} warp-instructions")]
+    /// it. Or it is known before that the launch never ends, since its state repeats.
+    #[error("{}", no_end(*steps, *for_ever))]
     NoProgress {
         /// Warp-instructions executed.
         steps: u64,
+        /// Whether it would never end, with any budget.
+        for_ever: bool,
         /// A block that is still running.
         block: BlockId,
         /// The running threads, and where they are.
@@ -185,5 +198,14 @@ pub enum Stop {
 impl From<Box<Stop>> for Stop {
     fn from(boxed: Box<Stop>) -> Stop {
         *boxed
+    }
+}
+
+fn no_end(steps: u64, for_ever: bool) -> String {
+    match for_ever {
+        true => {
+            "the kernel never ends: its threads repeat what they do, and nothing changes".into()
+        }
+        false => format!("the kernel did not end within {steps} warp-instructions"),
     }
 }

@@ -36,9 +36,11 @@ pub(super) struct Progressed {
 /// no kernel that never ends.
 fn is_only_long(outcome: &Outcome, before: &Explored) -> bool {
     match outcome.stopped {
-        Some(Stop::NoProgress { steps, .. }) => {
-            !before.schedules.is_empty() && before.steps.saturating_mul(LANES) > steps
-        }
+        Some(Stop::NoProgress {
+            steps,
+            for_ever: false,
+            ..
+        }) => !before.schedules.is_empty() && before.steps.saturating_mul(LANES) > steps,
         _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! # no-progress
 //!
-//! The kernel did not end within its budget of steps. Either no block ended during the second half of the budget, or one
-//! block alone used more than half of it.
+//! The kernel never ends, or did not end within its budget of steps: either no block ended during the second half of the
+//! budget, or one block alone used more than half of it.
 //!
 //! ## Example
 //!
@@ -26,7 +26,9 @@
 //!
 //! ## What is reported
 //!
-//! Where the running threads are when the budget is spent, and which threads wait for them.
+//! Where the running threads are, and which threads wait for them. "Never ends" is said where all threads came back to
+//! where they were, with the same values in registers and memory: then all that they did comes again and again. Otherwise
+//! the budget was spent.
 //!
 //! If the blocks of a large launch kept ending, there is no finding. The run is inconclusive and states how many blocks
 //! had ended.

@@ -73,7 +73,8 @@ fn wrong(generator: &Generator, numbers: &[u32], against: &Against) -> Vec<Strin
     wrong
 }
 
-/// `racetrap dev conform` says more of a difference.
+/// Of a quarter of the programs: `racetrap dev conform` compares all, says more of a difference, and runs among the tests of what is
+/// documented.
 #[test]
 fn the_simulator_gives_what_an_h200_gave() {
     let recording = Recording::load(&testing::root().join("tests/conformance/h200")).unwrap();
@@ -85,7 +86,8 @@ fn the_simulator_gives_what_an_h200_gave() {
         "not every instruction is recorded"
     );
     assert!(numbers.len() > 2350, "{}", numbers.len());
-    let wrong = wrong(&generator, &numbers, &Against::Recording(recording));
+    let some: Vec<u32> = numbers.into_iter().step_by(4).collect();
+    let wrong = wrong(&generator, &some, &Against::Recording(recording));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -189,6 +189,10 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 "the kernel has not ended after {} warp-instructions",
                 crate::terminal::thousands(steps)
             ),
+            Detail::Repeats => {
+                "the kernel never ends: its threads repeat what they do, and nothing changes"
+                    .to_string()
+            }
             _ => Rule::NoProgress.summary().to_string(),
         },
         Rule::OutOfBounds => match finding.detail {
@@ -246,7 +250,7 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } => {}
+        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } => {}
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),

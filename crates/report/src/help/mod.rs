@@ -242,10 +242,16 @@ pub(super) fn help(
             ),
             _ => format!("pass to `free` at {} exactly what `malloc` returned", at(0)),
         },
-        Rule::NoProgress => format!(
-            "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself; `--max-steps` raises the budget",
-            at(0)
-        ),
+        Rule::NoProgress => {
+            let look = format!(
+                "check that the loop at {} changes its condition, and that it does not wait for a value from a thread that is waiting itself",
+                at(0)
+            );
+            match finding.detail {
+                Detail::Repeats => look,
+                _ => look + "; `--max-steps` raises the budget",
+            }
+        }
         Rule::OutOfBounds => {
             if let Detail::Image { why, surface } = finding.detail {
                 let kind = if surface { "surface" } else { "texture" };

@@ -175,6 +175,7 @@ impl<O: Hooks> Core<'_, O> {
             .filter(|a| a.waits)
             .map(|a| a.mask.count_ones())
             .sum();
+        self.released();
         for a in &arrivals {
             let warp = &mut block.warps[a.warp.0 as usize];
             if let Op::Barrier(b) = &self.program.code[a.pc as usize].op {

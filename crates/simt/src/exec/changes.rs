@@ -16,11 +16,15 @@ const POLLED: usize = 4096;
 /// What happened since somebody began to note.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
+    /// Whether it is of interest what is read.
+    pub polls: bool,
     /// Something happened after which others, or the launch itself, may go on: memory between threads has another value, a thread has ended,
     /// the driver was called.
     pub moved: bool,
     /// Memory of one thread has another value.
     pub local: bool,
+    /// Some lanes of a warp go on that waited for others.
+    pub released: bool,
     /// Words of global memory that were read, by their index, with what was read last.
     pub polled: HashMap<u64, u32>,
     /// Some were read for the first time, or had another value.
@@ -34,6 +38,7 @@ impl Changes {
     pub fn begin(&mut self) {
         self.moved = false;
         self.local = false;
+        self.released = false;
         self.fresh = false;
         self.reads = false;
     }
@@ -64,6 +69,13 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
+    /// Lanes go on that waited for others.
+    pub(super) fn released(&mut self) {
+        if let Some(changes) = &mut self.changes {
+            changes.released = true;
+        }
+    }
+
     /// What lies at the addresses of an access, where that is of interest.
     #[inline]
     pub(super) fn content(
@@ -74,7 +86,10 @@ impl<O: Hooks> Core<'_, O> {
         mask: Mask,
         bytes: u32,
     ) -> Option<Vec<u64>> {
-        self.changes.as_ref()?;
+        let changes = self.changes.as_ref()?;
+        if changes.moved && !changes.polls {
+            return None;
+        }
         let step = bytes.clamp(1, 8);
         let words = lanes_of(mask).flat_map(|l| (0..bytes / step).map(move |k| (l, k)));
         let values = words.map(|(l, k)| {
@@ -114,7 +129,7 @@ impl<O: Hooks> Core<'_, O> {
     /// Lanes read global memory.
     #[cold]
     pub(super) fn looked(&mut self, mask: Mask, bytes: u32) {
-        let Some(changes) = &mut self.changes else {
+        let Some(changes) = self.changes.as_mut().filter(|c| c.polls) else {
             return;
         };
         for l in lanes_of(mask) {

@@ -194,6 +194,7 @@ impl<O: Hooks> Core<'_, O> {
             .collect();
         self.judge_members(block, w, members, &borrowed);
         self.perform(block, w, members, &parties);
+        self.released();
         let warp = &mut block.warps[w];
         for s in group {
             warp.splits[s].state = State::Ready;

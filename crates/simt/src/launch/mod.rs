@@ -11,6 +11,7 @@
 mod decide;
 mod parallel;
 mod prepare;
+mod repeats;
 mod sweep;
 mod validate;
 mod wait;
@@ -408,6 +409,7 @@ impl<'a> Grid<'a> {
             }
             return Err(Stop::NoProgress {
                 steps,
+                for_ever: false,
                 block,
                 running,
                 waiting,

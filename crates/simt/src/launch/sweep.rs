@@ -1,11 +1,13 @@
 //! The schedules that sweep: one block after another, each warp as far as it can.
 
+use super::repeats::Search;
 use super::wait::{Aside, Patience};
 use super::{Grid, SPLIT_QUANTUM, standing};
 use crate::exec::{Core, Quantum, Yield};
 use crate::lent::Hooks;
 use crate::state::*;
-use crate::stop::Stop;
+use crate::stop::{Others, Stop};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Steps that a warp runs before the next one gets a turn.
 pub(super) const WARP_QUANTUM: u32 = 1 << 16;
@@ -186,6 +188,8 @@ impl Grid<'_> {
         }
         let mut alone = Alone::default();
         let mut polls = false;
+        let mut search = Search::default();
+        let is_alone = self.limits.others == Others::Nobody && !self.weak;
         loop {
             let mut ended = resident.extract_if(.., |b: &mut Block| b.live == 0).last();
             let wanted = match () {
@@ -204,16 +208,19 @@ impl Grid<'_> {
                 next += 1;
                 alone.begins();
                 patience.block_changed();
+                search.block_changed(&mut core, self.steps.load(Relaxed));
             }
             if resident.is_empty() {
                 return self.spend(&mut core, &resident);
             }
-            if self.limits.may_wait && !self.weak {
+            if self.limits.others == Others::InTurn && !self.weak {
                 patience.begin(&mut core);
             }
+            let full = next == blocks || resident.len() >= room;
+            let looks = is_alone && full && search.begins(&mut core, self.steps.load(Relaxed));
             let mut stuck = None;
             let mut moved = false;
-            let quantum = if resident.len() > 1 || patience.eager {
+            let quantum = if resident.len() > 1 || patience.eager || looks {
                 SHORT_QUANTUM
             } else {
                 WARP_QUANTUM
@@ -236,6 +243,7 @@ impl Grid<'_> {
                 if block.live == 0 {
                     self.block_ends(&mut core, block.id);
                     patience.block_changed();
+                    search.block_changed(&mut core, self.steps.load(Relaxed));
                 }
             }
             alone.passed(longest);
@@ -244,8 +252,10 @@ impl Grid<'_> {
                 let _ = moved;
                 return Err(stop);
             }
-            polls = patience.only_polled(&core);
-            let full = next == blocks || resident.len() >= room;
+            if looks && search.finds(&mut core, &resident, self.steps.load(Relaxed)) {
+                return Err(self.no_progress(&resident, true));
+            }
+            polls = !is_alone && patience.only_polled(&core);
             let waits = polls && patience.gives_way(&core, &resident);
             if full && (waits || patience.is_over()) {
                 let (left, stop) = self.put_aside(&mut core, resident, next, &patience);

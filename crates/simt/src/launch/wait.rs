@@ -5,17 +5,16 @@
 //! never wrong, since nothing says how fast a kernel runs; so whether it really waits need not be known. That it waits for ever is known where its state
 //! repeats: then nothing but another value of what it polls can change what it does.
 
+use super::Grid;
 use super::prepare::Prepared;
-use super::{Grid, standing};
+use super::repeats::States;
 use crate::device::Device;
-use crate::exec::Core;
+use crate::exec::{Changes, Core};
 use crate::lent::Hooks;
 use crate::memory::Words;
 use crate::state::*;
 use crate::stop::Stop;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Passes in which a state is looked for that was there before.
@@ -63,8 +62,7 @@ pub(super) struct Patience {
     prove: bool,
     /// Passes that are left of its turn, where others are to get one.
     left: u32,
-    /// The state that is looked for, the pass in which it was taken, and in which the next one is.
-    brent: (Option<u64>, u32),
+    states: States,
     for_ever: bool,
 }
 
@@ -98,7 +96,10 @@ impl Patience {
             (Some(changes), true) => changes.begin(),
             (None, true) => {
                 // What is read for the first time is fresh.
-                core.changes = Some(Box::default());
+                core.changes = Some(Box::new(Changes {
+                    polls: true,
+                    ..Changes::default()
+                }));
             }
             (_, false) => core.changes = None,
         }
@@ -108,7 +109,7 @@ impl Patience {
     pub fn only_polled<O: Hooks>(&mut self, core: &Core<'_, O>) -> bool {
         let only = core.changes.as_ref().is_some_and(|c| c.only_polled());
         if !only {
-            self.brent = (None, 0);
+            self.states = States::default();
         }
         only
     }
@@ -123,44 +124,9 @@ impl Patience {
         if !self.prove {
             return true;
         }
-        let local = core.changes.as_ref().is_none_or(|c| c.local);
-        let state = (!local).then(|| state_of(resident)).flatten();
-        let (saved, pass) = &mut self.brent;
-        *pass += 1;
-        self.for_ever = state.is_some() && *saved == state;
-        if pass.is_power_of_two() {
-            *saved = state;
-        }
-        if state.is_none() {
-            *saved = None;
-        }
+        self.for_ever = self.states.repeat(core, resident);
         self.for_ever
     }
-}
-
-/// All that decides what the resident blocks do next, but for memory between threads; `None` where it has no end.
-fn state_of(resident: &[Block]) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    for warp in resident.iter().flat_map(|block| &block.warps) {
-        if warp.live() == 0 {
-            continue;
-        }
-        let ready = warp.splits.iter().filter(|s| s.state == State::Ready);
-        let least = ready.map(|s| s.rounds).min().unwrap_or(0);
-        for split in &warp.splits {
-            if !split.frames.is_empty() {
-                return None;
-            }
-            // Turns count among those that can run.
-            let runs = split.state == State::Ready;
-            let rounds = if runs { split.rounds - least } else { 0 };
-            (split.pc, split.mask, runs, split.base, split.top, rounds).hash(&mut hasher);
-        }
-        (warp.exited, warp.carry, &warp.passed, &warp.arrived).hash(&mut hasher);
-        (&warp.w, &warp.d, &warp.p).hash(&mut hasher);
-    }
-    let poisoned = resident.iter().any(|block| block.poison.is_some());
-    (!poisoned).then(|| hasher.finish())
 }
 
 impl Grid<'_> {
@@ -172,18 +138,7 @@ impl Grid<'_> {
         next: u32,
         patience: &Patience,
     ) -> (Aside, Stop) {
-        let (mut running, mut waiting) = (Vec::new(), Vec::new());
-        let mut first = crate::ids::BlockId(0);
-        if let Some(block) = resident.iter().find(|b| b.runnable()) {
-            first = block.id;
-            (running, waiting) = standing(self.program, block);
-        }
-        let stop = Stop::NoProgress {
-            steps: self.steps.load(Relaxed),
-            block: first,
-            running,
-            waiting,
-        };
+        let stop = self.no_progress(&resident, patience.for_ever);
         let changes = core.changes.take().unwrap_or_default();
         let aside = Aside {
             resident,

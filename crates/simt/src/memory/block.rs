@@ -3,6 +3,7 @@
 use super::words::Words;
 use crate::ids::LANES;
 use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 
 /// A block's shared memory.
 #[derive(Debug)]
@@ -132,6 +133,13 @@ impl Local {
         for word in (from / 4) as usize..(to.div_ceil(4) as usize).min(self.words.len() / LANES) {
             self.valid[word * LANES + lane].set(0);
         }
+    }
+}
+
+impl Hash for Local {
+    /// Values alone.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.words.iter().for_each(|word| word.get().hash(hasher));
     }
 }
 

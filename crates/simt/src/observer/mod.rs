@@ -65,7 +65,7 @@ pub enum FenceOrder {
 }
 
 /// Some lanes of one warp that take part in something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Party {
     /// The warp in its block.
     pub warp: WarpId,

@@ -3,6 +3,7 @@
 extern crate racetrap_simt as simt;
 
 mod calls;
+mod endless;
 mod float;
 mod integer;
 mod kernels;

@@ -37,7 +37,7 @@ const LIMITS: Limits = Limits {
     steps: 20_000_000,
     memory: 2 << 30,
     wall: None,
-    may_wait: true,
+    others: Others::InTurn,
 };
 
 type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;
@@ -136,7 +136,7 @@ fn a_launch_that_counts_while_it_polls_may_end_by_itself() {
 fn nothing_is_put_aside_where_it_may_not_be() {
     let mut waiter = Waiter::new(&polling(""), 1);
     let limits = Limits {
-        may_wait: false,
+        others: Others::AnyTime,
         ..LIMITS
     };
     let (stop, waiting) = waiter.launch(&limits).unwrap_err();
@@ -209,7 +209,7 @@ fn blocks_that_wait_from_barrier_to_barrier_get_what_they_wait_for() {
         &waiter.how,
         &ScheduleSpec::Lockstep,
         &Limits {
-            may_wait: false,
+            others: Others::AnyTime,
             ..LIMITS
         },
         1,

@@ -18,7 +18,6 @@ use racetrap_grade::build::{Compiler, Source};
 use racetrap_grade::course::Course;
 use racetrap_grade::grade::{grade, grade_built};
 use racetrap_grade::program::build::Built;
-use rstest::rstest;
 use std::sync::Mutex;
 use toolchain::calls::Calls;
 use toolchain::sandbox::{Confined, Sandbox};
@@ -53,8 +52,6 @@ fn course(name: &str) -> Option<Course> {
     Some(course)
 }
 
-/// How many tests share the submissions of an assignment: each runs the reference once.
-const PARTS: usize = 3;
 /// What runs until it is stopped, on each input: half a second of that shows as much as five.
 const ENDLESS: [&str; 3] = ["endless", "ignores-signals", "stops-itself"];
 
@@ -90,8 +87,8 @@ fn around_the_kernel(source: &str) -> Option<[&str; 2]> {
     one.then(|| [&source[..head], &source[end..]])
 }
 
-/// Every third program from `part` on, so that tests are of a size.
-fn programs_as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
+/// Those that have to be built whole. One test grades them all, so that the reference is built and run once.
+fn programs_as_labelled(name: &str, all: Vec<Labelled>) {
     let Some(course) = course(name) else { return };
     let mut hasty = course.clone();
     hasty.assignment.program.as_mut().unwrap().seconds = 0.5;
@@ -99,8 +96,7 @@ fn programs_as_labelled(name: &str, all: Vec<Labelled>, part: usize) {
     let programs = Submissions::of(name, file, all).programs;
     let known = |id: &&&str| programs.iter().any(|(other, ..)| other == *id);
     assert!(ENDLESS.iter().filter(known).count() >= 1, "{name}");
-    let some: Vec<Labelled> = programs.into_iter().skip(part).step_by(PARTS).collect();
-    judge::all_as_labelled(&some, &|id, source| {
+    judge::all_as_labelled(&programs, &|id, source| {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(file), source).unwrap();
         let course = match ENDLESS.contains(&id) {
@@ -191,16 +187,14 @@ fn row_sums() -> Vec<Labelled> {
     all
 }
 
-/// Submissions of `row-sums`, a part of them in each test: each compiles some.
-#[rstest]
-fn labelled_programs(#[values(0, 1, 2)] part: usize) {
-    programs_as_labelled("row-sums", row_sums(), part);
+#[test]
+fn labelled_programs() {
+    programs_as_labelled("row-sums", row_sums());
 }
 
-/// The same of `wb-neighbours`.
-#[rstest]
-fn labelled_wb_programs(#[values(0, 1, 2)] part: usize) {
-    programs_as_labelled("wb-neighbours", all_neighbours(), part);
+#[test]
+fn labelled_wb_programs() {
+    programs_as_labelled("wb-neighbours", all_neighbours());
 }
 
 #[test]

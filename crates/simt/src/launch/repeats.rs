@@ -1,0 +1,207 @@
+//! Launches that never end, since their state repeats.
+//!
+//! What the threads of a launch do next is decided by their registers, by where they stand, and by memory. Where all of that is as it was
+//! before, all that came in between comes again, and again. The states after two passes are compared by a hash of 64 bits, and memory is
+//! not compared but watched: every write must leave what was there. The search is Brent's ("An improved Monte Carlo factorization
+//! algorithm", BIT 20, 1980, section 2): it keeps one state, and finds a period of any length.
+//!
+//! This needs an order of turns that depends on the state alone, so it is done where blocks [sweep](super::sweep).
+
+use super::{Grid, standing};
+use crate::exec::Core;
+use crate::ids::BlockId;
+use crate::lent::Hooks;
+use crate::state::*;
+use crate::stop::Stop;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Warp-instructions in which no block begins or ends, after which it is looked for the first time whether the state repeats. It is looked
+/// for again after twice as many.
+const FIRST: u64 = 1 << 18;
+/// Of so many warp-instructions, one is spent on that at most: what is watched is slower.
+const SHARE: u64 = 4;
+/// Passes for which it is looked in any case.
+const LEAST: u32 = 40;
+/// Bytes of a thread's local memory that are compared; where there are more, they must not change.
+const LOCAL: u64 = 1024;
+
+/// States of a launch, pass by pass.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    /// The one that is looked for.
+    saved: Option<u64>,
+    passes: u32,
+    /// Whether lanes that waited for others of their warp went on in any of them.
+    released: bool,
+}
+
+impl States {
+    /// After a pass in which no memory between threads got another value: whether the state is one that was there before.
+    pub fn repeat<O: Hooks>(&mut self, core: &Core<'_, O>, resident: &[Block]) -> bool {
+        let changes = core.changes.as_ref();
+        let local = changes.is_none_or(|c| c.local);
+        let released = changes.is_none_or(|c| c.released);
+        if released && !self.released {
+            self.released = true;
+            self.saved = None;
+        }
+        let state = state_of(resident, local, self.released);
+        self.passes += 1;
+        let repeats = state.is_some() && self.saved == state;
+        if self.passes.is_power_of_two() || state.is_none() {
+            self.saved = state;
+        }
+        repeats
+    }
+}
+
+/// All that decides what the resident blocks do next, but for memory between threads; `None` where that is too much. `local`: whether
+/// memory of one thread has changed in this pass; `released`: whether lanes that waited have gone on since the first one.
+fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
+    let mut hasher = DefaultHasher::new();
+    for block in resident {
+        if block.poison.is_some() {
+            return None;
+        }
+        for barrier in &block.barriers {
+            (
+                &barrier.arrivals,
+                barrier.expected,
+                &barrier.whole,
+                barrier.pc,
+            )
+                .hash(&mut hasher);
+        }
+    }
+    for warp in resident.iter().flat_map(|block| &block.warps) {
+        if warp.live() == 0 {
+            continue;
+        }
+        // Copies that are under way write to memory when they end.
+        if warp.copies.is_some() {
+            return None;
+        }
+        // Whoever waits begins to count turns anew, so that it matters how many others have had.
+        let apart = warp.splits.len() > 1;
+        if apart && released {
+            return None;
+        }
+        let ready = warp.splits.iter().filter(|s| s.state == State::Ready);
+        let least = ready.map(|s| s.rounds).min().unwrap_or(0);
+        for split in &warp.splits {
+            split.frames.hash(&mut hasher);
+            // Turns count among those that can run.
+            let runs = apart && split.state == State::Ready;
+            let rounds = if runs { split.rounds - least } else { 0 };
+            (
+                split.pc,
+                split.mask,
+                split.state,
+                split.base,
+                split.top,
+                rounds,
+            )
+                .hash(&mut hasher);
+        }
+        (warp.exited, warp.carry, &warp.passed, &warp.arrived).hash(&mut hasher);
+        (&warp.w, &warp.d, &warp.p).hash(&mut hasher);
+        // Code that is not optimised keeps its variables there.
+        match warp.local.bytes() <= LOCAL {
+            true => warp.local.hash(&mut hasher),
+            false if local => return None,
+            false => {}
+        }
+    }
+    Some(hasher.finish())
+}
+
+/// Looks now and then whether the state of a launch repeats to whose memory nobody else writes.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// Steps of the launch when a block began or ended last.
+    changed: u64,
+    /// How many later it is looked.
+    after: u64,
+    /// Where it is looked now: the states, and the step up to which.
+    now: Option<(States, u64)>,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            changed: 0,
+            after: FIRST,
+            now: None,
+        }
+    }
+}
+
+impl Search {
+    /// A block has begun or ended.
+    pub fn block_changed<O: Hooks>(&mut self, core: &mut Core<'_, O>, steps: u64) {
+        self.ends(core);
+        (self.changed, self.after) = (steps, FIRST);
+    }
+
+    /// Before a pass, after so many steps of the launch: whether it is looked, and turns are to be short.
+    pub fn begins<O: Hooks>(&mut self, core: &mut Core<'_, O>, steps: u64) -> bool {
+        if let (Some(changes), Some(_)) = (&mut core.changes, &self.now) {
+            changes.begin();
+            return true;
+        }
+        let since = steps.saturating_sub(self.changed);
+        if since < self.after {
+            return false;
+        }
+        self.now = Some((States::default(), steps + since / SHARE));
+        core.changes = Some(Box::default());
+        true
+    }
+
+    /// After the pass: whether the state was there before, and nothing has changed since.
+    pub fn finds<O: Hooks>(
+        &mut self,
+        core: &mut Core<'_, O>,
+        resident: &[Block],
+        steps: u64,
+    ) -> bool {
+        let Some((states, until)) = &mut self.now else {
+            return false;
+        };
+        let moved = core.changes.as_ref().is_none_or(|c| c.moved);
+        if !moved && states.repeat(core, resident) {
+            return true;
+        }
+        if moved || steps >= *until && states.passes >= LEAST {
+            self.ends(core);
+            self.after = 2 * steps.saturating_sub(self.changed);
+        }
+        false
+    }
+
+    fn ends<O: Hooks>(&mut self, core: &mut Core<'_, O>) {
+        if self.now.take().is_some() {
+            core.changes = None;
+        }
+    }
+}
+
+impl Grid<'_> {
+    /// The launch does not go on, or not within its budget; `for_ever` if not within any.
+    pub(super) fn no_progress(&self, resident: &[Block], for_ever: bool) -> Stop {
+        let (mut running, mut waiting) = (Vec::new(), Vec::new());
+        let mut first = BlockId(0);
+        if let Some(block) = resident.iter().find(|b| b.runnable()) {
+            first = block.id;
+            (running, waiting) = standing(self.program, block);
+        }
+        Stop::NoProgress {
+            steps: self.steps.load(Relaxed),
+            for_ever,
+            block: first,
+            running,
+            waiting,
+        }
+    }
+}
