@@ -45,6 +45,18 @@ impl CallStack {
         self.0.is_none()
     }
 
+    /// Whether they are more than so many.
+    pub fn is_deeper_than(&self, calls: usize) -> bool {
+        let mut next = &self.0;
+        for _ in 0..calls {
+            match next {
+                Some(node) => next = &node.below.0,
+                None => return false,
+            }
+        }
+        next.is_some()
+    }
+
     /// Enters a call.
     pub fn push(&mut self, frame: Frame) {
         let below = std::mem::take(self);
@@ -107,7 +119,7 @@ impl CallStack {
 }
 
 impl Hash for CallStack {
-    /// Call after call: they may be more than fit on the stack of whoever hashes them.
+    /// Call after call, the innermost first.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let mut next = &self.0;
         while let Some(node) = next {

@@ -25,6 +25,8 @@ const SHARE: u64 = 4;
 const LEAST: u32 = 40;
 /// Bytes of a thread's local memory that are compared; where there are more, they must not change.
 const LOCAL: u64 = 1024;
+/// Calls that a thread may be in.
+const CALLS: usize = 16;
 
 /// States of a launch, pass by pass.
 #[derive(Debug, Default)]
@@ -90,6 +92,9 @@ fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
         let ready = warp.splits.iter().filter(|s| s.state == State::Ready);
         let least = ready.map(|s| s.rounds).min().unwrap_or(0);
         for split in &warp.splits {
+            if split.frames.is_deeper_than(CALLS) {
+                return None;
+            }
             split.frames.hash(&mut hasher);
             // Turns count among those that can run.
             let runs = apart && split.state == State::Ready;
@@ -173,7 +178,7 @@ impl Search {
         if !moved && states.repeat(core, resident) {
             return true;
         }
-        if moved || steps >= *until && states.passes >= LEAST {
+        if moved || states.saved.is_none() || steps >= *until && states.passes >= LEAST {
             self.ends(core);
             self.after = 2 * steps.saturating_sub(self.changed);
         }

@@ -79,7 +79,8 @@ const BESIDES: [&str; 9] = [
     "vote.sync.ballot.b32 %r5, %p3, -1; membar.cta;",
 ];
 
-/// A loop of two warps that ends when it has counted to a number, or never counts.
+/// A loop of two warps that ends when it has counted to a number, or never counts. Registers forget what they have read at once, so that
+/// memory alone tells of it.
 fn kernel(counts: Option<Counts>, to: u32, besides: &[&str]) -> String {
     let count = counts.map_or("mov.u32 %r1, 0;", Counts::code);
     let besides = besides.join("\n            ");
@@ -103,6 +104,7 @@ fn kernel(counts: Option<Counts>, to: u32, besides: &[&str]) -> String {
             {besides}
             {count}
             setp.lt.u32 %p1, %r1, {to};
+            mov.u32 %r1, 0; mov.u32 %r3, 0; mov.u32 %r5, 0;
             @%p1 bra $L;
             st.global.u32 [%rd1+20], %r6;
             ret;
