@@ -201,11 +201,13 @@ impl From<Box<Stop>> for Stop {
     }
 }
 
+/// What is said of a launch whose state repeats.
+pub const NEVER_ENDS: &str =
+    "the kernel never ends: its threads repeat what they do, and nothing changes";
+
 fn no_end(steps: u64, for_ever: bool) -> String {
     match for_ever {
-        true => {
-            "the kernel never ends: its threads repeat what they do, and nothing changes".into()
-        }
+        true => NEVER_ENDS.into(),
         false => format!("the kernel did not end within {steps} warp-instructions"),
     }
 }

@@ -189,10 +189,7 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 "the kernel has not ended after {} warp-instructions",
                 crate::terminal::thousands(steps)
             ),
-            Detail::Repeats => {
-                "the kernel never ends: its threads repeat what they do, and nothing changes"
-                    .to_string()
-            }
+            Detail::Repeats => simt::NEVER_ENDS.to_string(),
             _ => Rule::NoProgress.summary().to_string(),
         },
         Rule::OutOfBounds => match finding.detail {

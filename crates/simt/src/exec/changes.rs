@@ -16,14 +16,14 @@ const POLLED: usize = 4096;
 /// What happened since somebody began to note.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Whether it is of interest what is read.
+    /// Whether reads are noted; where nobody asks for them, they cost time for nothing.
     pub polls: bool,
     /// Something happened after which others, or the launch itself, may go on: memory between threads has another value, a thread has ended,
     /// the driver was called.
     pub moved: bool,
     /// Memory of one thread has another value.
     pub local: bool,
-    /// Some lanes of a warp go on that waited for others.
+    /// Lanes that waited for others went on.
     pub released: bool,
     /// Words of global memory that were read, by their index, with what was read last.
     pub polled: HashMap<u64, u32>,

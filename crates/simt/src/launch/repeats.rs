@@ -16,16 +16,17 @@ use crate::stop::Stop;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Warp-instructions in which no block begins or ends, after which it is looked for the first time whether the state repeats. It is looked
-/// for again after twice as many.
+/// Warp-instructions in which no block begins or ends, after which the first search begins. The next one begins after twice as many, so
+/// that a launch that works pays for few.
 const FIRST: u64 = 1 << 18;
-/// Of so many warp-instructions, one is spent on that at most: what is watched is slower.
+/// A search ends after this share of what was executed before it, one in so many: execution is slower meanwhile.
 const SHARE: u64 = 4;
-/// Passes for which it is looked in any case.
+/// A search does not end for its share alone before so many passes: enough for a state that comes back after 16. With a sixteenth and
+/// 4 passes, a lock that nobody gives back took four times as long to be found (code that is not optimised, 8 blocks of 128 threads).
 const LEAST: u32 = 40;
-/// Bytes of a thread's local memory that are compared; where there are more, they must not change.
+/// Bytes of a thread's local memory up to which it is compared, after each pass; where there is more, it must not change.
 const LOCAL: u64 = 1024;
-/// Calls that a thread may be in.
+/// Depth of calls up to which states are compared: recursion without an end would make each comparison longer than the last.
 const CALLS: usize = 16;
 
 /// States of a launch, pass by pass.
@@ -84,7 +85,7 @@ fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
         if warp.copies.is_some() {
             return None;
         }
-        // Whoever waits begins to count turns anew, so that it matters how many others have had.
+        // Lanes that wait count their turns from zero again, while others go on: then turns decide who is next, not their differences.
         let apart = warp.splits.len() > 1;
         if apart && released {
             return None;
@@ -121,14 +122,14 @@ fn state_of(resident: &[Block], local: bool, released: bool) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Looks now and then whether the state of a launch repeats to whose memory nobody else writes.
+/// Searches for a state that repeats, now and then, in a launch to whose memory nobody else writes.
 #[derive(Debug)]
 pub(super) struct Search {
     /// Steps of the launch when a block began or ended last.
     changed: u64,
-    /// How many later it is looked.
+    /// Steps after that until the next search begins.
     after: u64,
-    /// Where it is looked now: the states, and the step up to which.
+    /// The search that goes on: its states, and the step at which it has had its share.
     now: Option<(States, u64)>,
 }
 
@@ -149,7 +150,7 @@ impl Search {
         (self.changed, self.after) = (steps, FIRST);
     }
 
-    /// Before a pass, after so many steps of the launch: whether it is looked, and turns are to be short.
+    /// Before a pass, after so many steps of the launch: whether a search goes on. Turns have to be short then, so that passes are.
     pub fn begins<O: Hooks>(&mut self, core: &mut Core<'_, O>, steps: u64) -> bool {
         if let (Some(changes), Some(_)) = (&mut core.changes, &self.now) {
             changes.begin();

@@ -217,10 +217,9 @@ impl Grid<'_> {
                 patience.begin(&mut core);
             }
             let full = next == blocks || resident.len() >= room;
-            let looks = is_alone && full && search.begins(&mut core, self.steps.load(Relaxed));
+            let searches = is_alone && full && search.begins(&mut core, self.steps.load(Relaxed));
             let mut stuck = None;
-            let mut moved = false;
-            let quantum = if resident.len() > 1 || patience.eager || looks {
+            let quantum = if resident.len() > 1 || patience.eager || searches {
                 SHORT_QUANTUM
             } else {
                 WARP_QUANTUM
@@ -234,7 +233,6 @@ impl Grid<'_> {
                         return Err(stop);
                     }
                     Ok(pass) => {
-                        moved = true;
                         if pass == Pass::TurnUsedUp {
                             longest = pass;
                         }
@@ -249,13 +247,12 @@ impl Grid<'_> {
             alone.passed(longest);
             self.spend(&mut core, &resident)?;
             if let Some(stop) = stuck {
-                let _ = moved;
                 return Err(stop);
             }
-            if looks && search.finds(&mut core, &resident, self.steps.load(Relaxed)) {
+            if searches && search.finds(&mut core, &resident, self.steps.load(Relaxed)) {
                 return Err(self.no_progress(&resident, true));
             }
-            polls = !is_alone && patience.only_polled(&core);
+            polls = patience.only_polled(&core);
             let waits = polls && patience.gives_way(&core, &resident);
             if full && (waits || patience.is_over()) {
                 let (left, stop) = self.put_aside(&mut core, resident, next, &patience);

@@ -1,8 +1,7 @@
 //! Launches that never end are stopped where their state repeats, and no others.
 
+use crate::waits::Waiter;
 use proptest::prelude::*;
-use ptx::parser::parse;
-use simt::observer::NullObserver;
 use simt::*;
 
 /// Where a loop counts.
@@ -37,7 +36,7 @@ impl Counts {
     fn code(self) -> &'static str {
         match self {
             Counts::Register => "add.u32 %r2, %r2, 1; mov.u32 %r1, %r2;",
-            // A counter of 20 bits in a register that nothing but predicates change.
+            // In a register, by what a predicate selects.
             Counts::Predicates => {
                 "setp.eq.u32 %p2, %r2, %r2; selp.u32 %r3, 1, 0, %p2; add.u32 %r2, %r2, %r3; mov.u32 %r1, %r2;"
             }
@@ -114,34 +113,13 @@ fn kernel(counts: Option<Counts>, to: u32, besides: &[&str]) -> String {
 
 /// How it ends within so many steps, with and without the search.
 fn ends(ptx: &str, steps: u64, others: Others, blocks: u32) -> Result<Stats, Stop> {
-    let module = parse(ptx).unwrap_or_else(|e| panic!("{e}\n{ptx}"));
-    let program = Program::lower(&module, ptx, "k").unwrap_or_else(|e| panic!("{e}\n{ptx}"));
-    let mut device = Device::new(1 << 28);
-    let at = device.alloc(4096, "buffer").unwrap();
-    device.write(at, &[0; 4096]).unwrap();
-    let how = Launch {
-        grid: Dim3::linear(blocks),
-        block: Dim3::linear(64),
-        dynamic_shared: 0,
-        params: at.to_le_bytes().to_vec(),
-        cooperative: false,
-        number: 0,
-    };
     let limits = Limits {
         steps,
         others,
         ..Limits::default()
     };
-    let nobody = &mut NullObserver;
-    launch(
-        &mut device,
-        &program,
-        &how,
-        &ScheduleSpec::Lockstep,
-        &limits,
-        1,
-        nobody,
-    )
+    let ended = Waiter::new(ptx, blocks).launch(&limits);
+    ended.map_err(|(stop, _)| stop)
 }
 
 fn is_for_ever(ended: &Result<Stats, Stop>) -> bool {

@@ -26,7 +26,8 @@ fn polling(after: &str) -> String {
     )
 }
 
-struct Waiter {
+/// A launch of two warps a block, with a buffer of zeros.
+pub struct Waiter {
     device: Device,
     program: Program,
     how: Launch,
@@ -40,10 +41,10 @@ const LIMITS: Limits = Limits {
     others: Others::InTurn,
 };
 
-type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;
+pub type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;
 
 impl Waiter {
-    fn new(ptx: &str, blocks: u32) -> Waiter {
+    pub fn new(ptx: &str, blocks: u32) -> Waiter {
         let module = parse(ptx).unwrap_or_else(|e| panic!("{e}"));
         let program = Program::lower(&module, ptx, "k").unwrap_or_else(|e| panic!("{e}"));
         let mut device = Device::new(1 << 28);
@@ -65,7 +66,7 @@ impl Waiter {
         }
     }
 
-    fn launch(&mut self, limits: &Limits) -> Ended {
+    pub fn launch(&mut self, limits: &Limits) -> Ended {
         let schedule = ScheduleSpec::Lockstep;
         let (device, nobody) = (&mut self.device, &mut NullObserver);
         launch_or_wait(
