@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts what the programs of tests/programs/clients are built and run with into .toolchain/clients, where it is missing. No root.
+# Puts what programs of tests/programs are built and run with into .toolchain/clients, where it is missing. No root.
 #
-#   ci/clients.sh [TOOL…]      TOOL: gtest, numba; default: all
+#   ci/clients.sh [TOOL…]      TOOL: gtest, numba, cmake; default: all
 #
 # Fails where it can't and RACETRAP_REQUIRE_TOOLS=1; otherwise the tests of that tool are skipped, and say so.
 set -uo pipefail
@@ -70,7 +70,19 @@ get_numba() { # FOLDER
     return 1
 }
 
-(($#)) || set -- gtest numba
+# CMake from PyPI: its programs in `bin`, its version in `ready`.
+get_cmake() { # FOLDER
+    local folder=$1
+    if python3 -m venv "$folder/python" && "$folder/python/bin/python" -m pip install --quiet --disable-pip-version-check --retries 5 \
+        cmake==4.1.2; then
+        mv "$(echo "$folder"/python/lib/python3*/site-packages/cmake/data)"/* "$folder/" && rm -rf "$folder"/{python,doc} &&
+            "$folder/bin/cmake" --version | head -n 1 >"$folder/ready" && return
+    fi
+    say 'CMake is missing and could not be installed: it needs python3 with venv and pip'
+    return 1
+}
+
+(($#)) || set -- gtest numba cmake
 missing=0
 for tool; do
     client "$tool" || missing=1

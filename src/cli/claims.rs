@@ -1,22 +1,20 @@
 //! `racetrap claims`: decides whether claims of CUDA documents are true.
 
 use super::dev::matrix::{evidence, newest, tried};
+use super::gpu;
 use super::progress::Progress;
 use super::run::Where;
 use catalog::load::Catalog;
-use catalog::native::probe;
 use catalog::pattern::Pattern;
 use claims::claim::{Claim, claims as all_claims};
 use claims::decide::to_try;
 use claims::time::{Times, measure};
 use claims::{Decided, Facts, Ruling, decide, show};
 use clap::{Args, ValueEnum};
-use device::client::Client;
 use evidence::Evidence;
 use report::Failure;
 use report::exit;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const WORDS: &str = "\
 confirmed   everything that follows from the claim holds
@@ -73,9 +71,6 @@ enum Format {
     /// JSON for programs.
     Json,
 }
-
-/// How long the driver may take to identify the GPU.
-const PROBING: Duration = Duration::from_secs(60);
 
 /// Decides the claims.
 ///
@@ -151,16 +146,7 @@ fn select(catalog: &Catalog, patterns: &[String]) -> Result<Vec<Claim>, Failure>
 }
 
 fn taken(catalog: &Catalog, claims: &[Claim], program: &Path) -> Result<Times, Failure> {
-    let mut client = if program.as_os_str() == "racetrap-device" {
-        Client::new().map_err(|e| Failure::inconclusive(e.to_string()))?
-    } else {
-        Client::of(program.to_path_buf(), [])
-    };
-    let device = probe(&mut client, PROBING).map_err(|why| {
-        Failure::inconclusive(format!(
-            "cannot measure times, because there is no GPU: {why}"
-        ))
-    })?;
+    let (_, mut client, device) = gpu::answering(program, "cannot measure times")?;
     let progress = Progress::spinner(true);
     let times = measure(catalog, claims, &mut client, &device, &|what| {
         progress.say(what)

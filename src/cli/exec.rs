@@ -9,7 +9,7 @@ use context::options::Options;
 use detect::rules::Level;
 use exec::collect::Collected;
 use exec::run::Ended;
-use exec::{build, library, program, run, target, toolkit};
+use exec::{build, cmake, library, program, run, target, toolkit};
 use report::{Failure, Format, exit};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -339,7 +339,11 @@ const NOTHING: &str = "\
 
 /// Puts the libraries into a folder of their own, for a program that is for this runtime.
 fn install(folder: &Path, runtime: Option<&str>) -> Result<PathBuf, Failure> {
-    let file = library::find().map_err(|missing| {
+    install_from(&found_library()?, folder, runtime)
+}
+
+fn found_library() -> Result<PathBuf, Failure> {
+    library::find().map_err(|missing| {
         let places: Vec<String> = missing
             .searched
             .iter()
@@ -348,10 +352,13 @@ fn install(folder: &Path, runtime: Option<&str>) -> Result<PathBuf, Failure> {
         Failure::usage(missing.to_string())
             .text(format!("looked for: {}", places.join(", ")))
             .help("`cargo install racetrap` puts it into the program, release archives have it in lib/racetrap, and in a checkout `cargo build --workspace` builds it")
-    })?;
+    })
+}
+
+fn install_from(file: &Path, folder: &Path, runtime: Option<&str>) -> Result<PathBuf, Failure> {
     let libraries = folder.join("lib");
     std::fs::create_dir_all(&libraries)
-        .and_then(|()| library::install(&file, &libraries, runtime))
+        .and_then(|()| library::install(file, &libraries, runtime))
         .map_err(|e| failed("make a folder for the libraries", &e))?;
     Ok(libraries)
 }
@@ -403,7 +410,7 @@ fn suitable(command: &str) -> Result<(Option<String>, u32), Failure> {
         return Err(Failure::usage(format!(
             "`{command}` contains the CUDA runtime (`-cudart static`, nvcc's default), which racetrap can't replace"
         ))
-        .help("build it again with the shared runtime: `racetrap build -- make`, or add `-cudart shared -lineinfo` to nvcc's options"));
+        .help("build it again with the shared runtime: `racetrap build -- make`, or add `-cudart shared -lineinfo` to nvcc's options; with CMake, configure a folder for it: `racetrap build -- cmake -B build-racetrap -S .`, then `racetrap build -- cmake --build build-racetrap`"));
     }
     let oldest = target::of_program(&data).map_or(target::OLDEST, target::gpu);
     Ok((known.runtime().map(str::to_owned), oldest))
@@ -454,12 +461,19 @@ pub struct BuildArgs {
 /// There is no compiler, or the command can't be started.
 pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
     let nvcc = Nvcc::find().map_err(no_compiler)?;
-    let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
-    let libraries = install(folder.path(), library::runtime_of(&nvcc))?;
-    let name = args.command[0].to_string_lossy();
-    let toolkit = folder.path().join("toolkit");
-    let toolkit = toolkit::make(&toolkit, &nvcc.program.path, &libraries)
+    let library = found_library()?;
+    let runtime = library::runtime_of(&nvcc);
+    let temporary = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
+    let kept = toolkit::kept_for(&nvcc.program.path, &library, runtime)
+        .filter(|kept| std::fs::create_dir_all(kept).is_ok());
+    let folder = kept.as_deref().unwrap_or(temporary.path());
+    let libraries = install_from(&library, folder, runtime)?;
+    let toolkit = toolkit::make(&folder.join("toolkit"), &nvcc.program.path, &libraries)
         .map_err(|e| failed("make a folder for the compiler", &e))?;
+    if let Some(other) = cmake::configured_with(&args.command, Path::new("."), &toolkit) {
+        eprintln!("racetrap: {other}");
+    }
+    let name = args.command[0].to_string_lossy();
     let named = || target::of_build(&args.command).filter(|arch| *arch > target::OLDEST);
     let device = args.device.or_else(named).unwrap_or(target::OLDEST);
     let status = build::build(&args.command, &toolkit, &libraries, device)

@@ -13,6 +13,7 @@ mod diff;
 mod doctor;
 mod exec;
 mod explain;
+mod gpu;
 mod grade;
 mod manual;
 mod mutate;

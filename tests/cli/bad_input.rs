@@ -144,7 +144,11 @@ fn a_kernel_that_takes_too_long() {
         &[
             "kernels.ptx",
             "--entry",
-            "spin",
+            "count",
+            "--block",
+            "1",
+            "--arg",
+            "rounds=2000000000",
             "--max-steps",
             "1000000000000",
             "--timeout",

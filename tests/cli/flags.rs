@@ -286,7 +286,7 @@ fn signals_leave_nothing_behind() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
         .args(["check", "k.cu", "--no-cache"])
         .current_dir(folder.path())
-        .env("CUDA_PATH", folder.path())
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()))
         .env("TMPDIR", &temporary)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -322,12 +322,14 @@ fn builds_are_compiled_side_by_side_and_confined() {
     fs::write(&nvcc, script).unwrap();
     fs::set_permissions(&nvcc, PermissionsExt::from_mode(0o755)).unwrap();
     fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n").unwrap();
+    // First in the path, where a machine may have a compiler.
+    let path = format!("{}:/usr/bin:/bin", bin.display());
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_racetrap"));
         command
             .args(args)
             .current_dir(folder.path())
-            .env("CUDA_PATH", folder.path());
+            .env("PATH", &path);
         command.output().unwrap()
     };
     let started = Instant::now();

@@ -21,7 +21,7 @@ fn judged(file: &Path) -> String {
         .arg(file.file_name().unwrap())
         .current_dir(file.parent().unwrap())
         .env("NO_COLOR", "1")
-        .env("CUDA_PATH", toolkit.path())
+        .env("PATH", pins::path(&toolkit))
         .output()
         .unwrap();
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

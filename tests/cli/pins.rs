@@ -16,7 +16,7 @@ source=$(sed -n '1s/^#line 1 "\(.*\)"$/\1/p' "$copy")
 exec sed "/\.file/s|\"tests/.*\.cu\"|\"$source\"|" "${0%/bin/nvcc}/$build.ptx" >out.ptx
 "##;
 
-/// A toolkit for `CUDA_PATH` whose compiler has the two builds of a source, which are pinned in the folder `pinned` beside it.
+/// A toolkit whose compiler has the two builds of a source, which are pinned in the folder `pinned` beside it.
 pub fn toolkit(source: &Path) -> TempDir {
     let name = source.file_stem().unwrap().to_str().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -30,6 +30,13 @@ pub fn toolkit(source: &Path) -> TempDir {
     fs::write(&compiler, COMPILER).unwrap();
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
     folder
+}
+
+/// `PATH` with the programs of a toolkit before all others, a machine's own compiler among them.
+pub fn path(toolkit: &TempDir) -> std::ffi::OsString {
+    let given = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&given);
+    std::env::join_paths([toolkit.path().join("bin")].into_iter().chain(folders)).unwrap()
 }
 
 /// Asserts that a pin was made of its source as it is now.

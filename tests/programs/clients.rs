@@ -1,5 +1,5 @@
-//! Programs that come to CUDA by way of others' libraries: tests of kernels by GoogleTest, and Rust with the crate `cudarc`.
-//! `ci/clients.sh` unpacks GoogleTest; cargo builds the program in Rust, which needs nothing of CUDA.
+//! Programs that come to CUDA by way of others' tools: tests of kernels by GoogleTest, a project of CMake, and Rust with the crate `cudarc`.
+//! `ci/clients.sh` fetches GoogleTest and CMake; cargo builds the program in Rust, which needs nothing of CUDA.
 
 use super::{RACETRAP, build, findings, folder};
 use serde_json::Value;
@@ -103,6 +103,71 @@ fn tests_by_googletest() {
     ] {
         assert!(printed.contains(text), "{printed}");
     }
+}
+
+/// A project is configured and built by one command each, so the second one needs what the first one wrote down. CMake links by the host's
+/// compiler, device code of several files among it.
+#[test]
+fn a_project_of_cmake() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let Some(cmake) = testing::needs_cmake() else {
+        return;
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let to = temporary.path().join("build");
+    let racetrap = |arguments: &[&OsStr]| {
+        let output = Command::new(RACETRAP)
+            .args(["build", "--"])
+            .arg(cmake.join("bin/cmake"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert!(!said.contains("racetrap: warning"), "{said}");
+    };
+    let sources = folder().join("cmake");
+    racetrap(&[
+        "-S".as_ref(),
+        sources.as_ref(),
+        "-B".as_ref(),
+        to.as_ref(),
+        "-DCMAKE_BUILD_TYPE=Release".as_ref(),
+    ]);
+    racetrap(&["--build".as_ref(), to.as_ref()]);
+
+    for name in ["in_cuda", "in_cpp"] {
+        let ran = Ran::new(&to.join(name), &[]);
+        ran.is("findings", &["data-race@7,8"], 1);
+        assert_eq!(ran.printed(), "done\n");
+    }
+    let ran = Ran::new(&to.join("by_driver"), &[]);
+    assert!(ran.printed().starts_with("1 device, "), "{}", ran.printed());
+}
+
+/// A build that was configured without racetrap gets a runtime that can't be replaced, and that is said before it is built.
+#[test]
+fn a_project_that_was_configured_without_racetrap() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("CMakeCache.txt");
+    std::fs::write(cache, "CMAKE_CUDA_COMPILER:FILEPATH=/opt/cuda/bin/nvcc\n").unwrap();
+    let output = Command::new(RACETRAP)
+        .args(["build", "--", "true"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.starts_with("racetrap: warning: `.` was configured with /opt/cuda/bin/nvcc"),
+        "{said}"
+    );
 }
 
 /// The example `cudarc-client` of this build. All tests are built with it, and a single test program without.

@@ -2,15 +2,18 @@
 //!
 //! 1. [`program`] looks at the executable: whether it would use a library that is put in its way; [`target`] says which GPU it is for.
 //! 2. [`library`] makes a folder with the drop-in libraries under the names that programs look for.
+//!    [`build`] builds a project for them, by a [`toolkit`] that has them; [`cmake`] looks whether that is the project's toolkit.
 //! 3. [`run`] starts the program with that folder first in the loader's path. In its process the library (`racetrap-cuda`) simulates,
 //!    detects, and writes [records](context::record).
 //! 4. [`collect`] reads them, finds the host program's lines ([`lines`]), and makes a [`report::Report`].
 
 pub mod build;
+pub mod cmake;
 pub mod collect;
 pub mod library;
 pub mod lines;
 pub mod program;
+mod put;
 pub mod run;
 mod stand_in;
 pub mod stranger;

@@ -1,5 +1,6 @@
 //! The drop-in libraries, under the names that programs look for.
 
+use crate::put;
 use object::elf;
 use object::read::elf::{Dyn as _, FileHeader as _};
 use object::{Object as _, ObjectSection as _};
@@ -68,26 +69,13 @@ fn unpacked(exe: &Path) -> Option<PathBuf> {
     let library = file.section_by_name(SECTION)?.data().ok()?;
     let mut hash = DefaultHasher::new();
     library.hash(&mut hash);
-    let folder = cache_folder()?.join(format!("library-{:016x}", hash.finish()));
+    let name = format!("racetrap/library-{:016x}", hash.finish());
+    let folder = toolchain::cache_folder()?.join(name);
     let path = folder.join(FILE);
-    // Nobody else's file is put into a program.
-    if std::fs::read(&path).is_ok_and(|there| there == library) {
-        return Some(path);
-    }
     std::fs::create_dir_all(&folder).ok()?;
-    let mut new = tempfile::NamedTempFile::new_in(&folder).ok()?;
-    io::Write::write_all(&mut new, library).ok()?;
-    new.persist(&path).ok()?;
+    // Its content is compared: nobody else's file is put into a program.
+    put::file(&path, library, false).ok()?;
     Some(path)
-}
-
-/// The user's cache folder for racetrap (XDG Base Directory Specification).
-fn cache_folder() -> Option<PathBuf> {
-    let absolute = |v: std::ffi::OsString| Some(PathBuf::from(v)).filter(|p| p.is_absolute());
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .and_then(absolute)
-        .or_else(|| Some(std::env::home_dir()?.join(".cache")))?;
-    Some(cache.join("racetrap"))
 }
 
 /// The runtimes of earlier releases, by their names.
@@ -115,21 +103,17 @@ pub fn install(library: &Path, folder: &Path, runtime: Option<&str>) -> io::Resu
         let renamed = renamed(std::fs::read(library)?, name);
         let renamed = renamed.ok_or_else(|| io::Error::other("the library has no such name"))?;
         file = folder.join(FILE);
-        std::fs::write(&file, renamed)?;
+        put::file(&file, &renamed, false)?;
     }
     for name in NAMES {
-        let link = folder.join(name);
-        let _ = std::fs::remove_file(&link);
-        std::os::unix::fs::symlink(&file, link)?;
+        put::link(&file, &folder.join(name))?;
     }
     // Where a toolkit has the driver's library to link with, and makefiles look for it.
     let stubs = folder.join("stubs");
     std::fs::create_dir_all(&stubs)?;
-    let link = stubs.join("libcuda.so");
-    let _ = std::fs::remove_file(&link);
-    std::os::unix::fs::symlink(&file, link)?;
+    put::link(&file, &stubs.join("libcuda.so"))?;
     let script = format!("INPUT({})\n", folder.join("libcudart.so").display());
-    std::fs::write(folder.join("libcudart_static.a"), script)
+    put::file(&folder.join("libcudart_static.a"), script.as_bytes(), false)
 }
 
 /// The library with another `DT_SONAME`. The name is among its strings already, as that of a version (`crates/cuda/build.rs`); `None` if not.

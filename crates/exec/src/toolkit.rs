@@ -1,8 +1,9 @@
 //! A folder that looks like a CUDA toolkit, for makefiles that name one: its compiler leaves out architectures that it no longer has, and
 //! its libraries are the drop-in ones.
 
+use crate::put;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,7 +44,20 @@ done
 exec NVCC "$@"
 "#;
 
-/// Makes the folder.
+/// All such folders of the user: CMake writes the compiler's path and the libraries' into a build's files when it configures the build, so
+/// they are where later commands find them again.
+pub fn kept() -> Option<PathBuf> {
+    Some(toolchain::cache_folder()?.join("racetrap/toolkits"))
+}
+
+/// The one of [`kept`] for a compiler and a library, with the runtime's name that its programs look for.
+pub fn kept_for(nvcc: &Path, library: &Path, runtime: Option<&str>) -> Option<PathBuf> {
+    let mut hash = DefaultHasher::new();
+    (nvcc, library, runtime).hash(&mut hash);
+    Some(kept()?.join(format!("{:016x}", hash.finish())))
+}
+
+/// Makes the folder, or brings one that is there up to date.
 ///
 /// # Errors
 ///
@@ -55,22 +69,20 @@ pub fn make(folder: &Path, nvcc: &Path, libraries: &Path) -> io::Result<PathBuf>
     let script = SCRIPT
         .replace("LEAST", &least(nvcc).to_string())
         .replace("NVCC", &quoted);
-    let compiler = bin.join("nvcc");
-    std::fs::write(&compiler, script)?;
-    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755))?;
+    put::file(&bin.join("nvcc"), script.as_bytes(), true)?;
     for name in ["lib", "lib64"] {
-        symlink(libraries, folder.join(name))?;
+        put::link(libraries, &folder.join(name))?;
     }
     let real = nvcc.parent().and_then(Path::parent);
     if let Some(real) = real {
         for name in ["include", "nvvm", "extras", "targets"] {
             if real.join(name).exists() {
-                symlink(real.join(name), folder.join(name))?;
+                put::link(&real.join(name), &folder.join(name))?;
             }
         }
         for tool in std::fs::read_dir(real.join("bin"))?.flatten() {
             if tool.file_name() != "nvcc" {
-                symlink(tool.path(), bin.join(tool.file_name()))?;
+                put::link(&tool.path(), &bin.join(tool.file_name()))?;
             }
         }
     }
@@ -92,6 +104,7 @@ fn least(nvcc: &Path) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn old_architectures_are_left_out_and_everything_else_is_handed_on() {
@@ -104,6 +117,8 @@ mod tests {
         std::fs::write(&nvcc, fake).unwrap();
         std::fs::set_permissions(&nvcc, std::fs::Permissions::from_mode(0o755)).unwrap();
         let made = make(&folder.join("made"), &nvcc, &folder).unwrap();
+        // Once more, as a second build does.
+        assert_eq!(make(&made, &nvcc, &folder).unwrap(), made);
         let output = Command::new(made.join("bin/nvcc"))
             .args([
                 "-arch",

@@ -87,6 +87,11 @@ pub fn needs_numba() -> Option<PathBuf> {
     needs_client("numba", "Numba")
 }
 
+/// The folder with CMake's `bin`, or nothing where the test is to be skipped.
+pub fn needs_cmake() -> Option<PathBuf> {
+    needs_client("cmake", "CMake")
+}
+
 fn needs_client(name: &str, title: &str) -> Option<PathBuf> {
     let folder = root().join(".toolchain/clients").join(name);
     if folder.join("ready").is_file() {

@@ -1,6 +1,7 @@
 //! `racetrap dev conform`: compares the simulator's results with hardware, bit for bit.
 
 use crate::cli::choice::choice;
+use crate::cli::gpu;
 use crate::cli::progress::Progress;
 use evidence::conformance::Generator;
 use evidence::conformance::family::Family;
@@ -84,13 +85,14 @@ pub fn conform(args: &ConformArgs) -> Result<(String, u8), Failure> {
         return emit(&generator, &numbers, folder);
     }
     let (against, with) = match &args.device {
-        Some(path) => (
-            Against::Device {
-                program: path.clone(),
+        Some(named) => {
+            let (program, _, gpu) = gpu::answering(named, "cannot compare with hardware")?;
+            let against = Against::Device {
+                program,
                 jit_level: args.jit_level,
-            },
-            String::from("compared with the GPU"),
-        ),
+            };
+            (against, format!("compared with {gpu}"))
+        }
         None => {
             let known = Recording::load(&args.recording).map_err(|e| {
                 Failure::usage(e.to_string())
