@@ -435,7 +435,8 @@ Examples:
 Objects that were built before must be built again (`make clean`). The command finds `nvcc` in its
 path, and a toolkit with racetrap's libraries in CUDA_PATH; for makefiles that name one:
 `racetrap build -- sh -c 'make CUDA_DIR=$CUDA_PATH'`. Architectures that the compiler no longer has
-are left out.";
+are left out. A folder that CMake configured without racetrap keeps the runtime of that toolkit:
+configure another one.";
 
 /// Options of `racetrap build`.
 #[derive(Args, Clone, Debug)]
@@ -449,7 +450,7 @@ pub struct BuildArgs {
         value_name = "COMMAND"
     )]
     command: Vec<OsString>,
-    /// The architecture to make PTX for [default: the newest that the command names, or sm_75]
+    /// The architecture to make PTX for [default: the newest that each compilation names, or else the command; or sm_75]
     #[arg(long, value_name = "sm_NN", value_parser = capability)]
     device: Option<u32>,
 }
@@ -464,18 +465,30 @@ pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
     let library = found_library()?;
     let runtime = library::runtime_of(&nvcc);
     let temporary = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
-    let kept = toolkit::kept_for(&nvcc.program.path, &library, runtime)
+    // Whichever way leads to it, one compiler has one folder; what only stands for it (ccache) goes by its name.
+    let real = nvcc.program.path.canonicalize().ok();
+    let real = real.filter(|real| real.file_name() == nvcc.program.path.file_name());
+    let real = real.unwrap_or_else(|| nvcc.program.path.clone());
+    let kept = toolkit::kept_for(&real, &library, runtime)
         .filter(|kept| std::fs::create_dir_all(kept).is_ok());
+    if kept.is_none() && cmake::is_cmake(&args.command) {
+        eprintln!(
+            "racetrap: warning: there is no cache folder that can be written, so what CMake configures now can't be built by a later command; set XDG_CACHE_HOME"
+        );
+    }
     let folder = kept.as_deref().unwrap_or(temporary.path());
     let libraries = install_from(&library, folder, runtime)?;
-    let toolkit = toolkit::make(&folder.join("toolkit"), &nvcc.program.path, &libraries)
+    let toolkit = toolkit::make(&folder.join("toolkit"), &real, &libraries)
         .map_err(|e| failed("make a folder for the compiler", &e))?;
     if let Some(other) = cmake::configured_with(&args.command, Path::new("."), &toolkit) {
         eprintln!("racetrap: {other}");
     }
     let name = args.command[0].to_string_lossy();
     let named = || target::of_build(&args.command).filter(|arch| *arch > target::OLDEST);
-    let device = args.device.or_else(named).unwrap_or(target::OLDEST);
+    let device = build::Device {
+        given: args.device,
+        otherwise: named().unwrap_or(target::OLDEST),
+    };
     let status = build::build(&args.command, &toolkit, &libraries, device)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());

@@ -134,6 +134,29 @@ fn a_kernel_that_never_ends() {
     assert!(!shown.contains("--max-steps"), "{shown}");
 }
 
+/// Threads that run for ever in one place of the source count together, whichever of its instructions they are at.
+#[test]
+fn threads_that_wait_in_one_place_are_one_label() {
+    if testing::needs_nvcc().is_none() {
+        return;
+    }
+    let folder = folder();
+    let source = "__global__ void waits()\n{\n    __shared__ volatile int flag;\n    if (threadIdx.x == 0)\n        flag = 0;\n    \
+                  __syncthreads();\n    while (flag == 0)\n        ;\n}\n";
+    std::fs::write(folder.path().join("waits.cu"), source).unwrap();
+    let shown = check(folder.path(), &["waits.cu", "--grid", "1", "--block", "64"]);
+    let labels = shown.matches("still running here").count();
+    assert_eq!(
+        labels,
+        shown.matches("error[no-progress]").count(),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("64 threads ((0,0,0) the first) of block"),
+        "{shown}"
+    );
+}
+
 /// The clock ends it, and nothing is claimed.
 #[test]
 fn a_kernel_that_takes_too_long() {

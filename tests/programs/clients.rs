@@ -105,8 +105,8 @@ fn tests_by_googletest() {
     }
 }
 
-/// A project is configured and built by one command each, so the second one needs what the first one wrote down. CMake links by the host's
-/// compiler, device code of several files among it.
+/// A project is configured and built by one command each, so the second one needs what the first one wrote down: the compiler, and which
+/// GPU the code is for. CMake links by the host's compiler, device code of several files among it.
 #[test]
 fn a_project_of_cmake() {
     if testing::needs_nvcc().is_none() {
@@ -136,12 +136,14 @@ fn a_project_of_cmake() {
         "-B".as_ref(),
         to.as_ref(),
         "-DCMAKE_BUILD_TYPE=Release".as_ref(),
+        "-DCMAKE_CUDA_ARCHITECTURES=80".as_ref(),
+        "-DCMAKE_CUDA_RUNTIME_LIBRARY=Static".as_ref(),
     ]);
     racetrap(&["--build".as_ref(), to.as_ref()]);
 
-    for name in ["in_cuda", "in_cpp"] {
+    for name in ["in_cuda", "in_cpp", "by_library"] {
         let ran = Ran::new(&to.join(name), &[]);
-        ran.is("findings", &["data-race@7,8"], 1);
+        ran.is("findings", &["data-race@11,12"], 1);
         assert_eq!(ran.printed(), "done\n");
     }
     let ran = Ran::new(&to.join("by_driver"), &[]);

@@ -1,6 +1,6 @@
 //! Builds programs so that they can be run: nvcc with the shared runtime, line numbers, and PTX.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
@@ -60,7 +60,17 @@ pub fn compile(
     command.output()
 }
 
-/// Runs a build with nvcc's environment set up. `toolkit` is a folder from [`crate::toolkit::make`], whose compiler is first in the path.
+/// For which GPU a build makes PTX.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    /// The one that was asked for.
+    pub given: Option<u32>,
+    /// The one where neither that nor an option of the compiler says one.
+    pub otherwise: u32,
+}
+
+/// Runs a build with nvcc's environment set up. `toolkit` is a folder from [`crate::toolkit::make`], whose compiler is first in the path
+/// and looks at its options itself; others, which a build calls by their path, get [`flags`] behind theirs.
 ///
 /// # Errors
 ///
@@ -69,35 +79,47 @@ pub fn build(
     command: &[OsString],
     toolkit: &Path,
     library: &Path,
-    capability: u32,
+    device: Device,
 ) -> io::Result<ExitStatus> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut appended = std::env::var_os(APPENDED).unwrap_or_default();
+    let own = std::env::var_os(APPENDED).unwrap_or_default();
+    let mut appended = own.clone();
+    let capability = device.given.unwrap_or(device.otherwise);
     for flag in flags(library, capability) {
-        appended.push(" ");
-        appended.push(flag);
+        // The variable's words end at spaces. The library is found without the option, too.
+        if !flag.contains(char::is_whitespace) {
+            appended.push(" ");
+            appended.push(flag);
+        }
     }
     let bin = toolkit.join("bin");
-    let mut path: Vec<PathBuf> = vec![bin.clone()];
-    if let Some(old) = std::env::var_os("PATH") {
-        path.extend(std::env::split_paths(&old));
-    }
-    let path =
-        std::env::join_paths(path).unwrap_or_else(|_| OsStr::new("/usr/bin:/bin").to_owned());
     let mut child = Command::new(program);
     child
         .args(arguments)
         .env(APPENDED, appended)
-        .env("PATH", path);
-    child.env("CUDA_PATH", toolkit).env("CUDA_HOME", toolkit);
-    child.env("CUDACXX", bin.join("nvcc"));
-    // For those who link with the host's compiler alone (GCC, "Environment Variables Affecting GCC").
-    let mut libraries = vec![library.to_owned()];
-    if let Some(old) = std::env::var_os("LIBRARY_PATH") {
-        libraries.extend(std::env::split_paths(&old));
-    }
-    if let Ok(libraries) = std::env::join_paths(libraries) {
-        child.env("LIBRARY_PATH", libraries);
-    }
+        .env("RACETRAP_APPENDED", own)
+        .env("RACETRAP_BUILD", device.otherwise.to_string())
+        .env("PATH", before("PATH", &bin))
+        .env("CUDA_PATH", toolkit)
+        .env("CUDA_HOME", toolkit)
+        .env("CUDACXX", bin.join("nvcc"))
+        // For those who link with the host's compiler alone (GCC, "Environment Variables Affecting GCC"), and for what runs while it is built:
+        // tests are asked for their names, and the linker looks there for what a library needs.
+        .env("LIBRARY_PATH", before("LIBRARY_PATH", library))
+        .env("LD_LIBRARY_PATH", before("LD_LIBRARY_PATH", library));
+    match device.given {
+        Some(given) => child.env("RACETRAP_DEVICE", given.to_string()),
+        None => child.env_remove("RACETRAP_DEVICE"),
+    };
     child.status()
+}
+
+/// A variable that lists folders, with another one before them.
+fn before(variable: &str, folder: &Path) -> OsString {
+    let mut folders: Vec<PathBuf> = vec![folder.to_owned()];
+    if let Some(old) = std::env::var_os(variable).filter(|old| !old.is_empty()) {
+        folders.extend(std::env::split_paths(&old));
+    }
+    // A folder with a colon in its name can't be listed.
+    std::env::join_paths(folders).unwrap_or_else(|_| folder.as_os_str().to_owned())
 }

@@ -34,6 +34,10 @@ impl fmt::Display for Elsewhere {
 /// Of a command that runs in a folder: the build that it names, if that was configured with a compiler of neither `toolkit` nor another
 /// folder of [`toolkit::kept`].
 pub fn configured_with(command: &[OsString], within: &Path, toolkit: &Path) -> Option<Elsewhere> {
+    // It forgets what was there (cmake, "Options").
+    if command.iter().any(|word| word == "--fresh") {
+        return None;
+    }
     let folder = within.join(named(command));
     let cache = std::fs::read_to_string(folder.join(CACHE)).ok()?;
     let nvcc = PathBuf::from(compiler(&cache)?);
@@ -45,24 +49,46 @@ pub fn configured_with(command: &[OsString], within: &Path, toolkit: &Path) -> O
     Some(Elsewhere { folder, nvcc })
 }
 
-/// The folder that a command configures or builds: `cmake -B FOLDER`, `cmake --build FOLDER`, `make -C FOLDER`, `ninja -C FOLDER`; this one
-/// where it says nothing.
-fn named(command: &[OsString]) -> &Path {
-    let cmake = command
-        .first()
-        .is_some_and(|c| Path::new(c).file_name().is_some_and(|name| name == "cmake"));
-    let options: &[&str] = if cmake { &["-B", "--build"] } else { &["-C"] };
-    let mut words = command.iter();
-    words.find(|word| options.iter().any(|option| *word == option));
-    words.next().map_or(Path::new("."), Path::new)
+/// Whether a command is CMake's.
+pub fn is_cmake(command: &[OsString]) -> bool {
+    let program = command.first().map(Path::new);
+    program.is_some_and(|p| p.file_name().is_some_and(|name| name == "cmake"))
 }
 
-/// The CUDA compiler in a cache: `CMAKE_CUDA_COMPILER:TYPE=PATH`.
+/// The folder that a command configures or builds: `cmake -B FOLDER`, `cmake --build FOLDER`, `make -C FOLDER`, `ninja -C FOLDER`; this one
+/// where it says nothing.
+fn named(command: &[OsString]) -> PathBuf {
+    let options: &[&str] = match is_cmake(command) {
+        true => &["-B", "--build"],
+        false => &["-C", "--directory"],
+    };
+    let mut words = command.iter().skip(1).map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        for option in options {
+            match word.strip_prefix(option) {
+                Some("") => return words.next().map_or(".".into(), |w| w.as_ref().into()),
+                Some(rest) if option.starts_with("--") => {
+                    if let Some(folder) = rest.strip_prefix('=') {
+                        return folder.into();
+                    }
+                }
+                Some(folder) => return folder.into(),
+                None => {}
+            }
+        }
+    }
+    ".".into()
+}
+
+/// The CUDA compiler in a cache, of the language or of the module `FindCUDA` before it: `CMAKE_CUDA_COMPILER:TYPE=PATH`.
 fn compiler(cache: &str) -> Option<&str> {
     let entries = cache
         .lines()
         .filter_map(|line| line.trim_end().split_once('='));
-    let name = |key: &str| key.split(':').next() == Some("CMAKE_CUDA_COMPILER");
+    let name = |key: &str| {
+        let name = key.split(':').next();
+        matches!(name, Some("CMAKE_CUDA_COMPILER" | "CUDA_NVCC_EXECUTABLE"))
+    };
     let (_, path) = entries.into_iter().find(|(key, _)| name(key))?;
     Some(path).filter(|path| path.starts_with('/'))
 }
@@ -93,6 +119,9 @@ mod tests {
             "make -j4 -C out",
             "ninja -C out all",
             "/usr/bin/cmake -S . -B out",
+            "cmake -Bout",
+            "make -Cout",
+            "make --directory=out all",
         ] {
             assert_eq!(told(words, folder.path()), other, "{words}");
         }
@@ -100,7 +129,10 @@ mod tests {
         assert_eq!(told("make -C", &build), other);
         assert_eq!(told("make", folder.path()), None);
         assert_eq!(told("make -B out", folder.path()), None);
+        assert_eq!(told("cmake --fresh -B out", folder.path()), None);
 
+        write("CUDA_NVCC_EXECUTABLE:FILEPATH=/usr/local/cuda/bin/nvcc");
+        assert_eq!(told("cmake --build out", folder.path()), other);
         for fine in [
             "CMAKE_CUDA_COMPILER:FILEPATH=/ours/toolkit/bin/nvcc",
             "CMAKE_CUDA_COMPILER:UNINITIALIZED=nvcc",

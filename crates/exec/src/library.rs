@@ -112,7 +112,7 @@ pub fn install(library: &Path, folder: &Path, runtime: Option<&str>) -> io::Resu
     let stubs = folder.join("stubs");
     std::fs::create_dir_all(&stubs)?;
     put::link(&file, &stubs.join("libcuda.so"))?;
-    let script = format!("INPUT({})\n", folder.join("libcudart.so").display());
+    let script = format!("INPUT(\"{}\")\n", folder.join("libcudart.so").display());
     put::file(&folder.join("libcudart_static.a"), script.as_bytes(), false)
 }
 

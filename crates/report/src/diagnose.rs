@@ -11,7 +11,7 @@ use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources};
 use super::view::View;
 use super::{About, Diagnostic, Label, Who};
-use detect::finding::{End, Finding};
+use detect::finding::{Action, End, Finding};
 use place::locate;
 pub(crate) use place::own_line;
 use simt::ids::{Dim3, Site};
@@ -74,8 +74,8 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         .next();
     // Prefer a kernel's view: it also has the declarations.
     let names = kernel.map(|k| &k.memory).or(views.map(View::memory).next());
-    let labels = finding.ends.iter().zip(&guilty);
-    let mut labels: Vec<_> = labels
+    let mut labels: Vec<_> = running_together(&finding.ends, &guilty)
+        .iter()
         .map(|(end, one)| label(end, one, finding, &scene.steps))
         .collect();
     for one in &guilty {
@@ -130,6 +130,31 @@ fn subject(
             .insert(all);
     }
     about
+}
+
+/// The ends, each with its place: threads of a block that run for ever in one place of the source count together, whichever of its
+/// instructions they were at.
+fn running_together<'a>(ends: &[End], guilty: &'a [Guilty]) -> Vec<(End, &'a Guilty)> {
+    let mut all: Vec<(End, &Guilty)> = Vec::new();
+    for (end, one) in ends.iter().zip(guilty) {
+        let place = |g: &Guilty| {
+            let frame = &g.frames[0];
+            (frame.file.path.clone(), frame.line, frame.columns.clone())
+        };
+        let same = |(other, theirs): &&mut (End, &Guilty)| {
+            end.action == Action::Run
+                && (other.action, other.launch, other.block) == (end.action, end.launch, end.block)
+                && place(theirs) == place(one)
+        };
+        match all.iter_mut().find(same) {
+            Some((other, _)) => {
+                other.threads += end.threads;
+                other.thread = other.thread.min(end.thread);
+            }
+            None => all.push((*end, one)),
+        }
+    }
+    all
 }
 
 fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Label {

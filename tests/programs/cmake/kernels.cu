@@ -1,5 +1,9 @@
 #include "reversed.cuh"
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "for the architecture that the build was configured for, and later ones"
+#endif
+
 __global__ void reverse_tile(int *data, int n)
 {
     extern __shared__ int tile[];
