@@ -140,7 +140,8 @@ fn threads_that_wait_in_one_place_are_one_label() {
     if testing::needs_nvcc().is_none() {
         return;
     }
-    let folder = folder();
+    // In the project, whose compiler is found from there.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let source = "__global__ void waits()\n{\n    __shared__ volatile int flag;\n    if (threadIdx.x == 0)\n        flag = 0;\n    \
                   __syncthreads();\n    while (flag == 0)\n        ;\n}\n";
     std::fs::write(folder.path().join("waits.cu"), source).unwrap();
