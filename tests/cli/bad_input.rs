@@ -143,7 +143,7 @@ fn threads_that_wait_in_one_place_are_one_label() {
     // In the project, whose compiler is found from there.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let source = "__global__ void waits()\n{\n    __shared__ volatile int flag;\n    if (threadIdx.x == 0)\n        flag = 0;\n    \
-                  __syncthreads();\n    while (flag == 0)\n        ;\n}\n";
+                  __syncthreads();\n    while (flag == 0) {}\n}\n";
     std::fs::write(folder.path().join("waits.cu"), source).unwrap();
     let shown = check(folder.path(), &["waits.cu", "--grid", "1", "--block", "64"]);
     let labels = shown.matches("still running here").count();
