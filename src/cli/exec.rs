@@ -313,7 +313,10 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
             format => report::render(&report, format),
         };
         if collected.launches() == 0 && args.format == Format::Text {
-            text += NOTHING;
+            text += match collected.processes.is_empty() {
+                true => UNSEEN,
+                false => IDLE,
+            };
         }
         let written = match &args.report {
             Some(path) => std::fs::write(path, &text),
@@ -332,7 +335,12 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     Ok((String::new(), code))
 }
 
-const NOTHING: &str = "\
+const IDLE: &str = "\
+  help: it ended before it launched anything: it may need arguments or input (`racetrap exec -- PROGRAM ARGUMENTS`), and what it printed
+        may say why. Programs that it starts are seen, too, if `racetrap build` built them.
+";
+
+const UNSEEN: &str = "\
   help: racetrap sees programs that load `libcudart.so` or `libcuda.so.1`. Build with the shared runtime: `racetrap build -- COMMAND`.
         Programs whose libraries contain the runtime (PyTorch, CuPy from version 13 on) can't be watched.
 ";

@@ -146,6 +146,26 @@ fn a_project_of_cmake() {
         ran.is("findings", &["data-race@11,12"], 1);
         assert_eq!(ran.printed(), "done\n");
     }
+    // A test runner asks for the names of tests first. What one process launches, another one need not.
+    let exec = |script: &str| {
+        let output = Command::new(RACETRAP)
+            .args(["exec", "--", "sh", "-c", script])
+            .current_dir(&to)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = exec("./in_cuda list && ./in_cuda && ./in_cuda");
+    let sum = "2 launches of 1 kernel, 128 threads, 104 warp-instructions; all watched\n";
+    assert!(said.ends_with(sum), "{said}");
+    let said = exec("./in_cuda list");
+    assert!(
+        said.contains("it ended before it launched anything"),
+        "{said}"
+    );
+    let said = exec("true");
+    assert!(said.contains("racetrap sees programs that load"), "{said}");
+
     let ran = Ran::new(&to.join("by_driver"), &[]);
     assert!(ran.printed().starts_with("1 device, "), "{}", ran.printed());
 }
@@ -160,14 +180,15 @@ fn a_project_that_was_configured_without_racetrap() {
     let cache = folder.path().join("CMakeCache.txt");
     std::fs::write(cache, "CMAKE_CUDA_COMPILER:FILEPATH=/opt/cuda/bin/nvcc\n").unwrap();
     let output = Command::new(RACETRAP)
-        .args(["build", "--", "true"])
-        .current_dir(folder.path())
+        .args(["build", "--", "true", "-C"])
+        .arg(folder.path())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(
-        said.starts_with("racetrap: warning: `.` was configured with /opt/cuda/bin/nvcc"),
+        said.contains("` was configured with /opt/cuda/bin/nvcc, so its programs get a runtime"),
         "{said}"
     );
 }

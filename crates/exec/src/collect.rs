@@ -135,7 +135,23 @@ impl Collected {
     /// Whether every kernel of the program was watched.
     pub fn is_complete(&self) -> bool {
         let mut kernels = self.totals.values().flat_map(|t| &t.kernels);
-        kernels.all(|k| k.watched > 0) && self.totals.values().all(|t| t.idle.is_empty())
+        kernels.all(|k| k.watched > 0) && self.idle().is_empty()
+    }
+
+    /// The kernels that were launched, in any process.
+    fn launched(&self) -> BTreeSet<&str> {
+        let kernels = self.totals.values().flat_map(|t| &t.kernels);
+        let launched = kernels.filter(|k| k.launches > 0);
+        launched.map(|k| k.name.as_str()).collect()
+    }
+
+    /// Kernels that were registered, and launched by no process.
+    fn idle(&self) -> BTreeSet<&str> {
+        let launched = self.launched();
+        let idle = self.totals.values().flat_map(|t| &t.idle);
+        idle.map(String::as_str)
+            .filter(|name| !launched.contains(name))
+            .collect()
     }
 
     /// The findings, with the lines of the host program.
@@ -318,7 +334,7 @@ impl Collected {
             let mut text = format!(
                 "{} of {}, {}, {}",
                 counted(launches, "launch", "launches"),
-                counted(kernels.len() as u64, "kernel", "kernels"),
+                counted(self.launched().len() as u64, "kernel", "kernels"),
                 counted(sum(&|k| k.threads), "thread", "threads"),
                 counted(sum(&|k| k.steps), "warp-instruction", "warp-instructions"),
             );
@@ -346,12 +362,7 @@ impl Collected {
             }
             parts.push(text);
         }
-        let idle: BTreeSet<&str> = self
-            .totals
-            .values()
-            .flat_map(|t| &t.idle)
-            .map(String::as_str)
-            .collect();
+        let idle = self.idle();
         if !idle.is_empty() && launches > 0 {
             parts.push(format!("never launched: {}", list(&idle)));
         }
