@@ -1,5 +1,5 @@
-//! A folder that looks like a CUDA toolkit, for makefiles that name one: its compiler leaves out architectures that it no longer has, and
-//! its libraries are the drop-in ones.
+//! A folder that looks like a CUDA toolkit, for builds that name one: its compiler adds what racetrap needs and leaves out architectures
+//! that it no longer has; its runtime and driver are the drop-in libraries, and all else is the real toolkit's.
 
 use crate::put;
 use std::fs::DirEntry;
@@ -8,10 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The compiler of the folder. It leaves out architectures below `LEAST`, and under `racetrap build` ([`crate::build`]) it adds what racetrap
-/// needs as far as that goes with the other options (NVCC, "Command Option Description"): PTX for the newest architecture that is named, where the command
-/// may have code for several; where none is named, code for it, too, since linking device code needs some. What it says of its own place (`-v`, by
-/// which CMake finds a toolkit) is said of this folder.
+/// The compiler of the folder, a script that calls the real one.
+///
+/// * It leaves out architectures below `LEAST`.
+/// * Under `racetrap build` ([`crate::build`]) it adds what racetrap needs, as far as the other options allow (NVCC, "Command Option
+///   Description"): PTX for the newest architecture that they name, but not to a command whose output can have one kind of code only.
+///   Where they name none and device code is linked, machine code is made, too: without any, the linker asks for more of the runtime.
+/// * What the real one says of its own place (`-v`, by which CMake finds a toolkit) is said of this folder.
 const SCRIPT: &str = r#"#!/bin/sh
 # Calls nvcc with what racetrap needs, and without the architectures that it no longer has.
 newest= named= lone= linked= debug= tells=
