@@ -25,6 +25,8 @@ pub(crate) struct Changes {
     pub local: bool,
     /// Lanes that waited for others went on.
     pub released: bool,
+    /// Somebody looked at the clock, which goes on.
+    pub timed: bool,
     /// Words of global memory that were read, by their index, with what was read last.
     pub polled: HashMap<u64, u32>,
     /// Some were read for the first time, or had another value.
@@ -39,6 +41,7 @@ impl Changes {
         self.moved = false;
         self.local = false;
         self.released = false;
+        self.timed = false;
         self.fresh = false;
         self.reads = false;
     }

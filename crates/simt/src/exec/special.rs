@@ -92,6 +92,9 @@ impl<O: Hooks> Core<'_, O> {
     /// as long as the one before.
     fn clock(&mut self, waits: bool) -> u64 {
         const LONGEST: u64 = 1 << 40;
+        if let Some(changes) = &mut self.changes {
+            changes.timed = true;
+        }
         self.haste = match waits {
             true => (self.haste * 2).min(LONGEST),
             false => 1,

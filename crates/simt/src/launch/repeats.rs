@@ -2,8 +2,8 @@
 //!
 //! What the threads of a launch do next is decided by their registers, by where they stand, and by memory. Where all of that is as it was
 //! before, all that came in between comes again, and again. The states after two passes are compared by a hash of 64 bits, and memory is
-//! not compared but watched: every write must leave what was there. The search is Brent's ("An improved Monte Carlo factorization
-//! algorithm", BIT 20, 1980, section 2): it keeps one state, and finds a period of any length.
+//! not compared but watched: every write must leave what was there. The clock goes on, so nobody may look at it. The search is Brent's
+//! ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2): it keeps one state, and finds a period of any length.
 //!
 //! This needs an order of turns that depends on the state alone, so it is done where blocks [sweep](super::sweep).
 
@@ -49,7 +49,12 @@ impl States {
             self.released = true;
             self.saved = None;
         }
-        let state = state_of(resident, local, self.released);
+        // Time is part of the state for those who look at it, even where no register keeps what they saw.
+        let timed = changes.is_none_or(|c| c.timed);
+        let state = match timed {
+            true => None,
+            false => state_of(resident, local, self.released),
+        };
         self.passes += 1;
         let repeats = state.is_some() && self.saved == state;
         if self.passes.is_power_of_two() || state.is_none() {

@@ -17,9 +17,11 @@ enum Counts {
     /// In the second warp, which tells the first.
     ElsewhereInShared,
     Clock,
+    /// What the clock showed is forgotten at once.
+    ForgottenClock,
 }
 
-const ALL: [Counts; 9] = [
+const ALL: [Counts; 10] = [
     Counts::Register,
     Counts::Predicates,
     Counts::Local,
@@ -29,6 +31,7 @@ const ALL: [Counts; 9] = [
     Counts::GlobalAtomic,
     Counts::ElsewhereInShared,
     Counts::Clock,
+    Counts::ForgottenClock,
 ];
 
 impl Counts {
@@ -61,6 +64,10 @@ impl Counts {
                 "@%p4 add.u32 %r2, %r2, 1; @%p4 st.volatile.shared.u32 [word], %r2; ld.volatile.shared.u32 %r1, [word];"
             }
             Counts::Clock => "mov.u32 %r4, %clock; ld.volatile.global.u32 %r3, [%rd1+64]; shr.u32 %r1, %r4, 6;",
+            Counts::ForgottenClock => {
+                "mov.u32 %r4, %clock; ld.volatile.global.u32 %r3, [%rd1+64]; setp.gt.u32 %p2, %r4, 4000000; mov.u32 %r4, 0;
+                 selp.u32 %r1, 100000, 0, %p2; setp.eq.u32 %p2, %r4, 1;"
+            }
         }
     }
 }
