@@ -9,22 +9,17 @@ use toolchain::CompileOptions;
 /// The variable whose words nvcc takes for options after all others (NVCC, "NVCC Environment Variables").
 pub const APPENDED: &str = "NVCC_APPEND_FLAGS";
 
+/// Options that every compilation gets, whatever its other ones are: the shared runtime (where several name one, the last counts), and line
+/// numbers of host code.
+pub const ALWAYS: [&str; 4] = ["-cudart", "shared", "-g", "-Wno-deprecated-gpu-targets"];
+
 /// Options that every build gets: `library` is the folder with the drop-in libraries.
 ///
-/// Line numbers for kernels and host code, the shared runtime, and PTX beside whatever else is asked for. Where several options name the
-/// runtime, the last one counts.
+/// Those of [`ALWAYS`], line numbers for kernels, and PTX beside whatever else is asked for.
 pub fn flags(library: &Path, capability: u32) -> Vec<String> {
     let ptx = format!("arch=compute_{capability},code=compute_{capability}");
-    let mut flags: Vec<String> = [
-        "-cudart",
-        "shared",
-        "-lineinfo",
-        "-g",
-        "-Wno-deprecated-gpu-targets",
-        "-gencode",
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let mut flags: Vec<String> = ALWAYS.map(str::to_owned).to_vec();
+    flags.extend(["-lineinfo", "-gencode"].map(str::to_owned));
     flags.push(ptx);
     flags.push("-L".to_owned() + &library.display().to_string());
     flags

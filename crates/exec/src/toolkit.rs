@@ -1,7 +1,7 @@
 //! A folder that looks like a CUDA toolkit, for builds that name one: its compiler adds what racetrap needs and leaves out architectures
 //! that it no longer has; its runtime and driver are the drop-in libraries, and all else is the real toolkit's.
 
-use crate::put;
+use crate::{build, put};
 use std::fs::DirEntry;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
@@ -62,7 +62,7 @@ done
 if [ -n "${RACETRAP_BUILD:-}" ]; then
     NVCC_APPEND_FLAGS=${RACETRAP_APPENDED:-}
     export NVCC_APPEND_FLAGS
-    set -- "$@" -cudart shared -g -Wno-deprecated-gpu-targets -L LIBRARIES
+    set -- "$@" ALWAYS -L LIBRARIES
     [ -n "$debug" ] || set -- "$@" -lineinfo
     number=${RACETRAP_DEVICE:-${newest:-$RACETRAP_BUILD}}
     code=compute_$number
@@ -108,6 +108,7 @@ pub fn make(folder: &Path, nvcc: &Path, libraries: &Path) -> io::Result<PathBuf>
     std::fs::create_dir_all(&bin)?;
     let script = SCRIPT
         .replace("LEAST", &least(nvcc).to_string())
+        .replace("ALWAYS", &build::ALWAYS.join(" "))
         .replace("LIBRARIES", &quoted(libraries))
         .replace("FOLDER", &quoted(folder))
         .replace("NVCC \"$@\"", &format!("{} \"$@\"", quoted(nvcc)));
@@ -271,10 +272,8 @@ mod tests {
             let (got, said) = called(&toolkit, words, &variables);
             assert_eq!(said, "");
             let given: String = words.iter().map(|word| format!("<{word}>")).collect();
-            let always = format!(
-                "<-cudart><shared><-g><-Wno-deprecated-gpu-targets><-L><{}>",
-                library.display()
-            );
+            let always = build::ALWAYS.join("><");
+            let always = format!("<{always}><-L><{}>", library.display());
             let rest = got.strip_prefix(&(given + &always));
             let rest = rest.unwrap_or_else(|| panic!("{got}")).to_owned();
             rest.strip_suffix("[-O1]\n").unwrap().to_owned()
