@@ -17,6 +17,8 @@
 //! times as many, and others each time; each test prints its seed, and `PROPTEST_RNG_SEED` with the same `RACETRAP_RANDOM` repeats it.
 //! `ci/random.sh` does so for as long as one likes.
 
+pub mod packages;
+
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

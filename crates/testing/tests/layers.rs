@@ -5,10 +5,9 @@
 //! path is followed to the file of the longest module in it, so a name that a module passes on from another file counts as
 //! that module's own.
 
-use serde_json::Value;
+use racetrap_testing::packages::{packages, picture};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Each crate with those of ours that it may depend on, lowest first. A crate that is not listed may depend on any of them,
 /// and none of them on it.
@@ -93,57 +92,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Those that may name the parser of command lines: `racetrap` itself, and the tests' crate for its features' sake.
 const WITH_ARGUMENTS: &[&str] = &["racetrap", "testing"];
 
-struct Package {
-    /// Without `racetrap-`.
-    name: String,
-    folder: PathBuf,
-    dependencies: BTreeSet<String>,
-}
-
-/// The packages of the workspace with what they depend on outside their tests.
-fn packages() -> Vec<Package> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
-        .current_dir(racetrap_testing::root())
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let package = |package: &Value| Package {
-        name: short(&text(&package["name"])),
-        folder: Path::new(&text(&package["manifest_path"])).with_file_name("src"),
-        dependencies: package["dependencies"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|dependency| dependency["kind"] != "dev")
-            .map(|dependency| text(&dependency["name"]))
-            .collect(),
-    };
-    all["packages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(package)
-        .collect()
-}
-
-fn short(name: &str) -> String {
-    name.strip_prefix("racetrap-").unwrap_or(name).to_owned()
-}
-
 #[test]
 fn crates_depend_on_those_below() {
     let mut wrong = Vec::new();
@@ -157,8 +105,8 @@ fn crates_depend_on_those_below() {
         let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == package.name) else {
             continue;
         };
-        for dependency in ours.map(|d| short(d)) {
-            if !allowed.contains(&dependency.as_str()) {
+        for dependency in ours.map(|d| d.trim_start_matches("racetrap-")) {
+            if !allowed.contains(&dependency) {
                 wrong.push(format!("{} depends on {dependency}", package.name));
             }
         }
@@ -174,6 +122,15 @@ fn crates_depend_on_those_below() {
             "`ALLOWED` lets {name} depend on what is above it"
         );
     }
+}
+
+#[test]
+fn architecture_shows_the_crates_as_they_are() {
+    let page = std::fs::read_to_string(racetrap_testing::root().join("ARCHITECTURE.md")).unwrap();
+    assert!(
+        page.contains(&picture(&packages())),
+        "renew it: cargo run -p racetrap-testing --example crates"
+    );
 }
 
 #[test]
