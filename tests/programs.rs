@@ -116,6 +116,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 
 #[rstest]
 #[case("reverse.cu")]
+#[case("columns.cu")]
 #[case("memory.cu")]
 #[case("misuse.cu")]
 #[case("streams.cu")]

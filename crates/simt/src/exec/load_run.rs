@@ -4,7 +4,7 @@
 //! loads are performed in their places, each as any other. The observer is told of them in their order.
 
 use super::Core;
-use super::whole_row::{KnownBase, load};
+use super::whole_row::{BaseRow, load};
 use crate::lent::Hooks;
 use crate::memory::{Shared, Words};
 use crate::observer::*;
@@ -131,11 +131,10 @@ impl<O: Hooks> Core<'_, O> {
         };
         let end = i64::try_from(shared.bytes).ok()?.checked_sub(4)?;
         for (of, to) in run.bases.iter().zip(&mut bases.words) {
-            let KnownBase {
+            let BaseRow {
                 first,
                 layouts: [Some(low), Some(high)],
-                ..
-            } = self.look_at_base(warp, of.base, 0)?
+            } = self.base_row(warp, of.base)?
             else {
                 return None;
             };

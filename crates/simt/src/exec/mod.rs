@@ -46,7 +46,6 @@ use super::weak_memory::StoreHistory;
 use super::wide::{Work, at_best};
 use load_run::Loaded;
 use std::sync::Mutex;
-use whole_row::{BASES, KnownBase};
 
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
 pub(super) const IDLE: u32 = 8;
@@ -91,8 +90,6 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub(super) address: Row64,
     /// Atomics in a row that have changed nothing, in the turn that runs.
     pub(super) idle: u32,
-    /// How the addresses in registers lie, in the turn that runs.
-    bases: [KnownBase; BASES],
     /// The run of loads that was performed last in this turn.
     loaded: Loaded,
 }
@@ -131,7 +128,6 @@ impl<'a, O: Hooks> Core<'a, O> {
             t64: [0; LANES],
             address: [0; LANES],
             idle: 0,
-            bases: Default::default(),
             loaded: Loaded::default(),
         }
     }
@@ -204,7 +200,6 @@ impl<'a, O: Hooks> Core<'a, O> {
         let mut mask = warp.splits[s].mask;
         let mut dead = !warp.live();
         self.idle = 0;
-        self.bases = Default::default();
         self.loaded = Loaded::default();
         macro_rules! leave {
             ($why:expr) => {{

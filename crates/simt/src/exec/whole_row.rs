@@ -221,36 +221,18 @@ impl<O: Hooks> Work for Scattered<'_, '_, O> {
 
 /// How the addresses in a register lie.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct KnownBase {
-    /// The group of accesses that start from it ([`BaseGroup`]); 0: none.
-    group: u32,
+pub(super) struct BaseRow {
     /// Of each half of the warp.
     pub(super) layouts: [Option<Layout>; 2],
     /// The register in the first lane of each half.
     pub(super) first: [u64; 2],
 }
 
-/// Bases that are remembered at a time.
-pub(super) const BASES: usize = 4;
-
 impl<O: Hooks> Core<'_, O> {
-    /// Where the words of a full warp's access lie but for its offset; none where its base is no register.
+    /// How the words of a full warp's access lie but for its offset; none where its base is no register. Looked at anew for each access: a
+    /// register may have changed since the last one.
     #[inline(always)]
-    fn base(&mut self, warp: &Warp, op: &MemoryOp) -> Option<KnownBase> {
-        let (BaseGroup::Leads(group) | BaseGroup::Follows(group)) = op.group else {
-            return self.look_at_base(warp, op.base, 0);
-        };
-        let at = group as usize % BASES;
-        if matches!(op.group, BaseGroup::Follows(_)) && self.bases[at].group == group {
-            return Some(self.bases[at]);
-        }
-        let base = self.look_at_base(warp, op.base, group)?;
-        self.bases[at] = base;
-        Some(base)
-    }
-
-    #[inline(always)]
-    pub(super) fn look_at_base(&self, warp: &Warp, base: Base, group: u32) -> Option<KnownBase> {
+    pub(super) fn base_row(&self, warp: &Warp, base: Base) -> Option<BaseRow> {
         let (layouts, first) = match base {
             Base::W(slot) => {
                 let base = row(&warp.w, self.const_w, slot);
@@ -265,11 +247,7 @@ impl<O: Hooks> Core<'_, O> {
             }
             _ => return None,
         };
-        Some(KnownBase {
-            group,
-            layouts,
-            first,
-        })
+        Some(BaseRow { layouts, first })
     }
 
     /// First and last address that a word may have, as far as that is known without a search.
@@ -324,7 +302,7 @@ impl<O: Hooks> Core<'_, O> {
             return false;
         }
         let global = op.space == AddressSpace::Global;
-        let Some(base) = self.base(&block.warps[w], op) else {
+        let Some(base) = self.base_row(&block.warps[w], op.base) else {
             return false;
         };
         let warp = &block.warps[w];

@@ -37,7 +37,6 @@ impl Lowering<'_> {
         regs[..words].fill_with(|| self.temporary(W));
         let part = |store: bool, space, base, offset| MemoryOp {
             word: false,
-            group: BaseGroup::Alone,
             run: RunPlace::default(),
             store,
             space,

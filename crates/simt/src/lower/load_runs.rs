@@ -123,9 +123,27 @@ impl Open {
     }
 }
 
+/// Where a stretch of code begins that is entered there alone: one flag an instruction, and one for the end.
+fn starts(program: &Program) -> Vec<bool> {
+    let mut starts = vec![false; program.code.len() + 1];
+    for i in &program.code {
+        match &i.op {
+            Op::Branch { target } => starts[*target as usize] = true,
+            Op::BranchIndexed { targets, .. } => {
+                targets.iter().for_each(|t| starts[*t as usize] = true);
+            }
+            _ => {}
+        }
+    }
+    for function in &program.functions {
+        starts[function.start as usize] = true;
+    }
+    starts
+}
+
 /// Fills in [`Program::load_runs`] and [`MemoryOp::run`].
 pub fn find(program: &mut Program) {
-    let starts = super::bases::starts(program);
+    let starts = starts(program);
     let (mut runs, mut open) = (Vec::new(), Open::default());
     for (at, i) in program.code.iter().enumerate() {
         if starts[at] {

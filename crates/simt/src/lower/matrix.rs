@@ -267,7 +267,6 @@ impl Lowering<'_> {
         regs[..registers.len()].copy_from_slice(registers);
         let op = MemoryOp {
             word: false,
-            group: BaseGroup::Alone,
             run: RunPlace::default(),
             store,
             space: at.space,

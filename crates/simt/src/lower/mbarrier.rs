@@ -93,7 +93,6 @@ impl Lowering<'_> {
         regs[0] = value;
         self.program.memory_ops.push(MemoryOp {
             word: false,
-            group: BaseGroup::Alone,
             run: RunPlace::default(),
             store,
             space: AddressSpace::Shared,

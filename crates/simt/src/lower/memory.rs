@@ -218,7 +218,6 @@ impl Lowering<'_> {
             && matches!(place.base, Base::W(_) | Base::D(_));
         self.program.memory_ops.push(MemoryOp {
             word,
-            group: BaseGroup::Alone,
             run: RunPlace::default(),
             store,
             space: place.space,

@@ -4,7 +4,7 @@
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
 //! points inserted by [`barrier_postdominators`], loads whose value some lanes drop found by
-//! [`speculated`], accesses from one register by [`bases`], static facts gathered by [`facts`],
+//! [`speculated`], static facts gathered by [`facts`],
 //! what order-dependent values reach told by [`dependence`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
@@ -12,7 +12,6 @@
 
 mod async_copy;
 pub mod barrier_postdominators;
-pub mod bases;
 pub mod control;
 pub mod def_use;
 pub mod dependence;
@@ -274,7 +273,6 @@ impl<'m> Lowering<'m> {
         updates::find(program);
         swaps::find(program);
         waits::find(program);
-        bases::find(program);
         load_runs::find(program);
         facts::find(program);
         Ok(self.program)

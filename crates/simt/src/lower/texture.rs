@@ -220,7 +220,6 @@ impl Lowering<'_> {
         regs[0] = handle;
         self.program.memory_ops.push(MemoryOp {
             word: false,
-            group: BaseGroup::Alone,
             run: RunPlace::default(),
             store: false,
             space: place.space,

@@ -70,18 +70,6 @@ pub enum Base {
     Zero,
 }
 
-/// Accesses whose addresses start from one register, unchanged: see [`crate::lower::bases`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BaseGroup {
-    /// It is the only one.
-    #[default]
-    Alone,
-    /// It is the first of the group of this number.
-    Leads(u32),
-    /// The first one has been executed.
-    Follows(u32),
-}
-
 /// A load's place among those that are performed together: see [`crate::lower::load_runs`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunPlace {
@@ -114,8 +102,6 @@ pub struct MemoryOp {
     pub class: RegisterClass,
     /// Whether it loads or stores one 32-bit word of shared or global memory at an address in a register.
     pub word: bool,
-    /// Which accesses start from the same register, unchanged.
-    pub group: BaseGroup,
     /// The run of loads that it belongs to.
     pub run: RunPlace,
     /// Ordering.

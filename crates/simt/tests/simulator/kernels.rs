@@ -207,3 +207,23 @@ fn a_launch_that_has_to_run_again_finds_what_was_there() {
         assert!(run.words(input, count) == words);
     }
 }
+
+/// A loop in shared memory whose store goes where its first load came from, at addresses that move on in every turn. The loads are performed
+/// together, so that nothing may be remembered of the address but what the turn computed.
+#[test]
+fn a_store_goes_where_the_loop_has_moved_on_to() {
+    let ptx = ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+         .reg .pred %p<3>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<9>;\n.shared .align 4 .b8 s[2048];\nld.param.u64 %rd1, [out];\n\
+         mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.u32 %r3, s;\nadd.s32 %r4, %r3, %r2;\nmov.u32 %r5, %r4;\nmov.u32 %r6, 16;\n\
+         mov.u32 %r7, 1;\nFILL:\nst.shared.u32 [%r5], %r7;\nadd.s32 %r5, %r5, 128;\nadd.s32 %r6, %r6, -1;\n\
+         setp.ne.s32 %p1, %r6, 0;\n@%p1 bra FILL;\nmov.u32 %r5, %r4;\nmov.u32 %r6, 15;\nSUM:\nadd.s32 %r10, %r5, 128;\n\
+         ld.shared.u32 %r11, [%r10];\nld.shared.u32 %r12, [%r5];\nadd.s32 %r13, %r11, %r12;\nst.shared.u32 [%r10], %r13;\n\
+         add.s32 %r5, %r5, 128;\nadd.s32 %r6, %r6, -1;\nsetp.ne.s32 %p1, %r6, 0;\n@%p1 bra SUM;\n\
+         ld.shared.u32 %r15, [%r5];\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r15;\nret;\n}\n";
+    for schedule in SCHEDULES {
+        let mut run = Run::of(ptx);
+        let out = run.buffer(&[0; 32]);
+        run.launch(1, 32, &[out], schedule).unwrap();
+        assert_eq!(run.words(out, 32), [16; 32], "{schedule}");
+    }
+}
