@@ -145,51 +145,6 @@ pub(super) fn map3<A: Lane, B: Lane, C: Lane, R: Lane>(
     }
 }
 
-/// [`map2`] with the widest instructions there are.
-#[inline(always)]
-pub(super) fn wide2<A: Lane, B: Lane, R: Lane>(
-    a: &Row<A>,
-    b: &Row<B>,
-    d: &mut Row<R>,
-    f: impl Fn(A, B) -> R,
-) {
-    struct Map<'r, A: Lane, B: Lane, R: Lane, F>(&'r Row<A>, &'r Row<B>, &'r mut Row<R>, F);
-    impl<A: Lane, B: Lane, R: Lane, F: Fn(A, B) -> R> Work for Map<'_, A, B, R, F> {
-        type Output = ();
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            map2(self.0, self.1, self.2, self.3);
-        }
-    }
-    at_best(Map(a, b, d, f));
-}
-
-/// [`map3`] with the widest instructions there are.
-#[inline(always)]
-pub(super) fn wide3<A: Lane, B: Lane, C: Lane, R: Lane>(
-    a: &Row<A>,
-    b: &Row<B>,
-    c: &Row<C>,
-    d: &mut Row<R>,
-    f: impl Fn(A, B, C) -> R,
-) {
-    struct Map<'r, A: Lane, B: Lane, C: Lane, R: Lane, F>(
-        &'r Row<A>,
-        &'r Row<B>,
-        &'r Row<C>,
-        &'r mut Row<R>,
-        F,
-    );
-    impl<A: Lane, B: Lane, C: Lane, R: Lane, F: Fn(A, B, C) -> R> Work for Map<'_, A, B, C, R, F> {
-        type Output = ();
-        #[inline(always)]
-        fn run<const FMA: bool>(self) {
-            map3(self.0, self.1, self.2, self.3, self.4);
-        }
-    }
-    at_best(Map(a, b, c, d, f));
-}
-
 /// `d[i] = f(a[i], b[i], c[i])`, where `fused` is `f` if the processor has fused multiplication and addition,
 /// but for rows that it declines (all of them are computed by `f` then).
 #[inline(always)]
@@ -370,10 +325,10 @@ macro_rules! row {
         $crate::alu::AluOp::$variant(|a, d| $crate::alu::rows::map1(a, d, $f))
     };
     (@map2 $variant:ident, $f:expr) => {
-        $crate::alu::AluOp::$variant(|a, b, d| $crate::alu::rows::wide2(a, b, d, $f))
+        $crate::alu::AluOp::$variant(|a, b, d| $crate::alu::rows::map2(a, b, d, $f))
     };
     (@map3 $variant:ident, $f:expr) => {
-        $crate::alu::AluOp::$variant(|a, b, c, d| $crate::alu::rows::wide3(a, b, c, d, $f))
+        $crate::alu::AluOp::$variant(|a, b, c, d| $crate::alu::rows::map3(a, b, c, d, $f))
     };
     (@map4 $variant:ident, $f:expr) => {
         $crate::alu::AluOp::$variant(|a, b, c, e, d| {
