@@ -13,9 +13,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=${1:-target/racetrap-gpu}
 (($#)) && shift
 # racetrap's own tests, or those of a project that `racetrap new` made.
-default=kernels
-[[ -f tests/device.rs ]] && default=device
-(($#)) || set -- --test "$default"
+default=(--test kernels)
+[[ -f tests/device.rs ]] && default=(--test device --features device)
+(($#)) || set -- "${default[@]}"
 
 say() { printf '%s\n' "gpu-archive: $*" >&2; }
 

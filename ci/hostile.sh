@@ -4,7 +4,7 @@
 #
 #   ./ci/hostile.sh [ARGUMENTS FOR cargo nextest run]
 #
-# `ci/test.sh` runs them among all tests. The inputs are in tests/cli/hostile.rs and strangers.rs (what is said) and tests/cli/budgets.rs
+# `ci/test.sh` and `ci/all.sh` run them among all tests. The inputs are in tests/cli/hostile.rs and strangers.rs (what is said) and tests/cli/budgets.rs
 # (what it takes); a new one is a line there. What mutates PTX at random, for as long as you like, is crates/check/tests/fuzz.rs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

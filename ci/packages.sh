@@ -8,15 +8,10 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/steps.sh
 
-step 'CUDA compiler' ci/cuda-toolkit.sh
-step 'cargo-nextest' install_nextest
+fetch 'CUDA compiler' ci/cuda-toolkit.sh
+fetch 'cargo-nextest' install_nextest
 # Both build without optimisation, in folders of their own.
 step 'installation' ci/install.sh
 step 'a new project' ci/new-project.sh
 
-echo
-if ((${#failed[@]})); then
-    printf 'ci/packages.sh: FAILED after %d s: %s\n' $((SECONDS - began)) "$(IFS=,; echo "${failed[*]}")"
-    exit 1
-fi
-printf 'ci/packages.sh: all passed in %d s\n' $((SECONDS - began))
+finish ci/packages.sh

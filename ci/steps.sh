@@ -1,18 +1,23 @@
 # For scripts that run steps one after another, all of them even if one fails: `source` it.
 #
-#   step NAME COMMAND…        runs it, and says what it took
+#   fetch NAME COMMAND…       gets a tool, and says what it took: that is no part of the time of the checks
+#   step NAME COMMAND…        runs a check, and says what it took
+#   finish SCRIPT             says how it ended, and ends with status 1 if a step failed
 #   (( ${#failed[@]} ))       whether a step failed; ${failed[*]} are their names
 
 nextest_version=0.9.143
 export PATH="$PWD/.toolchain/bin:$PATH"
 export CARGO_NET_RETRY=${CARGO_NET_RETRY:-5}
-# In a fresh clone, nothing is built twice, nobody looks for a line, and unit tests take longer to optimise than to run.
-[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 RUSTC_WORKSPACE_WRAPPER=$PWD/ci/rustc.sh
+# Unit tests take longer to optimise than to run.
+export RUSTC_WORKSPACE_WRAPPER=$PWD/ci/rustc.sh
+# In a fresh clone, nothing is built twice, and nobody looks for a line.
+[[ -z ${CI:-} ]] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-auto}
 export RACETRAP_REQUIRE_TOOLS=${RACETRAP_REQUIRE_TOOLS:-1}
 
 failed=()
 began=$SECONDS
+fetched=0
 
 # Seconds of processor time of all that has ended: on a busy machine, what there is to compare.
 spent() {
@@ -32,6 +37,35 @@ step() { # NAME COMMAND…
         printf '<== %s: FAILED after %d s\n' "$name" $((SECONDS - start))
         failed+=("$name")
     fi
+}
+
+fetch() { # NAME COMMAND…
+    local start=$SECONDS
+    step "$@"
+    fetched=$((fetched + SECONDS - start))
+}
+
+# Which tests were skipped, for `finish`; one script may call another.
+if [[ -z ${RACETRAP_SKIPPED:-} ]]; then
+    export RACETRAP_SKIPPED=$PWD/target/skipped-tests.txt
+    mkdir -p target
+    : >"$RACETRAP_SKIPPED"
+fi
+
+finish() { # SCRIPT
+    local took skipped
+    took="$((SECONDS - began - fetched)) s ($(spent) s of processor time), and $fetched s for tools before"
+    skipped=$(wc -l <"$RACETRAP_SKIPPED")
+    echo
+    if ((skipped)); then
+        cat "$RACETRAP_SKIPPED"
+        echo
+    fi
+    if ((${#failed[@]})); then
+        printf '%s: FAILED after %s: %s; %d tests skipped\n' "$1" "$took" "$(IFS=,; echo "${failed[*]}")" "$skipped"
+        exit 1
+    fi
+    printf '%s: all passed in %s; %d tests skipped\n' "$1" "$took" "$skipped"
 }
 
 install_nextest() {

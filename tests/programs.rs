@@ -18,7 +18,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use toolchain::Nvcc;
 
 const RACETRAP: &str = env!("CARGO_BIN_EXE_racetrap");
 
@@ -135,7 +134,9 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("releases/groups.cu")]
 #[case("releases/nodes.cu")]
 fn a_program_is_judged_as_it_says(#[case] name: &str) {
-    let Ok(nvcc) = Nvcc::find() else { return };
+    let Some(nvcc) = testing::needs_nvcc() else {
+        return;
+    };
     let source = folder().join(name);
     let directives = directives(&std::fs::read_to_string(&source).unwrap());
     let version = nvcc.version().unwrap_or_default();
@@ -265,7 +266,9 @@ fn every_program_is_tested() {
 
 #[test]
 fn a_static_runtime_is_refused_with_its_remedy() {
-    let Ok(nvcc) = Nvcc::find() else { return };
+    let Some(nvcc) = testing::needs_nvcc() else {
+        return;
+    };
     let temporary = tempfile::tempdir().unwrap();
     let program = temporary.path().join("program");
     // Linked without any runtime, which looks alike: kernels, and no library that they could come to.
@@ -318,7 +321,7 @@ fn programs_keep_their_input_output_and_status() {
 /// Known findings of programs: in a baseline, and by a comment; patterns select the kernels that are watched.
 #[test]
 fn known_findings_of_programs() {
-    if Nvcc::find().is_err() {
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let temporary = tempfile::tempdir().unwrap();
@@ -438,7 +441,7 @@ fn sums_of_singles(name: &str) -> bool {
 #[case("matrix")]
 #[case("video")]
 fn what_a_gpu_gave(#[case] name: &str) {
-    if Nvcc::find().is_err() {
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = folder().join("recorded");

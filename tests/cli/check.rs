@@ -391,7 +391,7 @@ fn a_grid_barrier_asks_for_a_cooperative_launch() {
 /// The host program says how large a buffer is, and the kernel reaches further: said, although other arguments are guesses.
 #[test]
 fn a_buffer_that_the_host_sizes_is_not_enlarged_in_silence() {
-    if toolchain::Nvcc::find().is_err() {
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

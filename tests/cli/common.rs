@@ -26,3 +26,18 @@ pub fn racetrap(folder: &Path, arguments: &[&str]) -> String {
         None => shown + "--- killed\n",
     }
 }
+
+/// Whether a text has a word to itself. The words of paths, which depend on where this checkout lies, do not count.
+pub fn says(text: &str, word: &str) -> bool {
+    let text = text.replace(env!("CARGO_MANIFEST_DIR"), "[ROOT]");
+    text.split_whitespace()
+        .any(|w| w.trim_matches(|c: char| c.is_ascii_punctuation()) == word)
+}
+
+#[test]
+fn a_word_of_a_path_is_not_said() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    assert!(says("example/reverse: clean on a GPU", "clean"));
+    assert!(!says(&format!("{root}/clean/kernel.cu: no GPU"), "clean"));
+    assert!(!says("unclean, /a/clean: cleaner", "clean"));
+}

@@ -125,8 +125,7 @@ fn buffers_come_from_files_and_go_to_them() {
 fn options_reach_the_compiler() {
     let hostile = in_folder(&["--memory", "lots"]);
     assert!(hostile.contains("a size from 1M to 1024G"), "{hostile}");
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -151,8 +150,7 @@ fn options_reach_the_compiler() {
 /// The folder decides, not the name alone.
 #[test]
 fn two_files_of_one_name_are_told_apart() {
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -221,8 +219,7 @@ fn several_files_are_linked() {
     let twice = run(&["kernel.ptx", "put.ptx", "put.ptx"]);
     assert!(twice.contains("`put` is defined in two objects"), "{twice}");
     assert!(twice.ends_with("--- exit status 2\n"), "{twice}");
-    if toolchain::Nvcc::find().is_err() {
-        println!("not checked: there is no CUDA compiler; ci/cuda-toolkit.sh installs one");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     write(

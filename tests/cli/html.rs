@@ -234,8 +234,7 @@ fn pages_of_the_catalogue_in_a_browser() {
 /// Pages of whole programs: a race in a kernel, and one between streams.
 #[test]
 fn pages_of_programs() {
-    if toolchain::Nvcc::find().is_err() {
-        testing::skip("there is no CUDA compiler");
+    if testing::needs_nvcc().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

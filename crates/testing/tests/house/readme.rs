@@ -26,7 +26,7 @@ fn prose(text: &str) -> String {
 
 #[test]
 fn the_readme_is_short() {
-    let words = prose(include_str!("../../../README.md"))
+    let words = prose(include_str!("../../../../README.md"))
         .split_whitespace()
         .count();
     assert!(words <= WORDS, "README.md has {words} words of prose");

@@ -1,0 +1,7 @@
+//! The rules of this house, as tests: what depends on what, which features packages ask for, what documents look like, when tests run.
+
+mod doctests;
+mod features;
+mod layers;
+mod readme;
+mod suites;
