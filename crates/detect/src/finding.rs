@@ -1,9 +1,9 @@
 //! What a detector has found, before anybody words it.
 
 use crate::rules::Rule;
-use simt::BadCall;
 use simt::ids::{BlockId, LaneId, Mask, Site, ThreadId};
 use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space, WarpRef};
+use simt::{BadCall, PhaseWait};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
@@ -154,6 +154,8 @@ pub enum Detail {
     Steps(u64),
     /// All threads repeat what they did, and nothing changes.
     Repeats,
+    /// What threads wait for that can't complete: phases of mbarriers.
+    Phases(Vec<PhaseWait>),
     /// Why a shuffle gets no value: the first lane to which it happens.
     Source {
         /// The lane that gets none.

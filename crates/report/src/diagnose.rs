@@ -1,6 +1,7 @@
 //! Turns a [`Finding`] into a [`Diagnostic`]: looks up the source lines, unwinds inlined calls, names the memory and
 //! writes the text.
 
+mod phases;
 mod place;
 mod wording;
 

@@ -9,14 +9,14 @@ use super::order::Order;
 use detect::Detectors;
 use detect::communication::Log;
 use detect::coverage::Coverage;
-use detect::finding::{Action, Detail, End, Finding};
+use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
 use ptx::demangle;
 use simt::ids::*;
 use simt::lower::dependence::dependence;
 use simt::memory::{GLOBAL_BASE, MemoryError};
-use simt::observer::Party;
+use simt::observer::{Party, Space};
 use simt::schedule::Trace;
 use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
 use std::collections::BTreeMap;
@@ -369,10 +369,17 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         ends
     };
     let (rule, ends, detail) = match stop {
-        Stop::Deadlock { block, waiting } => (
+        Stop::Deadlock {
+            block,
+            waiting,
+            phases,
+        } => (
             Rule::Deadlock,
             ends(*block, waiting, Action::Wait),
-            Detail::None,
+            match &phases[..] {
+                [] => Detail::None,
+                _ => Detail::Phases(phases.clone()),
+            },
         ),
         Stop::NoProgress {
             steps,
@@ -433,10 +440,19 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         | Stop::InvalidLaunch(_)
         | Stop::OutOfMemory(_) => return None,
     };
+    let place = match stop {
+        Stop::Deadlock { phases, .. } => phases.first().map(|phase| Place {
+            space: Space::Shared,
+            address: phase.object,
+            bytes: 8,
+            mapped: true,
+        }),
+        _ => None,
+    };
     Some(Finding {
         rule,
         ends,
-        place: None,
+        place,
         detail,
         count: 1,
         stale_loads: Vec::new(),

@@ -48,4 +48,4 @@ pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shar
 pub use lower::{Lines, LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;
-pub use stop::{BadCall, Limits, NEVER_ENDS, Others, Stats, Stop};
+pub use stop::{BadCall, Limits, NEVER_ENDS, Others, PhaseWait, Stats, Stop};

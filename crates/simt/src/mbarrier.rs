@@ -98,6 +98,39 @@ pub fn expect_and_drop(word: u64, bytes: u64) -> u64 {
     arrive_drop(expect(word, bytes), 1)
 }
 
+/// Whether the phase with the parity of `asked` is complete: the current one is another ("mbarrier.test_wait / mbarrier.try_wait": of the phases
+/// only the current one and the one before it may be asked for).
+pub fn is_complete(word: u64, asked: u64) -> bool {
+    (word ^ asked) & PHASE != 0
+}
+
+/// What an object holds, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Arrivals that the phase expects.
+    pub expected: u32,
+    /// Arrivals of these that are still to come.
+    pub pending: u32,
+    /// Bytes that are still to come; fewer than none where more have come than were expected.
+    pub bytes: i32,
+    /// The parity of the current phase.
+    pub parity: bool,
+}
+
+impl State {
+    /// That of an object's word.
+    pub fn of(word: u64) -> State {
+        let object = Object::of(word);
+        let sign = 64 - BYTES;
+        State {
+            expected: object.expected as u32,
+            pending: object.pending as u32,
+            bytes: ((object.bytes << sign) as i64 >> sign) as i32,
+            parity: object.phase != 0,
+        }
+    }
+}
+
 /// `cp.async.mbarrier.arrive` whose copies are complete: one arrival more is pending, and then it comes.
 pub fn arrive_in_addition(word: u64, _: u64) -> u64 {
     word

@@ -180,6 +180,8 @@ pub enum Op {
     WaitGroup(Option<u32>),
     /// `cp.async.mbarrier.arrive`, without the arrival itself, which follows.
     CopiesArrive,
+    /// Before `mbarrier.test_wait` and `mbarrier.try_wait` look.
+    AwaitPhase(Box<AwaitPhase>),
     /// Where `p` holds, the phase of the mbarrier that was asked for is complete.
     PhaseAwaited {
         /// Of `mbarrier.test_wait` or `mbarrier.try_wait`.
@@ -245,6 +247,25 @@ pub enum Op {
     },
     /// Not implemented: stops the run when a lane comes here.
     Unsupported,
+}
+
+/// Which lanes of a test of an mbarrier's phase find it complete. Only those come after who has arrived (PTX ISA, "mbarrier.test_wait /
+/// mbarrier.try_wait": ordering guarantees hold "when the wait returns true").
+#[derive(Clone, Debug)]
+pub struct AwaitPhase {
+    /// Base of the object's address in shared memory.
+    pub base: Base,
+    /// Added to it.
+    pub offset: i64,
+    /// The phase that is asked for: its parity in the highest bit of a 64-bit row.
+    pub asked: Slot,
+    /// Predicate that is set where it is complete.
+    pub complete: Slot,
+    /// Predicate that is set where it is not.
+    pub incomplete: Slot,
+    /// Whether nothing but a complete phase ends the loop around it, so that lanes may stay here until it is: see
+    /// [`super::lower::phase_waits`].
+    pub waits: bool,
 }
 
 /// Combining operators of `setp` and `set`.

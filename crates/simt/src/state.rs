@@ -34,6 +34,27 @@ pub(crate) enum State {
     Barrier(u32),
     /// Waits at the warp operation that its program counter stands at.
     WarpSync,
+    /// Waits for a phase of an mbarrier, at the test that its program counter stands at.
+    Phase(Awaited),
+}
+
+/// A phase of an mbarrier that lanes wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Awaited {
+    /// The object's offset in shared memory.
+    pub object: u64,
+    /// The parity of the phase.
+    pub parity: bool,
+}
+
+impl Awaited {
+    /// As [`super::op::AwaitPhase::asked`].
+    pub fn asked(self) -> u64 {
+        match self.parity {
+            true => super::mbarrier::PHASE,
+            false => 0,
+        }
+    }
 }
 
 /// A warp.

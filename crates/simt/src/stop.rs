@@ -57,6 +57,21 @@ pub struct Stats {
     pub output: String,
 }
 
+/// Threads of a block that wait for a phase of an mbarrier which can't complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseWait {
+    /// The test.
+    pub site: Site,
+    /// The mbarrier's offset in shared memory.
+    pub object: u64,
+    /// The parity of the phase that they wait for.
+    pub parity: bool,
+    /// How many threads wait.
+    pub threads: u32,
+    /// What the mbarrier holds.
+    pub state: super::mbarrier::State,
+}
+
 /// What is wrong with a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCall {
@@ -113,6 +128,8 @@ pub enum Stop {
         block: BlockId,
         /// The waiting threads, and where they wait.
         waiting: Vec<Party>,
+        /// Those that wait for phases of mbarriers, and what these lack.
+        phases: Vec<PhaseWait>,
     },
     /// The step budget is exhausted, and either no block ended in the second half of it or one block used more than half of
     /// it. Or it is known before that the launch never ends, since its state repeats.

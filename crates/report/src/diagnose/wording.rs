@@ -1,7 +1,7 @@
 //! The words of a finding: its title, its notes, what each end does, and where the address lies.
 
-use super::KernelView;
 use super::place::of_toolkit;
+use super::{KernelView, phases};
 use crate::help::Guilty;
 use crate::memory::MemoryNames;
 use crate::terminal::counted;
@@ -229,8 +229,11 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             Detail::Banks { degree, .. } => format!("{degree}-way bank conflict"),
             _ => Rule::BankConflict.summary().to_string(),
         },
+        Rule::Deadlock => match &finding.detail {
+            Detail::Phases(phases) => phases::title(&phases[..], finding.ends.len()),
+            _ => Rule::Deadlock.summary().to_string(),
+        },
         Rule::WarpSyncMask
-        | Rule::Deadlock
         | Rule::UncoalescedAccess
         | Rule::DivergentBranch
         | Rule::InvalidApiUse
@@ -248,6 +251,7 @@ pub(super) fn notes(
     let mut notes = Vec::new();
     match &finding.detail {
         Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } => {}
+        Detail::Phases(phases) => notes.extend(phases.iter().map(|phase| phases::note(phase, finding.place.as_ref(), names))),
         Detail::Source { lane, from, members, why } => notes.push(match why {
             NoValue::LeftOut => format!("lane {} reads from lane {}, which is not in the mask {members:#010x}", lane.0, from.0),
             NoValue::NoThread => format!("lane {} reads from lane {}, which the block does not have", lane.0, from.0),

@@ -216,6 +216,7 @@ pub(super) fn help(
                 at(0)
             ),
         },
+        Rule::Deadlock if matches!(finding.detail, Detail::Phases(_)) => phase(finding, at(0)),
         Rule::Deadlock => format!(
             "{} waits for threads that are themselves waiting: let all threads take part in the barrier, or move it out of the condition",
             at(0)
@@ -348,6 +349,37 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
             "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"
         )
     })
+}
+
+/// What a phase of an mbarrier needs that can't complete.
+fn phase(finding: &Finding, at: String) -> String {
+    let Detail::Phases(phases) = &finding.detail else {
+        return String::new();
+    };
+    let Some(first) = phases.first() else {
+        return String::new();
+    };
+    let state = &first.state;
+    let arrived = state.expected.saturating_sub(state.pending);
+    match (state.pending, state.bytes) {
+        (0, bytes) if bytes > 0 => format!(
+            "expect as many bytes as the copies bring that complete at the mbarrier of {at}: {bytes} fewer"
+        ),
+        (0, bytes) => format!(
+            "expect as many bytes as the copies bring that complete at the mbarrier of {at}: {} more",
+            bytes.unsigned_abs()
+        ),
+        (pending, _) if state.parity != first.parity => format!(
+            "check the parity that {at} waits for: the mbarrier's current phase has parity {}, and {pending} arrivals are pending",
+            u8::from(state.parity)
+        ),
+        (pending, _) if arrived > 0 => format!(
+            "let {pending} more arrive at the mbarrier that {at} waits for, or initialise it with the number of arrivals of a phase ({arrived} came)"
+        ),
+        _ => format!(
+            "let somebody arrive at the mbarrier that {at} waits for: the phase has begun, and nobody has; if the phase before it is meant, wait for the other parity"
+        ),
+    }
 }
 
 fn line_of(end: &Guilty) -> u32 {

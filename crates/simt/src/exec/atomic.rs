@@ -129,7 +129,7 @@ impl<O: Hooks> Core<'_, O> {
                     });
                     history.atomic(who, place(block.id, space, at, op.element), old[0], new, op);
                 }
-                if O::WATCHES && op.arrives.is_some() {
+                if op.arrives.is_some() {
                     let new = shared.read(at, 8, l);
                     flipped |= Mask::from((old[0] ^ new) & PHASE != 0) << l;
                 }
@@ -165,6 +165,9 @@ impl<O: Hooks> Core<'_, O> {
             if let Some(arrival) = op.arrives {
                 self.tell_of_phases(who, good, arrival, flipped);
             }
+        }
+        if flipped != 0 {
+            self.wake(block);
         }
     }
 

@@ -399,6 +399,9 @@ impl<O: Hooks> Core<'_, O> {
     /// Whoever is left waits. Resolves what hardware would resolve, reporting it;
     /// whether anything can run now.
     pub(crate) fn unblock(&mut self, block: &mut Block) -> bool {
+        if self.wake(block) {
+            return true;
+        }
         for id in 0..block.barriers.len() {
             self.write_down(block, id);
             let barrier = &block.barriers[id];

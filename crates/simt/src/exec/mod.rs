@@ -16,6 +16,7 @@ mod changes;
 mod control;
 mod load_run;
 mod matrix;
+pub(crate) mod mbarrier;
 mod memory;
 mod poison;
 mod quantum;
@@ -352,6 +353,20 @@ impl<'a, O: Hooks> Core<'a, O> {
                 }
                 Op::CopiesArrive => {
                     self.copies_arrive(block, w, active);
+                    pc += 1;
+                }
+                Op::AwaitPhase(op) => {
+                    // The look and the load that follows are one operation.
+                    if active != 0 && visible == 0 {
+                        fuel += 1;
+                        leave!(Yield::QuantumExpired);
+                    }
+                    let stay = self.await_phase(block, w, s, op, active);
+                    if stay != 0 {
+                        self.stay(block, (w, s), pc, op, stay);
+                        self.steps += u64::from(quantum.fuel - fuel);
+                        return Ok(Yield::Blocked);
+                    }
                     pc += 1;
                 }
                 Op::PhaseAwaited { p, base, offset } => {

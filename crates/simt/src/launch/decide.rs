@@ -1,6 +1,6 @@
 //! The schedules that decide who goes on, turn by turn.
 
-use super::{Grid, SPLIT_QUANTUM, standing};
+use super::{Grid, SPLIT_QUANTUM, deadlock};
 use crate::exec::{Core, IDLE, Quantum, Yield};
 use crate::ids::*;
 use crate::lent::{Hooks, Lent};
@@ -63,12 +63,8 @@ impl Grid<'_> {
                 }
                 for block in resident.values_mut() {
                     if !core.unblock(block) {
-                        let (_, waiting) = standing(self.program, block);
                         let _ = self.spend(&mut core, &[]);
-                        return Err(Stop::Deadlock {
-                            block: block.id,
-                            waiting,
-                        });
+                        return Err(deadlock(self.program, block));
                     }
                     listing.update(block, strategy);
                 }

@@ -441,6 +441,15 @@ impl<'a> Grid<'a> {
     }
 }
 
+/// Why a block can't go on.
+fn deadlock(program: &Program, block: &Block) -> Stop {
+    Stop::Deadlock {
+        block: block.id,
+        waiting: standing(program, block).1,
+        phases: super::exec::mbarrier::awaited(program, block),
+    }
+}
+
 /// Threads of a block that can run, and those that wait.
 fn standing(program: &Program, block: &Block) -> (Vec<Party>, Vec<Party>) {
     let (mut running, mut waiting) = (Vec::new(), Vec::new());

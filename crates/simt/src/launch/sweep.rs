@@ -2,7 +2,7 @@
 
 use super::repeats::Search;
 use super::wait::{Aside, Patience};
-use super::{Grid, SPLIT_QUANTUM, standing};
+use super::{Grid, SPLIT_QUANTUM, deadlock};
 use crate::exec::{Core, Quantum, Yield};
 use crate::lent::Hooks;
 use crate::state::*;
@@ -106,11 +106,7 @@ impl Grid<'_> {
             }
         }
         if block.live > 0 && !block.runnable() && !core.unblock(block) {
-            let (_, waiting) = standing(self.program, block);
-            return Err(Stop::Deadlock {
-                block: block.id,
-                waiting,
-            });
+            return Err(deadlock(self.program, block));
         }
         Ok(pass)
     }

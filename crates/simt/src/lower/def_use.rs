@@ -55,6 +55,12 @@ pub fn visit_operands(
             video.s.iter().for_each(|s| v.reads(W, *s, Use::Data));
             v.writes(W, video.d);
         }
+        Op::AwaitPhase(a) => {
+            v.base(a.base);
+            v.reads(RegisterClass::D, a.asked, Use::Control);
+            v.writes(RegisterClass::P, a.complete);
+            v.writes(RegisterClass::P, a.incomplete);
+        }
         Op::PhaseAwaited { p, base, .. } => {
             v.reads(RegisterClass::P, *p, Use::Control);
             v.base(*base);

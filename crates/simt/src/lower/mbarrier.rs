@@ -49,8 +49,19 @@ impl Lowering<'_> {
                 self.update_object(i, t, 0, None, None, f)
             }
             TestWait | TryWait => self.test(i, t),
-            // States have no count here.
-            PendingCount => Err(String::from("the number of arrivals in a state")),
+            PendingCount => {
+                let state = self.source(self.operand(i, 1)?, D, ScalarType::B64)?;
+                let (d, _) = self.destination(&self.operand(i, 0)?.clone(), W)?;
+                let (count, mask) = (self.temporary(D), self.constants.d(PENDING));
+                self.alu(
+                    Opcode::And,
+                    &[Modifier::Type(Type::B64)],
+                    count,
+                    [state, mask],
+                )?;
+                self.narrowed(d, count);
+                Ok(())
+            }
             _ => Err(String::from("arrivals after tensor operations")),
         }
     }
@@ -140,7 +151,8 @@ impl Lowering<'_> {
     }
 
     /// An atomic update by an operand, or by one. The state that it returns is the phase that it finds, and nothing else: no more than a wait
-    /// looks at.
+    /// looks at. That of `.noComplete` has the pending arrivals, too, which `mbarrier.pending_count` tells ("mbarrier.pending_count": other
+    /// states have no count).
     fn update_object(
         &mut self,
         i: &Instruction,
@@ -181,7 +193,7 @@ impl Lowering<'_> {
             scope: order.1,
             reduction: state.is_none(),
             // Whoever arrives first, the phase completes with the last one, and all have the same phase for their state.
-            used: false,
+            used: t.has(Modifier::NoComplete),
             update: Update::Add,
             flush: false,
             arrives: Some(match t.opcode {
@@ -191,7 +203,10 @@ impl Lowering<'_> {
         });
         self.emit(Op::Atomic(self.program.atomic_ops.len() as u32 - 1));
         if let Some(state) = state {
-            let phase = self.constants.d(PHASE);
+            let phase = self.constants.d(match t.has(Modifier::NoComplete) {
+                true => PHASE | PENDING,
+                false => PHASE,
+            });
             let (d, _) = self.destination(state, D)?;
             let and = [Modifier::Type(Type::B64)];
             self.alu(Opcode::And, &and, d, [before, phase])?;
@@ -200,7 +215,7 @@ impl Lowering<'_> {
     }
 
     /// `mbarrier.{test,try}_wait{.parity} p, [addr], state{, hint}`: whether the phase of the state, or of the parity, is complete. It is if
-    /// the current phase is another one. Where it is not, the instruction orders nothing by the manual; here it orders what has arrived.
+    /// the current phase is another one. Where it is not, the instruction orders nothing: it reads the object, and learns nothing.
     fn test(&mut self, i: &Instruction, t: &TypedInstruction) -> Decoded<()> {
         let object = self.object(i, 1)?;
         let state = self.operand(i, 2)?;
@@ -213,8 +228,23 @@ impl Lowering<'_> {
         };
         let p = self.predicate(self.operand(i, 0)?)?;
         let now = self.temporary(D);
+        let (base, offset) = object;
+        let predicate = RegisterClass::P;
+        let (complete, incomplete) = (self.temporary(predicate), self.temporary(predicate));
+        self.emit(Op::AwaitPhase(Box::new(AwaitPhase {
+            base,
+            offset,
+            asked,
+            complete,
+            incomplete,
+            waits: false,
+        })));
         let order = Access::of(t)?.ordered();
+        let guard = std::mem::replace(&mut self.guard, complete);
         self.access_object(object, false, now, order);
+        self.guard = incomplete;
+        self.access_object(object, false, now, (Order::Relaxed, order.1));
+        self.guard = guard;
         let changed = self.temporary(D);
         self.alu(
             Opcode::Xor,
@@ -224,14 +254,29 @@ impl Lowering<'_> {
         )?;
         let zero = self.constants.d(0);
         let less = [Modifier::Lt, Modifier::Type(Type::S64)];
-        self.alu(Opcode::Setp, &less, p, [changed, zero])?;
-        let (base, offset) = object;
+        let f = alu::lookup(&Opcode::Setp, &less, 3).ok_or("not implemented")?;
+        self.emit(Op::Setp {
+            f,
+            p,
+            q: Slot::NONE,
+            s: [changed, zero],
+            combine: Some((BoolOp::And, complete)),
+        });
         self.emit(Op::PhaseAwaited { p, base, offset });
         if t.opcode == Opcode::MbarrierTryWait {
             // It may sleep.
             self.emit(Op::Yield);
         }
         Ok(())
+    }
+
+    /// The low half of a 64-bit row.
+    fn narrowed(&mut self, d: Slot, wide: Slot) {
+        let part = |slot, class, bits| Part { slot, class, bits };
+        self.emit(Op::Pack {
+            d: [part(d, W, 32), part(Slot::NONE, W, 32)].into(),
+            s: [part(wide, D, 64)].into(),
+        });
     }
 
     /// A 32-bit row as a 64-bit one.

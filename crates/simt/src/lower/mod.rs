@@ -22,6 +22,7 @@ mod matrix;
 mod mbarrier;
 pub mod memory;
 pub mod operand;
+pub mod phase_waits;
 pub mod pointers;
 pub mod scope;
 pub mod speculated;
@@ -273,6 +274,7 @@ impl<'m> Lowering<'m> {
         updates::find(program);
         swaps::find(program);
         waits::find(program);
+        phase_waits::find(program);
         load_runs::find(program);
         facts::find(program);
         Ok(self.program)

@@ -7,6 +7,7 @@ mod endless;
 mod float;
 mod integer;
 mod kernels;
+mod mbarrier;
 mod memory;
 mod progress;
 mod run;

@@ -48,6 +48,7 @@ impl Region {
                 | Op::CommitGroup
                 | Op::WaitGroup(_)
                 | Op::CopiesArrive
+                | Op::AwaitPhase(_)
                 | Op::PhaseAwaited { .. }
                 | Op::Image(_)
                 | Op::Barrier(_)
@@ -108,6 +109,7 @@ fn only_computes(program: &Program, function: u32, seen: &mut HashSet<u32>) -> b
         | Op::CommitGroup
         | Op::WaitGroup(_)
         | Op::CopiesArrive
+        | Op::AwaitPhase(_)
         | Op::PhaseAwaited { .. }
         | Op::Barrier(_)
         | Op::Warp(_)
