@@ -132,7 +132,7 @@ impl Recorder {
         let warp = access.who.warp.0;
         let (of_block, of_warps) = &self.barriers[block];
         let barriers = (*of_block, of_warps[warp as usize]);
-        for lane in crate::race::block::lanes(access.mask) {
+        for lane in crate::race::block::lanes(access.mask | access.dropped) {
             let thread = warp * 32 + lane;
             let count = &mut self.counts[block][thread as usize];
             let number = *count;

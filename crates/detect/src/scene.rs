@@ -165,6 +165,7 @@ impl<O: Events> Scene<O> {
                 control_only: Arc::new([]),
                 hands_on: Arc::new([]),
                 effects: Default::default(),
+                stale_values: false,
                 launch: 0,
             },
             begun: false,

@@ -97,6 +97,20 @@ impl Device {
         }
     }
 
+    /// The first word that holds something else now: its byte offset in the arena, and both values.
+    pub fn first_difference(&self, image: &Image) -> Option<(u64, [u32; 2])> {
+        image.pieces.iter().find_map(|piece| {
+            let copy = piece.copy.get()?;
+            let first = piece.words.start;
+            let now = self.arena.words[first..].iter().zip(&copy.words);
+            let mut other = now.enumerate().filter_map(|(at, (now, then))| {
+                let now = now.load(Relaxed);
+                (now != *then).then_some((4 * (first + at) as u64, [*then, now]))
+            });
+            other.next()
+        })
+    }
+
     /// Puts back what was allocated when the copy was made, as far as it was copied.
     pub fn put_back(&mut self, image: &Image) {
         for piece in &image.pieces {

@@ -7,13 +7,15 @@
 //! write and for the first [`WEAK_PLACES`] that only weak ones do, the values that it had, and gives a load the oldest one that the
 //! model certainly allows.
 //!
-//! *Certainly*: knowledge is kept as points in time, one a thread, which says too much and never too little. A thread
-//! whose horizon is `h` is taken to know everything that was written before `h`:
+//! *Certainly*: knowledge is kept as points in time, two a thread, which say too much and never too little. A thread is taken to know
+//! everything that its own block wrote before one time, and everything that other blocks wrote before the other ([`Horizon`]):
 //!
 //! - an acquire pattern (PTX ISA, "Release and Acquire Patterns") that reads a value which a release pattern
-//!   wrote moves the horizon to the time of that release, if the scopes of both reach the other thread;
-//! - `fence.sc` moves it to the time of the last `fence.sc` with which it is morally strong ("Fence-SC");
-//! - a barrier of the block or of the warp moves it to now.
+//!   wrote moves both to the time of that release, if the scopes of both reach the other thread;
+//! - `fence.sc` moves both to the time of the last `fence.sc` with which it is morally strong ("Fence-SC");
+//! - a barrier of the block or of the warp moves the time for its own block to now. Of other blocks, each thread then knows what any
+//!   thread of the barrier knew, no more: a barrier orders its own threads alone ("Base Causality Order"). Strong reads before the
+//!   barrier bind those behind it: nobody reads an older value than one that was observed before the barrier ("Causality").
 //!
 //! So the executions shown are a subset of those that the model has; the order in which writes to one place are performed is always
 //! their coherence order, and nothing is ever read before it is written. Left out, therefore: writes that come in another order at
@@ -103,14 +105,39 @@ impl Reach {
     }
 }
 
+/// The times up to which a thread knows what was written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Horizon {
+    /// By its own block.
+    own: Time,
+    /// By other blocks.
+    others: Time,
+}
+
+impl Horizon {
+    fn join(self, other: Horizon) -> Horizon {
+        Horizon {
+            own: self.own.max(other.own),
+            others: self.others.max(other.others),
+        }
+    }
+    /// It also covers everything before `time`.
+    fn raise(&mut self, time: Time) {
+        *self = self.join(Horizon {
+            own: time,
+            others: time,
+        });
+    }
+}
+
 /// A value that a place had.
 #[derive(Clone, Copy, Debug)]
 struct Version {
     value: u64,
     /// Its number at the place; 0 for the value that was there at the beginning.
     number: u32,
-    /// When it was overwritten; [`Time::MAX`] if it was not.
-    until: Time,
+    /// When it was written; 0 if it was there at the beginning.
+    since: Time,
     /// When the releases took place that it carries; 0 if it carries none.
     release: Reach,
     /// The block that wrote it.
@@ -119,12 +146,37 @@ struct Version {
     wide: bool,
 }
 
+impl Version {
+    /// Whether a thread of `block` knows of it.
+    fn is_known(&self, block: BlockId, horizon: Horizon) -> bool {
+        let known = if self.block == block {
+            horizon.own
+        } else {
+            horizon.others
+        };
+        self.since <= known
+    }
+}
+
 /// A place's history, oldest first. Never empty.
 #[derive(Clone, Debug)]
 struct History {
     at: u64,
     bytes: u32,
     versions: Vec<Version>,
+}
+
+impl History {
+    /// The oldest version from `from` on that a thread may read: neither overwritten by one that it knows of ("Coherence"), nor
+    /// older than `seen`.
+    fn oldest(&self, from: usize, who: Who, horizon: Horizon, seen: u32) -> Option<Version> {
+        let readable = &self.versions[from..];
+        let known = readable
+            .iter()
+            .rposition(|v| v.is_known(who.block, horizon));
+        let mut readable = readable[known.unwrap_or(0)..].iter();
+        readable.find(|v| v.number >= seen).copied()
+    }
 }
 
 /// Releases that reads have brought, and no acquire has taken yet.
@@ -139,21 +191,31 @@ struct Pending {
 /// What one thread has seen.
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    horizon: Time,
+    horizon: Horizon,
     /// The latest releases that its strong reads brought: an acquire moves the horizon there. One that reaches its
     /// block alone takes what came from there.
     pending: Pending,
     /// Its last releases: its later strong writes carry them.
     released: Reach,
     /// By place: the number of the version that it read or wrote last, and the number from which on it may read.
-    seen: HashMap<Place, u32>,
+    seen: Seen,
+}
+
+/// By place: the number of a version.
+type Seen = HashMap<Place, u32>;
+
+fn move_seen(from: &mut Seen, to: &mut Seen) {
+    for (place, number) in from.drain() {
+        let known = to.entry(place).or_default();
+        *known = number.max(*known);
+    }
 }
 
 impl Thread {
     /// An acquire operation or fence: the pattern of the reads before it is complete.
     fn acquire(&mut self, wide: bool) {
         let Pending { own, all } = self.pending;
-        self.horizon = self.horizon.max(if wide { all } else { own });
+        self.horizon.raise(if wide { all } else { own });
     }
 }
 
@@ -162,8 +224,12 @@ impl Thread {
 struct Resident {
     threads: HashMap<usize, Thread>,
     shared: HashMap<u64, Vec<History>>,
-    /// The time of the last barrier, of all its threads.
-    barrier: Time,
+    /// What all of its threads have known since its last barrier.
+    barrier: Horizon,
+    /// What its threads had read before that barrier.
+    seen: Seen,
+    /// By warp: what its lanes had read before they last met. Lanes that took no part are bound by it, too, which says too much.
+    seen_by_warp: HashMap<usize, Seen>,
     /// The time of the last `fence.sc` of one of its threads.
     last_sc: Time,
 }
@@ -215,10 +281,23 @@ impl StoreHistory {
         resident.threads.entry(who.index()).or_default()
     }
 
-    fn horizon(&mut self, who: Who) -> Time {
+    /// What a thread knows, and the number of the oldest version of a place that it may still read.
+    fn knowledge(&mut self, who: Who, place: Place) -> (Horizon, u32) {
         let resident = self.residents.entry(who.block).or_default();
-        let own = resident.threads.entry(who.index()).or_default().horizon;
-        own.max(resident.barrier)
+        let thread = resident.threads.entry(who.index()).or_default();
+        let all = [
+            Some(&thread.seen),
+            Some(&resident.seen),
+            resident.seen_by_warp.get(&who.warp),
+        ];
+        let seen = all
+            .into_iter()
+            .flatten()
+            .filter_map(|seen| seen.get(&place));
+        (
+            thread.horizon.join(resident.barrier),
+            seen.copied().max().unwrap_or(0),
+        )
     }
 
     fn histories(&mut self, block: Option<BlockId>) -> &mut HashMap<u64, Vec<History>> {
@@ -280,7 +359,7 @@ impl StoreHistory {
             let first = old.map(|value| Version {
                 value,
                 number: 0,
-                until: Time::MAX,
+                since: 0,
                 release: Reach::default(),
                 block: who.block,
                 wide: true,
@@ -298,27 +377,21 @@ impl StoreHistory {
         let Some(history) = self.history(place) else {
             return;
         };
-        let last = history.versions.last_mut();
-        let number = last.as_ref().map_or(1, |v| v.number + 1);
+        let last = history.versions.last();
+        let number = last.map_or(1, |v| v.number + 1);
         // A read-modify-write carries on what it read (PTX ISA, "Observation Order").
-        let carried = last
-            .as_ref()
-            .filter(|_| how.reads)
-            .map(|v| match v.release {
-                release if v.block == who.block => release,
-                // Handed on by another block: it may come back to the first.
-                Reach { near, .. } => Reach { near, far: near },
-            });
-        if let Some(last) = last {
-            last.until = now;
-        }
+        let carried = last.filter(|_| how.reads).map(|v| match v.release {
+            release if v.block == who.block => release,
+            // Handed on by another block: it may come back to the first.
+            Reach { near, .. } => Reach { near, far: near },
+        });
         if history.versions.len() == VALUES {
             history.versions.remove(0);
         }
         history.versions.push(Version {
             value: new,
             number,
-            until: Time::MAX,
+            since: now,
             release: own.join(carried.unwrap_or_default()),
             block: who.block,
             wide: how.wide,
@@ -339,33 +412,28 @@ impl StoreHistory {
     /// among morally strong operations alone. What it reads if not the last value.
     pub fn read_apart(&mut self, who: Who, place: Place, how: How) -> Option<u64> {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
-        let horizon = self.horizon(who);
-        let seen = self.thread(who).seen.get(&place).copied().unwrap_or(0);
+        let (horizon, seen) = self.knowledge(who, place);
         if !self.wanted {
             return None;
         }
-        let versions = &self.history(place)?.versions;
+        let history = self.history(place)?;
+        let versions = &history.versions;
         let apart = |v: &Version| v.block != who.block && !(how.wide && v.wide);
         // Those from here on are the last one and what only such writes come after.
         let from = versions.iter().rposition(|v| !apart(v)).unwrap_or(0);
-        let oldest = versions[from..]
-            .iter()
-            .find(|v| v.number >= seen && v.until > horizon)?;
-        (oldest.until != Time::MAX).then_some(oldest.value)
+        let oldest = history.oldest(from, who, horizon, seen)?;
+        (oldest.number != versions.last()?.number).then_some(oldest.value)
     }
 
     /// A load. What it returns if not the last value.
     pub fn read(&mut self, who: Who, place: Place, how: How) -> Option<StaleValue> {
         self.forget_pieces(place.block, place.at, place.bytes, Some(place));
-        let horizon = self.horizon(who);
-        let seen = self.thread(who).seen.get(&place).copied().unwrap_or(0);
+        let (horizon, seen) = self.knowledge(who, place);
         let wanted = self.wanted;
-        let versions = &self.history(place)?.versions;
-        let last = *versions.last()?;
-        let oldest = versions
-            .iter()
-            .find(|v| v.number >= seen && v.until > horizon);
-        let chosen = *oldest.filter(|_| wanted).unwrap_or(&last);
+        let history = self.history(place)?;
+        let last = *history.versions.last()?;
+        let oldest = history.oldest(0, who, horizon, seen);
+        let chosen = oldest.filter(|_| wanted).unwrap_or(last);
         self.learn(who, place, chosen, how);
         if chosen.number == last.number {
             return None;
@@ -411,20 +479,47 @@ impl StoreHistory {
             thread.released.raise(now, wide);
         }
         if order == FenceOrder::Sc {
-            thread.horizon = thread.horizon.max(known);
+            thread.horizon.raise(known);
         }
     }
 
     /// A barrier of the block has completed.
     pub fn block_barrier(&mut self, block: BlockId) {
         let now = self.now;
-        self.residents.entry(block).or_default().barrier = now;
+        let resident = self.residents.entry(block).or_default();
+        for thread in resident.threads.values_mut() {
+            resident.barrier = resident.barrier.join(thread.horizon);
+            move_seen(&mut thread.seen, &mut resident.seen);
+        }
+        resident.barrier.own = now;
     }
 
-    /// A thread has met others of its warp.
-    pub fn warp_barrier(&mut self, who: Who) {
+    /// Lanes of a warp have met.
+    pub fn warp_barrier(&mut self, block: BlockId, warp: usize, lanes: &[LaneId]) {
         let now = self.now;
-        self.thread(who).horizon = now;
+        let resident = self.residents.entry(block).or_default();
+        let seen = resident.seen_by_warp.entry(warp).or_default();
+        let mut known = Horizon {
+            own: now,
+            others: 0,
+        };
+        for pass in 0..2 {
+            for lane in lanes {
+                let who = Who {
+                    block,
+                    warp,
+                    lane: *lane,
+                };
+                let thread = resident.threads.entry(who.index()).or_default();
+                match pass {
+                    0 => {
+                        known = known.join(thread.horizon);
+                        move_seen(&mut thread.seen, seen);
+                    }
+                    _ => thread.horizon = known,
+                }
+            }
+        }
     }
 }
 

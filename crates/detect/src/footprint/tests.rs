@@ -21,6 +21,7 @@ fn shape(granule: u32) -> LaunchShape {
         control_only: std::sync::Arc::new([]),
         hands_on: std::sync::Arc::new([]),
         effects: Default::default(),
+        stale_values: false,
         launch: 0,
     }
 }

@@ -104,6 +104,7 @@ use simt::lower::dependence::OrderSources;
 use simt::observer::*;
 use std::sync::Arc;
 use strong_access::Strong;
+use sync::LocationFences;
 use weak_access::WeakAccesses as _;
 
 /// The race detector.
@@ -129,6 +130,8 @@ pub struct Detector {
     /// Of the launch that runs: its place among them, and what its blocks know from their beginning.
     first: First,
     base: Knowledge,
+    /// The `fence.sc`s of the launch, where they are ordered as they are executed.
+    fences_before: Option<LocationFences>,
 }
 
 /// What it needs of [`LaunchShape`].
@@ -219,6 +222,7 @@ impl Detector {
         self.spare.clear();
         self.global = Pages::new(shape.strong_global);
         self.reporter.launch = shape.launch;
+        self.fences_before = shape.stale_values.then(LocationFences::default);
         self.contention = Contention::new(shape);
     }
 
@@ -356,11 +360,14 @@ impl Detector {
     pub fn fence(&mut self, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         if self.launch.fine_sync {
             let who = self.first.who(who);
+            let mut before = self.fences_before.take();
             let block = self.block(who.block);
-            sync::fence(block, who.warp.0, mask, order, scope);
+            let lanes = (who.warp.0, mask);
+            sync::fence(block, lanes, (order, scope), before.as_mut());
             if block.communicated {
                 self.contention.communicated();
             }
+            self.fences_before = before;
         }
     }
 

@@ -313,11 +313,14 @@ fn weak_rule(lane: u32, warp: u32, mask: u32, stamp: Stamp, v: &View<'_>) -> Rul
     }
 }
 
+/// Where wider scopes would have ordered what passes between two warps, scopes are what is wrong.
 fn strong_rule(clash: Clash, lane: u32, warp: u32, mask: u32, stamp: Stamp, v: &View<'_>) -> Rule {
+    let by_scope = || weak_rule(lane, warp, mask, stamp, v);
     match clash {
-        Clash::Extent => weak_rule(lane, warp, mask, stamp, v),
+        Clash::Extent => by_scope(),
         Clash::Scope => Rule::InsufficientScope,
         Clash::Lockstep => Rule::LockstepAssumption,
+        Clash::Communication if by_scope() == Rule::InsufficientScope => Rule::InsufficientScope,
         Clash::Communication => Rule::UnorderedCommunication,
     }
 }

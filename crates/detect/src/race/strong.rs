@@ -73,6 +73,8 @@ pub struct StrongAccess {
     pub hands_on: bool,
     /// It is `volatile`.
     pub volatile: bool,
+    /// What a store stores, if that is known.
+    pub value: Option<u64>,
     /// It is morally strong with the write whose value is there, the whole of it
     /// (PTX ISA, "Observation Order").
     pub link: bool,
@@ -379,7 +381,7 @@ pub enum Clash {
     Scope,
     /// They are of one warp, and nothing but lockstep orders them.
     Lockstep,
-    /// Data passes between warps, and nothing orders it.
+    /// Data passes between warps, and nothing orders it; or both store, and other values.
     Communication,
 }
 
@@ -402,7 +404,8 @@ pub fn clash_with_write(w: &StrongWrite, a: &StrongAccess, v: &View<'_>) -> Opti
         let loads = !a.writes && !a.class.rmw();
         if w.warp != v.me {
             let late = || a.volatile && v.is_released_to_block(w.warp, 1 << w.lane, w.stamp);
-            return (loads && a.hands_on && !late()).then_some(Clash::Communication);
+            let other = matches!((w.value, a.value), (Some(x), Some(y)) if x != y);
+            return (other || loads && a.hands_on && !late()).then_some(Clash::Communication);
         }
         (loads && !w.class.rmw() && !a.control_only).then_some(Clash::Lockstep)
     })

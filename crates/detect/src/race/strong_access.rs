@@ -75,6 +75,16 @@ impl Strong<'_> {
         None
     }
 
+    /// What a lane stores to an element, if it is known and fits.
+    fn stored(&self, lane: u32, address: u64) -> Option<u64> {
+        let access = self.access;
+        let stores = access.stores.filter(|_| access.element <= 8)?;
+        let bytes = (0..u64::from(access.element)).rev();
+        Some(bytes.fold(0, |value, k| {
+            value << 8 | u64::from(stores.stored(lane as usize, address + k))
+        }))
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn element(
         &self,
@@ -137,6 +147,7 @@ impl Strong<'_> {
             }
         }
         let v = self.launch.view(block, warp, access.space == Space::Global);
+        let value = self.stored(lane, address);
         for i in 0..n {
             let class = class(i);
             let a = StrongAccess {
@@ -148,6 +159,7 @@ impl Strong<'_> {
                 control_only: loads.steers(access.site.0),
                 hands_on: loads.hands_on(access.site.0),
                 volatile: access.order == Order::Volatile,
+                value,
                 link,
             };
             if page.check_strong(at + i, &a, &v, &loads).is_err() {

@@ -20,6 +20,8 @@ pub struct StrongWrite {
     pub site: u32,
     /// Size and scope.
     pub class: AccessShape,
+    /// What it stored, if it is a store and that is known.
+    pub value: Option<u64>,
     /// Its number at this granule.
     id: u32,
     /// The latest write that it precedes in observation order, or itself.
@@ -103,6 +105,7 @@ impl StrongWrite {
             stamp: slot.stamp,
             site: site_of(slot.tag),
             class: AccessShape(slot.class),
+            value: None,
             id: 1,
             under: 1,
             seen: Observers::default(),
@@ -205,6 +208,7 @@ impl StrongCell {
             stamp: v.now,
             site: a.site,
             class: a.class,
+            value: a.value,
             id,
             under: id,
             seen: Observers::default(),

@@ -7,7 +7,10 @@
 //! block) and *wide* (`.gpu`, `.sys`).
 //!
 //! Two `fence.sc` are ordered only where communication forces the order ([`super::fence_sc`]). That the first happened
-//! to run earlier proves nothing.
+//! to run earlier proves nothing about other executions. Where loads return old values, one execution is judged as it is: its
+//! "Fence-SC Order" is the order in which the fences were executed, which no such load contradicts
+//! ([`simt::observer::LaunchShape::stale_values`]). So a read of a value that was overwritten orders the fences before it and those
+//! before later accesses, as communication does, although these ran first.
 
 use super::block::{Block, lanes};
 use super::clock::{BlockClock, Clock, Knowledge, Stamp};
@@ -276,9 +279,9 @@ impl Met {
     }
 }
 
-/// The `fence.sc`s before accesses to a location, as the scopes have it and as if all were wide.
+/// Some `fence.sc`s, such as those before accesses to a location, as the scopes have it and as if all were wide.
 #[derive(Clone, Debug, Default)]
-struct LocationFences {
+pub struct LocationFences {
     real: FenceSet,
     ideal: FenceSet,
 }
@@ -298,6 +301,18 @@ impl LocationFences {
         }
         if let Some(fences) = known.ideal.fences() {
             self.ideal.join(&fences.before);
+        }
+    }
+    /// Adds those that a thread knows of, its own last one among them.
+    fn publish_all(&mut self, block: &Block, warp: u32, lane: u32) {
+        self.publish(&block.base);
+        if let Some(thread) = block.thread(warp, lane) {
+            self.publish(&thread.known);
+            if let Some(sc) = &thread.sc {
+                let mut own = Collected::default();
+                own.add(block.id, warp, lane, sc);
+                self.publish(&own.finish(block.id));
+            }
         }
     }
     /// They must precede a thread's next one.
@@ -380,15 +395,7 @@ impl Location {
         }
         let mut published = LocationFences::default();
         if knows {
-            published.publish(&block.base);
-            if let Some(thread) = block.thread(op.warp, op.lane) {
-                published.publish(&thread.known);
-                if let Some(sc) = &thread.sc {
-                    let mut own = Collected::default();
-                    own.add(block.id, op.warp, op.lane, sc);
-                    published.publish(&own.finish(block.id));
-                }
-            }
+            published.publish_all(block, op.warp, op.lane);
         }
         let thread = block.thread_mut(op.warp, op.lane);
         if op.initial {
@@ -515,8 +522,13 @@ pub fn leaves_a_trace(block: &Block, op: &Operation) -> bool {
         })
 }
 
-/// A fence executed by some lanes of a warp.
-pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope: Scope) {
+/// A fence executed by some lanes of a warp. `before`: the `fence.sc`s of the launch so far, where they are ordered as they are executed.
+pub fn fence(
+    block: &mut Block,
+    (warp, mask): (u32, Mask),
+    (order, scope): (FenceOrder, Scope),
+    mut before: Option<&mut LocationFences>,
+) {
     let id = block.id;
     let wide = is_wide(scope);
     let (mut learnt, mut learnt_before) = (false, false);
@@ -534,6 +546,11 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
             learnt = true;
         }
         if order == FenceOrder::Sc {
+            if let Some(before) = &before {
+                // That wider scopes would have ordered more is for communication to say: another execution has another order.
+                let known = &mut block.thread_mut(warp, lane).known;
+                known.real.fences_mut().due.join(&before.real);
+            }
             let due = |known: &Knowledge| {
                 let fences = known.ideal.fences();
                 fences.is_some_and(|f| !f.due.is_empty())
@@ -562,6 +579,9 @@ pub fn fence(block: &mut Block, warp: u32, mask: Mask, order: FenceOrder, scope:
             }
             let at = Arc::new(Snapshot::of(block, warp, lane));
             block.thread_mut(warp, lane).sc = Some(LastSc { wide, at });
+            if let Some(before) = &mut before {
+                before.publish_all(block, warp, lane);
+            }
         }
         let snapshot = Snapshot::of(block, warp, lane);
         block.thread_mut(warp, lane).release.set(wide, snapshot);

@@ -19,7 +19,8 @@
 //! out[i] = s[blockDim.x - 1 - t];
 //! ```
 //!
-//! The same holds for data that a flag or a lock protects if the fence is missing on one side, or if its scope is too narrow.
+//! The same holds for data that a flag or a lock protects if the fence is missing on one side. If there is one, and only its scope is too
+//! narrow, the finding is `insufficient-scope`.
 //!
 //! ## Why it is a warning
 //!
@@ -29,7 +30,9 @@
 //! ## What is reported
 //!
 //! A strong load and a strong write of the same location by threads of different warps, with nothing that orders them, where the value
-//! that was loaded goes on to memory, to an address or to the output. For lanes of one warp, see `lockstep-assumption`.
+//! that was loaded goes on to memory, to an address or to the output. Two strong stores of different values to the same location, with
+//! nothing that orders them: which one stays is not certain, not even for threads that hold a lock one after the other, if a fence of
+//! the lock is missing. For lanes of one warp, see `lockstep-assumption`.
 //!
 //! ## What is not reported
 //!
@@ -40,7 +43,7 @@
 //! - A `volatile` load behind a flag or counter whose writer executed its fence, where only the reader's fence is missing: the
 //!   programming guide's own example of a last block does so.
 //! - A load between two strong loads that are compared with each other, as under a sequence lock.
-//! - What an atomic read-modify-write returns, such as a ticket.
+//! - What an atomic read-modify-write returns, such as a ticket, and what it overwrites.
 //!
 //! ## Limitations
 //!

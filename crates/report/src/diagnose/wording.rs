@@ -162,6 +162,9 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 what(true)
             )
         }
+        Rule::UnorderedCommunication if finding.ends.iter().all(|e| e.action == Action::Write) => {
+            format!("warps overwrite {} in no certain order", what(true))
+        }
         Rule::UnorderedCommunication => {
             format!(
                 "warps exchange data through {} in no certain order",

@@ -158,6 +158,17 @@ pub(super) fn communication(
     let ([later, earlier, ..], [b, a, ..]) = (finding.ends.as_slice(), guilty) else {
         return None;
     };
+    let fence = match earlier.block == later.block {
+        true => "`__threadfence_block()`",
+        false => "`__threadfence()`",
+    };
+    if later.action == Action::Write && earlier.action == Action::Write {
+        return Some(format!(
+            "let one thread write it; or write under a lock: call {fence} after it is taken, before the write at {}, and after the write at {}, before it is released",
+            b.place(),
+            a.place()
+        ));
+    }
     let shared = finding.place?.space == Space::Shared;
     if shared || view.is_some_and(|v| v.grid.count() == 1) {
         return Some(match same_line(a, b) {
@@ -174,10 +185,6 @@ pub(super) fn communication(
     let (write, read) = match later.action {
         Action::Read => (a, b),
         _ => (b, a),
-    };
-    let fence = match earlier.block == later.block {
-        true => "`__threadfence_block()`",
-        false => "`__threadfence()`",
     };
     Some(format!(
         "order the two with a flag or a lock: call {fence} after the write at {} before the flag is set, and after the flag is seen before the read at {}; or use `cuda::atomic_ref` with release and acquire",

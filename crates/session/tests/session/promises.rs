@@ -322,13 +322,16 @@ fn two_kinds_at_one_location_are_not() {
         "red.global.inc.u32 [%x], 5; red.global.inc.u32 [%x], 6;",
         "red.global.inc.u32 [%x], 5; red.global.add.u32 [%x], 1;",
         "red.global.add.u32 [%x], 1; st.volatile.global.u32 [%x], 5;",
-        "st.volatile.global.u32 [%x], %r3;",
-        "st.relaxed.gpu.global.u32 [%x], %r3;",
         "atom.global.cas.b32 %r9, [%x], 0, %r3;",
         "red.global.add.f32 [%x], %r3;",
         "atom.global.add.u32 %r4, [%x], 1; st.global.u32 [%o], %r4;",
     ] {
         assert_eq!(promise_of(body), Some(Independence::VerdictOnly), "{body}");
+    }
+    // Stores of different values are a finding.
+    for order in ["volatile", "relaxed.gpu"] {
+        let body = format!("st.{order}.global.u32 [%x], %r3;");
+        assert_eq!(promise_of(&body), None, "{body}");
     }
 }
 

@@ -212,13 +212,8 @@ impl<O: Hooks> Core<'_, O> {
             return;
         };
         history.tick();
-        for l in lanes_of(lanes) {
-            history.warp_barrier(Who {
-                block,
-                warp: w,
-                lane: LaneId(l as u8),
-            });
-        }
+        let lanes: Vec<LaneId> = lanes_of(lanes).map(|l| LaneId(l as u8)).collect();
+        history.warp_barrier(block, w, &lanes);
     }
 }
 

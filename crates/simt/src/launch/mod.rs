@@ -237,7 +237,11 @@ fn run<H: Hooks>(
     };
     let blocks = launch.grid.count() as u32;
     if begun.is_none() {
-        observer.launch_begins(&prepared.shape(device, program, launch));
+        let shape = prepared.shape(device, program, launch);
+        observer.launch_begins(&LaunchShape {
+            stale_values: grid.weak,
+            ..shape
+        });
     }
     let mut aside = None;
     let mut stats = Stats {

@@ -62,6 +62,7 @@ impl Prepared {
             control_only: program.facts.control_only.clone(),
             hands_on: program.facts.hands_on.clone(),
             effects: program.facts.effects.clone(),
+            stale_values: false,
         }
     }
 

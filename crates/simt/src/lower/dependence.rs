@@ -97,6 +97,8 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
                         if escapes {
                             spaces(m.space).for_each(|s| memory[s] = true);
                             found.results |= may_be(m.space, AddressSpace::Global);
+                            // Whether two strong stores differ is what the rule on unordered communication looks at.
+                            found.steered |= m.order.is_strong() && m.space.is_between_threads();
                         }
                         source = false;
                     } else {
@@ -191,7 +193,7 @@ pub(super) fn depends_on_time_or_place(which: Special) -> bool {
 }
 
 /// Whether an operation reads or writes the carry flag.
-fn carries(op: &Op) -> bool {
+pub(super) fn carries(op: &Op) -> bool {
     use AluOp::*;
     matches!(
         op,

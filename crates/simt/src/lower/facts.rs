@@ -36,10 +36,10 @@ pub(super) fn find(program: &mut Program) {
 }
 
 fn reductions(program: &mut Program) {
-    let mut read = HashSet::new();
-    for i in &program.code {
-        visit_operands(program, i, &mut |r, _| _ = read.insert(r), &mut |_| {});
+    if program.atomic_ops.iter().all(|a| a.reduction) {
+        return;
     }
+    let read = super::live::rows(program);
     for a in &mut program.atomic_ops {
         let kind = u8::from(a.element >= 8);
         let used = |s: &Slot| {

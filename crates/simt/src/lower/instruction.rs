@@ -72,12 +72,8 @@ impl<'m> Lowering<'m> {
             (_, Some(Synchronisation::ClusterBarrier { .. })) => {
                 Err(String::from("cluster barriers"))
             }
-            (Opcode::Activemask, _) | (_, Some(Synchronisation::WarpExchange)) => {
-                self.warp_operation(i, t)
-            }
-            (Opcode::Shfl | Opcode::Vote, _) => Err(String::from(
-                "warp operations without .sync (removed in sm_70)",
-            )),
+            (Opcode::Activemask | Opcode::Shfl | Opcode::Vote, _)
+            | (_, Some(Synchronisation::WarpExchange)) => self.warp_operation(i, t),
             (Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard, _)
             | (Opcode::Setmaxnreg | Opcode::Griddepcontrol, _) => self.single(Op::Nop),
             (Opcode::Createpolicy, _) => {
@@ -304,10 +300,8 @@ impl<'m> Lowering<'m> {
             after.into_iter().for_each(|op| self.emit(op));
             return Ok(());
         }
-        if matches!(to, Operand::Vector(_))
-            || matches!(from, Operand::Vector(_))
-            || class == RegisterClass::Q
-        {
+        let vectors = self.elements(to).is_some() || self.elements(from).is_some();
+        if vectors || class == RegisterClass::Q {
             let d = self.vector_or_register(to)?;
             let s = self.vector_or_register(from)?;
             self.emit(Op::Pack {
@@ -332,9 +326,9 @@ impl<'m> Lowering<'m> {
     }
 
     fn vector_or_register(&mut self, operand: &Operand) -> Decoded<Vec<Part>> {
-        match operand {
-            Operand::Vector(parts) => self.parts(parts),
-            _ => match self.register(operand) {
+        match self.elements(operand) {
+            Some(parts) => self.parts(&parts),
+            None => match self.register(operand) {
                 Some((slot, RegisterClass::Q)) => Ok(vec![
                     Part {
                         slot,

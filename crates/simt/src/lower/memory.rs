@@ -187,10 +187,8 @@ impl Lowering<'_> {
         let element = bytes_of(ty);
         let (value, address) = if store { (1, 0) } else { (0, 1) };
         let place = self.address(self.operand(i, address)?, s.space)?;
-        let values: Vec<Operand> = match self.operand(i, value)? {
-            Operand::Vector(parts) => parts.clone(),
-            one => vec![one.clone()],
-        };
+        let one = self.operand(i, value)?;
+        let values = self.elements(one).unwrap_or_else(|| vec![one.clone()]);
         if values.len() != usize::from(s.count) {
             return Err(String::from("a vector of another length"));
         }
@@ -258,10 +256,7 @@ impl Lowering<'_> {
             _ => self.type_class(ty)?,
         };
         let rows = |l: &mut Self, operand: &Operand, destination: bool| -> Decoded<[Slot; 8]> {
-            let parts: Vec<Operand> = match operand {
-                Operand::Vector(parts) => parts.clone(),
-                one => vec![one.clone()],
-            };
+            let parts = l.elements(operand).unwrap_or_else(|| vec![operand.clone()]);
             let mut slots = [Slot::NONE; 8];
             if parts.len() != usize::from(s.count) {
                 return Err(String::from("a vector of another length"));

@@ -4,7 +4,7 @@
 //! reach. Names are resolved by [`scope`], variables laid out by [`symbols`],
 //! instructions decoded by [`instruction`] and the files it calls, meeting
 //! points inserted by [`barrier_postdominators`], loads whose value some lanes drop found by
-//! [`speculated`], static facts gathered by [`facts`],
+//! [`speculated`], and those whose value nobody has to load by [`read_back`], static facts gathered by [`facts`],
 //! what order-dependent values reach told by [`dependence`].
 //!
 //! Lowering an instruction never fails: what racetrap does not implement becomes
@@ -17,6 +17,7 @@ pub mod def_use;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
+mod live;
 pub mod load_runs;
 mod matrix;
 mod mbarrier;
@@ -24,6 +25,7 @@ pub mod memory;
 pub mod operand;
 pub mod phase_waits;
 pub mod pointers;
+mod read_back;
 pub mod scope;
 pub mod speculated;
 mod swaps;
@@ -272,6 +274,7 @@ impl<'m> Lowering<'m> {
         self.constants.finish(program);
         pointers::find(program);
         updates::find(program);
+        read_back::find(program);
         swaps::find(program);
         waits::find(program);
         phase_waits::find(program);

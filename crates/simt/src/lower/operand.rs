@@ -93,6 +93,22 @@ impl Lowering<'_> {
         self.scopes.rows(class, 1)
     }
 
+    /// The elements of a vector: those of `{a, b}`, or of a register that is one (PTX ISA, "Vectors").
+    pub(super) fn elements(&self, operand: &Operand) -> Option<Vec<Operand>> {
+        match operand {
+            Operand::Vector(parts) => Some(parts.clone()),
+            Operand::Name(name, None) => match self.scopes.lookup(name)? {
+                Binding::Register { elements, .. } if elements > 1 => {
+                    let component = |c: &str| Operand::Name(name.clone(), Some(c.to_owned()));
+                    let all = ["x", "y", "z", "w"].iter().take(elements as usize);
+                    Some(all.map(|c| component(c)).collect())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The register that a name means.
     pub(super) fn register(&mut self, operand: &Operand) -> Option<(Slot, RegisterClass)> {
         let Operand::Name(name, component) = operand else {
@@ -102,7 +118,7 @@ impl Lowering<'_> {
             return None;
         }
         match self.scopes.lookup(name)? {
-            Binding::Register { slot, class } => {
+            Binding::Register { slot, class, .. } => {
                 let lane = match component.as_deref() {
                     None | Some("x" | "r") => 0,
                     Some("y" | "g") => 1,

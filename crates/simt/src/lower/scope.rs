@@ -14,6 +14,8 @@ pub enum Binding {
         slot: Slot,
         /// Class of each.
         class: RegisterClass,
+        /// Elements of the vector; 1 for a plain register.
+        elements: u32,
     },
     /// A local variable or a parameter of a device function.
     Frame {
@@ -93,6 +95,8 @@ struct Family {
     count: u32,
     first: u32,
     class: RegisterClass,
+    /// Elements of each.
+    elements: u32,
 }
 
 /// All scopes of a module; scope 0 is the module itself.
@@ -163,20 +167,27 @@ impl Scopes {
     /// Declares registers.
     pub fn registers(&mut self, v: &Variable) {
         let Some(class) = class_of(v.ty) else { return };
+        let elements = v.vector.unwrap_or(1);
         match v.count {
             Some(count) => {
-                let first = self.rows(class, count).0;
+                let first = self.rows(class, count.saturating_mul(elements)).0;
                 let prefix = v.name.clone();
                 self.all[self.current].families.push(Family {
                     prefix,
                     count,
                     first,
                     class,
+                    elements,
                 });
             }
             None => {
-                let slot = self.rows(class, v.vector.unwrap_or(1));
-                self.bind(&v.name, Binding::Register { slot, class });
+                let slot = self.rows(class, elements);
+                let register = Binding::Register {
+                    slot,
+                    class,
+                    elements,
+                };
+                self.bind(&v.name, register);
             }
         }
     }
@@ -211,8 +222,9 @@ impl Scopes {
                     .find(|f| f.prefix == prefix && number < f.count)?;
                 let each = if f.class == RegisterClass::Q { 2 } else { 1 };
                 Some(Binding::Register {
-                    slot: Slot(f.first + number * each),
+                    slot: Slot(f.first + number * f.elements * each),
                     class: f.class,
+                    elements: f.elements,
                 })
             })
         })

@@ -253,7 +253,7 @@ impl<'m> Lowering<'m> {
     fn carried(&mut self, v: &'m Variable) -> Result<Carried, LowerError> {
         if v.space == StateSpace::Reg {
             self.scopes.registers(v);
-            if let Some(Binding::Register { slot, class }) = self.scopes.lookup(&v.name) {
+            if let Some(Binding::Register { slot, class, .. }) = self.scopes.lookup(&v.name) {
                 return Ok(Carried::Register(slot, class));
             }
         }

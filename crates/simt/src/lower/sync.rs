@@ -108,12 +108,13 @@ impl Lowering<'_> {
                 Slot::NONE,
             );
         }
-        if !t.has(Modifier::Sync) {
-            return Err(String::from(
-                "warp operations without .sync (removed in sm_70)",
-            ));
-        }
-        let members = i.operands.last().ok_or("too few operands")?;
+        let members = match t.has(Modifier::Sync) {
+            true => {
+                let members = i.operands.last().ok_or("too few operands")?;
+                self.source(members, W, ScalarType::B32)?
+            }
+            false => self.active_lanes()?,
+        };
         let (first, second) = match self.operand(i, 0)? {
             Operand::Pair(a, b) => ((**a).clone(), Some((**b).clone())),
             one => (one.clone(), None),
@@ -122,18 +123,17 @@ impl Lowering<'_> {
             Some(p) => self.predicate(p)?,
             None => Slot::NONE,
         };
-        let members = self.source(members, W, ScalarType::B32)?;
         let kind = warp_kind(t).ok_or("a warp operation of this form")?;
         let mut slots = [Slot::NONE; 5];
         slots[1] = p;
         match t.opcode {
-            Opcode::ShflSync => {
+            Opcode::ShflSync | Opcode::Shfl => {
                 slots[0] = self.destination(&first, W)?.0;
                 for (k, slot) in slots[2..].iter_mut().enumerate() {
                     *slot = self.source(self.operand(i, k + 1)?, W, ScalarType::B32)?;
                 }
             }
-            Opcode::VoteSync => {
+            Opcode::VoteSync | Opcode::Vote => {
                 slots[0] = if kind == WarpKind::VoteBallot {
                     self.destination(&first, W)?.0
                 } else {
@@ -157,6 +157,21 @@ impl Lowering<'_> {
             _ => slots[0] = self.destination(&first, W)?.0,
         }
         self.push_warp(kind, slots, members)
+    }
+
+    /// The lanes that execute the instruction together, as a mask: who takes part in a vote or shuffle without `.sync` (PTX ISA, "vote",
+    /// "shfl"), which are gone from PTX 6.4 on for targets from `sm_70` on.
+    fn active_lanes(&mut self) -> Decoded<Slot> {
+        if self.module.version >= (6, 4) && self.program.target >= 70 {
+            return Err(String::from(
+                "warp operations without .sync (removed in sm_70)",
+            ));
+        }
+        let d = self.temporary(W);
+        let mut slots = [Slot::NONE; 5];
+        slots[0] = d;
+        self.push_warp(WarpKind::ActiveMask, slots, Slot::NONE)?;
+        Ok(d)
     }
 
     pub(super) fn push_warp(
@@ -183,14 +198,14 @@ fn warp_kind(t: &TypedInstruction) -> Option<WarpKind> {
     use WarpKind::*;
     let has = |m| t.has(m);
     Some(match t.opcode {
-        Opcode::ShflSync if has(Modifier::Up) => ShflUp,
-        Opcode::ShflSync if has(Modifier::Down) => ShflDown,
-        Opcode::ShflSync if has(Modifier::Bfly) => ShflBfly,
-        Opcode::ShflSync if has(Modifier::Idx) => ShflIdx,
-        Opcode::VoteSync if has(Modifier::All) => VoteAll,
-        Opcode::VoteSync if has(Modifier::Any) => VoteAny,
-        Opcode::VoteSync if has(Modifier::Uni) => VoteUni,
-        Opcode::VoteSync if has(Modifier::Ballot) => VoteBallot,
+        Opcode::ShflSync | Opcode::Shfl if has(Modifier::Up) => ShflUp,
+        Opcode::ShflSync | Opcode::Shfl if has(Modifier::Down) => ShflDown,
+        Opcode::ShflSync | Opcode::Shfl if has(Modifier::Bfly) => ShflBfly,
+        Opcode::ShflSync | Opcode::Shfl if has(Modifier::Idx) => ShflIdx,
+        Opcode::VoteSync | Opcode::Vote if has(Modifier::All) => VoteAll,
+        Opcode::VoteSync | Opcode::Vote if has(Modifier::Any) => VoteAny,
+        Opcode::VoteSync | Opcode::Vote if has(Modifier::Uni) => VoteUni,
+        Opcode::VoteSync | Opcode::Vote if has(Modifier::Ballot) => VoteBallot,
         Opcode::Match => match (
             has(Modifier::All),
             has(Modifier::Any),

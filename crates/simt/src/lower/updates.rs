@@ -23,10 +23,7 @@ const NEAR: usize = 24;
 /// Fills in [`crate::program::SiteInfo::update`].
 pub(super) fn find(program: &mut Program) {
     let mut found = Vec::new();
-    for (index, function) in program.functions.iter().enumerate() {
-        let end = program.functions.get(index + 1);
-        let end = end.map_or(program.code.len(), |f| f.start as usize);
-        let text = Text::of(program, function.start as usize..end);
+    for text in Text::all(program) {
         for at in text.range.clone() {
             if let Some(update) = text.update(at) {
                 found.push((program.code[at].site, update));
@@ -54,7 +51,7 @@ enum Traced {
 }
 
 /// The code of a function, and where its rows are assigned.
-struct Text<'p> {
+pub(super) struct Text<'p> {
     program: &'p Program,
     range: Range<usize>,
     definitions: HashMap<Row, Vec<usize>>,
@@ -63,6 +60,26 @@ struct Text<'p> {
 }
 
 impl<'p> Text<'p> {
+    /// Of all functions.
+    pub(super) fn all(program: &'p Program) -> impl Iterator<Item = Text<'p>> {
+        let starts = program.functions.iter().map(|f| f.start as usize);
+        let ends = starts.clone().skip(1).chain([program.code.len()]);
+        starts
+            .zip(ends)
+            .map(|(start, end)| Text::of(program, start..end))
+    }
+
+    /// Its instructions.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Whether two accesses are to one place.
+    pub(super) fn is_same_place(&self, x: usize, y: usize) -> bool {
+        self.left.set(LOOKS);
+        self.same_place(x, y, DEPTH)
+    }
+
     fn of(program: &'p Program, range: Range<usize>) -> Text<'p> {
         let mut definitions: HashMap<Row, Vec<usize>> = HashMap::new();
         for at in range.clone() {

@@ -185,6 +185,9 @@ pub struct LaunchShape {
     pub hands_on: Arc<[bool]>,
     /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
     pub effects: Arc<[Effect]>,
+    /// Whether loads may return old values, as under the `weak` schedules. The `fence.sc`s are then ordered as they are executed
+    /// ([`super::weak_memory`]), in the one execution that is shown.
+    pub stale_values: bool,
     /// Number of the launch in its session, from 0.
     pub launch: u32,
 }

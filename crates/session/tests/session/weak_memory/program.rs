@@ -96,8 +96,8 @@ pub const PLACES: usize = 2;
 /// What a run leaves: what each operation of each thread read, then what the places hold.
 pub type Outcome = Vec<u32>;
 
-/// The outcome of one run on the simulator.
-fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> Outcome {
+/// The outcome of one run on the simulator, and whether it has a data race.
+fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> (Outcome, bool) {
     let mut session = Session::new(Options {
         schedule,
         ..Options::default()
@@ -116,9 +116,12 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> Outcom
     let (outcome, device) = session.finish();
     // Relaxed accesses whose values are kept are just what the outcomes are about; weak ones race.
     let weak = threads.iter().flatten().any(|op| op.is_weak());
+    let narrow = Fence(FenceKind::ScOfBlock);
+    let narrow = threads.iter().flatten().any(|op| *op == narrow);
     let mut findings = outcome.findings.iter();
     assert!(
         findings.all(|f| f.rule == Rule::UnorderedCommunication
+            || narrow && f.rule == Rule::InsufficientScope
             || weak
                 && matches!(
                     f.rule,
@@ -136,8 +139,11 @@ fn run(program: &Program, threads: &[Vec<Op>], schedule: ScheduleSpec) -> Outcom
         let read = ops.iter().enumerate().filter(|(_, op)| op.reads());
         left.extend(read.map(|(k, _)| word(1024 + 64 * t + 4 * k)));
     }
-    left.extend((0..PLACES).map(|place| word(64 * place)));
-    left
+    let places = threads.iter().flatten().filter_map(|op| op.place());
+    let places = places.max().map_or(PLACES, |most| PLACES.max(most + 1));
+    left.extend((0..places).map(|place| word(64 * place)));
+    let raced = outcome.findings.iter().any(|f| f.rule == Rule::DataRace);
+    (left, raced)
 }
 
 fn lowered(threads: &[Vec<Op>]) -> Program {
@@ -173,6 +179,40 @@ pub fn seen(threads: &[Vec<Op>], seeds: u64) -> BTreeSet<Outcome> {
     let random = (0..seeds).map(Some);
     std::iter::once(None)
         .chain(random)
-        .map(|seed| run(&program, threads, ScheduleSpec::Weak { seed }))
+        .map(|seed| run(&program, threads, ScheduleSpec::Weak { seed }).0)
         .collect()
+}
+
+/// The outcome under one weak schedule, and whether that run has a data race.
+pub fn judged(threads: &[Vec<Op>], seed: u64) -> (Outcome, bool) {
+    let program = lowered(threads);
+    run(&program, threads, ScheduleSpec::Weak { seed: Some(seed) })
+}
+
+/// The word at `at` that a kernel leaves under a weak schedule: its grid and block, what memory begins with is 0, but for the word itself,
+/// which is 7.
+pub fn run_ptx(ptx: &str, (grid, block): (u32, u32), seed: u64, at: u64) -> u32 {
+    let module = parse(ptx).unwrap_or_else(|e| panic!("{e}\n{ptx}"));
+    let entry = entries(&module)[0].to_owned();
+    let program = Program::lower(&module, ptx, &entry).unwrap_or_else(|e| panic!("{e}\n{ptx}"));
+    let mut session = Session::new(Options {
+        schedule: ScheduleSpec::Weak { seed: Some(seed) },
+        ..Options::default()
+    });
+    let buffer = session.device().alloc(256, "memory").expect("memory");
+    session.device().write(buffer, &[0; 256]).expect("inside");
+    let word = 7u32.to_le_bytes();
+    session.device().write(buffer + at, &word).expect("inside");
+    let launch = Launch {
+        grid: Dim3::linear(grid),
+        block: Dim3::linear(block),
+        dynamic_shared: 0,
+        params: buffer.to_le_bytes().to_vec(),
+        cooperative: true,
+        number: 0,
+    };
+    session.launch(&program, &launch).expect("a run that ends");
+    let (_, device) = session.finish();
+    let bytes = device.read(buffer + at, 4).expect("inside");
+    u32::from_le_bytes(bytes.try_into().expect("four bytes"))
 }
