@@ -79,7 +79,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     also: AlsoArgs,
     /// Output format
-    #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
+    #[arg(long, visible_alias = "output", value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
     /// Also exit with 1 for findings of this level
     #[arg(long, value_name = "LEVEL", value_enum, help_heading = "Output")]

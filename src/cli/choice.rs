@@ -49,6 +49,7 @@ impl Choice for Format {
             Format::Junit => "JUnit XML, which CI systems and autograders read",
             Format::Html => "One page with pictures, for a browser; it loads nothing",
             Format::Markdown => "A table and the findings, for the summary of a job in CI",
+            Format::Concise => "One line a finding",
         }
     }
 }

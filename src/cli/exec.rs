@@ -121,7 +121,7 @@ pub struct ExecArgs {
     also: AlsoArgs,
 
     /// How to print what was found
-    #[arg(long, value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
+    #[arg(long, visible_alias = "output", value_parser = choice::<Format>(), default_value = "text", help_heading = "Output")]
     format: Format,
     /// Write the report to a file instead of stderr
     #[arg(long, value_name = "FILE", help_heading = "Output")]

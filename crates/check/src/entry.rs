@@ -2,7 +2,7 @@
 
 use super::error::{Error, ErrorKind};
 use ptx::ast::{FunctionKind, Item, Module};
-use ptx::{KernelFilter, demangle, matches_entry, shortened, stable_name};
+use ptx::{KernelFilter, demangle, is_of_library, matches_entry, shortened, stable_name};
 use report::suggest;
 
 /// The kernels that a module defines, mangled.
@@ -40,6 +40,19 @@ pub fn choose<'a>(module: &'a Module, wanted: Option<&str>, file: &str) -> Resul
     choose_of(&entries(module), wanted, file)
 }
 
+/// The kernels without those of libraries, such as CUB's `EmptyKernel`; all of them if there are no others.
+fn without_libraries<'a>(all: &[&'a str]) -> Vec<&'a str> {
+    let own: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|name| !is_of_library(name))
+        .collect();
+    match own.is_empty() {
+        true => all.to_vec(),
+        false => own,
+    }
+}
+
 /// The kernels that a filter wants, at least one.
 ///
 /// # Errors
@@ -64,6 +77,7 @@ pub fn matching<'a>(
             None => failure.help("`*` stands for any text: `--kernel 'scan*'`"),
         });
     }
+    let all = without_libraries(all);
     let wanted = all.iter().copied().filter(|name| filter.wants(name));
     let wanted: Vec<&str> = wanted.collect();
     match wanted.is_empty() {
@@ -85,6 +99,7 @@ pub fn choose_of<'a>(all: &[&'a str], wanted: Option<&str>, file: &str) -> Resul
             .help("a kernel is a `__global__` function (`.entry` in PTX); a template needs an explicit instantiation"));
     }
     let Some(wanted) = wanted else {
+        let all = &without_libraries(all)[..];
         return match all {
             [only] => Ok(only),
             _ => Err(Error::new(
@@ -212,6 +227,8 @@ mod tests {
 
     #[test]
     fn the_only_kernel_needs_no_name() {
+        let with_library = module(&["_ZN3cub11EmptyKernelIvEEvv", "_Z1aPi"]);
+        assert_eq!(choose(&with_library, None, "a.ptx"), Ok("_Z1aPi"));
         assert_eq!(choose(&module(&["_Z1aPi"]), None, "a.ptx"), Ok("_Z1aPi"));
     }
 

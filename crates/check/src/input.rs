@@ -392,7 +392,7 @@ impl Reading<'_> {
     }
 }
 
-/// What to tell of PTX that parses, and that `ptxas` refuses.
+/// What to tell of PTX that parses and is not valid by the manual. Nobody has asked `ptxas`.
 fn not_valid(file: &Arc<SourceFile>, Invalid { kind, span }: Invalid) -> Error {
     Error::new(
         ErrorKind::Input,
@@ -403,7 +403,7 @@ fn not_valid(file: &Arc<SourceFile>, Invalid { kind, span }: Invalid) -> Error {
         span.start as usize..span.end as usize,
         kind.to_string(),
     )
-    .help("`ptxas` of the CUDA toolkit refuses this file as well")
+    .help("if `ptxas` of the CUDA toolkit accepts this file, this is a bug of racetrap: please report it")
 }
 
 #[cfg(test)]

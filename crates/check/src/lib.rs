@@ -143,9 +143,9 @@ impl Prepared {
         });
         let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
         let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
-        // What needs a cooperative launch is launched so, unless somebody says how it is launched.
-        geometry.cooperative |= request.cooperative
-            || as_launched && host.is_none() && explore::cooperates(&programs[0]);
+        // What needs a cooperative launch is launched so, unless the program launches it otherwise.
+        geometry.cooperative |=
+            request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
         affordable(&geometry, request.budgets.steps)?;
         let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
         let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;

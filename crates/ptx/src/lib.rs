@@ -33,7 +33,9 @@ pub use error::{ParseError, ParseErrorKind};
 pub use filter::{KernelFilter, matches_kernel};
 pub use flatten::{Declared, Flat, FlatInstr, ScopeId};
 pub use link::{LinkError, link};
-pub use names::{demangle, matches_entry, shortened, stable_name, without_signature};
+pub use names::{
+    demangle, is_of_library, matches_entry, shortened, stable_name, without_signature,
+};
 pub use parser::{parse, parse_bytes, parse_items};
 pub use print::print;
 pub use source::{SourceLine, SourceMap};

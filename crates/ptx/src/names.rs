@@ -86,6 +86,10 @@ pub fn shortened(name: &str) -> std::borrow::Cow<'_, str> {
 /// assert!(matches_entry("_Z4scanPii", "scan(int*, int)"));
 /// assert!(matches_entry("_ZN2ns4scanIiEEvPT_i", "ns::scan<int>"));
 /// assert!(matches_entry("_ZN2ns4scanIiEEvPT_i", "scan"));
+/// assert!(matches_entry("_Z4scanILm128EEvPf", "scan"));
+/// assert!(matches_entry("_Z4scanILm128EEvPf", "scan<128>"));
+/// assert!(matches_entry("_Z4scanILm128EEvPf", "scan<(unsigned long)128>(float*)"));
+/// assert!(!matches_entry("_Z4scanILm128EEvPf", "scan<64>"));
 /// assert!(!matches_entry("_Z7prescanPii", "scan"));
 /// ```
 pub fn matches_entry(mangled: &str, plain: &str) -> bool {
@@ -114,8 +118,36 @@ pub(crate) fn spellings(mangled: &str) -> Vec<String> {
         without_blanks(&name),
     ];
     all.iter()
-        .flat_map(|name| [name.clone(), without_template_arguments(name)])
+        .flat_map(|name| {
+            [
+                name.clone(),
+                without_casts(name),
+                without_template_arguments(name),
+            ]
+        })
         .collect()
+}
+
+/// Whether a function, by its name as it is or demangled, is a library's: no user has written it, and none wants it checked.
+///
+/// ```
+/// # use racetrap_ptx::is_of_library;
+/// assert!(is_of_library("_ZN3cub11EmptyKernelIvEEvv"));
+/// assert!(is_of_library("void thrust::detail::fill<int>(int*)"));
+/// assert!(!is_of_library("_Z4scanPii") && !is_of_library("cub_like(int*)"));
+/// ```
+pub fn is_of_library(name: &str) -> bool {
+    const NAMESPACES: [&str; 6] = [
+        "cub::",
+        "thrust::",
+        "cuda::",
+        "nvcuda::",
+        "cooperative_groups::",
+        "cutlass::",
+    ];
+    let demangled = demangle(name);
+    let path = without_signature(&demangled);
+    NAMESPACES.iter().any(|one| path.starts_with(one))
 }
 
 /// A demangled function's name without its parameters and the return type that templates have.
@@ -193,10 +225,42 @@ fn without_blanks(name: &str) -> String {
     name.split_whitespace().collect()
 }
 
+/// Without the types of numbers among template arguments, which nobody writes: `scan<128>` for `scan<(unsigned long)128>`.
+fn without_casts(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    let mut depth = 0;
+    while let Some(c) = rest.chars().next() {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        let cast = match (c, depth > 0) {
+            ('(', true) => rest.find(')').map(|end| &rest[end + 1..]),
+            _ => None,
+        };
+        let number = |behind: &&str| behind.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        match cast.filter(number) {
+            Some(behind) => rest = behind,
+            None => {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    out
+}
+
+/// Where the parameters of a function's name begin: at a bracket that is in no template argument.
+fn parameters_at(name: &str) -> usize {
+    let mut depth = 0;
+    let open = name.char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '<') - i32::from(*c == '>');
+        *c == '(' && depth == 0
+    });
+    open.map_or(name.len(), |(at, _)| at)
+}
+
 /// `ns::scan<int>` without what stands in its last brackets.
 fn without_template_arguments(name: &str) -> String {
-    let end = name.find('(').unwrap_or(name.len());
-    let (path, parameters) = name.split_at(end);
+    let (path, parameters) = name.split_at(parameters_at(name));
     let Some(inner) = path.strip_suffix('>') else {
         return name.to_owned();
     };

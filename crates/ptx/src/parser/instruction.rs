@@ -4,6 +4,9 @@ use super::{Parsed, Parser};
 use crate::ast::*;
 use crate::token::Token;
 
+/// The instructions that take a vector of one element for the element.
+const MAY_BE_ONE: [&str; 4] = ["ld", "ldu", "st", "mov"];
+
 impl Parser<'_> {
     /// `[@[!]p] opcode.modifier… operand, …;`
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
@@ -47,7 +50,14 @@ impl Parser<'_> {
                 true => self.call_list()?,
                 false => self.operand()?,
             };
-            operands.push(operand);
+            operands.push(match operand {
+                // `ld.global.b32 {%r1}, [%rd1]`, as Triton writes it: a vector of one is its element, which the manual does not say and
+                // `ptxas` does.
+                Operand::Vector(mut lanes) if lanes.len() == 1 && MAY_BE_ONE.contains(&opcode) => {
+                    lanes.remove(0)
+                }
+                operand => operand,
+            });
             if self.eat(";") {
                 return Ok(operands);
             }
