@@ -3,7 +3,10 @@
 //! Where the first run promises that every schedule has its verdict, there is nothing to try. Elsewhere schedules are chosen as for a
 //! kernel by itself ([`session::explorer`]), reversals of what the run did included, within a share of the program's time.
 //!
-//! Blind spot: what other schedules leave in memory is not compared with what the first one left.
+//! Where data passes between warps in no certain order ([`Rule::UnorderedCommunication`]), what other schedules leave in memory is compared
+//! with what the first one left: the finding is an error if they differ.
+//!
+//! Blind spot: elsewhere it is not compared.
 
 use crate::context::Context;
 use crate::launch::Request;
@@ -12,9 +15,11 @@ use crate::trace::{Again, Shown};
 use detect::Detectors;
 use detect::communication::Log;
 use detect::coverage::Coverage;
-use detect::finding::Finding;
+use detect::finding::{Finding, Place};
+use detect::rules::Rule;
 use session::explorer::{Explorer, Schedules, explore};
 use simt::lower::dependence::dependence;
+use simt::observer::Space;
 use simt::snapshot::Image;
 use simt::{Launch, Limits, Program, ScheduleSpec};
 use std::ops::ControlFlow;
@@ -51,6 +56,8 @@ struct Run {
     ended: bool,
     coverage: Option<Coverage>,
     took: Duration,
+    /// Where it leaves something else than the first run did: the word's byte offset, and both values.
+    differs: Option<(u64, [u32; 2])>,
 }
 
 /// What a run's threads did to memory that they share.
@@ -63,6 +70,15 @@ fn log_of(detectors: &mut Detectors, program: &Program) -> Option<Log> {
 
 fn records(program: &Program) -> bool {
     program.facts.strong_global || program.facts.strong_shared
+}
+
+/// A word whose type nobody knows: as an integer, or as a number with a fraction where it looks like one.
+fn shown(word: u32) -> String {
+    let float = f32::from_bits(word);
+    match (1e-6..1e9).contains(&float.abs()) {
+        true => format!("{float} (as a float; {word:#x})"),
+        false => (word as i32).to_string(),
+    }
 }
 
 impl Context {
@@ -145,6 +161,7 @@ impl Context {
             ended: true,
             coverage: None,
             took: Duration::ZERO,
+            differs: None,
         }));
         let device = Mutex::new(&mut self.device);
         let run = |number: usize, schedule: &ScheduleSpec, _: usize| {
@@ -162,6 +179,13 @@ impl Context {
             let ended = detectors.launch(&mut device, program, how, schedule, &limits, 1);
             device.take_children();
             let mut findings = detectors.take_findings();
+            let unordered = findings
+                .iter()
+                .any(|f| f.rule == Rule::UnorderedCommunication);
+            let differs = match (unordered, ended.is_ok()) {
+                (true, true) => device.first_difference(&left),
+                _ => None,
+            };
             if let Err(stop) = &ended {
                 findings.extend(session::simulator::finding(stop, 0));
             }
@@ -172,17 +196,22 @@ impl Context {
                 ended: ended.is_ok(),
                 coverage: Some(detectors.take_coverage()),
                 took: began.elapsed(),
+                differs,
             }
         };
         let mut exploring = self.spent.exploring;
         let mut found = Vec::new();
         let mut tried = 0;
+        let mut different = None;
         let take = |explorer: &mut Explorer, number: usize, schedule: &ScheduleSpec, run: Run| {
             explorer.learn(schedule, run.steps, run.log.as_ref(), run.ended);
             exploring += run.took;
             tried += u64::from(number > 0);
             if !run.findings.is_empty() {
                 explorer.found();
+            }
+            if let (None, Some(place)) = (&different, run.differs) {
+                different = Some((schedule.clone(), place));
             }
             found.push((schedule.clone(), run.findings, run.coverage));
             match exploring < allowed {
@@ -211,6 +240,20 @@ impl Context {
                 waits: None,
             };
             self.report_under(&findings, request, name, call, from);
+        }
+        if let Some((schedule, (offset, values))) = different {
+            let place = Place {
+                space: Space::Global,
+                address: offset,
+                bytes: 4,
+                mapped: true,
+            };
+            let [first, other] = values.map(shown);
+            let text = format!(
+                "{} is {first} in the program's own run and {other} under schedule `{schedule}`",
+                self.view(name, request).memory.describe(&place)
+            );
+            self.differ(request, &text);
         }
     }
 }

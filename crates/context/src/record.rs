@@ -63,6 +63,13 @@ pub enum Record {
         #[serde(default)]
         budget: bool,
     },
+    /// A finding's launch left other results under another schedule, which makes an error of it.
+    Differs {
+        /// The finding's number in the process.
+        id: usize,
+        /// Where, and both values, in a sentence.
+        text: String,
+    },
     /// What was done so far.
     Totals(Totals),
     /// The program has come to its end.

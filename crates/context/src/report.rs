@@ -171,8 +171,24 @@ impl Context {
         }
     }
 
+    /// A launch leaves other results under another schedule: what passes between its warps in no certain order makes a difference.
+    pub(crate) fn differ(&mut self, request: &Request, text: &str) {
+        let of_launch = |key: &Key| match key {
+            Key::Kernel(kernel, rule, ..) => {
+                *kernel == request.kernel.id && *rule == Rule::UnorderedCommunication
+            }
+            _ => false,
+        };
+        let known = self.known.findings.iter().filter(|(key, _)| of_launch(key));
+        let ids: Vec<usize> = known.map(|(_, id)| *id).collect();
+        for id in ids {
+            let text = text.to_owned();
+            self.recorder.write(Record::Differs { id, text });
+        }
+    }
+
     /// The view of a launch, with the names of what its arguments point to.
-    fn view<'k>(&mut self, name: &LaunchName, request: &'k Request) -> KernelView<'k> {
+    pub(crate) fn view<'k>(&mut self, name: &LaunchName, request: &'k Request) -> KernelView<'k> {
         let kernel = &request.kernel;
         for file in kernel.files.iter().filter(|f| !report::of_toolkit(f)) {
             self.sources.find(file);

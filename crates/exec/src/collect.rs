@@ -23,6 +23,8 @@ pub struct Collected {
     /// Findings, by process and number, in the order in which they came.
     findings: Vec<(u32, record::Finding)>,
     counts: HashMap<(u32, usize), u64>,
+    /// Findings whose launches left other results under another schedule, and what these were.
+    different: HashMap<(u32, usize), String>,
     sources: HashMap<(u32, usize), Arc<SourceFile>>,
     /// Functions that are not there and were called.
     pub missing: BTreeSet<String>,
@@ -102,6 +104,9 @@ impl Collected {
             }
             Record::Finding(finding) => self.findings.push((process, *finding)),
             Record::Launch(taped) => self.tape.push(*taped),
+            Record::Differs { id, text } => {
+                self.different.entry((process, id)).or_insert(text);
+            }
             Record::Again { id, count } => drop(self.counts.insert((process, id), count)),
             Record::Missing { function } => drop(self.missing.insert(function)),
             Record::Doubt { text, budget } => {
@@ -150,7 +155,7 @@ impl Collected {
         let launched = self.launched();
         let idle = self.totals.values().flat_map(|t| &t.idle);
         idle.map(String::as_str)
-            .filter(|name| !launched.contains(name))
+            .filter(|name| !launched.contains(name) && !ptx::is_of_library(name))
             .collect()
     }
 
@@ -219,12 +224,17 @@ impl Collected {
                 from.unwrap_or_default()
             ));
         }
+        let different = self.different.get(&(process, finding.id));
+        notes.extend(different.cloned());
         let count = self.counts.get(&(process, finding.id));
         let trace = finding.trace.clone();
         let trace = trace.map(|trace| placed(trace, &labels));
         Diagnostic {
             rule: finding.rule,
-            level: finding.level,
+            level: match different {
+                Some(_) => Level::Error,
+                None => finding.level,
+            },
             title: finding.title.clone(),
             labels,
             notes,

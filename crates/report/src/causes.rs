@@ -1,11 +1,14 @@
 //! Findings of one cause become one finding.
 //!
-//! Three kinds of them: a read of memory that nothing has written yet, where the read also races with the write; two races on the
+//! Some are joined for good ([`settle_causes`]), others are shown together and stay what they are for comments and baselines that accept
+//! them ([`groups`]).
+//!
+//! Three kinds are joined: a read of memory that nothing has written yet, where the read also races with the write; two races on the
 //! same memory that one piece of advice mends, as the read and the write of one unguarded update; and the same race in
 //! two builds, of which one gives one of its instructions another line.
 
 use super::{Diagnostic, Label};
-use detect::rules::Rule;
+use detect::rules::{Level, Rule};
 use std::collections::BTreeSet;
 
 /// Joins findings of one cause. To be called when the findings of all runs and builds are [merged](super::merge).
@@ -50,7 +53,8 @@ fn explain_uninitialised(all: &mut Vec<Diagnostic>) {
             is_race(race.rule)
                 && race.level >= read.level
                 && same_memory(race, &read)
-                && (read.about.in_shared_code || here.is_subset(&places(race)))
+                && (read.about.in_shared_code
+                    || here.is_subset(&places(race)) && reads_in(race, &read))
         };
         match rest.iter_mut().find(explains) {
             Some(race) => {
@@ -75,6 +79,24 @@ fn explain_uninitialised(all: &mut Vec<Diagnostic>) {
         }
     }
     *all = rest;
+}
+
+/// Whether the instruction that reads what nobody has written is the one that reads in the race, in a build that shows both. A line may
+/// have another read, which comes before all that races.
+fn reads_in(race: &Diagnostic, read: &Diagnostic) -> bool {
+    let known = |d: &Diagnostic| !d.about.instructions.is_empty();
+    if !known(race) || !known(read) {
+        return true;
+    }
+    let mut builds = read.about.instructions.iter();
+    builds.any(|(ptx, reads)| {
+        let racing = race.about.instructions.get(ptx).into_iter().flatten();
+        let racing: BTreeSet<u32> = racing.flatten().map(|(_, line)| *line).collect();
+        reads
+            .iter()
+            .flatten()
+            .any(|(_, line)| racing.contains(line))
+    })
 }
 
 /// Whether one change of the source mends both.
@@ -180,6 +202,102 @@ fn join_shared_code(all: &mut Vec<Diagnostic>) {
         }
     }
     *all = rest;
+}
+
+/// What findings of one cause share: the same is wrong in the same function with the same memory, and the same advice mends it, at
+/// other lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    rule: Rule,
+    level: Level,
+    kernel: Option<String>,
+    function: String,
+    memory: Option<String>,
+    /// Without numbers.
+    advice: String,
+}
+
+impl Cause {
+    /// That of a finding; `None` where it stands for itself.
+    pub fn of(diagnostic: &Diagnostic) -> Option<Cause> {
+        let about = &diagnostic.about;
+        let grouped = match diagnostic.rule {
+            Rule::WarpSyncMask | Rule::UndefinedShuffle | Rule::DivergentBarrier => true,
+            Rule::UninitializedRead | Rule::SameValueWrite => about.memory.is_some(),
+            rule => is_race(rule) && about.memory.is_some(),
+        };
+        let advice = diagnostic.help.as_ref().filter(|_| grouped)?;
+        Some(Cause {
+            rule: diagnostic.rule,
+            level: diagnostic.level,
+            kernel: about.kernel.clone(),
+            function: about.function.clone()?,
+            memory: about.memory.clone(),
+            advice: advice.split(|c: char| c.is_ascii_digit()).collect(),
+        })
+    }
+}
+
+/// Findings of one cause: the first, and the others.
+#[derive(Clone, Debug)]
+pub struct Group<'d> {
+    /// The one that is shown.
+    pub first: &'d Diagnostic,
+    /// Those that go without saying more than where they are.
+    pub others: Vec<&'d Diagnostic>,
+}
+
+/// Puts findings of one [`Cause`] together, in the order of the first of each.
+pub fn groups<'d>(all: impl IntoIterator<Item = &'d Diagnostic>) -> Vec<Group<'d>> {
+    let mut groups: Vec<(Option<Cause>, Group<'d>)> = Vec::new();
+    for diagnostic in all {
+        let cause = Cause::of(diagnostic);
+        let same = groups.iter_mut().find(|(c, _)| c.is_some() && *c == cause);
+        match same {
+            Some((_, group)) => group.others.push(diagnostic),
+            None => groups.push((
+                cause,
+                Group {
+                    first: diagnostic,
+                    others: Vec::new(),
+                },
+            )),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+impl Group<'_> {
+    /// Pairs of lines that are named.
+    const NAMED: usize = 8;
+
+    /// Where the others are, in one sentence.
+    pub fn note(&self) -> Option<String> {
+        let mut at: Vec<String> = Vec::new();
+        for one in &self.others {
+            let lines: BTreeSet<u32> = places(one).into_iter().map(|(_, line)| line).collect();
+            let lines: Vec<String> = lines.iter().map(u32::to_string).collect();
+            let noun = if lines.len() == 1 { "line" } else { "lines" };
+            at.push(format!("{noun} {}", lines.join(" and ")));
+        }
+        at.dedup();
+        let function = self.first.about.function.as_ref()?;
+        let more = match at.len().checked_sub(Self::NAMED) {
+            Some(more @ 1..) => format!("; and {more} more"),
+            _ => String::new(),
+        };
+        at.truncate(Self::NAMED);
+        (!self.others.is_empty()).then(|| {
+            format!(
+                "the same is wrong at {} in `{function}`: {}{more}; each place needs it",
+                match self.others.len() {
+                    1 => "one more place".to_owned(),
+                    n => format!("{n} more places"),
+                },
+                at.join("; ")
+            )
+        })
+    }
 }
 
 #[cfg(test)]

@@ -102,9 +102,21 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
         launched: None,
         about: About {
             in_shared_code: guilty.iter().any(|g| !g.in_source && g.toolkit),
+            function: function(&guilty, kernel),
             ..subject(finding, names, kernel)
         },
     }
+}
+
+/// The function that all guilty places are in: the one that was inlined, or the kernel.
+fn function(guilty: &[Guilty], kernel: Option<&KernelView<'_>>) -> Option<String> {
+    let own = |one: &Guilty| match &one.frames.first()?.function {
+        Some(inlined) => Some(short(inlined).to_owned()),
+        None => Some(short(&kernel?.name).to_owned()),
+    };
+    let first = own(guilty.first()?)?;
+    let all = guilty.iter().all(|one| own(one).as_ref() == Some(&first));
+    all.then_some(first)
 }
 
 fn subject(

@@ -4,7 +4,8 @@
 //! depend on the [`Report`] alone.
 
 pub mod accept;
-mod causes;
+pub mod causes;
+pub mod concise;
 mod diagnose;
 pub mod exit;
 mod failure;
@@ -138,6 +139,9 @@ pub struct About {
     pub memory: Option<String>,
     /// The kernel, where its check may have several.
     pub kernel: Option<String>,
+    /// The function that all guilty places are in: an inlined one, or the kernel.
+    #[serde(default)]
+    pub function: Option<String>,
     /// By PTX text, the instructions of the guilty places: what each does, and its line. There are several of the same doing where the
     /// compiler has copied the source lines, as it does when it unrolls a loop.
     pub instructions: BTreeMap<String, BTreeSet<Vec<(Cow<'static, str>, u32)>>>,
@@ -163,6 +167,7 @@ impl About {
     fn merge(&mut self, other: About) {
         self.memory = self.memory.take().or(other.memory);
         self.kernel = self.kernel.take().or(other.kernel);
+        self.function = self.function.take().or(other.function);
         for (ptx, all) in other.instructions {
             self.instructions.entry(ptx).or_default().extend(all);
         }
@@ -371,11 +376,13 @@ pub enum Format {
     Html,
     /// A table and the findings, for the summary of a job in CI.
     Markdown,
+    /// One line a finding.
+    Concise,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Text,
         Format::Json,
         Format::Github,
@@ -383,6 +390,7 @@ impl Format {
         Format::Junit,
         Format::Html,
         Format::Markdown,
+        Format::Concise,
     ];
 
     /// Its name: `sarif`.
@@ -395,6 +403,7 @@ impl Format {
             Format::Junit => "junit",
             Format::Html => "html",
             Format::Markdown => "markdown",
+            Format::Concise => "concise",
         }
     }
 }
@@ -410,6 +419,7 @@ pub fn render(report: &Report, format: Format) -> String {
         Format::Github => github::render(report),
         Format::Html => html::render(report),
         Format::Markdown => markdown::render(report),
+        Format::Concise => concise::render(report),
     };
     safe(&text).into_owned()
 }

@@ -3,7 +3,7 @@
 use super::source::Sources;
 use detect::finding::{Detail, Finding, Place};
 use simt::observer::Space;
-use toolchain::cuda_text::{CudaText, scalar_bytes};
+use toolchain::cuda_text::{CudaText, Field, scalar_bytes};
 
 /// A variable or buffer and its place in its state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct Region {
     pub host: bool,
     /// The function that declares it, without its namespace, with its template arguments, where there is one.
     pub function: Option<String>,
+    /// The fields of an element that is a structure or vector.
+    pub fields: Vec<Field>,
+    /// Which field of a structure it is, counted from 0, where the compiler has given each of them a variable of its own.
+    pub piece: Option<usize>,
 }
 
 impl Region {
@@ -43,10 +47,12 @@ impl Region {
             declaration: None,
             host: false,
             function: None,
+            fields: Vec::new(),
+            piece: None,
         }
     }
 
-    /// Adds element type, dimensions and declaration from the declaration in `text`.
+    /// Adds fields, element type, dimensions and declaration from the declaration in `text`.
     pub fn declared(mut self, text: &CudaText) -> Region {
         // Another function's array of that name is another one.
         let own = self.function.as_deref();
@@ -54,7 +60,27 @@ impl Region {
         let Some(declared) = own.unwrap_or_else(|| text.variable(&self.name)) else {
             return self;
         };
-        self.element = scalar_bytes(&declared.ty);
+        let fields = text.fields(&declared.ty).unwrap_or_default();
+        if let Some(piece) = self.piece {
+            if let Some(field) = fields.get(piece) {
+                self.name = format!("{}.{}", declared.name, field.name);
+                self.element = u32::try_from(field.bytes / field.count.max(1)).ok();
+            }
+            self.declaration = Some(format!("{} {}", declared.ty, declared.name));
+            return self;
+        }
+        self.element = scalar_bytes(&declared.ty).or_else(|| {
+            let end = text.bytes(&declared.ty)?;
+            u32::try_from(end).ok().filter(|bytes| *bytes > 0)
+        });
+        self.fields = fields;
+        let fits = |element: u32| {
+            let element = u64::from(element.max(1));
+            self.bytes.is_none_or(|bytes| bytes.is_multiple_of(element))
+        };
+        if scalar_bytes(&declared.ty).is_none() && !self.element.is_some_and(fits) {
+            (self.element, self.fields) = (None, Vec::new());
+        }
         let dims: Option<Vec<u64>> = declared
             .dims
             .iter()
@@ -82,15 +108,19 @@ impl Region {
     pub fn element_at(&self, address: u64, bytes: u32) -> String {
         let offset = address.saturating_sub(self.start);
         let element = u64::from(self.element.unwrap_or(bytes)).max(1);
-        if self.bytes == Some(element) && self.dims.is_empty() {
+        if self.bytes == Some(element) && self.dims.is_empty() && self.fields.is_empty() {
             return self.name.clone();
         }
         if !offset.is_multiple_of(element) && self.element.is_none() {
             return format!("{}+{offset}", self.name);
         }
         let mut index = offset / element;
+        let field = self.field_at(offset % element, bytes);
+        if self.bytes == Some(element) {
+            return format!("{}{field}", self.name);
+        }
         if self.dims.len() < 2 {
-            return format!("{}[{index}]", self.name);
+            return format!("{}[{index}]{field}", self.name);
         }
         let mut parts = Vec::new();
         for dim in self.dims.iter().skip(1).rev() {
@@ -99,7 +129,21 @@ impl Region {
         }
         parts.push(format!("[{index}]"));
         parts.reverse();
-        format!("{}{}", self.name, parts.concat())
+        format!("{}{}{field}", self.name, parts.concat())
+    }
+
+    /// The field at an offset in an element, for an access of so many bytes: `.pos`, `.v[2]`; nothing where it takes more than one.
+    fn field_at(&self, offset: u64, bytes: u32) -> String {
+        let (offset, end) = (offset as i64, offset as i64 + i64::from(bytes));
+        let inside = |f: &&Field| f.offset <= offset && end <= f.offset + f.bytes;
+        let Some(field) = self.fields.iter().find(inside) else {
+            return String::new();
+        };
+        let each = field.bytes / field.count.max(1);
+        match (field.count, each) {
+            (2.., 1..) => format!(".{}[{}]", field.name, (offset - field.offset) / each),
+            _ => format!(".{}", field.name),
+        }
     }
 }
 
@@ -243,6 +287,37 @@ mod tests {
             names.region(&place(0, 4)).unwrap().declaration.as_deref(),
             Some("float tile[4][N]")
         );
+    }
+
+    #[test]
+    fn fields_are_named() {
+        let text = CudaText::new(
+            "struct task { int a, b; double z; short v[4]; };\n\
+             __shared__ task all[4]; __shared__ task one; __shared__ float4 sum[2]; __shared__ task s;",
+            &[],
+        );
+        let piece = Region {
+            piece: Some(2),
+            ..Region::new("s", 300, Some(8))
+        };
+        let names = MemoryNames {
+            shared: vec![
+                Region::new("all", 0, Some(96)).declared(&text),
+                Region::new("one", 96, Some(24)).declared(&text),
+                Region::new("sum", 128, Some(32)).declared(&text),
+                piece.declared(&text),
+            ],
+            ..MemoryNames::default()
+        };
+        assert_eq!(names.describe(&place(24 + 4, 4)), "`all[1].b`");
+        assert_eq!(names.describe(&place(24 + 18, 2)), "`all[1].v[1]`");
+        assert_eq!(names.describe(&place(96 + 8, 8)), "`one.z`");
+        assert_eq!(names.describe(&place(96, 8)), "`one`");
+        assert_eq!(names.describe(&place(128 + 16 + 8, 4)), "`sum[1].z`");
+        assert_eq!(names.describe(&place(128 + 16, 16)), "`sum[1]`");
+        assert_eq!(names.describe(&place(300, 8)), "`s.z`");
+        let declared = names.region(&place(300, 8)).unwrap();
+        assert_eq!(declared.declaration.as_deref(), Some("task s"));
     }
 
     #[test]

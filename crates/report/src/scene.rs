@@ -37,9 +37,11 @@ impl<'a> KernelView<'a> {
 pub fn names(program: &Program, device: &Device) -> MemoryNames {
     let shared = program.shared.iter().map(|variable| {
         let bytes = variable.bytes.map(u64::from);
-        let name = variable_name(&variable.name);
+        let (whole, piece) = whole(&variable.name);
+        let name = variable_name(whole);
         Region {
-            function: declaring(&variable.name),
+            function: declaring(whole),
+            piece,
             ..Region::new(&name, u64::from(variable.offset), bytes)
         }
     });
@@ -53,6 +55,17 @@ pub fn names(program: &Program, device: &Device) -> MemoryNames {
         constant: global.clone(),
         global,
         param: param.collect(),
+    }
+}
+
+/// The variable that one of its fields was split from, and which field that is: `_ZZ1kvE1s_$_2` is the third of `s` (LLVM, "GlobalOpt").
+fn whole(mangled: &str) -> (&str, Option<usize>) {
+    match mangled.rsplit_once("_$_") {
+        Some((whole, number)) => match number.parse() {
+            Ok(number) => (whole, Some(number)),
+            Err(_) => (mangled, None),
+        },
+        None => (mangled, None),
     }
 }
 
@@ -91,7 +104,7 @@ pub fn variable_name(mangled: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{declaring, variable_name};
+    use super::{declaring, variable_name, whole};
 
     #[test]
     fn functions_have_variables() {
@@ -108,6 +121,11 @@ mod tests {
 
     #[test]
     fn variables_have_their_own_names() {
+        assert_eq!(
+            whole("_ZZ1kPK4taskPdE1s_$_2"),
+            ("_ZZ1kPK4taskPdE1s", Some(2))
+        );
+        assert_eq!(whole("_ZZ1kvE1s"), ("_ZZ1kvE1s", None));
         assert_eq!(variable_name("_ZZ7reversePiPKfi1PE4smem"), "smem");
         assert_eq!(variable_name("_ZN2ns5tableE"), "table");
         assert_eq!(variable_name("dyn"), "dyn");

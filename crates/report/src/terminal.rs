@@ -1,38 +1,112 @@
 //! Renders diagnostics in the style of rustc: source lines with labels, notes and one `help:`.
 
-use super::{Check, Diagnostic, Label, Report, SourcePlace, Unseen, Verdict};
+use super::{Check, Diagnostic, Label, Report, SourcePlace, Unseen, Verdict, causes};
 use annotate_snippets as a;
 use anstyle::{AnsiColor, Style};
-use detect::rules::Level;
+use detect::rules::{Level, Rule};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Renders all checks of a report, each with its findings followed by its verdict.
+///
+/// Findings of one cause are shown as one ([`causes::groups`]), the first [`SHOWN`] in full; the others are counted by function. The command
+/// that shows the first finding again comes last.
 pub fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();
     for check in &report.checks {
-        let shown = || check.diagnostics.iter().filter(|d| d.accepted.is_none());
-        for one in shown().take(SHOWN) {
-            out.push_str(&diagnostic(one, color));
+        let told = check.diagnostics.iter().filter(|d| d.accepted.is_none());
+        let (leaks, told): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+            told.partition(|d| d.rule == Rule::Leak);
+        let groups = causes::groups(told);
+        let replay = groups
+            .iter()
+            .find_map(|group| group.first.replay.as_deref());
+        for group in groups.iter().take(SHOWN) {
+            let schedule = schedule(group.first.replay.as_deref(), replay);
+            let notes = [group.note(), schedule].into_iter().flatten().collect();
+            out.push_str(&with_notes(group.first, notes, None, color));
             out.push('\n');
         }
-        if let Some(more) = shown().count().checked_sub(SHOWN + 1) {
-            let _ = writeln!(
-                out,
-                "… and {} more findings (`--format json` has them)\n",
-                thousands(more as u64 + 1)
-            );
+        if let Some(more) = groups.get(SHOWN..).filter(|more| !more.is_empty()) {
+            let _ = writeln!(out, "{}\n", counted_by_function(more));
         }
         out.push_str(&verdict(check, color));
+        if !leaks.is_empty() {
+            let _ = writeln!(out, "  leaks: {}", leaked(&leaks));
+        }
+        if let Some(replay) = replay {
+            let _ = writeln!(out, "  reproduce with: {replay}");
+        }
     }
     out
 }
 
-/// How many findings of a check are shown.
-const SHOWN: usize = 100;
+/// How many findings of a check are shown in full.
+const SHOWN: usize = 10;
+
+/// `and 12 more findings: 9 in `scan`, 3 in `add``
+fn counted_by_function(groups: &[causes::Group<'_>]) -> String {
+    let mut by: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut sum = 0;
+    for group in groups {
+        let all = 1 + group.others.len() as u64;
+        sum += all;
+        let about = &group.first.about;
+        let function = about.function.as_deref().or(about.kernel.as_deref());
+        *by.entry(function.unwrap_or_default()).or_default() += all;
+    }
+    let mut by: Vec<(&str, u64)> = by.into_iter().collect();
+    by.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let parts = by.iter().map(|(name, count)| match *name {
+        "" => format!("{} elsewhere", thousands(*count)),
+        name => format!("{} in `{name}`", thousands(*count)),
+    });
+    format!(
+        "… and {}: {} (`--format concise` shows each in one line)",
+        counted(sum, "more finding"),
+        parts.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// What is never freed, in one line: `400 bytes of device memory are never freed (saxpy.cu:12)`.
+fn leaked(leaks: &[&Diagnostic]) -> String {
+    /// Leaks that are named.
+    const NAMED: usize = 4;
+    let one = |leak: &&Diagnostic| match leak.labels.first() {
+        Some(at) if at.line > 0 => format!("{} ({}:{})", leak.title, at.source.path, at.line),
+        _ => leak.title.clone(),
+    };
+    let named: Vec<String> = leaks.iter().take(NAMED).map(one).collect();
+    let more = match leaks.len().checked_sub(NAMED) {
+        Some(more @ 1..) => format!("; and {more} more"),
+        _ => String::new(),
+    };
+    format!("{}{more}", named.join("; "))
+}
+
+/// Where a finding shows under another schedule than the command at the end has.
+fn schedule(own: Option<&str>, shown: Option<&str>) -> Option<String> {
+    const FLAG: &str = "--schedule ";
+    let of = |replay: &str| {
+        let (_, rest) = replay.split_once(FLAG)?;
+        rest.split(' ').next().map(str::to_owned)
+    };
+    let own = of(own?)?;
+    (Some(&own) != of(shown?).as_ref()).then(|| format!("this one shows under `{FLAG}{own}`"))
+}
 
 /// Renders one diagnostic, ending in a line feed.
 pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
+    with_notes(diagnostic, Vec::new(), diagnostic.replay.as_deref(), color)
+}
+
+fn with_notes(
+    diagnostic: &Diagnostic,
+    further: Vec<String>,
+    replay: Option<&str>,
+    color: bool,
+) -> String {
     let level = match diagnostic.level {
         Level::Error => a::Level::ERROR,
         Level::Warning => a::Level::WARNING,
@@ -45,7 +119,7 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
     for snippet in snippets(&diagnostic.labels) {
         group = group.element(snippet);
     }
-    for note in &diagnostic.notes {
+    for note in diagnostic.notes.iter().chain(&further) {
         group = group.element(a::Level::NOTE.message(note.as_str()));
     }
     if let Some(seen) = seen(diagnostic) {
@@ -55,7 +129,7 @@ pub fn diagnostic(diagnostic: &Diagnostic, color: bool) -> String {
         group = group.element(a::Level::HELP.message(help.as_str()));
     }
     let more = format!("for details run `racetrap explain {}`", diagnostic.rule);
-    group = group.element(a::Level::NOTE.message(match &diagnostic.replay {
+    group = group.element(a::Level::NOTE.message(match replay {
         Some(replay) => format!("{more}; reproduce with `{replay}`"),
         None => more,
     }));

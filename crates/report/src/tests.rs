@@ -52,6 +52,11 @@ fn junit() {
 }
 
 #[test]
+fn concise() {
+    insta::assert_snapshot!(render(&samples::report(), Format::Concise));
+}
+
+#[test]
 fn markdown() {
     insta::assert_snapshot!(render(&samples::report(), Format::Markdown));
 }

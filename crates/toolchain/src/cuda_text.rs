@@ -19,6 +19,7 @@ pub use assume::{Assumed, Missing, Takes, Unknown, depends, has_shape};
 pub use expression::scalar_bytes;
 pub use host::{Content, HostArgument, HostBuffer, HostLaunch};
 
+pub use function::Field;
 use function::{FunctionText, functions};
 use scan::{
     blank, boundary, identifier, last_identifier, launch_brackets, matching, split, window,

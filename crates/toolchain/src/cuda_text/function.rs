@@ -393,6 +393,46 @@ impl CudaText {
             };
             return Some((i64::from(bytes), i64::from(align)));
         }
+        let fields = self.fields_at(ty, depth)?;
+        let widest = fields.iter().map(|f| f.align).max().unwrap_or(1);
+        let end = fields
+            .last()
+            .map_or(Some(0), |f| f.offset.checked_add(f.bytes));
+        Some((round_up(end?, widest)?, widest))
+    }
+
+    /// Bytes of a type, as [`CudaText::fields`] has it.
+    pub fn bytes(&self, ty: &str) -> Option<i64> {
+        self.bytes_of(ty)
+    }
+
+    /// The fields of a structure, or of a vector such as `float4`, in order: those that all have a name and a size that can be told.
+    pub fn fields(&self, ty: &str) -> Option<Vec<Field>> {
+        let ty = ty.trim();
+        let scalar = ty.trim_end_matches(['2', '3', '4']);
+        let vector = ty.strip_prefix(scalar).filter(|n| n.len() == 1);
+        if let (Some(count), Some(bytes)) = (vector, super::scalar_bytes(ty)) {
+            let count: i64 = count.parse().ok()?;
+            let each = i64::from(bytes) / count;
+            let one = |(name, k): (&str, i64)| Field {
+                name: name.to_owned(),
+                offset: k * each,
+                bytes: each,
+                align: each,
+                count: 1,
+            };
+            return Some(
+                ["x", "y", "z", "w"]
+                    .into_iter()
+                    .zip(0..count)
+                    .map(one)
+                    .collect(),
+            );
+        }
+        self.fields_at(ty, 0)
+    }
+
+    fn fields_at(&self, ty: &str, depth: u32) -> Option<Vec<Field>> {
         let name = ty.strip_prefix("struct").map_or(ty, str::trim_start);
         if name.is_empty() || identifier(name) != name {
             return None;
@@ -413,7 +453,8 @@ impl CudaText {
                 .contains("struct")
                 .then(|| &inside[open + 1..])
         })?;
-        let (mut size, mut widest) = (0i64, 1i64);
+        let mut size = 0i64;
+        let mut fields = Vec::new();
         for field in body.split(';').filter(|f| !f.trim().is_empty()) {
             if field.contains(['(', '{', '}', '=']) {
                 return None;
@@ -430,13 +471,35 @@ impl CudaText {
                 for dim in &one.dims {
                     count = count.checked_mul(self.evaluate(dim)?)?;
                 }
-                size = round_up(size, align)?;
-                size = size.checked_add(bytes.checked_mul(count)?)?;
-                widest = widest.max(align);
+                let offset = round_up(size, align)?;
+                let bytes = bytes.checked_mul(count)?;
+                size = offset.checked_add(bytes)?;
+                fields.push(Field {
+                    name: one.name,
+                    offset,
+                    bytes,
+                    align,
+                    count,
+                });
             }
         }
-        Some((round_up(size, widest)?, widest))
+        Some(fields)
     }
+}
+
+/// A field of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Bytes from the structure's beginning.
+    pub offset: i64,
+    /// Its bytes, all elements of an array together.
+    pub bytes: i64,
+    /// Its alignment.
+    pub(super) align: i64,
+    /// Elements, where it is an array.
+    pub count: i64,
 }
 
 fn round_up(size: i64, align: i64) -> Option<i64> {
