@@ -381,7 +381,7 @@ fn known_findings_of_programs() {
     assert!(said.contains("error[data-race]") && status == 1, "{said}");
     // The command that repeats it is in the report.
     assert!(
-        said.contains("reproduce with `racetrap exec -- ./plain bug`"),
+        said.contains("reproduce with: racetrap exec -- ./plain bug\n"),
         "{said}"
     );
     let (said, status) = exec("allowed", &[]);

@@ -119,8 +119,8 @@ fn a_failed_assertion() {
 #[test]
 fn findings_can_be_seen_again() {
     let first = check(&["--entry", "reverse", "--arg", "n=100", "--schedules", "3"]);
-    let (_, rest) = first.split_once("reproduce with `racetrap ").expect(&first);
-    let (command, _) = rest.split_once('`').unwrap();
+    let (_, rest) = first.split_once("reproduce with: racetrap ").expect(&first);
+    let (command, _) = rest.split_once('\n').unwrap();
     let words: Vec<String> = command
         .split(' ')
         .map(|word| word.replace('\'', ""))

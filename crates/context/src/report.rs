@@ -284,13 +284,20 @@ impl Context {
             let mut views = Vec::new();
             for (work, request) in works.into_iter().zip(&requests) {
                 views.push(match (&work.kernel, request) {
-                    (Some((_, name)), Some(request)) => View::Kernel(self.view(name, request)),
+                    (Some((_, name)), Some(request)) => View::Kernel(KernelView {
+                        number: Some(name.number),
+                        ..self.view(name, request)
+                    }),
                     _ => {
                         let who = match work.stream.as_str() {
                             "the host" => "the host".to_owned(),
                             stream => format!("`{}` on {stream}", work.call.function),
                         };
                         let mut view = HostView::new(&who, &self.device, &nowhere(), 1);
+                        view.named = Some(match work.stream.as_str() {
+                            "the host" => "it touches the memory".to_owned(),
+                            _ => format!("`{}`", work.call.function),
+                        });
                         for region in &mut view.memory.global {
                             let address = region.start + simt::memory::GLOBAL_BASE;
                             if let Some(block) =
@@ -337,27 +344,6 @@ impl Context {
             ));
             // Labels come in the order of the ends, the later one first.
             let works = [now, earlier];
-            for (label, work) in diagnostic.labels.iter_mut().zip(works) {
-                if let Some((_, name)) = &work.kernel {
-                    for step in 0..2 {
-                        let (own, real) = (
-                            format!("in launch {step} ("),
-                            format!("in launch {} (", name.number),
-                        );
-                        label.text = label.text.replace(&own, &real);
-                    }
-                }
-            }
-            if let Some(help) = &mut diagnostic.help {
-                // The earlier one is named first.
-                for work in [earlier, now].into_iter().filter(|w| w.kernel.is_none()) {
-                    let name = match work.stream.as_str() {
-                        "the host" => "it touches the memory".to_owned(),
-                        _ => format!("`{}`", work.call.function),
-                    };
-                    *help = help.replacen("the step at line 1", &name, 1);
-                }
-            }
             diagnostic.trace = self.two_operations(
                 [earlier, now],
                 [&conflict.second, &conflict.first],

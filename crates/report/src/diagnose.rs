@@ -38,6 +38,8 @@ pub struct KernelView<'a> {
     pub ptx: Arc<SourceFile>,
     /// The warps in which each instruction ran, as bits, blocks taken together; empty if nobody has looked.
     pub warps: Vec<u32>,
+    /// The launch's number in its program, if the program counts them.
+    pub number: Option<u64>,
 }
 
 impl KernelView<'_> {
@@ -188,7 +190,7 @@ fn label(end: &End, one: &Guilty, finding: &Finding, steps: &[View<'_>]) -> Labe
             text += &format!(" of block {}", triple(who.block));
             let launches = |steps: &[View<'_>]| steps.iter().filter_map(View::kernel).count();
             if launches(steps) > 1 {
-                let number = launches(&steps[..step]);
+                let number = view.number.unwrap_or(launches(&steps[..step]) as u64);
                 text += &format!(" in launch {number} (`{}`)", view.name);
             }
             (Some(who), text)

@@ -29,6 +29,7 @@ impl<'a> KernelView<'a> {
             memory,
             ptx: ptx.clone(),
             warps: Vec::new(),
+            number: None,
         }
     }
 }

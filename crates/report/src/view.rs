@@ -29,6 +29,8 @@ pub struct HostView {
     pub source: Arc<SourceFile>,
     /// Its line in `source`.
     pub line: u32,
+    /// What advice calls it, where that is no line: `` `cudaMemcpy` ``.
+    pub named: Option<String>,
     /// The names of its buffers.
     pub memory: MemoryNames,
 }
@@ -41,6 +43,7 @@ impl HostView {
             who: who.to_owned(),
             source: source.clone(),
             line,
+            named: None,
             memory: MemoryNames {
                 constant: global.clone(),
                 global,

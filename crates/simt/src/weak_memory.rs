@@ -14,7 +14,9 @@
 //!   wrote moves both to the time of that release, if the scopes of both reach the other thread;
 //! - `fence.sc` moves both to the time of the last `fence.sc` with which it is morally strong ("Fence-SC");
 //! - a barrier of the block or of the warp moves the time for its own block to now. Of other blocks, each thread then knows what any
-//!   thread of the barrier knew, no more: a barrier orders its own threads alone ("Base Causality Order"). Strong reads before the
+//!   thread of the barrier knew, no more: a barrier orders its own threads alone ("Base Causality Order"). What was released and read
+//!   counts as known there, although no acquire followed the read: the programming guide's example of a last block ("Memory Fence
+//!   Functions") has a fence on the writer's side alone. Strong reads before the
 //!   barrier bind those behind it: nobody reads an older value than one that was observed before the barrier ("Causality").
 //!
 //! So the executions shown are a subset of those that the model has; the order in which writes to one place are performed is always
@@ -489,6 +491,7 @@ impl StoreHistory {
         let resident = self.residents.entry(block).or_default();
         for thread in resident.threads.values_mut() {
             resident.barrier = resident.barrier.join(thread.horizon);
+            resident.barrier.raise(thread.pending.all);
             move_seen(&mut thread.seen, &mut resident.seen);
         }
         resident.barrier.own = now;

@@ -335,7 +335,10 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
             "the launch of `{}`",
             kernel.name.split('(').next().unwrap_or_default()
         ),
-        View::Host(_) => format!("the step at {}", one.place()),
+        View::Host(host) => match &host.named {
+            Some(name) => name.clone(),
+            None => format!("the step at {}", one.place()),
+        },
     };
     let (first_name, second_name) = (name(first, a), name(second, b));
     Some(if is_host(second) {
@@ -343,7 +346,12 @@ fn unordered(earlier: &End, later: &End, guilty: &[Guilty], steps: &[View<'_>]) 
             "let the host wait for {first_name} before {second_name}: call `cudaStreamSynchronize` for its stream, or `cudaEventSynchronize` for an event recorded after it"
         )
     } else if is_host(first) {
-        format!("let the host perform {first_name} before it issues {second_name}")
+        match first {
+            View::Host(host) if host.named.is_some() => {
+                format!("let the host touch the memory before it issues {second_name}")
+            }
+            _ => format!("let the host perform {first_name} before it issues {second_name}"),
+        }
     } else {
         format!(
             "put both on one stream; or record an event after {first_name} (`cudaEventRecord`) and let the other stream wait for it (`cudaStreamWaitEvent`) before {second_name}"

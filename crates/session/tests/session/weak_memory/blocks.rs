@@ -49,9 +49,7 @@ fn a_flag_that_is_a_relaxed_read_modify_write_hides_no_old_data_behind_a_barrier
         for by_the_same in [true, false] {
             let got = read("", flag, "", "", by_the_same);
             assert!(got.contains(&0) && got.contains(&1), "{flag} {got:?}");
-            // A fence on one side alone.
-            let got = read("fence.acq_rel.gpu;", flag, "", "", by_the_same);
-            assert!(got.contains(&0), "{flag} {got:?}");
+            // A fence on the reader's side alone.
             let got = read("", flag, "fence.acq_rel.gpu;", "", by_the_same);
             assert!(got.contains(&0), "{flag} {got:?}");
             // A scope that is too narrow.
@@ -63,14 +61,9 @@ fn a_flag_that_is_a_relaxed_read_modify_write_hides_no_old_data_behind_a_barrier
                 by_the_same,
             );
             assert!(got.contains(&0), "{flag} {got:?}");
-            let got = read(
-                "fence.acq_rel.gpu;",
-                flag,
-                "fence.acq_rel.cta;",
-                "",
-                by_the_same,
-            );
-            assert!(got.contains(&0), "{flag} {got:?}");
+            // Not shown, because the programming guide's last block is so: a fence on the writer's side alone.
+            let got = read("fence.acq_rel.gpu;", flag, "", "", by_the_same);
+            assert!(!got.contains(&0), "{flag} {got:?}");
         }
     }
 }

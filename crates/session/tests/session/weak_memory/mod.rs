@@ -183,7 +183,41 @@ fn reads_of_one_place_go_forward() {
 fn what_is_shown_of_the_usual_shapes() {
     let st = |place, value| Store(place, value, false);
     let ld = |place| Load(place, false);
-    let shapes: [(&str, Vec<Vec<Op>>, Outcome, bool); 10] = [
+    let rmw = |place, value| Exchange(place, value, false, false);
+    let shapes: [(&str, Vec<Vec<Op>>, Outcome, bool); 15] = [
+        (
+            "SB, read-modify-writes",
+            vec![vec![rmw(0, 1), ld(1)], vec![rmw(1, 1), ld(0)]],
+            vec![0, 0, 0, 0, 1, 1],
+            true,
+        ),
+        (
+            "MP, the flag a read-modify-write",
+            vec![vec![st(0, 1), rmw(1, 1)], vec![ld(1), ld(0)]],
+            vec![0, 1, 0, 1, 1],
+            true,
+        ),
+        (
+            "MP, the flag two read-modify-writes",
+            vec![vec![st(0, 1), rmw(1, 1)], vec![rmw(1, 2), ld(0)]],
+            vec![0, 1, 0, 1, 2],
+            true,
+        ),
+        (
+            "MP of plain data, the flag two read-modify-writes",
+            vec![
+                vec![WeakStore(0, 1), rmw(1, 1)],
+                vec![rmw(1, 2), WeakLoad(0)],
+            ],
+            vec![0, 1, 0, 1, 2],
+            true,
+        ),
+        (
+            "WRC, read-modify-writes",
+            vec![vec![rmw(0, 1)], vec![ld(0), rmw(1, 1)], vec![ld(1), ld(0)]],
+            vec![0, 1, 0, 1, 0, 1, 1],
+            true,
+        ),
         (
             "SB",
             vec![vec![st(0, 1), ld(1)], vec![st(1, 1), ld(0)]],
