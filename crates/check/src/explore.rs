@@ -8,6 +8,7 @@ mod once;
 mod outside;
 mod short;
 mod take;
+mod turns;
 mod watched;
 mod writers;
 
@@ -119,6 +120,8 @@ pub struct Explored {
     pub output: String,
     /// The [keys](Diagnostic::key) of `divergent-barrier` where all who went past a barrier left the kernel behind it.
     pub past_and_exited: HashSet<Key>,
+    /// The keys of the races that are in shared memory.
+    pub races_in_shared: HashSet<Key>,
     /// Buffers that had to grow.
     pub grown: Vec<usize>,
     /// What each schedule left in global memory, as a hash; where it was to be remembered.

@@ -10,6 +10,7 @@ use named::Named;
 pub(super) use named::other_blocks;
 use ptx::ast::{Function, FunctionKind, Item, Module, Operand, StateSpace, Stmt, Variable};
 use simt::ids::Dim3;
+use std::collections::BTreeSet;
 
 /// Threads of a block, at most (CUDA C++ Programming Guide, "Features and Technical
 /// Specifications").
@@ -172,7 +173,7 @@ pub(super) fn guesses(input: &Input, entry: &str) -> (Dim3, bool) {
     (block, guess_grid(module, function).count() > 1)
 }
 
-/// Whether nothing says how large a block is: no declaration, no constant of the source, no array.
+/// Whether nothing but arrays says how large a block is: no declaration, no constant of the source.
 pub(super) fn nothing_says_block(input: &Input, entry: &str) -> bool {
     let module = &input.builds[0].module;
     let Some(function) = function(module, entry) else {
@@ -180,22 +181,25 @@ pub(super) fn nothing_says_block(input: &Input, entry: &str) -> bool {
     };
     let declared = [".reqntid", ".maxntid"].map(|name| directive(function, name));
     let plane = reads(function, "%tid", "y");
-    declared == [None, None]
-        && !plane
-        && Named::of(input, entry).block(plane).is_none()
-        && array_block(module, function, BLOCK_THREADS).is_none()
+    declared == [None, None] && !plane && Named::of(input, entry).block(plane).is_none()
 }
 
-/// Whether the module has an array of so many elements of 1 to 16 bytes.
-pub(super) fn has_array_of(input: &Input, entry: &str, elements: u64) -> bool {
+/// Whether the module has an array of so many elements of 1 to 16 bytes, or, in shared memory, several rows of them; `shared` asks for
+/// one in shared memory.
+pub(super) fn has_array_of(input: &Input, entry: &str, elements: u64, shared: bool) -> bool {
     const BYTES: [u64; 5] = [1, 2, 4, 8, 16];
+    const ROWS: std::ops::RangeInclusive<u64> = 1..=4;
     let module = &input.builds[0].module;
     let all = function(module, entry).map(|f| arrays(module, f));
-    let all = all.unwrap_or_default();
-    let bytes = all.iter().map(|(_, bytes)| *bytes);
-    bytes
-        .into_iter()
-        .any(|bytes| BYTES.iter().any(|each| elements * each == bytes))
+    let all = all.unwrap_or_default().into_iter();
+    let mut all = all.map(|(space, bytes)| (space == StateSpace::Shared, bytes));
+    all.any(|(is_shared, bytes)| {
+        let row = |rows: u64| BYTES.iter().any(|each| elements * each * rows == bytes);
+        match is_shared {
+            true => ROWS.into_iter().any(row),
+            false => !shared && row(1),
+        }
+    })
 }
 
 /// Whether the grid is guessed and likely to follow from sizes: the kernel reads its block's number and not how many there are.
@@ -255,11 +259,11 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) 
     if let Some([x, y, z]) = directive(function, ".reqntid") {
         return Dim3 { x, y, z };
     }
-    let most = directive(function, ".maxntid")
-        .map_or(1024, |[x, y, z]| x.saturating_mul(y).saturating_mul(z));
+    let bound = launch_bound(function);
+    let most = bound.unwrap_or(BLOCK_THREADS);
     let plane = reads(function, "%tid", "y");
     let block = named.block(plane);
-    if let Some(block) = block.filter(|block| block.count() <= u64::from(most)) {
+    if let Some(block) = block.filter(|block| block.count() <= most) {
         return block;
     }
     if plane {
@@ -270,26 +274,71 @@ fn guess_block(module: &Module, function: Option<&Function>, named: &Named<'_>) 
             .max();
         return match side {
             Some(words) if words >= 1024 && most >= 1024 => Dim3 { x: 32, y: 32, z: 1 },
-            Some(words) if (64..256).contains(&words) => Dim3 { x: 8, y: 8, z: 1 },
-            _ if most >= 256 => Dim3 { x: 16, y: 16, z: 1 },
-            _ => Dim3 {
-                x: 8,
-                y: (most / 8).clamp(1, 8),
-                z: 1,
-            },
+            Some(words) if (64..256).contains(&words) && most >= 64 => Dim3 { x: 8, y: 8, z: 1 },
+            _ => rectangle(bound.unwrap_or(256)),
         };
     }
-    let fitting = array_block(module, function, u64::from(most));
-    Dim3::linear(fitting.map_or(64.min(most), |w| w as u32))
+    // A bound of 1,024 threads says what every block keeps to.
+    let bound = bound.filter(|bound| *bound < BLOCK_THREADS);
+    let fitting = bound.or_else(|| array_block(module, function, most));
+    Dim3::linear(fitting.unwrap_or(DEFAULT_BLOCK.min(most)) as u32)
 }
 
-/// The most threads up to a limit for which a shared array has a word or two each.
+/// Threads of a block of which nothing says how large it is: two warps, of which one can overtake the other.
+const DEFAULT_BLOCK: u64 = 64;
+
+/// The most threads that a block may have, as `__launch_bounds__` says (PTX ISA, ".maxntid").
+fn launch_bound(function: &Function) -> Option<u64> {
+    let [x, y, z] = directive(function, ".maxntid")?.map(u64::from);
+    Some(
+        x.saturating_mul(y)
+            .saturating_mul(z)
+            .clamp(1, BLOCK_THREADS),
+    )
+}
+
+/// A block of a plane of so many threads, as square as powers of two make it.
+fn rectangle(threads: u64) -> Dim3 {
+    let side = threads.isqrt();
+    let x = match side * side == threads {
+        true => side,
+        false => side.next_power_of_two(),
+    };
+    Dim3 {
+        x: x as u32,
+        y: (threads / x) as u32,
+        z: 1,
+    }
+}
+
+/// The most threads up to a limit for which a shared array has a word or two each. An array of up to [`SLOTS`] words says nothing of
+/// threads: it may have a slot for each warp.
 fn array_block(module: &Module, function: &Function, most: u64) -> Option<u64> {
     let all = shared_arrays(module, function).into_iter();
     let words = all.flat_map(|bytes| [bytes / 4, bytes / 8]);
     words
-        .filter(|w| *w <= most && w.is_multiple_of(32) && *w > 0)
+        .filter(|w| *w <= most && w.is_multiple_of(32) && *w > SLOTS)
         .max()
+}
+
+/// Warps of a block, at most: elements of an array with a slot for each.
+const SLOTS: u64 = BLOCK_THREADS / 32;
+
+/// The blocks whose warps have a slot each in one of the shared arrays, smaller ones first.
+pub(super) fn blocks_of_slots(input: &Input, entry: &str) -> Vec<u64> {
+    let module = &input.builds[0].module;
+    let Some(function) = function(module, entry) else {
+        return Vec::new();
+    };
+    let most = launch_bound(function).unwrap_or(BLOCK_THREADS);
+    let slots = shared_arrays(module, function).into_iter();
+    let slots = slots.flat_map(|bytes| [bytes / 4, bytes / 8]);
+    let all: BTreeSet<u64> = slots
+        .filter(|count| (2..=SLOTS).contains(count))
+        .map(|count| 32 * count)
+        .filter(|threads| *threads <= most)
+        .collect();
+    all.into_iter().collect()
 }
 
 /// Two blocks in each direction in which the kernel, or a function that it may call, tells them apart; one in the others: blocks

@@ -2,7 +2,9 @@
 //!
 //! A guessed number of elements equals the number of threads, and that hides what goes wrong at its ends: `i <= n`, `x[i + 1]`, a
 //! barrier in a loop that some threads leave earlier. So a kernel that is clean with the first guess is run with others: one less, a
-//! prime, one more, one, none. All guessed sizes change together; indices stay below them: the last one, one in the middle, the first.
+//! prime, one more, one, none. All guessed sizes that the kernel compares with its threads change together; indices stay below them: the
+//! last one, one in the middle, the first. Where a loop went round less than three times, sizes are made so large that it does
+//! ([`Exploration::turns`]): a stage that is overwritten while others still read it shows in the third turn.
 //!
 //! Guessed floating-point numbers are 1 at first. Further settings set all of them to 0, to a negative and to a small number: what
 //! threads compare with them, and what is divided by them, then goes the other way.
@@ -10,8 +12,16 @@
 //! Where buffers of integers hold random numbers because nobody said what they hold, one more setting fills them with zeros and ones:
 //! flags, and what a branch compares with.
 //!
-//! What only these settings show is a warning, not an error: nobody said that the kernel is called so. Sizes of 0 are left out where
-//! the kernel works on an element a thread and its grid is guessed: a host that has no elements launches no blocks.
+//! Whose fault it is what only such a setting shows ([`Fault`]):
+//!
+//! - **The kernel's**, where it asks its threads about the very sizes that were changed (`if (i < n)`): then any will do, and a race, a
+//!   barrier or a shuffle that some threads miss is an error. What leads outside an array stays a warning, for the array may be what
+//!   bounds the sizes.
+//! - **The guess's**, where a size changed that the kernel never compares with its threads: it has to fit the launch, and another one need
+//!   not. A clean verdict says which sizes it does not hold for. Sizes that are multiples of one that fits are an exception if all that
+//!   they show are races in shared memory: with more turns of a loop, these are the kernel's.
+//! - Of other numbers nobody knows, so it is a warning. Sizes of 0 are left out where the kernel works on an element a thread and its
+//!   grid is guessed: a host that has no elements launches no blocks.
 //!
 //! Buffers keep the size that the first setting needed, and grow where a setting needs more. Whether a kernel reaches one element
 //! past the end is asked by itself ([`Exploration::one_past`]): a guessed buffer of `n` elements of which element `n` is touched,
@@ -21,7 +31,7 @@ use super::argument::Fill;
 use super::explore::{Exploration, Explored, Key};
 use super::geometry;
 use super::plan::Plan;
-use super::settle::{Settled, other_contents};
+use super::settle::{Settled, errors_in_short, other_contents};
 use super::verdict;
 use super::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
 use detect::coverage::Coverage;
@@ -72,13 +82,134 @@ const CHANGES: [Change; 8] = [
 ];
 
 impl Change {
-    /// The changed guesses; `None` where there is nothing to change.
-    fn of(self, plan: &Plan) -> Option<Plan> {
-        match self {
+    /// The changed guesses; `None` where there is nothing to change. `refitted` says that the first guess did not fit the launch.
+    fn of(self, plan: &Plan, refitted: bool) -> Option<Setting> {
+        let other = match self {
             Change::Sizes(change, halves) => Some(plan.with_sizes(change, halves)),
             Change::Floats(value) => plan.with_floats(value),
+            // One block is launched whatever a size is.
+            Change::Nothing if plan.are_sizes() && !refitted => {
+                Some(plan.with_unasked(|_| 0).with_sizes(|_| 0, 0))
+            }
             Change::Nothing => Some(plan.with_sizes(|_| 0, 0)),
+        };
+        let fault = match self {
+            Change::Floats(_) | Change::Nothing => Fault::Unknown,
+            Change::Sizes(..) => fault_of_sizes(plan, other.as_ref()?),
+        };
+        Some(Setting {
+            plan: other?,
+            fault,
+        })
+    }
+}
+
+/// Whose fault an error is that a setting alone shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The kernel asks its threads about all that was changed, and sizes became smaller.
+    Asked,
+    /// The same, and sizes became larger: arrays may be too small for them.
+    AskedLarger,
+    /// A size was multiplied that has to fit the launch.
+    Multiple,
+    /// A size was changed that has to fit the launch.
+    Unasked,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Fault {
+    /// What a finding of a rule is; `None` where it is the guess's fault. `races` says that all that the setting shows is wrong between
+    /// the threads of a block.
+    fn level(self, found: &Diagnostic, races: bool) -> Option<Level> {
+        match self {
+            Fault::Asked if is_between_threads(found.rule) => Some(found.level),
+            Fault::AskedLarger if is_between_threads(found.rule) => Some(found.level),
+            Fault::Multiple if races => Some(found.level),
+            Fault::AskedLarger | Fault::Multiple | Fault::Unasked => None,
+            Fault::Asked | Fault::Unknown => Some(found.level.min(Level::Warning)),
         }
+    }
+}
+
+/// Whether a rule is about what threads do together, which no array's size excuses.
+fn is_between_threads(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::DataRace
+            | Rule::InsufficientScope
+            | Rule::DivergentBarrier
+            | Rule::WarpSyncMask
+            | Rule::UndefinedShuffle
+            | Rule::Deadlock
+            | Rule::LockstepAssumption
+            | Rule::SameValueWrite
+            | Rule::BarrierAfterExit
+            | Rule::UnorderedCommunication
+    )
+}
+
+/// A further setting, and whose fault it is what it alone shows.
+struct Setting {
+    plan: Plan,
+    fault: Fault,
+}
+
+/// Whose fault is what other sizes show, of those that the kernel compares with its threads.
+fn fault_of_sizes(plan: &Plan, other: &Plan) -> Fault {
+    let mut values = other
+        .integer_values()
+        .into_iter()
+        .zip(plan.integer_values());
+    let larger = values.any(|(now, before)| now > before);
+    match (plan.are_sizes(), larger, plan.unasked().is_empty()) {
+        (false, ..) => Fault::Unknown,
+        (true, false, _) => Fault::Asked,
+        (true, true, true) => Fault::AskedLarger,
+        // `row * pitch + i` with `i < width`: a width beyond the pitch.
+        (true, true, false) => Fault::Unasked,
+    }
+}
+
+/// Settings of sizes with which a loop goes round at least three times, where one went round less often.
+fn more_turns(
+    prepared: &Prepared,
+    exploration: &Exploration<'_>,
+    plan: &Plan,
+) -> Result<Vec<Setting>, Error> {
+    if !plan.are_sizes() || plan.integer_values().is_empty() {
+        return Ok(Vec::new());
+    }
+    // All loops of the source are in the build that is not optimised.
+    let Some(program) = prepared.programs.last() else {
+        return Ok(Vec::new());
+    };
+    let turns = match exploration.turns(program, plan) {
+        Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
+        turns => turns.unwrap_or_default(),
+    };
+    let Some(turns) = turns.too_few() else {
+        return Ok(Vec::new());
+    };
+    // No multiple of anything, so that the last turn is not a whole one.
+    let asked = plan.with_sizes(|n| n.saturating_mul(3) + 13, 0);
+    let fault = fault_of_sizes(plan, &asked);
+    let unasked = plan.with_unasked(|n| n.saturating_mul(if turns == 1 { 4 } else { 2 }));
+    Ok(vec![
+        Setting {
+            plan: unasked,
+            fault: Fault::Multiple,
+        },
+        Setting { plan: asked, fault },
+    ])
+}
+
+/// Sizes that the kernel never compares with its threads, one less: what that shows says what a clean verdict does not hold for.
+fn one_less_than_fits(plan: &Plan) -> Setting {
+    Setting {
+        plan: plan.with_unasked(|n| n.saturating_sub(1)),
+        fault: Fault::Unasked,
     }
 }
 
@@ -97,6 +228,8 @@ pub struct Further {
     pub coverage: Vec<Coverage>,
     /// What each of them says about other schedules.
     pub independence: Vec<Option<Independence>>,
+    /// Settings that led to errors which are the guess's: `` `n` = 31, which leads to data-race at k.cu:7 ``.
+    pub left_out: Vec<String>,
 }
 
 /// Runs a kernel with other guesses, where the first one found no error.
@@ -154,14 +287,25 @@ pub fn explore(
     known.extend(further.diagnostics.iter().map(Diagnostic::key));
     let mut tried: Vec<Plan> = vec![plan.clone()];
     let few = plan.with_contents(&Fill::random_in(0, 1));
+    let few = few.map(|plan| Setting {
+        plan,
+        fault: Fault::Unknown,
+    });
+    let turns = more_turns(prepared, &exploration, plan)?;
     let empty = geometry::grid_follows_sizes(request.launch, &prepared.input, &prepared.entry);
     let changes = CHANGES.iter();
     let changes = changes.filter(|change| !(empty && matches!(change, Change::Nothing)));
-    let others = changes.filter_map(|change| change.of(plan));
-    let others = others.filter(|other| other != plan);
-    for mut changed in few
-        .into_iter()
-        .chain(others.take(request.inputs as usize - 1))
+    let others = changes.filter_map(|change| change.of(plan, !settled.left_out.is_empty()));
+    let others = others.filter(|other| other.plan != *plan);
+    let others = others.take(request.inputs as usize - 1);
+    let all = (few.into_iter())
+        .chain(turns)
+        .chain([one_less_than_fits(plan)])
+        .chain(others);
+    for Setting {
+        plan: mut changed,
+        fault,
+    } in all
     {
         let values = changed
             .integer_values()
@@ -190,6 +334,19 @@ pub fn explore(
             &changed,
             &explored,
         );
+        let fresh = |d: &&Diagnostic| d.level > Level::Note && !known.contains(&d.key());
+        let new = || explored.iter().flat_map(|e| &e.diagnostics).filter(fresh);
+        let is_race = |d: &Diagnostic| {
+            let mut all = explored.iter();
+            all.any(|e| e.races_in_shared.contains(&d.key()))
+        };
+        let races = new().all(is_race);
+        if new().any(|d| fault.level(d, races).is_none()) {
+            let errors = errors_in_short(new());
+            let what = format!("{}, which leads to {errors}", said(&changed, plan));
+            further.left_out.push(what);
+            continue;
+        }
         let mut new = Vec::new();
         for (one, coverage) in explored.iter().zip(&mut further.coverage) {
             coverage.merge(&one.coverage);
@@ -212,8 +369,7 @@ pub fn explore(
                 0,
                 format!("seen with {setting}, not with {}", said(plan, &changed)),
             );
-            // Callers may well see to it that this never happens; nobody asked for these numbers.
-            diagnostic.level = diagnostic.level.min(Level::Warning);
+            diagnostic.level = fault.level(&diagnostic, races).unwrap_or(Level::Warning);
             further.diagnostics.push(diagnostic);
         }
         further.inputs.push(setting);
@@ -267,6 +423,9 @@ fn one_past(
     let Some(count) = plan.common_size().filter(|n| *n >= 16 && *n == threads) else {
         return Ok(Vec::new());
     };
+    if !plan.unasked().is_empty() {
+        return Ok(Vec::new());
+    }
     let mut candidates = plan.guessed_buffers();
     let mut found = Vec::new();
     for change in FEWER {

@@ -354,9 +354,10 @@ fn judge(
         plan,
         mut explored,
         warnings,
-        left_out,
+        mut left_out,
         ..
     } = settled;
+    left_out.extend(further.left_out);
 
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut findings = Vec::new();

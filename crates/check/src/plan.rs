@@ -143,8 +143,6 @@ pub struct Plan {
     pub shared: Option<GuessedShared>,
     /// The buffers that have grown, and whose guessed contents have not.
     kept: Vec<usize>,
-    /// Whether sizes that the kernel never asks about stay as they are in other settings.
-    pub exact: bool,
 }
 
 impl Plan {
@@ -207,7 +205,6 @@ impl Plan {
             launched: None,
             shared: None,
             kept: Vec::new(),
-            exact: false,
         })
     }
 

@@ -17,7 +17,7 @@ use super::settle::{self, Settled};
 use super::work::Work;
 use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
 use detect::rules::{Level, Rule};
-use report::Sources;
+use report::{Diagnostic, Sources};
 use session::explorer::Schedules;
 use simt::ScheduleSpec;
 use simt::ids::Dim3;
@@ -126,6 +126,7 @@ pub fn explore(
         return Ok(None);
     }
     let mut shapes = of_arrays(prepared, request, settled, watch)?;
+    shapes.extend(of_slots(prepared, settled));
     if !tried && !geometry::fits_every_block(&prepared.input, &prepared.entry) {
         shapes.extend(blocks(prepared));
     }
@@ -181,12 +182,13 @@ fn of_arrays(
         integer && parameter.index.is_none() && !parameter.fits
     };
     let (input, entry) = (&prepared.input, &prepared.entry);
-    if !errors.all(|d| d.rule == Rule::OutOfBounds)
-        || settled.plan.parameters.0.iter().any(asks)
-        || !geometry::nothing_says_block(input, entry)
-    {
+    // Behind a row of an array begins the next one, where threads race that a smaller block has not.
+    let of_size = |d: &Diagnostic| matches!(d.rule, Rule::OutOfBounds | Rule::DataRace);
+    if !errors.all(of_size) || !geometry::nothing_says_block(input, entry) {
         return Ok(Vec::new());
     }
+    // `if (i < n)` lets as many threads through as there are, but how many of them a block has it does not say.
+    let guarded = settled.plan.parameters.0.iter().any(asks);
     let exploration = prepared.exploration(request, watch);
     let outside = exploration.outside(&prepared.programs[0], &settled.plan, &HashSet::new());
     let outside = match outside {
@@ -220,12 +222,13 @@ fn of_arrays(
     };
     let is_array = |count: &u64| {
         (1..=geometry::BLOCK_THREADS).contains(count)
-            && geometry::has_array_of(input, entry, *count)
+            && (!guarded || count.is_multiple_of(32))
+            && geometry::has_array_of(input, entry, *count, guarded)
     };
     if let Some(count) = in_block.filter(is_array) {
         shapes.push(shape(None, count));
     }
-    if let Some(count) = global.min().filter(is_array)
+    if let Some(count) = global.min().filter(|count| !guarded && is_array(count))
         && request.launch.grid.is_none()
         && prepared.geometry.grid.count() > 1
     {
@@ -236,6 +239,23 @@ fn of_arrays(
         });
     }
     Ok(shapes)
+}
+
+/// The launches whose warps have a slot each in a shared array, where all that goes wrong is that slots are read which no warp has
+/// written.
+fn of_slots(prepared: &Prepared, settled: &Settled) -> Vec<Shape> {
+    let errors = settled.explored.iter().flat_map(|e| &e.diagnostics);
+    let mut errors = errors.filter(|d| d.level == Level::Error);
+    if !errors.all(|d| d.rule == Rule::UninitializedRead) || prepared.geometry.block.y > 1 {
+        return Vec::new();
+    }
+    let all = geometry::blocks_of_slots(&prepared.input, &prepared.entry).into_iter();
+    let shape = |threads: u64| Shape {
+        grid: None,
+        block: Dim3::linear(threads as u32),
+        fewer: false,
+    };
+    all.map(shape).collect()
 }
 
 /// The kernel with that launch; nothing where it makes errors, too, or does not come to its end.

@@ -244,22 +244,27 @@ impl Settled {
         errors(&self.explored).next().is_some()
     }
 
-    /// The errors by rule and line, in a few words: ``out-of-bounds at `k.cu:7` ``.
+    /// The errors by rule and line, in a few words.
     pub fn errors_in_short(&self) -> String {
-        const SHOWN: usize = 3;
-        let mut all: Vec<String> = Vec::new();
-        for diagnostic in errors(&self.explored) {
-            let place = diagnostic.labels.iter().find(|l| l.is_guilty());
-            let place = place.map(|l| format!(" at {}:{}", l.source.path, l.line));
-            let one = format!("{}{}", diagnostic.rule.name(), place.unwrap_or_default());
-            if !all.contains(&one) {
-                all.push(one);
-            }
-        }
-        let more = all.len() > SHOWN;
-        all.truncate(SHOWN);
-        format!("{}{}", all.join(", "), if more { ", …" } else { "" })
+        errors_in_short(errors(&self.explored))
     }
+}
+
+/// Findings by rule and line, in a few words: ``out-of-bounds at `k.cu:7` ``.
+pub(super) fn errors_in_short<'a>(found: impl Iterator<Item = &'a Diagnostic>) -> String {
+    const SHOWN: usize = 3;
+    let mut all: Vec<String> = Vec::new();
+    for diagnostic in found {
+        let place = diagnostic.labels.iter().find(|l| l.is_guilty());
+        let place = place.map(|l| format!(" at {}:{}", l.source.path, l.line));
+        let one = format!("{}{}", diagnostic.rule.name(), place.unwrap_or_default());
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    let more = all.len() > SHOWN;
+    all.truncate(SHOWN);
+    format!("{}{}", all.join(", "), if more { ", …" } else { "" })
 }
 
 /// The errors of all builds.

@@ -11,6 +11,7 @@ use detect::rules::{Level, Rule};
 use report::{Diagnostic, KernelView, Scene, View, diagnose, merge};
 use session::{Independence, Outcome, coverage};
 use simt::memory::GLOBAL_BASE;
+use simt::observer::Space;
 use simt::{Device, Program, ScheduleSpec, Stop};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -146,6 +147,10 @@ impl Exploration<'_> {
             }
         }
         state.dirty |= worded.iter().any(|d| d.level != Level::Note);
+        let in_shared = |f: &Finding| f.place.is_some_and(|p| p.space == Space::Shared);
+        let races = findings.iter().zip(&worded);
+        let races = races.filter(|(f, _)| f.rule == Rule::DataRace && in_shared(f));
+        out.races_in_shared.extend(races.map(|(_, d)| d.key()));
         let exited = findings.iter().zip(&worded);
         for (finding, diagnostic) in exited.filter(|(f, _)| f.rule == Rule::DivergentBarrier) {
             let key = diagnostic.key();

@@ -64,10 +64,11 @@ impl Plan {
         })
     }
 
-    /// The same with other guessed sizes, and with indices that are so many halves of the smallest size (2: the last one).
+    /// The same with other guessed sizes, those that the kernel compares with its threads, and with indices that are so many halves of
+    /// the smallest size (2: the last one).
     pub fn with_sizes(&self, change: impl Fn(u64) -> u64, halves: u64) -> Plan {
         let mut plan = self.clone();
-        let is_size = |p: &&Parameter| p.index.is_none() && !(self.exact && p.fits);
+        let is_size = |p: &&Parameter| p.index.is_none() && !p.fits;
         for (planned, parameter) in plan.values.iter_mut().zip(&self.parameters.0) {
             if !is_size(&parameter) {
                 continue;
@@ -222,6 +223,27 @@ impl Plan {
         let all = all.into_iter().enumerate();
         all.filter_map(|(place, fits)| fits.then_some(place))
             .collect()
+    }
+
+    /// Whether guessed integers are sizes that the kernel compares with its threads, or such that it does not, and no others: no
+    /// indices, no fields of structures, nothing that the host program makes of them.
+    pub fn are_sizes(&self) -> bool {
+        let guessed = self.values.iter().zip(&self.parameters.0);
+        let mut guessed =
+            guessed.filter(|(p, parameter)| !(*p).clone().guessed_integers(parameter).is_empty());
+        self.launched.is_none()
+            && guessed.all(|(planned, parameter)| {
+                matches!(planned.value, Value::Scalar(..)) && parameter.index.is_none()
+            })
+    }
+
+    /// The same with each guessed size that the kernel never compares with its threads so many times as large.
+    pub fn with_unasked(&self, change: impl Fn(u64) -> u64) -> Plan {
+        let values = self.integer_values();
+        let each = self.unasked().into_iter();
+        each.fold(self.clone(), |plan, at| {
+            plan.with_integer(at, change(values[at]))
+        })
     }
 
     /// Lets the indices at these places of [`Plan::integer_values`] be no smaller than 1 in other settings.

@@ -222,9 +222,16 @@ fn further_settings_keep_indices_below_sizes() {
     let ptx = ".version 9.0\n.target sm_75\n.address_size 64
         .visible .entry k(.param .u64 a, .param .u32 n, .param .u32 k, .param .f32 x) {
         ld.param.u64 %a, [a]; ld.param.u32 %n, [n]; ld.param.u32 %k, [k]; mov.u32 %t, %tid.x;
-        mad.lo.s32 %i, %t, %n, %k; mul.wide.s32 %o, %i, 4; add.s64 %b, %a, %o; ld.global.u32 %r, [%b]; ret; }";
-    let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "k", None);
-    let first = Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap();
+        setp.ge.u32 %p, %t, %n; @%p bra DONE;
+        mad.lo.s32 %i, %t, %n, %k; mul.wide.s32 %o, %i, 4; add.s64 %b, %a, %o; ld.global.u32 %r, [%b]; DONE: ret; }";
+    let of = |ptx: &str| {
+        let parameters = Parameters::of(&ptx::parse(ptx).unwrap(), "k", None);
+        Plan::new(parameters, &[], Sizes::linear(96), 1).unwrap()
+    };
+    // A size that no thread is compared with has to fit the launch, so it stays.
+    let unasked = of(&ptx.replace("setp.ge.u32 %p, %t, %n;", ""));
+    assert_eq!(unasked.with_sizes(|_| 95, 2).integer_values(), [96, 95]);
+    let first = of(ptx);
     assert_eq!(first.integer_values(), [96, 0]);
     let with = |size: u64, halves| first.with_sizes(|_| size, halves).integer_values();
     assert_eq!(with(95, 2), [95, 94]);

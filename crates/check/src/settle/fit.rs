@@ -52,7 +52,6 @@ pub(super) fn explore(
         if !is_well(prepared, &quick, &plan)? {
             continue;
         }
-        plan.exact = true;
         let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
             continue;
         };

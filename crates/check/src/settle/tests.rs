@@ -59,7 +59,7 @@ fn an_index_into_an_array_is_made_smaller() {
     let (found, integers) = judged(TABLE, LOOK_UP, None);
     assert_eq!((found.len(), found[0].level), (1, Level::Warning));
     assert!(
-        found[0].notes[0].starts_with("seen with `1` = 31, `2` = 30, not with"),
+        found[0].notes[0].starts_with("seen with `1` = 32, `2` = 31, not with"),
         "{found:#?}"
     );
     assert_eq!(integers, ["`1` = 32", "`2` = 0"]);

@@ -1,0 +1,9 @@
+// wrong: data-race
+// Counts are added to those of all while other warps still count.
+__global__ void histogram_of_bytes(const unsigned char *in, unsigned *bins, int n) {
+    __shared__ unsigned own[256];
+    for (int b = threadIdx.x; b < 256; b += blockDim.x) own[b] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) atomicAdd(&own[in[i]], 1);
+    for (int b = threadIdx.x; b < 256; b += blockDim.x) atomicAdd(&bins[b], own[b]);
+}
