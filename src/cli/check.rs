@@ -12,7 +12,7 @@ use clap::Args;
 use detect::rules::Level;
 use ptx::KernelFilter;
 use report::{Failure, Format, Report, SourceFile, Verdict, exit};
-use simt::{Dim3, Limits, ScheduleSpec};
+use simt::{Dim3, Engine, Limits, ScheduleSpec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +64,12 @@ pub struct CheckArgs {
     inputs: u32,
     #[command(flatten)]
     kernel: KernelArgs,
+    /// Execute kernels with the plain engine: slow, and the way to doubt us (see `--help`)
+    ///
+    /// It executes lane after lane and byte after byte, on one core, without any of the shortcuts that the usual engine takes. Both must give
+    /// the same memory, output, findings and counts. If they differ, please report it.
+    #[arg(long, help_heading = "Schedules")]
+    plain: bool,
 
     /// Check all kernels of the file
     #[arg(long, conflicts_with = "entry")]
@@ -450,6 +456,9 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     let mut request = one.request(args.file())?;
     request.further = args.files[1..].to_vec();
     request.perf = args.perf;
+    if args.plain {
+        request.engine = Engine::Plain;
+    }
     request.trace = args.trace || args.format == Format::Html || args.also.has(Format::Html);
     request.inputs = args.inputs;
     let progress = Progress::spinner(true);

@@ -115,6 +115,13 @@ pub struct ExecArgs {
     #[arg(long, value_name = "MIB", default_value_t = 16384, value_parser = clap::value_parser!(u64).range(1..=262_144), help_heading = "Device")]
     memory: u64,
 
+    /// Execute kernels with the plain engine: slow, and the way to doubt us (see `--help`)
+    ///
+    /// It executes lane after lane and byte after byte, on one core, without any of the shortcuts that the usual engine takes. Both must give
+    /// the same memory, output, findings and counts. If they differ, please report it.
+    #[arg(long, help_heading = "Device")]
+    plain: bool,
+
     #[command(flatten)]
     accept: AcceptArgs,
     #[command(flatten)]
@@ -180,6 +187,7 @@ impl ExecArgs {
             launch_seconds: self.launch_timeout,
             steps: self.max_steps,
             perf: self.perf,
+            plain: self.plain,
             host: !self.no_host_accesses,
             jobs: super::check::jobs(self.jobs),
             traces: self.trace || self.format == Format::Html || self.also.has(Format::Html),
@@ -233,6 +241,7 @@ impl ExecArgs {
         }
         let switches = [
             (self.perf, "--perf"),
+            (self.plain, "--plain"),
             (self.no_host_accesses, "--no-host-accesses"),
         ];
         words.extend(switches.iter().filter(|s| s.0).map(|s| s.1.to_owned()));

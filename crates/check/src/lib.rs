@@ -193,6 +193,7 @@ impl Prepared {
             schedules: self.schedules.clone(),
             limits: Limits {
                 steps: request.budgets.steps,
+                engine: request.engine,
                 ..Limits::default()
             },
             until: self.until,

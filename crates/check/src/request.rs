@@ -2,7 +2,7 @@
 
 use super::argument::Value;
 use super::geometry::Given;
-use simt::{Limits, ScheduleSpec};
+use simt::{Engine, Limits, ScheduleSpec};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -107,6 +107,8 @@ pub struct Request {
     pub perf: bool,
     /// Whether findings get a [trace](report::trace), which takes one more run for each schedule that showed one.
     pub trace: bool,
+    /// Who executes the kernel.
+    pub engine: Engine,
 }
 
 impl Request {
@@ -127,6 +129,7 @@ impl Request {
             compiler: CompileOptions::default(),
             perf: false,
             trace: false,
+            engine: Engine::Fast,
         }
     }
 }

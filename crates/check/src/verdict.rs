@@ -151,6 +151,9 @@ pub fn replay(request: &Request, setting: &Setting, schedule: &str) -> Option<St
     if request.perf {
         words.push("--perf".into());
     }
+    if request.engine == simt::Engine::Plain {
+        words.push("--plain".into());
+    }
     Some(words.join(" "))
 }
 

@@ -171,6 +171,7 @@ impl Context {
                 true => Others::InTurn,
                 false => self.others(),
             },
+            engine: self.options.engine(),
             ..Limits::default()
         }
     }

@@ -152,6 +152,7 @@ impl Context {
                     .max(Duration::from_secs(1)),
             ),
             others: self.others(),
+            engine: self.options.engine(),
             ..Limits::default()
         };
         let first = Mutex::new(Some(Run {

@@ -43,6 +43,9 @@ pub struct Options {
     pub host: bool,
     /// Cores.
     pub jobs: usize,
+    /// Whether kernels run on the [plain engine](simt::Engine::Plain).
+    #[serde(default)]
+    pub plain: bool,
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
@@ -136,6 +139,7 @@ impl Default for Options {
             perf: false,
             host: true,
             jobs: 1,
+            plain: false,
             counts: false,
             traces: false,
             tape: false,
@@ -147,6 +151,14 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Who executes kernels.
+    pub(crate) fn engine(&self) -> simt::Engine {
+        match self.plain {
+            true => simt::Engine::Plain,
+            false => simt::Engine::Fast,
+        }
+    }
+
     /// Writes them to a folder.
     ///
     /// # Errors

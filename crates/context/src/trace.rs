@@ -75,6 +75,7 @@ impl Context {
                 self.options.launch_seconds.clamp(0.0, LONGEST),
             )),
             others: self.others(),
+            engine: self.options.engine(),
             ..Limits::default()
         };
         let schedule = shown.schedule.unwrap_or(&ScheduleSpec::Lockstep);

@@ -28,6 +28,7 @@ pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;
+mod plain;
 pub mod program;
 pub mod schedule;
 pub mod snapshot;
@@ -48,4 +49,4 @@ pub use launch::{Launch, Waiting, launch, launch_or_wait, launch_unwatched, shar
 pub use lower::{Lines, LowerError, entries};
 pub use program::Program;
 pub use schedule::ScheduleSpec;
-pub use stop::{BadCall, Limits, NEVER_ENDS, Others, PhaseWait, Stats, Stop};
+pub use stop::{BadCall, Engine, Limits, NEVER_ENDS, Others, PhaseWait, Stats, Stop};

@@ -15,6 +15,18 @@ pub struct Limits {
     pub wall: Option<Duration>,
     /// Who else may write to its memory meanwhile.
     pub others: Others,
+    /// Who executes it.
+    pub engine: Engine,
+}
+
+/// Who executes a launch. Both do the same, to the byte: memory, output, findings and counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// A whole warp at once, by shortcuts where there are some.
+    #[default]
+    Fast,
+    /// Lane after lane and byte after byte, on one core: slow, and short enough to be compared with the manual. For those who doubt the other one.
+    Plain,
 }
 
 /// Who may write to a launch's memory while it runs, besides its own threads.
@@ -36,6 +48,7 @@ impl Default for Limits {
             memory: 2 << 30,
             wall: None,
             others: Others::Nobody,
+            engine: Engine::Fast,
         }
     }
 }

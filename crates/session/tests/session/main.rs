@@ -4,6 +4,7 @@
 extern crate racetrap_session as session;
 
 mod communication;
+mod engines;
 mod guards;
 mod litmus;
 mod promises;

@@ -7,7 +7,9 @@ use crate::ids::*;
 use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
+use crate::plain;
 use crate::state::*;
+use crate::stop::Engine;
 
 /// Barriers of a block.
 const BARRIERS: u32 = 16;
@@ -210,7 +212,13 @@ impl<O: Hooks> Core<'_, O> {
         }
     }
 
-    fn tell_barrier(&mut self, block: &mut Block, id: u32, arrivals: &[Arrival], whole: bool) {
+    pub(crate) fn tell_barrier(
+        &mut self,
+        block: &mut Block,
+        id: u32,
+        arrivals: &[Arrival],
+        whole: bool,
+    ) {
         let arrived: Vec<Party> = arrivals.iter().map(party).collect();
         let waited: Vec<Party> = arrivals.iter().filter(|a| a.waits).map(party).collect();
         let waiting: u32 = waited.iter().map(|p| p.mask.count_ones()).sum();
@@ -376,7 +384,7 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Where lanes stand now.
-    pub(super) fn whereabouts(&self, warp: &Warp, lanes: Mask) -> Vec<Party> {
+    pub(crate) fn whereabouts(&self, warp: &Warp, lanes: Mask) -> Vec<Party> {
         warp.splits
             .iter()
             .filter(|s| s.mask & lanes != 0)
@@ -399,6 +407,9 @@ impl<O: Hooks> Core<'_, O> {
     /// Whoever is left waits. Resolves what hardware would resolve, reporting it;
     /// whether anything can run now.
     pub(crate) fn unblock(&mut self, block: &mut Block) -> bool {
+        if self.engine == Engine::Plain {
+            return plain::unblock(self, block);
+        }
         if self.wake(block) {
             return true;
         }
@@ -420,7 +431,12 @@ impl<O: Hooks> Core<'_, O> {
 }
 
 /// What is wrong with a barrier's operands.
-fn faults(number: u32, named: Option<u32>, threads: u32, waits: bool) -> [Option<BarrierFault>; 3] {
+pub(crate) fn faults(
+    number: u32,
+    named: Option<u32>,
+    threads: u32,
+    waits: bool,
+) -> [Option<BarrierFault>; 3] {
     let count = named.unwrap_or(0);
     [
         (number >= BARRIERS).then_some(BarrierFault::Number(number)),

@@ -137,14 +137,14 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Something is about to be written to an allocation.
-    pub(super) fn keep(&self, range: &Range) {
+    pub(crate) fn keep(&self, range: &Range) {
         if let Some(before) = self.before.filter(|_| !range.freed) {
             before.keep(self.device, range.start..range.end);
         }
     }
 
     /// The allocation that bytes of the arena lie in. Before something is written there, [`Core::keep`] has to be called.
-    pub(super) fn find_range(&self, at: u64, size: u64) -> Option<Range> {
+    pub(crate) fn find_range(&self, at: u64, size: u64) -> Option<Range> {
         let end = at.checked_add(size)?;
         if self.device.in_heap(at) {
             let heap = self
@@ -167,7 +167,7 @@ impl<O: Hooks> Core<'_, O> {
         (end <= range.end).then_some(range)
     }
 
-    pub(super) fn report(
+    pub(crate) fn report(
         &mut self,
         request: &Request<'_>,
         space: Space,

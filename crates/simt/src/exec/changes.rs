@@ -66,14 +66,14 @@ impl Changes {
 impl<O: Hooks> Core<'_, O> {
     /// Something happened that no memory shows.
     #[inline]
-    pub(super) fn moved(&mut self) {
+    pub(crate) fn moved(&mut self) {
         if let Some(changes) = &mut self.changes {
             changes.moved = true;
         }
     }
 
     /// Lanes go on that waited for others.
-    pub(super) fn released(&mut self) {
+    pub(crate) fn released(&mut self) {
         if let Some(changes) = &mut self.changes {
             changes.released = true;
         }
@@ -81,7 +81,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// What lies at the addresses of an access, where that is of interest.
     #[inline]
-    pub(super) fn content(
+    pub(crate) fn content(
         &self,
         block: &Block,
         w: usize,
@@ -109,7 +109,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// A store is done, before which [`Core::content`] was this.
     #[cold]
-    pub(super) fn stored(
+    pub(crate) fn stored(
         &mut self,
         block: &Block,
         w: usize,
@@ -131,7 +131,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// Lanes read global memory.
     #[cold]
-    pub(super) fn looked(&mut self, mask: Mask, bytes: u32) {
+    pub(crate) fn looked(&mut self, mask: Mask, bytes: u32) {
         let Some(changes) = self.changes.as_mut().filter(|c| c.polls) else {
             return;
         };

@@ -11,7 +11,7 @@ use crate::state::*;
 impl<O: Hooks> Core<'_, O> {
     /// Executes one; only active lanes are written.
     #[inline(never)]
-    pub(super) fn matrix(&mut self, warp: &mut Warp, op: &MatrixOp, active: Mask, dead: Mask) {
+    pub(crate) fn matrix(&mut self, warp: &mut Warp, op: &MatrixOp, active: Mask, dead: Mask) {
         match op {
             MatrixOp::Product(product) => self.product(warp, product, active),
             MatrixOp::Place(place) => self.place(warp, place, active, dead),

@@ -53,7 +53,7 @@ impl<O: Hooks> Work for AnyAccess<'_, '_, O> {
 }
 
 /// An instruction's access to one space.
-pub(super) struct Request<'r> {
+pub(crate) struct Request<'r> {
     pub site: Site,
     pub who: WarpRef,
     pub element: u32,

@@ -30,8 +30,13 @@ mod whole_block;
 mod whole_row;
 mod word_update;
 
+// For the plain engine, which shares these.
+pub(crate) use barrier::faults as barrier_faults;
 pub(crate) use changes::Changes;
+pub(crate) use memory::Request;
+pub(crate) use poison::Exchange;
 pub(crate) use quantum::{Quantum, Yield};
+pub(crate) use weak_memory::place;
 
 use super::alu::{Row32, Row64};
 use super::device::Device;
@@ -39,17 +44,18 @@ use super::ids::*;
 use super::inline::{self, Inline};
 use super::lent::Hooks;
 use super::op::*;
+use super::plain;
 use super::program::Program;
 use super::snapshot::Image;
 use super::state::*;
-use super::stop::{BadCall, Stop};
+use super::stop::{BadCall, Engine, Stop};
 use super::weak_memory::StoreHistory;
 use super::wide::{Work, at_best};
 use load_run::Loaded;
 use std::sync::Mutex;
 
 /// Atomics in a row after which a split that changes nothing by them is taken to wait for others, which get a turn then.
-pub(super) const IDLE: u32 = 8;
+pub(crate) const IDLE: u32 = 8;
 
 /// A range of the arena that may be accessed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +78,7 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub output: &'a Mutex<String>,
     /// Other cores run at the same time.
     pub parallel: bool,
+    pub engine: Engine,
     pub steps: u64,
     /// Steps that were taken into the common count, and looks at the clock: what the clock goes on from.
     spent: u64,
@@ -88,9 +95,9 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub changes: Option<Box<Changes>>,
     pub(super) t32: Row32,
     pub(super) t64: Row64,
-    pub(super) address: Row64,
+    pub(crate) address: Row64,
     /// Atomics in a row that have changed nothing, in the turn that runs.
-    pub(super) idle: u32,
+    pub(crate) idle: u32,
     /// The run of loads that was performed last in this turn.
     loaded: Loaded,
 }
@@ -117,6 +124,7 @@ impl<'a, O: Hooks> Core<'a, O> {
             observer,
             output,
             parallel,
+            engine: Engine::Fast,
             steps: 0,
             spent: 0,
             looks: 0,
@@ -158,7 +166,10 @@ impl<'a, O: Hooks> Core<'a, O> {
         s: usize,
         quantum: Quantum,
     ) -> Result<Yield, Box<Stop>> {
-        let ended = self.run_turn(block, w, s, quantum);
+        let ended = match self.engine {
+            Engine::Fast => self.run_turn(block, w, s, quantum),
+            Engine::Plain => plain::run(self, block, w, s, quantum),
+        };
         if O::WATCHES {
             self.observer.turn_ends();
         }
@@ -305,7 +316,8 @@ impl<'a, O: Hooks> Core<'a, O> {
                 Op::Special { which, d, wide } => {
                     if active != 0 {
                         let waits = program.site(i.site).waits;
-                        self.special(block, w, *which, *d, *wide, active, dead, waits);
+                        let now = (u64::from(quantum.fuel - fuel), waits);
+                        self.special(block, w, *which, *d, *wide, active, dead, now);
                     }
                     pc += 1;
                 }

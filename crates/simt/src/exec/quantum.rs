@@ -15,6 +15,17 @@ pub(crate) struct Quantum {
     pub limit: u32,
 }
 
+impl Quantum {
+    /// Nothing runs.
+    pub const NONE: Quantum = Quantum {
+        fuel: 0,
+        goes_on: false,
+        visible: 0,
+        accesses: false,
+        limit: 0,
+    };
+}
+
 /// Why a split stopped running.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Yield {

@@ -29,7 +29,7 @@ impl<O: Hooks> Core<'_, O> {
         wide: bool,
         active: Mask,
         dead: Mask,
-        waits: bool,
+        (now, waits): (u64, bool),
     ) {
         let geometry = self.geometry;
         if let Special::Tid(axis) = which {
@@ -72,9 +72,9 @@ impl<O: Hooks> Core<'_, O> {
             Special::NSmId => 132,
             Special::GridId => 1,
             Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
-                self.clock(waits)
+                self.clock(now, waits)
             }
-            Special::ClockHi | Special::GlobalTimerHi => self.clock(false) >> 32,
+            Special::ClockHi | Special::GlobalTimerHi => self.clock(now, false) >> 32,
             Special::DynamicSharedSize => u64::from(geometry.dynamic_shared),
             Special::TotalSharedSize => block.shared.bytes,
             // The driver hands the cooperative launch's workspace over in two of them.
@@ -88,9 +88,9 @@ impl<O: Hooks> Core<'_, O> {
         self.splat(warp, d, wide, value, active);
     }
 
-    /// A clock that every instruction moves on, and every look at it. For those who `wait` for time alone, each look in a row takes twice
-    /// as long as the one before.
-    fn clock(&mut self, waits: bool) -> u64 {
+    /// A clock that every instruction moves on, and every look at it: `now` is how many the turn that runs has executed. For those who
+    /// `wait` for time alone, each look in a row takes twice as long as the one before.
+    pub(crate) fn clock(&mut self, now: u64, waits: bool) -> u64 {
         const LONGEST: u64 = 1 << 40;
         if let Some(changes) = &mut self.changes {
             changes.timed = true;
@@ -100,7 +100,7 @@ impl<O: Hooks> Core<'_, O> {
             false => 1,
         };
         self.looks = self.looks.wrapping_add(self.haste);
-        (self.spent + self.steps)
+        (self.spent + self.steps + now)
             .wrapping_add(self.looks)
             .wrapping_mul(8)
     }

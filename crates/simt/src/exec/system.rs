@@ -20,7 +20,7 @@ const TEXT: usize = 4096;
 const OUTPUT: usize = 1 << 20;
 
 impl<O: Hooks> Core<'_, O> {
-    pub(super) fn system(
+    pub(crate) fn system(
         &mut self,
         block: &mut Block,
         w: usize,

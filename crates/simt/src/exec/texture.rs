@@ -11,6 +11,7 @@ use crate::memory::Words;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;
+use crate::stop::Engine;
 use crate::texture::{Coordinates, Image, Taps, Texture};
 
 /// What a warp fetches: four channels for each lane.
@@ -19,7 +20,7 @@ type Channels = [[u32; 4]; LANES];
 impl<O: Hooks> Core<'_, O> {
     /// Executes a fetch or an access.
     #[inline(never)]
-    pub(super) fn image(
+    pub(crate) fn image(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -114,7 +115,7 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Whether a fetch blends more than one place, as only gradients make it. How a GPU does so is not documented.
-    pub(super) fn is_anisotropic(
+    pub(crate) fn is_anisotropic(
         &self,
         block: &Block,
         w: usize,
@@ -161,6 +162,7 @@ impl<O: Hooks> Core<'_, O> {
         fetched: &mut Channels,
     ) {
         if op.kind == ImageKind::Sample
+            && self.engine == Engine::Fast
             && self.fetch_nearest(block, w, op, texture, mask, site, fetched)
         {
             return;

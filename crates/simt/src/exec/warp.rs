@@ -209,7 +209,7 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     /// Lanes that the mask names and that have exited without executing the operation.
-    fn judge_members(
+    pub(crate) fn judge_members(
         &mut self,
         block: &Block,
         w: usize,

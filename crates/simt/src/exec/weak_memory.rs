@@ -12,10 +12,10 @@ use crate::state::*;
 use crate::weak_memory::*;
 
 /// What a lane's element held before a store: lane, offset, value if any was written.
-pub(super) type Before = Vec<(usize, u64, Option<u64>)>;
+pub(crate) type Before = Vec<(usize, u64, Option<u64>)>;
 
 /// The place that an element of an access is.
-pub(super) fn place(block: BlockId, space: Space, at: u64, bytes: u8) -> Place {
+pub(crate) fn place(block: BlockId, space: Space, at: u64, bytes: u8) -> Place {
     Place {
         block: (space == Space::Shared).then_some(block),
         at,
@@ -39,7 +39,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// Before a store: what is there. `None` where nobody wants to know.
     #[inline(always)]
-    pub(super) fn before_store(
+    pub(crate) fn before_store(
         &mut self,
         block: &Block,
         op: &MemoryOp,
@@ -66,7 +66,7 @@ impl<O: Hooks> Core<'_, O> {
 
     /// After a store.
     #[cold]
-    pub(super) fn after_store(
+    pub(crate) fn after_store(
         &mut self,
         block: &Block,
         w: usize,
@@ -104,7 +104,7 @@ impl<O: Hooks> Core<'_, O> {
     /// A lane of a strong load that reads another older value learns nothing from the last write. That the observer takes it for a read
     /// of the last value all the same orders more than is, which hides races and makes none up.
     #[cold]
-    pub(super) fn stale_values(
+    pub(crate) fn stale_values(
         &mut self,
         block: &mut Block,
         w: usize,
@@ -157,7 +157,7 @@ impl<O: Hooks> Core<'_, O> {
     /// Before an atomic on global memory: puts the value there that it reads, if that is not the last one. Only another block's atomics
     /// of a narrow scope, or its own, let it.
     #[cold]
-    pub(super) fn put_stale_value(
+    pub(crate) fn put_stale_value(
         &mut self,
         block: BlockId,
         (w, l): (usize, usize),
@@ -182,7 +182,7 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     #[cold]
-    pub(super) fn on_fence(
+    pub(crate) fn on_fence(
         &mut self,
         block: BlockId,
         w: usize,
@@ -207,7 +207,7 @@ impl<O: Hooks> Core<'_, O> {
     }
 
     #[cold]
-    pub(super) fn on_warp_sync(&mut self, block: BlockId, w: usize, lanes: Mask) {
+    pub(crate) fn on_warp_sync(&mut self, block: BlockId, w: usize, lanes: Mask) {
         let Some(history) = &mut self.history else {
             return;
         };
@@ -229,7 +229,7 @@ impl How {
 
 impl StoreHistory {
     /// An atomic of one lane: what it read, and what it wrote if it did.
-    pub(super) fn atomic(
+    pub(crate) fn atomic(
         &mut self,
         who: Who,
         place: Place,

@@ -91,6 +91,7 @@ pub fn launch_or_wait<O: Observer>(
 ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
     let blocks = launch.grid.count();
     let several = jobs > 1
+        && limits.engine == Engine::Fast
         && blocks > 1
         && program.facts.blocks_commute
         && !launch.cooperative
@@ -330,6 +331,7 @@ impl<'a> Grid<'a> {
             self.output,
             parallel,
         );
+        core.engine = self.limits.engine;
         // A sweep reads the oldest values everywhere; schedules that decide say where.
         core.history = self.weak.then(|| Box::new(StoreHistory::new()));
         core

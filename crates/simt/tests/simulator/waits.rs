@@ -39,6 +39,7 @@ const LIMITS: Limits = Limits {
     memory: 2 << 30,
     wall: None,
     others: Others::InTurn,
+    engine: Engine::Fast,
 };
 
 pub type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;

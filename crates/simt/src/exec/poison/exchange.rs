@@ -10,7 +10,7 @@ use crate::state::*;
 use crate::undefined::{Lanes, Shadow};
 
 /// What a warp operation did, for [`Core::exchanged`].
-pub(in super::super) struct Exchange<'e> {
+pub(crate) struct Exchange<'e> {
     pub parties: &'e [(usize, WarpOp, Site)],
     pub lanes: Mask,
     pub members: Mask,
@@ -27,7 +27,7 @@ impl<O: Hooks> Core<'_, O> {
     /// A warp operation was performed; from the first on that read from nobody, values are followed.
     #[cold]
     #[inline(never)]
-    pub(in super::super) fn exchanged(&mut self, block: &mut Block, w: usize, e: &Exchange<'_>) {
+    pub(crate) fn exchanged(&mut self, block: &mut Block, w: usize, e: &Exchange<'_>) {
         let mut u = block.poison.take().unwrap_or_default();
         u.warps.resize_with(block.warps.len(), Shadow::default);
         let warp = &block.warps[w];

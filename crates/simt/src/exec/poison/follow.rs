@@ -18,7 +18,7 @@ impl<O: Hooks> Core<'_, O> {
     /// What the next instruction does to undefined values, and what they do to it. It is executed by `active`, out of `mask`.
     #[cold]
     #[inline(never)]
-    pub(in super::super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         block: &mut Block,
         w: usize,

@@ -18,4 +18,4 @@ mod exchange;
 mod follow;
 mod region;
 
-pub(super) use exchange::Exchange;
+pub(crate) use exchange::Exchange;
