@@ -390,12 +390,15 @@ fn compile(args: &ExecArgs, file: &Path, to: &Path, folder: &Path) -> Result<(),
     let nvcc = Nvcc::find().map_err(no_compiler)?;
     let libraries = install(folder, library::runtime_of(&nvcc))?;
     let options = args.compiler();
+    let named = || target::of_options(&args.nvcc);
+    let capability = args.device.map(|device| device.to_string()).or_else(named);
+    let capability = capability.unwrap_or_else(|| target::OLDEST.to_string());
     let output = build::compile(
         &nvcc.program.path,
         file,
         to,
         &libraries,
-        args.device.unwrap_or(target::OLDEST),
+        &capability,
         &options,
         &args.nvcc,
     )

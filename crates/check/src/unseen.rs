@@ -46,6 +46,7 @@ pub(super) fn unseen(
         branches,
         buffers: buffers(plan),
         guesses: left_out,
+        ..Unseen::default()
     }
 }
 

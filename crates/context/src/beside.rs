@@ -143,6 +143,7 @@ impl Running {
             kernel: Some((self.request.kernel.clone(), self.name.clone())),
             call: self.call.clone(),
             stream: self.name.stream.clone(),
+            lifetime: None,
         }
     }
 }

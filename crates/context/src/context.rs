@@ -18,6 +18,7 @@ use crate::watch::Watch;
 use detect::Detectors;
 use detect::coverage::Coverage;
 use ptx::ast::Item;
+use report::unjudged::Unjudged;
 use report::{SourcePlace, Sources};
 use simt::Device;
 use std::cell::Cell;
@@ -211,7 +212,10 @@ impl Context {
             streams: Streams::default(),
             arrays: Arrays::default(),
             graph_peak: 0,
-            totals: Totals::default(),
+            totals: Totals {
+                capability: options.capability,
+                ..Totals::default()
+            },
             counted: HashMap::new(),
             coverage: HashMap::new(),
             geometries: HashMap::new(),
@@ -279,6 +283,13 @@ impl Context {
     /// Sets an attribute of a stream. All of them are about speed, and change nothing of what is computed.
     pub fn set_stream_attribute(&mut self, stream: u64, attribute: u32, value: [u8; 64]) {
         self.stream_attributes.insert((stream, attribute), value);
+    }
+
+    /// Something ran that is not judged in full.
+    pub fn unjudged(&mut self, what: Unjudged) {
+        if self.known.is_new(what.row().note) {
+            self.recorder.write(Record::Unjudged { what });
+        }
     }
 
     /// Something keeps the result from being told.
@@ -370,6 +381,11 @@ impl Context {
             .get_mut(module)
             .ok_or(Error::INVALID_RESOURCE_HANDLE)?;
         let was_loaded = unloaded.is_loaded();
+        if !was_loaded {
+            self.totals
+                .newer
+                .extend(unloaded.newer(self.options.capability));
+        }
         let loaded = unloaded.load(&self.options, &mut doubt);
         let result = loaded.map(|loaded| {
             let managed = loaded.tree().items.iter().filter_map(|item| match item {

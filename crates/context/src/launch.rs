@@ -14,6 +14,7 @@ use crate::beside::Running;
 use crate::context::Context;
 use crate::error::Result;
 use crate::joint::may_synchronise;
+pub use crate::lifetime::Lifetime;
 use crate::module::Kernel;
 use crate::record::{Call, LaunchName};
 use crate::trace::{Again, Shown};
@@ -53,6 +54,8 @@ pub struct Work {
     pub call: Call,
     /// The stream, or `the host`.
     pub stream: String,
+    /// What it does to the lifetime of memory.
+    pub lifetime: Option<Lifetime>,
 }
 
 impl Work {
@@ -62,6 +65,7 @@ impl Work {
             kernel: None,
             call,
             stream,
+            lifetime: None,
         }
     }
 }
@@ -181,6 +185,7 @@ impl Context {
             kernel: Some((kernel.clone(), name.clone())),
             call: call(),
             stream: name.stream.clone(),
+            lifetime: None,
         };
         let mut member = None;
         if watched && limits.others == Others::InTurn {
@@ -326,6 +331,7 @@ impl Context {
                 kernel: Some((request.kernel.clone(), name.clone())),
                 call: call(),
                 stream: name.stream.clone(),
+                lifetime: None,
             };
             self.watch(&footprint);
             let found = self.timeline.end(&running.ticket, footprint, work.clone());

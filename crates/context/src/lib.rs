@@ -19,6 +19,7 @@ pub mod fatbin;
 pub mod image;
 mod joint;
 pub mod launch;
+mod lifetime;
 pub mod memory;
 pub mod module;
 pub mod options;
@@ -34,6 +35,7 @@ pub mod timeline;
 mod trace;
 pub mod watch;
 
+pub use ::report::unjudged::Unjudged;
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};
 pub use ptx::link;

@@ -7,7 +7,7 @@ use ptx::ast::{FunctionKind, Item, Module as Tree};
 use ptx::demangle;
 use report::SourceFile;
 use simt::{Lines, LowerError, Program};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A kernel, ready to run.
@@ -84,6 +84,16 @@ impl Module {
             state: State::Untouched,
             registered: Vec::new(),
         }
+    }
+
+    /// Architectures that it has PTX for and that are newer than a GPU of this compute capability.
+    pub(crate) fn newer(&self, capability: u32) -> BTreeSet<u32> {
+        let Image::FatBinaries(all) = &self.image else {
+            return BTreeSet::new();
+        };
+        let contents = all.iter().filter_map(|bytes| fatbin::read(bytes).ok());
+        let architectures = contents.flat_map(|c| c.ptx.into_iter().map(|ptx| ptx.arch));
+        architectures.filter(|arch| *arch > capability).collect()
     }
 
     /// Whether it has been used.

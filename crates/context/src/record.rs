@@ -6,9 +6,10 @@ use crate::tape::Taped;
 use detect::counts::Counts;
 use detect::rules::{Level, Rule};
 use report::trace::Trace;
+use report::unjudged::Unjudged;
 use report::{About, Diagnostic, Label, SourceFile, SourcePlace, Who};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -69,6 +70,11 @@ pub enum Record {
         id: usize,
         /// Where, and both values, in a sentence.
         text: String,
+    },
+    /// Something ran that is not judged in full.
+    Unjudged {
+        /// What.
+        what: Unjudged,
     },
     /// What was done so far.
     Totals(Totals),
@@ -176,6 +182,12 @@ pub struct Totals {
     pub functions: BTreeMap<String, u64>,
     /// Bytes of device memory in use at most.
     pub peak: u64,
+    /// Compute capability of the simulated GPU: 75, 80, 90.
+    #[serde(default)]
+    pub capability: u32,
+    /// Architectures for which the modules that were used have PTX that this GPU can't run.
+    #[serde(default)]
+    pub newer: BTreeSet<u32>,
 }
 
 /// Sums of one kernel.

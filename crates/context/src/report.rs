@@ -267,6 +267,9 @@ impl Context {
 
     /// Two operations that nothing orders touch the same memory.
     pub(crate) fn unordered(&mut self, now: &Work, earlier: &Work, conflicts: &[Conflict]) {
+        if self.outside_lifetime(now, earlier, conflicts) {
+            return;
+        }
         let site = |work: &Work, record: &AccessRecord| {
             work.kernel.as_ref().map(|(k, _)| (k.id, record.site))
         };

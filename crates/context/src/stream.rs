@@ -7,7 +7,6 @@ use crate::beside::Awaited;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::launch::Work;
-use crate::memory::Kind;
 use crate::record::Call;
 use crate::timeline::{Agent, LEGACY};
 use detect::footprint::Footprint;
@@ -30,8 +29,8 @@ pub struct Stream {
     pub flags: u32,
     /// Its priority.
     pub priority: i32,
-    /// Whether it is a branch of a graph.
-    branch: bool,
+    /// How the reader is told of one that is the library's own.
+    own: Option<&'static str>,
 }
 
 /// An event.
@@ -50,6 +49,8 @@ pub struct Streams {
     events: HashMap<u64, Event>,
     created: usize,
     ended: HashMap<u64, Call>,
+    /// By stream: those that have branched off from it and are not used at the moment.
+    branches: HashMap<u64, Vec<u64>>,
 }
 
 impl Context {
@@ -63,24 +64,39 @@ impl Context {
             number: self.streams.created,
             flags,
             priority,
-            branch: false,
+            own: None,
         };
         self.streams.streams.insert(handle, stream);
         handle
     }
 
-    /// A stream for a branch of a graph.
-    pub fn create_branch(&mut self) -> u64 {
+    /// A stream of the library's own, for what branches off from another stream: how the reader is told of it.
+    pub fn create_branch(&mut self, name: &'static str) -> u64 {
         let handle = self.handle();
         let stream = Stream {
             agent: self.timeline.stream(false),
             number: 0,
             flags: 1,
             priority: 0,
-            branch: true,
+            own: Some(name),
         };
         self.streams.streams.insert(handle, stream);
         handle
+    }
+
+    /// A stream that branches off from another one, and has been used for that before where possible: what it did is known there.
+    pub(crate) fn branch_of(&mut self, parent: u64) -> u64 {
+        let unused = self.streams.branches.get_mut(&parent).and_then(Vec::pop);
+        unused.unwrap_or_else(|| self.create_branch("a stream of the device"))
+    }
+
+    /// A branch is not used any more, and the stream that it came from has waited for it.
+    pub(crate) fn end_branch(&mut self, parent: u64, branch: u64) {
+        self.streams
+            .branches
+            .entry(parent)
+            .or_default()
+            .push(branch);
     }
 
     /// Forgets an event that is the library's own.
@@ -104,7 +120,7 @@ impl Context {
                         number: 0,
                         flags: 0,
                         priority: 0,
-                        branch: false,
+                        own: None,
                     };
                     self.streams.streams.insert(handle, stream);
                 }
@@ -141,7 +157,9 @@ impl Context {
             return name.clone();
         }
         match self.streams.streams.get(&handle) {
-            Some(stream) if stream.branch => "another branch of the graph".to_owned(),
+            Some(Stream {
+                own: Some(name), ..
+            }) => (*name).to_owned(),
             Some(stream) if stream.number > 0 => format!("stream {}", stream.number),
             Some(_) => "the thread's default stream".to_owned(),
             None => "the default stream".to_owned(),
@@ -308,27 +326,5 @@ impl Context {
             Awaited::Stream(stream) => self.synchronize(stream),
             Awaited::Event(event) => self.await_event(event),
         }
-    }
-
-    /// Frees memory when a stream comes to it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::release`], where that is known at once.
-    pub fn release_on(
-        &mut self,
-        stream: u64,
-        address: u64,
-        call: Call,
-        accepts: fn(Kind) -> bool,
-    ) -> Result<()> {
-        if self.is_held_up(stream) {
-            let issued = call.clone();
-            self.defer(stream, issued, move |context| {
-                let _ = context.release(address, call, accepts);
-            });
-            return Ok(());
-        }
-        self.release(address, call, accepts)
     }
 }

@@ -33,6 +33,8 @@ pub struct Timeline<T> {
     open: Vec<Ticket>,
     /// Operations that were held, and the operations beside which they ran: these may have been waited for.
     beside: Vec<(Ticket, Agent, u32)>,
+    /// Whether operations were forgotten that the host had not waited for.
+    forgot_unfinished: bool,
 }
 
 #[derive(Debug)]
@@ -107,6 +109,7 @@ impl<T> Default for Timeline<T> {
             past: Vec::new(),
             open: Vec::new(),
             beside: Vec::new(),
+            forgot_unfinished: false,
         }
     }
 }
@@ -263,7 +266,11 @@ impl<T> Timeline<T> {
             return;
         }
         if self.past.len() == REMEMBERED {
+            self.forget();
+        }
+        if self.past.len() == REMEMBERED {
             self.past.drain(..REMEMBERED / 4);
+            self.forgot_unfinished = true;
         }
         self.past.push(Operation {
             agent: ticket.agent,
@@ -273,6 +280,11 @@ impl<T> Timeline<T> {
             watched: true,
             part,
         });
+    }
+
+    /// Whether operations were forgotten that later ones should have been compared with.
+    pub fn forgot_unfinished(&self) -> bool {
+        self.forgot_unfinished
     }
 
     /// Forgets what all that is still to come is after.

@@ -13,10 +13,10 @@ pub const APPENDED: &str = "NVCC_APPEND_FLAGS";
 /// numbers of host code.
 pub const ALWAYS: [&str; 4] = ["-cudart", "shared", "-g", "-Wno-deprecated-gpu-targets"];
 
-/// Options that every build gets: `library` is the folder with the drop-in libraries.
+/// Options that every build gets: `library` is the folder with the drop-in libraries, `capability` the virtual architecture to make PTX for: `75`, `90a`.
 ///
 /// Those of [`ALWAYS`], line numbers for kernels, and PTX beside whatever else is asked for.
-pub fn flags(library: &Path, capability: u32) -> Vec<String> {
+pub fn flags(library: &Path, capability: &str) -> Vec<String> {
     let ptx = format!("arch=compute_{capability},code=compute_{capability}");
     let mut flags: Vec<String> = ALWAYS.map(str::to_owned).to_vec();
     flags.extend(["-lineinfo", "-gencode"].map(str::to_owned));
@@ -35,7 +35,7 @@ pub fn compile(
     file: &Path,
     to: &Path,
     library: &Path,
-    capability: u32,
+    capability: &str,
     options: &CompileOptions,
     more: &[String],
 ) -> io::Result<Output> {
@@ -80,7 +80,7 @@ pub fn build(
     let own = std::env::var_os(APPENDED).unwrap_or_default();
     let mut appended = own.clone();
     let capability = device.given.unwrap_or(device.otherwise);
-    for flag in flags(library, capability) {
+    for flag in flags(library, &capability.to_string()) {
         // The variable's words end at spaces. The library is found without the option, too.
         if !flag.contains(char::is_whitespace) {
             appended.push(" ");

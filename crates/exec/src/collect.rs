@@ -8,6 +8,7 @@ use context::tape::Taped;
 use detect::rules::Level;
 use report::terminal::thousands;
 use report::trace::Trace;
+use report::unjudged::{self, Unjudged};
 use report::{
     Check, Diagnostic, Label, Launched, Report, SourceFile, SourcePlace, Unseen, Verdict, merge,
     settle_causes,
@@ -30,6 +31,8 @@ pub struct Collected {
     pub missing: BTreeSet<String>,
     /// What keeps the result from being told.
     pub doubts: Vec<String>,
+    /// What ran without being judged in full.
+    pub unjudged: BTreeSet<Unjudged>,
     /// Sums, by process.
     totals: BTreeMap<u32, Totals>,
     /// Processes that called the library.
@@ -115,6 +118,7 @@ impl Collected {
                     self.doubts.push(text);
                 }
             }
+            Record::Unjudged { what } => drop(self.unjudged.insert(what)),
             Record::Totals(totals) => {
                 self.functions.extend(totals.functions.clone());
                 self.totals.insert(process, totals);
@@ -270,10 +274,12 @@ impl Collected {
     /// The report on a program.
     pub fn report(&self, name: &str, ended: Ended, time: Duration) -> Report {
         let diagnostics = self.diagnostics();
+        let (unjudged, hides) = unjudged::notes(&self.unjudged);
         let bad = diagnostics.iter().any(|d| d.level > Level::Note);
         let doubtful = !self.missing.is_empty()
             || !self.doubts.is_empty()
             || self.watched().is_empty()
+            || hides
             || ended == Ended::TimedOut;
         let verdict = match (bad, doubtful) {
             (true, _) => Verdict::Findings,
@@ -285,12 +291,16 @@ impl Collected {
                 name: name.to_owned(),
                 verdict,
                 ok: verdict == Verdict::Clean,
-                summary: self.summary(ended),
+                summary: self.summary(ended, if doubtful && !bad { &unjudged } else { &[] }),
                 schedule_independent: None,
                 setting: None,
                 diagnostics,
                 unseen: match verdict {
-                    Verdict::Clean => self.unseen(),
+                    Verdict::Clean => Unseen {
+                        unjudged,
+                        other_architectures: self.newer(),
+                        ..self.unseen()
+                    },
                     _ => Unseen::default(),
                 },
                 output: String::new(),
@@ -326,8 +336,14 @@ impl Collected {
         }
     }
 
+    /// Architectures of code that no process ran.
+    fn newer(&self) -> Vec<u32> {
+        let all = self.totals.values().flat_map(|t| &t.newer);
+        all.copied().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// What was run and watched, in sentences.
-    fn summary(&self, ended: Ended) -> String {
+    fn summary(&self, ended: Ended, unjudged: &[String]) -> String {
         let kernels: Vec<_> = self.totals.values().flat_map(|t| &t.kernels).collect();
         let sum =
             |of: &dyn Fn(&record::KernelTotals) -> u64| kernels.iter().map(|k| of(k)).sum::<u64>();
@@ -348,6 +364,10 @@ impl Collected {
                 counted(sum(&|k| k.threads), "thread", "threads"),
                 counted(sum(&|k| k.steps), "warp-instruction", "warp-instructions"),
             );
+            let gpus: BTreeSet<u32> = self.totals.values().map(|t| t.capability).collect();
+            for gpu in gpus.into_iter().filter(|gpu| *gpu > 0) {
+                text += &format!(", as on sm_{gpu}");
+            }
             match watched == launches {
                 true => text += "; all watched",
                 false if watched == 0 => {
@@ -380,7 +400,7 @@ impl Collected {
             let names: BTreeSet<&str> = self.missing.iter().map(String::as_str).collect();
             parts.push(format!("called, and not supported: {}", list(&names)));
         }
-        parts.extend(self.doubts.iter().cloned());
+        parts.extend(self.doubts.iter().chain(unjudged).cloned());
         match ended {
             Ended::Exit(0) => {}
             Ended::Exit(status) => parts.push(format!("the program ended with status {status}")),

@@ -29,6 +29,20 @@ pub fn of_build(command: &[OsString]) -> Option<u32> {
     words.filter_map(|word| named(&word)).max()
 }
 
+/// The newest architecture that compiler options name, as the name of a virtual one has it: `90a` of `-arch=sm_90a`.
+pub fn of_options(options: &[String]) -> Option<String> {
+    let newest = options.iter().filter_map(|option| named(option)).max()?;
+    // Code for one architecture alone (`sm_90a`) compiles for no other.
+    let alone = |option: &String| {
+        ["sm_", "compute_"].iter().any(|name| {
+            let text = format!("{name}{newest}a");
+            option.contains(&text)
+        })
+    };
+    let suffix = if options.iter().any(alone) { "a" } else { "" };
+    Some(format!("{newest}{suffix}"))
+}
+
 /// The newest architecture in a text.
 fn named(text: &str) -> Option<u32> {
     const BEFORE: [&str; 3] = ["sm_", "compute_", "CUDA_ARCHITECTURES="];
@@ -69,6 +83,14 @@ mod tests {
         assert_eq!(build("nvcc -arch=sm_90a p.cu"), Some(90));
         assert_eq!(build("make -j4 SMS=80"), None);
         assert_eq!(build("nvcc dasm_1 sm_ compute_99999999999"), None);
+    }
+
+    #[test]
+    fn options_name_a_virtual_architecture() {
+        let of = |options: &[&str]| of_options(&options.iter().map(|o| (*o).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["-arch=sm_80"]).as_deref(), Some("80"));
+        assert_eq!(of(&["-O3", "-gencode", "arch=compute_90a,code=sm_90a"]).as_deref(), Some("90a"));
+        assert_eq!(of(&["-lineinfo", "-DARCH=80"]), None);
     }
 
     #[test]

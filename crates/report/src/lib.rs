@@ -24,6 +24,7 @@ pub mod source;
 pub mod terminal;
 pub mod trace;
 pub mod tracer;
+pub mod unjudged;
 mod unseen;
 pub mod view;
 
@@ -185,6 +186,10 @@ pub struct Unseen {
     pub buffers: Vec<GuessedBuffer>,
     /// Guesses that led to errors and were given up, as sentences: `` `k` = 0, which leads to out-of-bounds at k.cu:7 ``.
     pub guesses: Vec<String>,
+    /// What ran without being judged in full, as sentences ([`unjudged`]).
+    pub unjudged: Vec<String>,
+    /// Architectures of code that the program has besides: what this code does was not run.
+    pub other_architectures: Vec<u32>,
 }
 
 /// A line of a source file.
@@ -223,6 +228,8 @@ impl Unseen {
             && self.branches.is_empty()
             && self.buffers.is_empty()
             && self.guesses.is_empty()
+            && self.unjudged.is_empty()
+            && self.other_architectures.is_empty()
     }
 }
 

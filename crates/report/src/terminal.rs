@@ -298,6 +298,18 @@ fn unseen(unseen: &Unseen) -> Option<String> {
         ));
     }
     parts.extend(unseen.guesses.iter().cloned());
+    parts.extend(unseen.unjudged.iter().cloned());
+    if let Some(last) = unseen.other_architectures.last() {
+        let all: Vec<String> = unseen
+            .other_architectures
+            .iter()
+            .map(|number| format!("sm_{number}"))
+            .collect();
+        parts.push(format!(
+            "the program's code for {} (`--device sm_{last}`)",
+            all.join(", ")
+        ));
+    }
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

@@ -5,6 +5,7 @@
 //! declared in `cuda_device_runtime_api.h`; nvcc puts `__cudaCDP2` in front of their names since CUDA 12.
 
 use crate::device::Device;
+use crate::ids::BlockId;
 use crate::memory::{GLOBAL_BASE, Words};
 use std::collections::HashMap;
 
@@ -35,6 +36,8 @@ pub enum Child {
         shared: u32,
         /// The parameter block.
         params: Vec<u8>,
+        /// On which stream of the device, and who launched it.
+        order: ChildOrder,
     },
     /// A copy between device addresses.
     Copy {
@@ -44,8 +47,38 @@ pub enum Child {
         from: u64,
         /// How much.
         bytes: u64,
+        /// On which stream of the device, and who asked for it.
+        order: ChildOrder,
     },
 }
+
+/// What orders a child among its siblings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChildOrder {
+    /// The default stream, which the threads of a block share: behind what they asked for before.
+    OfBlock(BlockId),
+    /// A stream that the kernel created, by its handle.
+    Stream(u64),
+    /// `cudaStreamFireAndForget`: nothing.
+    FireAndForget,
+    /// `cudaStreamTailLaunch`: behind the kernel and all that it launched otherwise.
+    Tail,
+}
+
+impl ChildOrder {
+    /// By the handle of a stream in device code (`cuda_device_runtime_api.h`).
+    pub(crate) fn of(stream: u64, block: BlockId) -> ChildOrder {
+        match stream {
+            0 => ChildOrder::OfBlock(block),
+            3 => ChildOrder::Tail,
+            4 => ChildOrder::FireAndForget,
+            handle => ChildOrder::Stream(handle),
+        }
+    }
+}
+
+/// Handles of streams that kernels create begin behind this: smaller ones have a meaning of their own.
+pub(crate) const STREAMS: u64 = 1 << 32;
 
 /// Launches that are prepared, and what is to be done.
 #[derive(Debug, Default)]
@@ -93,7 +126,7 @@ impl Device {
     }
 
     /// Launches what a buffer was made for; whether there is such a thing.
-    pub(crate) fn launch_prepared(&self, buffer: u64) -> bool {
+    pub(crate) fn launch_prepared(&self, buffer: u64, order: ChildOrder) -> bool {
         let mut children = self
             .children
             .lock()
@@ -115,6 +148,7 @@ impl Device {
             block,
             shared,
             params,
+            order,
         });
         true
     }

@@ -25,13 +25,14 @@ pub struct RenewArgs {
 }
 
 /// Files generated from the program itself, and their text.
-pub fn generated() -> [(&'static str, String); 5] {
+pub fn generated() -> [(&'static str, String); 6] {
     [
         ("cases/claims/schema.json", claim::schema()),
         ("docs/report.schema.json", json::schema()),
         ("docs/diff.schema.json", ptxdiff::report::schema()),
         ("docs/mutate.schema.json", mutants::schema()),
         (REFERENCE, crate::cli::reference()),
+        ("docs/unjudged.md", report::unjudged::page()),
     ]
 }
 

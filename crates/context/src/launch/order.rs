@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::report::describe;
 use crate::timeline::{Agent, Ticket, Unordered};
 use detect::footprint::{Conflict, Footprint};
+use report::unjudged::Unjudged;
 
 impl Context {
     /// Puts an operation in order, and reports what conflicts with it.
@@ -18,6 +19,9 @@ impl Context {
         self.watch(&footprint);
         let ticket = ticket.unwrap_or_else(|| self.timeline.begin(agent));
         let found = self.timeline.end(&ticket, footprint, work.clone());
+        if self.timeline.forgot_unfinished() {
+            self.unjudged(Unjudged::TooManyOperations);
+        }
         let alone = self.is_idle();
         for earlier in found {
             match alone && !earlier.after_waiting {

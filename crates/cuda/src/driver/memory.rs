@@ -40,8 +40,13 @@ pub unsafe extern "C" fn cuMemAlloc_v2(to: *mut u64, bytes: usize) -> u32 {
 pub unsafe extern "C" fn cuMemAllocAsync(to: *mut u64, bytes: usize, stream: Handle) -> u32 {
     plain("cuMemAllocAsync", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        // SAFETY: the caller passes a place for it.
-        unsafe { allocate(context, entry, to, bytes, Kind::Device) }
+        // SAFETY: the caller passes a place for it, where the address is found then.
+        let address = unsafe {
+            allocate(context, entry, to, bytes, Kind::Device)?;
+            to.read_unaligned()
+        };
+        context.allocated_on(stream.addr() as u64, address, entry.call());
+        Ok(())
     })
 }
 
@@ -100,7 +105,7 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
     plain("cuMemFreeAsync", |context, entry| {
         context.stream(stream.addr() as u64, || entry.call())?;
-        context.release(address, entry.call(), |kind| {
+        context.release_on(stream.addr() as u64, address, entry.call(), |kind| {
             matches!(kind, Kind::Device | Kind::Managed)
         })
     })

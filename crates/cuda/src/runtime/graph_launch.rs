@@ -106,7 +106,10 @@ fn perform(
         }
         Action::Host(function, data) => return Ok(Some(Outside::Host(*function, *data))),
         Action::Child(graph) => return Ok(Some(Outside::Graph(*graph))),
-        Action::Allocate(address) => context.allocate_again(*address)?,
+        Action::Allocate(address) => {
+            context.allocate_again(*address)?;
+            context.allocated_on(stream, *address, call());
+        }
         Action::Free(address) => context.release_on(stream, *address, call(), |_| true)?,
         Action::Record(event) => {
             context.event(*event, call)?;
@@ -145,7 +148,7 @@ fn run(graph: u64, stream: u64, executable: u64) -> u32 {
             let known = all.executables.get_mut(&executable);
             taken.push(match known.and_then(|e| e.branches.pop()) {
                 Some(branch) => branch,
-                None => context.create_branch(),
+                None => context.create_branch("another branch of the graph"),
             });
         }
         let start = context.create_event(0);

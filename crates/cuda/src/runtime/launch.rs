@@ -5,7 +5,7 @@ use super::release::Release;
 use crate::entry::{Entry, enter, put};
 use context::launch::Request;
 use context::module::Kernel;
-use context::{Context, Error, Result};
+use context::{Context, Error, Result, Unjudged};
 use std::cell::Cell;
 use std::os::raw::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -349,8 +349,12 @@ pub(crate) fn cooperates(
             // A cluster of one block is none.
             4 if attribute.value[..3] == [1, 1, 1] => {}
             5 => {}
-            // Programmatic serialisation allows overlap and demands none.
-            6 => {}
+            // Programmatic serialisation allows overlap and demands none. GPUs before sm_90 have none.
+            6 => {
+                if attribute.value[0] != 0 && context.options.capability >= 90 {
+                    context.unjudged(Unjudged::ProgrammaticLaunch);
+                }
+            }
             _ => {
                 context.missing(&format!("{} with clusters or programmatic events", entry.0));
                 return Err(Error::NOT_SUPPORTED);

@@ -98,10 +98,14 @@ pub unsafe extern "C" fn cudaMallocAsync(
         unsafe { allocate(context, entry, to, bytes, Kind::Device) }?;
         // SAFETY: it was written just now.
         let address = unsafe { to.read_unaligned() }.addr() as u64;
-        capture(context, entry, stream.addr() as u64, |context| {
+        let stream = stream.addr() as u64;
+        let captured = capture(context, entry, stream, |context| {
             context.keep_for_graph(address);
             Ok(Action::Allocate(address))
         })?;
+        if !captured {
+            context.allocated_on(stream, address, entry.call());
+        }
         Ok(())
     })
 }

@@ -221,7 +221,7 @@ struct Paths<'a> {
 impl Paths<'_> {
     fn nvcc(&self, source: &Source, build: &Build) -> Job {
         let mut arguments: Vec<OsString> = build.flags.iter().map(OsString::from).collect();
-        let flags = flags(self.libraries, capability(build));
+        let flags = flags(self.libraries, &capability(build).to_string());
         arguments.extend(flags.into_iter().map(OsString::from));
         arguments.extend(["-I.", "-o", "program"].map(OsString::from));
         let compiled = |name: &&String| {
@@ -236,7 +236,7 @@ impl Paths<'_> {
     fn make(&self, build: &Build, target: &str) -> Job {
         let mut job = self.job("/usr/bin/make".into(), vec!["-s".into(), target.into()]);
         let mut appended = build.flags.join(" ");
-        for flag in flags(self.libraries, capability(build)) {
+        for flag in flags(self.libraries, &capability(build).to_string()) {
             appended += &format!(" {flag}");
         }
         job.environment

@@ -4,7 +4,7 @@
 
 use super::Core;
 use crate::alu::Mask;
-use crate::children::{Child, KERNEL_BASE};
+use crate::children::{Child, ChildOrder, KERNEL_BASE, STREAMS};
 use crate::ids::*;
 use crate::lent::Hooks;
 use crate::memory::*;
@@ -101,14 +101,17 @@ impl<O: Hooks> Core<'_, O> {
                 }
                 System::ParameterBuffer => self.parameter_buffer(block, w, s, call, a, l),
                 // The numbers of errors are those of the runtime: invalid value, out of memory.
-                System::LaunchDevice => u64::from(!self.device.launch_prepared(a)),
+                System::LaunchDevice => u64::from(!{
+                    let order = ChildOrder::of(b, block.id);
+                    self.device.launch_prepared(a, order)
+                }),
                 System::StreamCreate => {
                     let stream = {
                         let children = self.device.children.lock();
                         let mut children =
                             children.unwrap_or_else(std::sync::PoisonError::into_inner);
                         children.streams += 1;
-                        children.streams
+                        STREAMS + children.streams
                     };
                     u64::from(!self.put(block, w, l, a, stream))
                 }
@@ -127,8 +130,14 @@ impl<O: Hooks> Core<'_, O> {
                     let bytes = arg(self, block, 2);
                     let children = self.device.children.lock();
                     let mut children = children.unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let (to, from) = (a, b);
-                    children.ready.push(Child::Copy { to, from, bytes });
+                    // `cudaMemcpyAsync(to, from, bytes, kind, stream)`
+                    let order = ChildOrder::of(arg(self, block, 4), block.id);
+                    children.ready.push(Child::Copy {
+                        to: a,
+                        from: b,
+                        bytes,
+                        order,
+                    });
                     0
                 }
                 System::Success => 0,
