@@ -129,6 +129,7 @@ fn findings(report: &Value) -> BTreeSet<String> {
 #[case("causes.cu")]
 #[case("hosts.cu")]
 #[case("orders.cu")]
+#[case("dependent.cu")]
 #[case("rdc/main.cu")]
 #[case("releases/references.cu")]
 #[case("releases/groups.cu")]

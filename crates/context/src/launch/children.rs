@@ -53,6 +53,7 @@ impl Context {
                             shared: u64::from(shared),
                             params,
                             cooperative: false,
+                            programmatic: false,
                             stream: parent.stream,
                         };
                         let call: &dyn Fn() -> Call = call;
