@@ -32,6 +32,7 @@ fn sides(rule: Rule) -> Sides {
         | Rule::InsufficientScope
         | Rule::NonCoherentRead
         | Rule::AsyncCopyHazard
+        | Rule::MissingDependencyWait
         | Rule::LockstepAssumption
         | Rule::UnorderedCommunication
         | Rule::SameValueWrite => Sides::Two,

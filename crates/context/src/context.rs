@@ -56,6 +56,8 @@ pub struct Context {
     /// The stream of a launch that is run again.
     pub(crate) stream_elsewhere: Option<String>,
     pub(crate) timeline: Timeline<crate::launch::Work>,
+    /// Launches that the next ones may overlap.
+    pub(crate) primaries: crate::launch::dependent::Primaries,
     /// Launches that wait for others.
     pub(crate) beside: Beside,
     pub(crate) watch: Watch,
@@ -206,6 +208,7 @@ impl Context {
             tape: Tape::default(),
             stream_elsewhere: None,
             timeline: Timeline::default(),
+            primaries: Default::default(),
             beside: Beside::default(),
             watch: Watch::default(),
             spent: Spent::default(),

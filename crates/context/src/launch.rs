@@ -6,6 +6,7 @@
 
 mod children;
 mod cores;
+pub(crate) mod dependent;
 mod limits;
 mod order;
 mod stopped;
@@ -41,6 +42,8 @@ pub struct Request {
     pub params: Vec<u8>,
     /// Whether all blocks are resident together.
     pub cooperative: bool,
+    /// Whether it may begin before the launch in front of it in the stream has ended.
+    pub programmatic: bool,
     /// The stream's handle.
     pub stream: u64,
 }
@@ -209,6 +212,9 @@ impl Context {
             if self.options.counts {
                 self.detectors.count();
             }
+            if self.primaries.concern(request) {
+                self.detectors.record_dependency();
+            }
             let detectors = &mut self.detectors;
             detectors.launch_or_wait(device, program, &how, &schedule, &limits, jobs)
         } else {
@@ -254,6 +260,10 @@ impl Context {
             again: again.as_ref(),
             waits: None,
         };
+        match watched {
+            true => self.judge_dependence(request, work),
+            false => self.primaries.forget(Some(request.stream)),
+        }
         if watched
             && let Some(footprint) = self.seen(request, &name, call, shown, Some((&ended, jobs)))
         {

@@ -35,7 +35,6 @@ pub mod timeline;
 mod trace;
 pub mod watch;
 
-pub use ::report::unjudged::Unjudged;
 pub use context::{Context, context, existing};
 pub use error::{Error, Result};
 pub use ptx::link;

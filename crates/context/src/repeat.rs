@@ -111,6 +111,7 @@ impl Repeater {
             shared: taped.shared,
             params: taped.params().ok_or(nonsense.clone())?,
             cooperative: taped.cooperative,
+            programmatic: false,
             stream: 0,
         };
         self.context.sticky = None;

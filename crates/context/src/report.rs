@@ -340,11 +340,18 @@ impl Context {
                 sources: &mut self.sources,
             };
             let mut diagnostic = diagnose(&finding, &mut scene);
-            diagnostic.notes.push(format!(
-                "{} and {} may run at the same time: no event and no synchronisation orders them",
-                describe(earlier),
-                describe(now)
-            ));
+            diagnostic.notes.push(match conflict.rule {
+                Rule::MissingDependencyWait => format!(
+                    "{} may begin before {} has ended: it was launched with programmatic stream serialisation, and the other one has a trigger",
+                    describe(now),
+                    describe(earlier)
+                ),
+                _ => format!(
+                    "{} and {} may run at the same time: no event and no synchronisation orders them",
+                    describe(earlier),
+                    describe(now)
+                ),
+            });
             // Labels come in the order of the ends, the later one first.
             let works = [now, earlier];
             diagnostic.trace = self.two_operations(
@@ -373,6 +380,7 @@ impl Context {
             shared: 0,
             params: Vec::new(),
             cooperative: false,
+            programmatic: false,
             stream: 0,
         })
     }

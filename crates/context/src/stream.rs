@@ -255,6 +255,7 @@ impl Context {
     pub fn await_event(&mut self, event: u64) -> Result<()> {
         self.settle(Awaited::Event(event));
         self.timeline.await_event(event);
+        self.primaries.forget(None);
         self.rewatch(false);
         self.print();
         self.healthy()
@@ -269,6 +270,7 @@ impl Context {
         self.settle(Awaited::Stream(stream));
         let agent = self.agent(stream);
         self.timeline.synchronize(agent);
+        self.primaries.forget((stream != 0).then_some(stream));
         self.rewatch(false);
         self.print();
         self.healthy()
@@ -282,6 +284,7 @@ impl Context {
     pub fn synchronize_all(&mut self) -> Result<()> {
         self.settle(Awaited::All);
         self.timeline.synchronize_all();
+        self.primaries.forget(None);
         self.rewatch(false);
         self.print();
         self.healthy()
@@ -297,6 +300,7 @@ impl Context {
         call: impl FnOnce() -> Call,
     ) {
         let agent = self.agent(stream);
+        self.primaries.forget(Some(stream));
         let concerns = self.is_shared(read) || self.is_shared(write);
         if self.timeline.has_streams() || concerns && !synchronous {
             let place = |range: Option<(u64, u64)>| range.and_then(|(a, b)| Context::range(a, b));

@@ -13,6 +13,7 @@ pub mod coalescing;
 pub mod communication;
 pub mod counts;
 pub mod coverage;
+pub mod dependency;
 pub mod finding;
 pub mod footprint;
 pub mod memory;
@@ -61,6 +62,8 @@ pub struct Detectors {
     others: BTreeMap<usize, Box<perf::Perf>>,
     /// Where operations of the host program may run at the same time.
     footprint: Option<Box<footprint::Recorder>>,
+    /// Where the launch depends on another one programmatically, or others may on it: once it has begun.
+    dependency: Option<Box<dependency::Watch>>,
     /// Where other orders of what it did to memory are to be tried.
     communication: Option<Box<communication::Recorder>>,
     /// Loads that returned older values than the last, in the launch that runs.
@@ -88,6 +91,16 @@ impl Detectors {
     /// What the last launch did to memory, if that was asked for.
     pub fn take_footprint(&mut self) -> Option<footprint::Footprint> {
         Some(self.footprint.take()?.finish())
+    }
+
+    /// Keeps what the next launch does before it has waited for the one that it depends on, for [`Detectors::take_dependency`].
+    pub fn record_dependency(&mut self) {
+        self.dependency = Some(Box::default());
+    }
+
+    /// What the last launch did before it had waited for the one that it depends on, and all of it; if that was asked for.
+    pub fn take_dependency(&mut self) -> Option<(footprint::Footprint, footprint::Footprint)> {
+        Some(self.dependency.take()?.finish())
     }
 
     /// The next launch, of so many instructions, may be joined by others while it runs, or not ([`race::Detector::expect_others`]).
@@ -188,6 +201,7 @@ impl Observer for Detectors {
             unwritten: self.unwritten.clone(),
             perf: self.perf.as_ref().map(|p| Box::new(p.fork())),
             footprint: self.footprint.as_ref().map(|f| Box::new(f.fork())),
+            dependency: self.dependency.as_ref().map(|d| Box::new(d.fork())),
             counter: self.counter.as_ref().map(|_| Box::default()),
             ..Detectors::default()
         }
@@ -208,12 +222,14 @@ impl Observer for Detectors {
             return Joined::Conflict;
         }
         let (mut races, mut counts, mut footprints) = (Vec::new(), Vec::new(), Vec::new());
+        let mut dependencies = Vec::new();
         let mut counted = Vec::new();
         for fork in forks {
             self.coverage.merge(&fork.coverage);
             races.push(fork.races);
             counts.extend(fork.perf);
             footprints.extend(fork.footprint);
+            dependencies.extend(fork.dependency);
             counted.extend(fork.counter);
         }
         let joined = self.races.join(races);
@@ -222,6 +238,9 @@ impl Observer for Detectors {
         }
         if let (Joined::Clean, Some(footprint)) = (joined, &mut self.footprint) {
             footprints.into_iter().for_each(|f| footprint.merge(*f));
+        }
+        if let (Joined::Clean, Some(dependency)) = (joined, &mut self.dependency) {
+            dependencies.into_iter().for_each(|d| dependency.merge(*d));
         }
         if let (Joined::Clean, Some(counter)) = (joined, &mut self.counter) {
             counted.into_iter().for_each(|c| counter.add(&c));
@@ -355,6 +374,9 @@ impl Events for Detectors {
         if let Some(communication) = &mut self.communication {
             **communication = communication::Recorder::new(shape);
         }
+        if let Some(dependency) = &mut self.dependency {
+            **dependency = dependency::Watch::begin(shape);
+        }
     }
     fn launch_ends(&mut self) {
         self.races.launch_ends();
@@ -392,6 +414,9 @@ impl Events for Detectors {
         if let Some(communication) = &mut self.communication {
             communication.access(access);
         }
+        if let Some(dependency) = &mut self.dependency {
+            dependency.access(access);
+        }
         if let Some(counter) = &mut self.counter {
             counter.access(access);
         }
@@ -406,6 +431,7 @@ impl Events for Detectors {
             && !self.copies.as_ref().is_some_and(|c| copied(c))
             && self.perf.is_none()
             && self.counter.is_none()
+            && self.dependency.is_none()
             && self.communication.is_none();
         if !(alone && self.races.row_access(access)) {
             let address = access.addresses();
@@ -479,10 +505,18 @@ impl Events for Detectors {
         if let Some(copies) = &mut self.copies {
             copies.phase_completes(block, object);
         }
+        if let Some(dependency) = &mut self.dependency {
+            dependency.hands_on(block);
+        }
     }
     fn phase_awaited(&mut self, who: WarpRef, mask: Mask, objects: &[u64; LANES]) {
         if let Some(copies) = &mut self.copies {
             copies.awaited(who, mask, objects, &mut self.races);
+        }
+    }
+    fn dependency_wait(&mut self, who: WarpRef, mask: Mask) {
+        if let Some(dependency) = &mut self.dependency {
+            dependency.waits(who, mask);
         }
     }
     fn stale_value(&mut self, site: Site) {
@@ -491,6 +525,9 @@ impl Events for Detectors {
     }
     fn fence(&mut self, _: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope) {
         self.races.fence(who, mask, order, scope);
+        if let Some(dependency) = &mut self.dependency {
+            dependency.hands_on(who.block);
+        }
     }
     fn block_arrives(&mut self, block: BlockId, id: u32, who: Party) {
         self.races.block_arrives(block, id, who);
@@ -503,6 +540,9 @@ impl Events for Detectors {
         if let Some(copies) = &mut self.copies {
             copies.block_barrier(barrier);
         }
+        if let Some(dependency) = &mut self.dependency {
+            dependency.block_barrier(barrier);
+        }
         if let Some(counter) = &mut self.counter {
             counter.block_barrier(barrier);
         }
@@ -512,6 +552,9 @@ impl Events for Detectors {
     }
     fn warp_sync(&mut self, sync: &WarpSync) {
         self.races.warp_sync(sync);
+        if let (Some(dependency), WarpSyncKind::Barrier) = (&mut self.dependency, sync.kind) {
+            dependency.warp_barrier(sync.who, sync.lanes);
+        }
         if let Some(communication) = &mut self.communication {
             communication.warp_sync(sync);
         }

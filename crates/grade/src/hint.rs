@@ -35,6 +35,9 @@ fn question(cause: &Cause) -> String {
         Rule::AsyncCopyHazard => format!(
             "The copy that {a} begins goes on in the background. When {b} touches the same memory, who has waited for the copy, and how do the other threads know?"
         ),
+        Rule::MissingDependencyWait => format!(
+            "The launch of {a} may begin while the one of {b} still runs. What makes {a} wait for it?"
+        ),
         Rule::NonCoherentRead => format!(
             "Could what {b} reads have been changed by this very launch at {a}? What does a read through the read-only cache promise then?"
         ),

@@ -11,8 +11,6 @@ use std::collections::BTreeSet;
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Unjudged {
-    /// A launch that may begin before the one before it has ended.
-    ProgrammaticLaunch,
     /// Many launches by one kernel that nothing orders.
     ChildrenAtOnce,
     /// What a kernel does behind its launch of another one.
@@ -38,8 +36,7 @@ pub struct Row {
 
 impl Unjudged {
     /// All of them.
-    pub const ALL: [Unjudged; 4] = [
-        Unjudged::ProgrammaticLaunch,
+    pub const ALL: [Unjudged; 3] = [
         Unjudged::ChildrenAtOnce,
         Unjudged::ChildBesideParent,
         Unjudged::TooManyOperations,
@@ -48,13 +45,6 @@ impl Unjudged {
     /// Its row.
     pub const fn row(self) -> Row {
         match self {
-            Unjudged::ProgrammaticLaunch => Row {
-                construct: "programmatic dependent launch (`cudaLaunchAttributeProgrammaticStreamSerialization`) on sm_90",
-                done: "runs after the launch before it has ended",
-                hidden: "a race between the two, where the later one does not wait (`griddepcontrol.wait`) or the earlier one lets it begin too soon",
-                note: "a launch that may begin before the one before it has ended (programmatic dependent launch) ran behind it: races between the two are not judged",
-                inconclusive: true,
-            },
             Unjudged::ChildrenAtOnce => Row {
                 construct: "more than 64 launches by one kernel that nothing orders (`cudaStreamFireAndForget`, streams of the device)",
                 done: "64 are told apart; the others count as ordered behind the last of these",

@@ -62,6 +62,7 @@ impl Events for Any<'_> {
         copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
         phase_completes(block: BlockId, object: u64);
         phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
+        dependency_wait(who: WarpRef, mask: Mask);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);
@@ -223,6 +224,7 @@ impl<H: Hooks> Events for Lent<'_, H> {
         copies_arrive_at(who: WarpRef, mask: Mask, object: u64);
         phase_completes(block: BlockId, object: u64);
         phase_awaited(who: WarpRef, mask: Mask, objects: &[u64; LANES]);
+        dependency_wait(who: WarpRef, mask: Mask);
         stale_value(site: Site);
         fence(site: Site, who: WarpRef, mask: Mask, order: FenceOrder, scope: Scope);
         block_arrives(block: BlockId, id: u32, who: Party);

@@ -195,6 +195,8 @@ pub enum Op {
     Video(Box<VideoOp>),
     /// `fence`, `membar`.
     Fence(FenceOrder, Scope),
+    /// `griddepcontrol.wait`
+    DependencyWait,
     /// `bar`, `barrier`.
     Barrier(Box<BarrierOp>),
     /// Warp-level `.sync` operations and `activemask`.

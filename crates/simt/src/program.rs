@@ -305,6 +305,8 @@ pub struct Facts {
     pub non_coherent: bool,
     /// Whether there are asynchronous copies.
     pub async_copies: bool,
+    /// Whether dependent launches may begin before it has ended: it has `griddepcontrol.launch_dependents`.
+    pub launches_dependents: bool,
     /// Whether anything but whole-block barriers and warp barriers may order threads.
     pub fine_sync: bool,
     /// Whether blocks can run at the same time on several cores with a result

@@ -82,6 +82,7 @@ impl Context {
                         shared: u64::from(shared),
                         params,
                         cooperative: false,
+                        programmatic: false,
                         stream,
                     };
                     let call: &dyn Fn() -> Call = call;

@@ -2,7 +2,7 @@
 
 use super::module::kernel;
 use crate::entry::{Entry, plain, put};
-use crate::runtime::{Action, capture, parameters};
+use crate::runtime::{Action, How, capture, parameters};
 use context::launch::Request;
 use context::module::Kernel;
 use context::{Context, Error, Result};
@@ -51,7 +51,7 @@ unsafe fn launch(
     shared: u32,
     stream: Handle,
     (params, extra): (*const *const u8, *const *const c_void),
-    cooperative: bool,
+    how: How,
 ) -> Result<()> {
     context.stream(stream.addr() as u64, || entry.call())?;
     // SAFETY: by the function's own condition.
@@ -67,7 +67,8 @@ unsafe fn launch(
         block,
         shared: u64::from(shared),
         params,
-        cooperative,
+        cooperative: how.cooperative,
+        programmatic: how.programmatic,
         stream: stream.addr() as u64,
     };
     let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
@@ -104,7 +105,7 @@ pub unsafe extern "C" fn cuLaunchKernel(
                 shared,
                 stream,
                 (params, extra),
-                false,
+                How::default(),
             )
         }
     })
@@ -127,8 +128,12 @@ pub unsafe extern "C" fn cuLaunchCooperativeKernel(
         let kernel = kernel(context, function)?;
         let shape = [[grid_x, grid_y, grid_z], [block_x, block_y, block_z]];
         let params = (params, std::ptr::null());
+        let how = How {
+            cooperative: true,
+            ..How::default()
+        };
         // SAFETY: the caller passes one pointer for each parameter.
-        unsafe { launch(context, entry, kernel, shape, shared, stream, params, true) }
+        unsafe { launch(context, entry, kernel, shape, shared, stream, params, how) }
     })
 }
 
@@ -162,7 +167,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
                 0 => &[],
                 count => std::slice::from_raw_parts(config.attributes, count as usize),
             };
-            let cooperative = crate::runtime::cooperates(context, entry, attributes)?;
+            let how = crate::runtime::how(context, entry, attributes)?;
             let shape = [config.grid, config.block];
             launch(
                 context,
@@ -172,7 +177,7 @@ pub unsafe extern "C" fn cuLaunchKernelEx(
                 config.shared,
                 config.stream,
                 (params, extra),
-                cooperative,
+                how,
             )
         }
     })

@@ -120,6 +120,7 @@ pub(super) unsafe fn kernel(context: &mut Context, params: *const KernelParams) 
             shared: u64::from(p.shared),
             params,
             cooperative: false,
+            programmatic: false,
             stream: 0,
         }))
     }

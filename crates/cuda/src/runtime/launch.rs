@@ -5,7 +5,7 @@ use super::release::Release;
 use crate::entry::{Entry, enter, put};
 use context::launch::Request;
 use context::module::Kernel;
-use context::{Context, Error, Result, Unjudged};
+use context::{Context, Error, Result};
 use std::cell::Cell;
 use std::os::raw::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -141,7 +141,7 @@ unsafe fn launch(
     args: *const *const u8,
     shared: usize,
     stream: usize,
-    cooperative: bool,
+    how: How,
 ) -> Result<()> {
     context.stream(stream as u64, || entry.call())?;
     // SAFETY: by the function's own condition.
@@ -152,7 +152,8 @@ unsafe fn launch(
         block: block.all(),
         shared: shared as u64,
         params,
-        cooperative,
+        cooperative: how.cooperative,
+        programmatic: how.programmatic,
         stream: stream as u64,
     };
     let node = |_: &mut Context| Ok(Action::Kernel(request.clone()));
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn cudaLaunchKernel(
                 args,
                 shared,
                 stream.addr(),
-                false,
+                How::default(),
             )
         }
     })
@@ -243,7 +244,7 @@ pub unsafe extern "C" fn __cudaLaunchKernel(
                 args,
                 shared,
                 stream.addr(),
-                false,
+                How::default(),
             )
         }
     })
@@ -270,7 +271,10 @@ pub unsafe extern "C" fn cudaLaunchCooperativeKernel(
                 args,
                 shared,
                 stream.addr(),
-                true,
+                How {
+                    cooperative: true,
+                    ..How::default()
+                },
             )
         }
     })
@@ -313,7 +317,7 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
                 0 => &[],
                 count => std::slice::from_raw_parts(config.attributes, count as usize),
             };
-            let cooperative = cooperates(context, entry, attributes)?;
+            let how = how(context, entry, attributes)?;
             let shape = (config.grid, config.block);
             let stream = config.stream.addr();
             launch(
@@ -324,44 +328,48 @@ pub unsafe extern "C" fn cudaLaunchKernelExC(
                 args,
                 config.shared,
                 stream,
-                cooperative,
+                how,
             )
         }
     })
 }
 
-/// Whether a launch's attributes make it cooperative.
+/// What a launch's attributes ask for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How {
+    /// All blocks are resident together.
+    pub cooperative: bool,
+    /// It may begin before the launch in front of it has ended.
+    pub programmatic: bool,
+}
+
+/// What a launch's attributes ask for.
 ///
 /// # Errors
 ///
 /// They ask for what is not there.
-pub(crate) fn cooperates(
+pub(crate) fn how(
     context: &mut Context,
     entry: Entry,
     attributes: &[LaunchAttribute],
-) -> Result<bool> {
-    let mut cooperative = false;
+) -> Result<How> {
+    let mut how = How::default();
     for attribute in attributes {
         match attribute.id {
             // Ignored, access window, synchronisation policy, priority, memory domains, carveout: hints.
             0 | 1 | 3 | 8 | 9 | 10 | 14 => {}
-            2 => cooperative = attribute.value[0] != 0,
+            2 => how.cooperative = attribute.value[0] != 0,
             // A cluster of one block is none.
             4 if attribute.value[..3] == [1, 1, 1] => {}
             5 => {}
-            // Programmatic serialisation allows overlap and demands none. GPUs before sm_90 have none.
-            6 => {
-                if attribute.value[0] != 0 && context.options.capability >= 90 {
-                    context.unjudged(Unjudged::ProgrammaticLaunch);
-                }
-            }
+            6 => how.programmatic = attribute.value[0] != 0,
             _ => {
                 context.missing(&format!("{} with clusters or programmatic events", entry.0));
                 return Err(Error::NOT_SUPPORTED);
             }
         }
     }
-    Ok(cooperative)
+    Ok(how)
 }
 
 /// `cudaFuncAttributes` of CUDA 11. CUDA 12 and 13 have fields for clusters behind it, all of which are 0 here.

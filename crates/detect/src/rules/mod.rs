@@ -67,6 +67,7 @@ rules! {
     InsufficientScope, insufficient_scope, "insufficient-scope", Error, "the scope of an atomic, lock or fence does not include the other thread";
     NonCoherentRead, non_coherent_read, "non-coherent-read", Error, "a read through the read-only cache of memory that the same launch has written";
     AsyncCopyHazard, async_copy_hazard, "async-copy-hazard", Error, "memory that an asynchronous copy reads or writes, touched before anybody has waited for it";
+    MissingDependencyWait, missing_dependency_wait, "missing-dependency-wait", Error, "a dependent launch touches memory of the launch before it without waiting for it";
     LockstepAssumption, lockstep_assumption, "lockstep-assumption", Warning, "lanes of a warp exchange data without synchronising";
     UnorderedCommunication, unordered_communication, "unordered-communication", Warning, "warps exchange data through strong accesses that nothing orders";
     SameValueWrite, same_value_write, "same-value-write", Warning, "several threads write one value to the same memory, and nothing orders them";

@@ -115,6 +115,7 @@ impl Kind {
                 Rule::InsufficientScope,
                 Rule::NonCoherentRead,
                 Rule::AsyncCopyHazard,
+                Rule::MissingDependencyWait,
                 Rule::LockstepAssumption,
                 Rule::UnorderedCommunication,
                 Rule::SameValueWrite,

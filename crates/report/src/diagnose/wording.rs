@@ -115,6 +115,10 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
                 what(true)
             )
         }
+        Rule::MissingDependencyWait => format!(
+            "a dependent launch accesses {} and has not waited for the launch before it",
+            what(true)
+        ),
         Rule::AsyncCopyHazard => {
             let shared = finding.place.is_some_and(|p| p.space == Space::Shared);
             match (shared, finding.ends.first().map(|e| e.action)) {

@@ -112,6 +112,7 @@ pub(super) fn help(
 ) -> Option<String> {
     if let [later, earlier, ..] = finding.ends.as_slice()
         && later.launch != earlier.launch
+        && finding.rule != Rule::MissingDependencyWait
     {
         return unordered(earlier, later, guilty, steps);
     }
@@ -183,6 +184,10 @@ pub(super) fn help(
                 false => format!("{wait}, then call `__syncthreads()`, {place}"),
             }
         }
+        Rule::MissingDependencyWait => format!(
+            "call `cudaGridDependencySynchronize()` (`griddepcontrol.wait`) before {}",
+            at(0)
+        ),
         Rule::NonCoherentRead => {
             let read = guilty.first()?;
             let frame = &read.frames[0];

@@ -450,6 +450,13 @@ impl<'a, O: Hooks> Core<'a, O> {
                     }
                     pc += 1;
                 }
+                Op::DependencyWait => {
+                    // What ran before in its stream is complete here; who watches may say which accesses came too early.
+                    if active != 0 && O::WATCHES {
+                        self.observer.dependency_wait(block.who(w), active);
+                    }
+                    pc += 1;
+                }
                 Op::Yield => {
                     pc += 1;
                     leave!(Yield::QuantumExpired);

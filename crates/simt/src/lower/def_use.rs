@@ -71,6 +71,7 @@ pub fn visit_operands(
         Op::Call(c) => v.call(program, c),
         Op::System(c) => v.carried(&c.args, &c.results),
         Op::Fence(..)
+        | Op::DependencyWait
         | Op::CommitGroup
         | Op::WaitGroup(_)
         | Op::CopiesArrive

@@ -11,7 +11,7 @@ use super::dependence::{
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
-use ptx::semantics::{Modifier, Opcode, TypedInstruction};
+use ptx::semantics::{Modifier, Opcode, Synchronisation, TypedInstruction};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -172,6 +172,10 @@ fn accesses(program: &Program, facts: &mut Facts) {
     facts.non_coherent = program.memory_ops.iter().any(|m| m.non_coherent)
         || program.image_ops.iter().any(|i| i.kind != ImageKind::Store);
     facts.async_copies = !program.copy_ops.is_empty();
+    facts.launches_dependents = program.code.iter().any(|i| {
+        let instruction = &program.site(i.site).instruction;
+        instruction.synchronisation == Some(Synchronisation::LaunchDependents)
+    });
     facts.stale_values = program.memory_ops.iter().any(|m| {
         let between =
             may_be(m.space, AddressSpace::Shared) || may_be(m.space, AddressSpace::Global);

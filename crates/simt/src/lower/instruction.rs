@@ -74,6 +74,7 @@ impl<'m> Lowering<'m> {
             }
             (Opcode::Activemask | Opcode::Shfl | Opcode::Vote, _)
             | (_, Some(Synchronisation::WarpExchange)) => self.warp_operation(i, t),
+            (_, Some(Synchronisation::WaitDependency)) => self.single(Op::DependencyWait),
             (Opcode::Prefetch | Opcode::Prefetchu | Opcode::Applypriority | Opcode::Discard, _)
             | (Opcode::Setmaxnreg | Opcode::Griddepcontrol, _) => self.single(Op::Nop),
             (Opcode::Createpolicy, _) => {
@@ -290,6 +291,7 @@ impl<'m> Lowering<'m> {
             && self.scopes.lookup(name).is_none()
             && let Some((which, wide)) = Special::named(name, component.as_deref())
         {
+            self.has_value(which)?;
             let has = if wide {
                 RegisterClass::D
             } else {

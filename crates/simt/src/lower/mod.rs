@@ -156,6 +156,9 @@ pub(super) struct Lowering<'m> {
     pub(super) module_shared: HashMap<&'m str, (&'m ast::Variable, Option<u32>)>,
     pub(super) dynamic_shared: Vec<(String, u32)>,
     pub(super) function: usize,
+    /// Whether the kernel says that its blocks come in clusters (PTX ISA, "Cluster Dimension Directives"). They run one by one here, so what would
+    /// tell the difference is not run.
+    pub(super) clustered: bool,
     pub(super) guard: Slot,
     pub(super) site: Site,
     pub(super) constants: operand::Constants,
@@ -223,6 +226,7 @@ impl<'m> Lowering<'m> {
             module_shared: HashMap::new(),
             dynamic_shared: Vec::new(),
             function: 0,
+            clustered: false,
             guard: Slot::TRUE,
             site: Site(0),
             constants: operand::Constants::default(),
@@ -434,6 +438,10 @@ impl<'m> Lowering<'m> {
                 ".reqntid" if self.function == 0 => {
                     self.program.required_block = Some([at(0), at(1), at(2)]);
                 }
+                ".reqnctapercluster" if self.function == 0 => {
+                    self.clustered |= (0..3).any(|axis| at(axis) != 1);
+                }
+                ".explicitcluster" if self.function == 0 => self.clustered = true,
                 ".maxntid" if self.function == 0 => {
                     self.program.max_threads = Some(
                         numbers

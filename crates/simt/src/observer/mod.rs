@@ -274,6 +274,11 @@ pub trait Events {
     fn phase_awaited(&mut self, who: WarpRef, mask: Mask, objects: &[u64; LANES]) {
         let _ = (who, mask, objects);
     }
+    /// Lanes have waited for the launch that theirs depends on (PTX ISA, "griddepcontrol": "causes the executing thread to wait until all
+    /// prerequisite grids in flight have completed and all the memory operations from the prerequisite grids are performed and made visible").
+    fn dependency_wait(&mut self, who: WarpRef, mask: Mask) {
+        let _ = (who, mask);
+    }
     /// A strong load returned an older value than the last one in some lanes, as the memory model lets it. Under
     /// schedules that are sequentially consistent none does. Where the value is from before all strong writes of the launch, no
     /// [`Events::access`] follows for the lane: the load orders nothing.

@@ -263,6 +263,12 @@ impl<O: Hooks> Turn<'_, '_, O> {
                     self.core.observer.phase_awaited(who, found, &objects);
                 }
             }
+            Op::DependencyWait => {
+                if O::WATCHES {
+                    let who = self.who();
+                    self.core.observer.dependency_wait(who, active);
+                }
+            }
             Op::BranchIndexed { index, targets } => {
                 return Ok(self.branch_indexed(pc, i.site, (mask, active), *index, targets));
             }
