@@ -176,6 +176,9 @@ pub struct Totals {
     pub functions: BTreeMap<String, u64>,
     /// Bytes of device memory in use at most.
     pub peak: u64,
+    /// Pairs of accesses that were taken to be ordered by fences, atomics or partial barriers, on a GPU.
+    #[serde(default)]
+    pub assumed: u64,
 }
 
 /// Sums of one kernel.
