@@ -9,7 +9,7 @@ use context::options::Options;
 use detect::rules::Level;
 use exec::collect::Collected;
 use exec::run::Ended;
-use exec::{build, cmake, library, program, run, target, toolkit};
+use exec::{build, cmake, gpu, library, program, run, target, toolkit};
 use report::{Failure, Format, exit};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -39,6 +39,15 @@ Examples:
 Exit status: 1 if there are errors or warnings that are not accepted, else the program's own; 3 where that is 0 and
 the result can't be told (a function that is not supported, no launch at all).";
 
+/// Where kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum On {
+    /// On the simulator
+    Simulator,
+    /// On the machine's GPU
+    Gpu,
+}
+
 /// Options of `racetrap exec`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -58,14 +67,9 @@ pub struct ExecArgs {
     /// Do not watch launches of the kernels that this pattern matches (can be given again)
     #[arg(long, value_name = "PATTERN", help_heading = "What is watched")]
     skip_kernel: Vec<String>,
-    /// Watch the first launches of each kernel and geometry
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 3,
-        help_heading = "What is watched"
-    )]
-    first: u64,
+    /// Watch the first launches of each kernel and geometry [default: 3; on a GPU all]
+    #[arg(long, value_name = "N", help_heading = "What is watched")]
+    first: Option<u64>,
     /// Of the later launches, watch every Nth [default: those whose number is a power of two]
     #[arg(long, value_name = "N", help_heading = "What is watched")]
     every: Option<u64>,
@@ -100,6 +104,10 @@ pub struct ExecArgs {
         help_heading = "Budgets"
     )]
     launch_timeout: f64,
+
+    /// Where kernels run: on the simulator, or on the GPU with race checks in their PTX
+    #[arg(long, value_enum, default_value_t = On::Simulator, value_name = "WHERE", help_heading = "Device")]
+    on: On,
 
     /// Cores that the simulated GPU may use [default: all] (see `--help`)
     ///
@@ -178,7 +186,10 @@ impl ExecArgs {
         Options {
             capability,
             memory: self.memory << 20,
-            first: self.first,
+            first: self.first.unwrap_or(match self.on {
+                On::Simulator => 3,
+                On::Gpu => u64::MAX,
+            }),
             every: self.every,
             schedules: self.schedules,
             budget: self.budget,
@@ -206,8 +217,11 @@ impl ExecArgs {
         for kernel in &self.skip_kernel {
             flag("--skip-kernel", kernel.clone());
         }
-        if self.first != usual.first {
-            flag("--first", self.first.to_string());
+        if self.on == On::Gpu {
+            flag("--on", "gpu".to_owned());
+        }
+        if let Some(first) = self.first {
+            flag("--first", first.to_string());
         }
         if let Some(every) = self.every {
             flag("--every", every.to_string());
@@ -278,6 +292,19 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
     let mut command = args.command.clone();
     let name = command[0].to_string_lossy().into_owned();
+    if args.on == On::Gpu {
+        let options = for_gpu(args, folder.path())?;
+        return run_and_report(
+            args,
+            color,
+            &command,
+            &name,
+            folder.path(),
+            &options,
+            false,
+            &known,
+        );
+    }
     if args.is_source() {
         let program = folder.path().join("program");
         compile(args, Path::new(&name), &program, folder.path())?;
@@ -291,21 +318,59 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         install(folder.path(), runtime.as_deref())?;
     }
     let device = args.device.unwrap_or(oldest);
+    let options = args.options(device);
+    let preload = runtime.is_some();
+    run_and_report(
+        args,
+        color,
+        &command,
+        &name,
+        folder.path(),
+        &options,
+        preload,
+        &known,
+    )
+}
+
+/// The library in front of the driver goes into the folder.
+fn for_gpu(args: &ExecArgs, folder: &Path) -> Result<Options, Failure> {
+    if args.is_source() {
+        return Err(Failure::usage("`--on gpu` runs programs, not sources".to_owned())
+            .help("compile it: `nvcc -lineinfo -gencode arch=compute_75,code=compute_75 -o prog prog.cu`"));
+    }
+    let driver = gpu::driver().map_err(|e| {
+        Failure::usage(e.to_string()).help("without `--on gpu`, the simulator runs the kernels")
+    })?;
+    let library = gpu::library().map_err(|e| Failure::usage(e.to_string()))?;
+    gpu::install(&library, &folder.join("lib"))
+        .map_err(|e| failed("make a folder for the library", &e))?;
+    Ok(Options {
+        driver: Some(driver),
+        ..args.options(0)
+    })
+}
+
+/// Runs a command with what lies in the folder, and reports what was found.
+#[allow(clippy::too_many_arguments)]
+fn run_and_report(
+    args: &ExecArgs,
+    color: bool,
+    command: &[OsString],
+    name: &str,
+    folder: &Path,
+    options: &Options,
+    preload: bool,
+    known: &super::accept::Known<'_>,
+) -> Result<(String, u8), Failure> {
     let timeout = args
         .timeout
         .filter(|s| *s > 0.0)
         .map(Duration::from_secs_f64);
     let started = Instant::now();
-    let ended = run::run(
-        &command,
-        folder.path(),
-        &args.options(device),
-        runtime.is_some(),
-        timeout,
-    )
-    .map_err(|e| failed(&format!("run `{name}`"), &e))?;
-    let collected = Collected::read(folder.path());
-    let mut report = collected.report(&name, ended, started.elapsed());
+    let ended = run::run(command, folder, options, preload, timeout)
+        .map_err(|e| failed(&format!("run `{name}`"), &e))?;
+    let collected = Collected::read(folder);
+    let mut report = collected.report(name, ended, started.elapsed());
     let again = args.repeated();
     for diagnostic in &mut report.checks[0].diagnostics {
         diagnostic.replay = Some(again.clone());

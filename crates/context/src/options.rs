@@ -65,6 +65,9 @@ pub struct Options {
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
+    /// NVIDIA's driver, for a program that runs on a GPU; where it usually is, if nobody says so.
+    #[serde(default)]
+    pub driver: Option<PathBuf>,
 }
 
 /// One of a program's calls of a function that gives nothing back but an error.
@@ -146,6 +149,7 @@ impl Default for Options {
             leave_out: None,
             instead: Vec::new(),
             seal: None,
+            driver: None,
         }
     }
 }

@@ -188,6 +188,9 @@ pub struct Totals {
     /// Architectures for which the modules that were used have PTX that this GPU can't run.
     #[serde(default)]
     pub newer: BTreeSet<u32>,
+    /// Pairs of accesses that were taken to be ordered by fences, atomics or partial barriers, on a GPU.
+    #[serde(default)]
+    pub assumed: u64,
 }
 
 /// Sums of one kernel.

@@ -358,12 +358,17 @@ impl Collected {
             });
         } else {
             let mut text = format!(
-                "{} of {}, {}, {}",
+                "{} of {}, {}",
                 counted(launches, "launch", "launches"),
                 counted(self.launched().len() as u64, "kernel", "kernels"),
                 counted(sum(&|k| k.threads), "thread", "threads"),
-                counted(sum(&|k| k.steps), "warp-instruction", "warp-instructions"),
             );
+            // A GPU does not count them.
+            let steps = sum(&|k| k.steps);
+            if steps > 0 {
+                let steps = counted(steps, "warp-instruction", "warp-instructions");
+                text += &format!(", {steps}");
+            }
             let gpus: BTreeSet<u32> = self.totals.values().map(|t| t.capability).collect();
             for gpu in gpus.into_iter().filter(|gpu| *gpu > 0) {
                 text += &format!(", as on sm_{gpu}");
@@ -399,6 +404,13 @@ impl Collected {
         if !self.missing.is_empty() {
             let names: BTreeSet<&str> = self.missing.iter().map(String::as_str).collect();
             parts.push(format!("called, and not supported: {}", list(&names)));
+        }
+        let assumed: u64 = self.totals.values().map(|t| t.assumed).sum();
+        if assumed > 0 {
+            let pairs = counted(assumed, "pair of accesses was", "pairs of accesses were");
+            parts.push(format!(
+                "{pairs} taken to be ordered by fences, atomics or partial barriers"
+            ));
         }
         parts.extend(self.doubts.iter().chain(unjudged).cloned());
         match ended {

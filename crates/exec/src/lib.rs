@@ -5,11 +5,13 @@
 //!    [`build`] builds a project for them, by a [`toolkit`] that has them; [`cmake`] looks whether that is the project's toolkit.
 //! 3. [`run`] starts the program with that folder first in the loader's path. In its process the library (`racetrap-cuda`) simulates,
 //!    detects, and writes [records](context::record).
+//!    On a GPU ([`gpu`]) the library (`racetrap-interpose`) stands in front of NVIDIA's driver instead, and writes the same records.
 //! 4. [`collect`] reads them, finds the host program's lines ([`lines`]), and makes a [`report::Report`].
 
 pub mod build;
 pub mod cmake;
 pub mod collect;
+pub mod gpu;
 pub mod library;
 pub mod lines;
 pub mod program;

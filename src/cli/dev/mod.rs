@@ -3,6 +3,7 @@
 pub mod conform;
 pub mod counters;
 pub mod evidence;
+pub mod instrument;
 pub mod judge;
 pub mod matrix;
 pub mod renew;
@@ -29,6 +30,8 @@ enum DevCommand {
     Conform(conform::ConformArgs),
     /// Compare the simulator's wavefronts and sectors with hardware counters
     Counters(counters::CountersArgs),
+    /// Print a PTX file with race checks, as `racetrap exec --on gpu` hands it to the driver
+    Instrument(instrument::InstrumentArgs),
     /// Merge the results of a GPU run into an evidence file
     Evidence(evidence::EvidenceArgs),
     /// Judge the output of a compute-sanitizer tool for a case (called by the wrappers in sanitizer/)
@@ -53,6 +56,7 @@ pub fn dev(args: &DevArgs, color: bool) -> Result<(String, u8), Failure> {
         DevCommand::Matrix(args) => matrix::matrix(args, color),
         DevCommand::Conform(args) => conform::conform(args),
         DevCommand::Counters(args) => counters::counters(args),
+        DevCommand::Instrument(args) => instrument::print(args),
         DevCommand::Evidence(args) => evidence::evidence(args),
         DevCommand::Judge(args) => judge::judge(args, color),
         DevCommand::Under(args) => under::under(args),

@@ -47,6 +47,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "context",
         &["ptx", "simt", "detect", "session", "report", "toolchain"],
     ),
+    ("instrument", &["ptx"]),
+    (
+        "interpose",
+        &["ptx", "simt", "detect", "report", "context", "instrument"],
+    ),
     ("exec", &["ptx", "detect", "report", "toolchain", "context"]),
     (
         "grade",

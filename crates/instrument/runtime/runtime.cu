@@ -1,0 +1,659 @@
+// The device part: one shadow record a unit of memory, checked and renewed in front of each access. The Rust side (`src/layout.rs`) has the
+// same layouts and documents them; `src/lib.rs` says what is ordered by what, and what is only assumed to be.
+//
+// Compiled to PTX for sm_75 by `racetrap dev renew` (runtime.ptx), and joined to every module that is instrumented: `static` names, no
+// variable, no address and no size but those that a launch hands over.
+typedef unsigned long long u64;
+typedef unsigned int u32;
+
+// What a launch hands over, by value, as the last parameter of its kernel.
+struct Config {
+  u64 pages;      // table of shadow addresses by page of 2 MiB; 0: the page is not watched
+  u64 lowest;     // first address that the table covers
+  u64 span;       // bytes that it covers
+  u64 sync;       // Sync[SYNC_ENTRIES], of this launch alone
+  u64 findings;   // Finding[finding_count], behind it COUNTERS counters of 64 bits
+  u32 finding_count;
+  u32 launch;     // 1 to 255; 0: the launch is not watched
+  u32 dynamic;    // bytes of dynamic shared memory that the program asked for
+  u32 shadow;     // bytes of shadow of shared memory; 0: shared memory is not watched
+  u32 global_shift, shared_shift; // a record stands for 1 << shift bytes
+  u32 module;     // its number, for findings
+  u32 flags;      // bit 0: the blocks are more than their numbers in records can tell apart
+  u32 concurrent[8]; // launches that nothing orders before this one, by number
+  u64 kept;       // Kept[kept_mask + 1]: accesses that records had no room for, the latest by hash of address
+  u32 kept_mask, unused;
+};
+
+// A thread, in its local memory. `instrument` copies the configuration to its beginning.
+struct Thread {
+  Config config;
+  u64 key;        // launch, block, thread, epoch, warp epoch: a global record without kind, strength and site
+  u32 shared_key; // the same for shared records
+  u32 shadow;     // where the shadow of shared memory begins
+  u32 epoch;      // whole-block barriers passed
+  u32 warp;       // warp barriers passed since
+  u32 thread;     // linear number in the block
+  u32 block;      // linear number in the grid
+  u32 fenced, fenced_narrow; // 1 + the epoch of the last fence that no strong write has followed, by scope; or 0
+  u32 strong_read;           // scopes of strong reads so far: bit 0 block, bit 1 device
+  u32 plain_shared;          // where records of words of shared memory begin, less address 0; 0: they are not of words
+  u64 plain_span;            // bytes of memory that have records of words
+  u64 plain_launch;          // the bits of a record that tell another launch, which comes before this one; 0: there are others
+};
+
+// Of a block: 1 + the epoch of its last release, and which warps have released in it, by scope; whether it has acquired; 1 + the last epoch
+// in which something may have ordered its threads.
+struct Sync { u64 released, narrow; u32 acquired, loose; u64 unused; };
+struct Kept { u64 address, record; };
+#define SYNC_ENTRIES 4096u
+
+struct Finding { u64 key; u64 old; u64 now; u64 address; u32 count, block, info, ready; u64 extra[2]; };
+enum { ASSUMED, UNWATCHED, LOST, UNNAMED, COUNTERS = 8 };
+
+enum { NONE, WRITTEN, READ, SEVERAL };
+enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it the block wrote
+// A description of an access, by the instrumentation: site, whether it writes, strength.
+#define D_SITE 0x3fffu
+#define D_WRITE 0x4000u
+#define D_ATOMIC 0x20000u
+#define D_STRENGTH(d) ((d) >> 15 & 3)
+// Equal and not 0: constants that are equal.
+#define D_VALUE(d) ((d) >> 24)
+
+// Warp epochs of records; beyond the last that is counted: what readers have in common.
+#define W_MANY 11u
+#define W_BLOCKS_SITES 12u
+#define W_WARPS_SITES 13u
+#define W_BLOCKS 14u
+#define W_WARPS 15u
+#define E_MANY 1023u
+
+#define RT static __device__ __noinline__
+#define IN static __device__ __forceinline__
+
+// global: kind 2, strength 2, launch 8, block 14, thread 10, epoch 10, warp 4, site 14
+// shared: kind 2, strength 2, thread 10, epoch 5, warp 4, site 9
+struct Record { u32 kind, strength, launch, block, thread, epoch, warp, site; };
+
+struct GlobalFormat {
+  typedef u64 Word;
+  static const u32 SITES = 0x3fff;
+  IN Record open(u64 w, const Thread *) {
+    return { (u32)(w >> 62), (u32)(w >> 60) & 3, (u32)(w >> 52) & 255, (u32)(w >> 38) & 0x3fff, (u32)(w >> 28) & 1023, (u32)(w >> 18) & 1023, (u32)(w >> 14) & 15, (u32)w & 0x3fff };
+  }
+  IN u64 close(u32 kind, u32 strength, u32 site, const Thread *t) { return (u64)(kind << 2 | strength) << 60 | t->key | site; }
+  IN u64 several(u64 old, u32 strength, u32 warp) {
+    return (old & ~(15ull << 60 | 15ull << 14)) | (u64)(SEVERAL << 2 | strength) << 60 | (u64)warp << 14;
+  }
+  // Whether the record stands already for what this read would add: weak reads at one place of the program, of several warps in this epoch or of
+  // several blocks.
+  IN bool is_read_by_several(u64 w, const Thread *t, u32 desc) {
+    u64 same = 15ull << 60 | 255ull << 52 | 0x3fff, blocks = (u64)SEVERAL << 62 | t->key & 255ull << 52 | (desc & SITES);
+    if ((w & (same | 15ull << 14)) == (blocks | (u64)W_BLOCKS << 14)) return true;
+    u64 block = same | 0x3fffull << 38 | 1023ull << 18 | 15ull << 14;
+    return (w & block) == (blocks | t->key & (0x3fffull << 38 | 1023ull << 18) | (u64)W_WARPS << 14);
+  }
+  IN u64 load(u64 at) { return *(volatile u64 *)at; }
+  IN u64 swap(u64 at, u64 v) { return atomicExch((u64 *)at, v); }
+  IN u64 cas(u64 at, u64 old, u64 v) { return atomicCAS((u64 *)at, old, v); }
+  IN u32 epoch(const Thread *t) { return t->epoch < E_MANY ? t->epoch : E_MANY; }
+  IN bool many(u32 epoch) { return epoch == E_MANY; }
+};
+
+struct SharedFormat {
+  typedef u32 Word;
+  static const u32 SITES = 0x1ff;
+  IN Record open(u32 w, const Thread *t) {
+    return { w >> 30, w >> 28 & 3, t->config.launch, t->block & 0x3fff, w >> 18 & 1023, w >> 13 & 31, w >> 9 & 15, w & 0x1ff };
+  }
+  IN u32 close(u32 kind, u32 strength, u32 site, const Thread *t) { return (kind << 2 | strength) << 28 | t->shared_key | site; }
+  IN u32 several(u32 old, u32 strength, u32 warp) {
+    return (old & ~(15u << 28 | 15u << 9)) | (SEVERAL << 2 | strength) << 28 | warp << 9;
+  }
+  IN bool is_read_by_several(u32 w, const Thread *t, u32 desc) {
+    u32 same = 15u << 28 | 31u << 13 | 15u << 9 | 0x1ff;
+    return (w & same) == ((u32)SEVERAL << 30 | t->shared_key & 31u << 13 | W_WARPS << 9 | desc & SITES);
+  }
+  IN u32 load(u64 at) { u32 v; asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v) : "r"((u32)at) : "memory"); return v; }
+  IN u32 swap(u64 at, u32 v) { u32 o; asm volatile("atom.shared.exch.b32 %0, [%1], %2;" : "=r"(o) : "r"((u32)at), "r"(v) : "memory"); return o; }
+  IN u32 cas(u64 at, u32 old, u32 v) { u32 o; asm volatile("atom.shared.cas.b32 %0, [%1], %2, %3;" : "=r"(o) : "r"((u32)at), "r"(old), "r"(v) : "memory"); return o; }
+  IN u32 epoch(const Thread *t) { return t->epoch & 31; }
+  IN bool many(u32) { return false; }
+};
+
+IN u64 *counter(const Thread *t, u32 which) { return (u64 *)(t->config.findings + (u64)t->config.finding_count * sizeof(Finding)) + which; }
+IN void count(const Thread *t, u32 which) { atomicAdd(counter(t, which), 1ull); }
+IN Sync *sync_of(const Thread *t, u32 block) { return (Sync *)t->config.sync + (block & (SYNC_ENTRIES - 1)); }
+IN u32 load(const u32 *at) { return *(volatile const u32 *)at; }
+
+IN void keys(Thread *t) {
+  u32 warp = t->warp < W_MANY ? t->warp : W_MANY;
+  t->key = (u64)t->config.launch << 52 | (u64)(t->block & 0x3fff) << 38 | (u64)t->thread << 28 | (u64)GlobalFormat::epoch(t) << 18 | (u64)warp << 14;
+  t->shared_key = t->thread << 18 | SharedFormat::epoch(t) << 13 | warp << 9;
+}
+
+// What may order two accesses.
+enum { ORDERED, PERHAPS, UNORDERED };
+
+// Whether a release may cover an access: it came in a later epoch; or in the same, by the same warp, or by one that something may have ordered.
+IN bool releases(const u64 &release, const Record &was, const Sync *of) {
+  u64 word = *(volatile const u64 *)&release;
+  u32 epoch = (u32)(word >> 32);
+  if (epoch != was.epoch + 1) return epoch > was.epoch;
+  return (u32)word >> (was.thread >> 5) & 1 || load(&of->loose) >= epoch;
+}
+
+// Whether what `was` stands for is ordered before what the thread does now. `cross` tells whether another block or launch did it.
+template <class F> IN u32 order(const Record &was, const Thread *t, bool *cross, bool *narrow) {
+  *cross = *narrow = false;
+  if (was.launch != t->config.launch) {
+    *cross = true;
+    return t->config.concurrent[was.launch >> 5] >> (was.launch & 31) & 1 ? UNORDERED : ORDERED;
+  }
+  bool blocks = was.kind == SEVERAL && (was.warp == W_BLOCKS || was.warp == W_BLOCKS_SITES);
+  u32 own = t->block & 0x3fff, found = UNORDERED;
+  bool same = was.block == own;
+  if (same && !blocks) {
+    if (was.thread == t->thread && was.kind != SEVERAL) return ORDERED;
+    u32 epoch = F::epoch(t);
+    if (was.epoch != epoch) return ORDERED;
+    if (F::many(epoch)) return PERHAPS;
+    u32 warp = t->warp < W_MANY ? t->warp : W_MANY;
+    if (was.thread >> 5 == t->thread >> 5 && was.warp <= W_MANY) {
+      if (was.warp != warp) return ORDERED;
+      if (warp == W_MANY) return PERHAPS;
+    }
+    if (load(&sync_of(t, own)->loose) > t->epoch) return PERHAPS;
+    if (!(t->config.flags & 1)) return UNORDERED;
+  }
+  *cross = !same || blocks;
+  // Another block: what it released at the time or later, and this one may have acquired.
+  const Sync *from = sync_of(t, was.block), *here = sync_of(t, own);
+  u32 acquired = load(&here->acquired);
+  if (!acquired) return UNORDERED;
+  bool wide = releases(from->released, was, from), within = releases(from->narrow, was, from);
+  if (acquired & 1 && wide) found = PERHAPS;
+  else if (wide || within) *narrow = true;
+  return found;
+}
+
+enum { SPACE_SHARED = 1, RULE_SCOPE = 2, CROSS = 4, CURRENT_WRITES = 8 };
+
+template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 desc, u32 info) {
+  const Record was = F::open((typename F::Word)old, t);
+  u32 site = desc & F::SITES, n = t->config.finding_count;
+  // The earlier access's launch tells its module; within one launch it is this one's.
+  u32 launch = was.launch == t->config.launch ? 0 : was.launch;
+  u64 key = 1ull << 63 | (u64)(info & 15) << 58 | (u64)(was.kind) << 56 | (u64)launch << 46 | (u64)(t->config.module & 0x3fff) << 28 | (u64)was.site << 14 | site;
+  u32 at = (u32)((key ^ key >> 29) * 0x9e3779b1u >> 7) % n;
+  for (u32 tries = 0; tries < 64 && tries < n; tries++, at = at + 1 == n ? 0 : at + 1) {
+    Finding *f = (Finding *)t->config.findings + at;
+    u64 seen = *(volatile u64 *)&f->key;
+    if (!seen) seen = atomicCAS(&f->key, 0ull, key);
+    if (seen && seen != key) continue;
+    if (seen) {
+      atomicAdd(&f->count, 1u);
+      return;
+    }
+    f->old = old;
+    f->now = t->key;
+    f->address = address;
+    f->block = t->block;
+    f->info = info | desc & ~0xffu << 8 | was.kind << 30;
+    f->extra[0] = t->config.launch;
+    f->extra[1] = desc;
+    __threadfence_system();
+    *(volatile u32 *)&f->ready = 1;
+    atomicAdd(&f->count, 1u);
+    return;
+  }
+  count(t, LOST);
+}
+
+// Where an access that a record has no room for is kept: the last one of an address, as long as no other address comes.
+IN Kept *kept_at(const Thread *t, u64 address, u32 space) {
+  u64 key = address ^ (u64)(space ? t->block + 1 : 0) << 40;
+  return (Kept *)t->config.kept + ((u32)((key >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config.kept_mask);
+}
+
+IN void keep(const Thread *t, u64 record, u64 address, u32 space) {
+  if (!t->config.kept) return;
+  Kept *at = kept_at(t, address, space);
+  *(volatile u64 *)&at->record = 0;
+  *(volatile u64 *)&at->address = address;
+  *(volatile u64 *)&at->record = record;
+}
+
+template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc, u32 space, u32 from_kept) {
+  const Record was = F::open((typename F::Word)old, t);
+  bool cross, narrow;
+  u32 ordered = order<F>(was, t, &cross, &narrow);
+  if (ordered == ORDERED) return ORDERED;
+  u32 strength = D_STRENGTH(desc), earlier = was.strength == AFTER_WRITE ? WEAK : was.strength;
+  bool strong = earlier && strength;
+  // Morally strong: each one's scope includes the other.
+  if (strong && (!cross || (earlier == GPU && strength == GPU))) return UNORDERED;
+  if (ordered == PERHAPS) {
+    if (!from_kept) count(t, ASSUMED);
+    return PERHAPS;
+  }
+  bool reads = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES);
+  bool hidden = was.kind != WRITTEN && !(desc & D_WRITE);
+  if (!from_kept && (hidden || reads)) {
+    // Which access it clashes with, is not in the record.
+    if (t->config.kept) {
+      Kept *at = kept_at(t, address, space);
+      u64 record = *(volatile u64 *)&at->record, place = *(volatile u64 *)&at->address;
+      if (record && place == address && record == *(volatile u64 *)&at->record && clash<F>(t, record, address, desc, space, 1) == UNORDERED) return UNORDERED;
+    }
+    // One of several readers is named; it may itself be ordered, and another is not.
+    if (hidden || was.thread == t->thread) {
+      count(t, UNNAMED);
+      return UNORDERED;
+    }
+  }
+  if (from_kept && was.kind != WRITTEN && !(desc & D_WRITE)) return ORDERED;
+  u32 info = space | (strong || narrow ? RULE_SCOPE : 0) | (cross ? CROSS : 0) | (desc & D_WRITE ? CURRENT_WRITES : 0);
+  report<F>(t, old, address, desc, info);
+  return UNORDERED;
+}
+
+template <class F> IN void write_unit(const Thread *t, u64 at, u64 address, u32 desc, u32 space) {
+  typename F::Word mine = F::close(WRITTEN, D_STRENGTH(desc), desc & F::SITES, t);
+  typename F::Word old = F::swap(at, mine);
+  // Most often nothing was there, or it was the same thread.
+  if (!old || !((old ^ mine) & ~(typename F::Word)F::SITES)) return;
+  clash<F>(t, old, address, desc, space, 0);
+}
+
+// What the record becomes when the thread reads; `old` itself where nothing changes.
+template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 desc, u32 space) {
+  typedef typename F::Word Word;
+  u32 strength = D_STRENGTH(desc);
+  Word mine = F::close(READ, strength, desc & F::SITES, t);
+  const Record was = F::open((Word)old, t);
+  bool launch = was.launch == t->config.launch, same_block = launch && was.block == (t->block & 0x3fff);
+  bool same_epoch = same_block && was.epoch == F::epoch(t), own = same_block && was.thread == t->thread;
+  u32 warp = t->warp < W_MANY ? t->warp : W_MANY;
+  if (was.kind == WRITTEN) {
+    // Its own write, since which nothing happened, says more than the read would.
+    if (own && same_epoch && !F::many(was.epoch)) return old;
+    if (!own && clash<F>(t, old, address, desc, space, 0) == UNORDERED) return old;
+    if (!same_block) return mine;
+    keep(t, old, address, space);
+    return strength ? mine : F::close(READ, AFTER_WRITE, desc & F::SITES, t);
+  }
+  bool after = launch && was.strength == AFTER_WRITE, weak = !was.strength || was.strength == AFTER_WRITE;
+  // Somebody of another block reads what a block wrote before.
+  if (after && !same_block && clash<F>(t, old, address, desc, space, 0) == UNORDERED) return old;
+  if (launch && weak && strength) return old;
+  if (!strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
+  if (!weak && !strength) return mine;
+  bool cross, narrow;
+  u32 ordered = order<F>(was, t, &cross, &narrow);
+  if (ordered == ORDERED) {
+    if (was.kind == READ && own && same_epoch && was.warp == warp) return old;
+    return mine;
+  }
+  u32 weaker = after ? AFTER_WRITE : was.strength < strength ? was.strength : strength;
+  bool sites = was.site != (desc & F::SITES), several = was.kind == SEVERAL;
+  u32 common = was.warp;
+  if (several && (common == W_BLOCKS || common == W_BLOCKS_SITES)) {
+    if (sites) common = W_BLOCKS_SITES;
+  } else if (!same_block) {
+    common = sites || (several && common == W_WARPS_SITES) ? W_BLOCKS_SITES : W_BLOCKS;
+  } else if (several && common >= W_WARPS_SITES) {
+    if (sites) common = W_WARPS_SITES;
+  } else if (was.thread >> 5 != t->thread >> 5 || sites) {
+    common = sites ? W_WARPS_SITES : W_WARPS;
+  }
+  Word next = F::several((Word)old, weaker, common);
+  if (sites && next != (Word)old && !after) keep(t, mine, address, space);
+  return next;
+}
+
+template <class F> IN void read_unit(const Thread *t, u64 at, u64 address, u32 desc, u32 space) {
+  typedef typename F::Word Word;
+  Word old = F::load(at);
+  if (F::is_read_by_several(old, t, desc)) return;
+  while (true) {
+    Word next = old ? (Word)after_read<F>(t, old, address, desc, space) : F::close(READ, D_STRENGTH(desc), desc & F::SITES, t);
+    if (next == old) return;
+    Word seen = F::cas(at, old, next);
+    if (seen == old) return;
+    old = seen;
+  }
+}
+
+template <class F> IN void unit(const Thread *t, u64 at, u64 address, u32 desc, u32 space) {
+  if (desc & D_WRITE) write_unit<F>(t, at, address, desc, space);
+  else read_unit<F>(t, at, address, desc, space);
+}
+
+IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
+  u32 shift = t->config.global_shift;
+  u64 end = address + bytes;
+  for (u64 a = address; a < end; a = (a >> shift) + 1 << shift) {
+    u64 offset = a - t->config.lowest;
+    u64 page = 0;
+    if (offset < t->config.span) page = ((const u64 *)t->config.pages)[offset >> 21];
+    // A part of a unit is not told apart from the rest of it.
+    if (!page || (bytes & (1u << shift) - 1)) {
+      count(t, UNWATCHED);
+      return;
+    }
+    unit<GlobalFormat>(t, page + ((a & 0x1fffffu) >> shift << 3), a, desc, 0);
+  }
+}
+
+IN void shared(const Thread *t, u32 address, u32 bytes, u32 desc) {
+  u32 shift = t->config.shared_shift, end = address + bytes;
+  // Beyond the block's memory, the access faults by itself.
+  if (end > t->shadow || (bytes & (1u << shift) - 1)) {
+    count(t, UNWATCHED);
+    return;
+  }
+  for (u32 a = address; a < end; a = (a >> shift) + 1 << shift) unit<SharedFormat>(t, t->shadow + 16 + (a >> shift << 2), a, desc, SPACE_SHARED);
+}
+
+RT void global_any(const Thread *t, u64 address, u32 bytes, u32 desc) { global(t, address, bytes, desc); }
+RT void shared_any(const Thread *t, u32 address, u32 bytes, u32 desc) { shared(t, address, bytes, desc); }
+template <class F> RT void read_any(const Thread *t, u64 at, u64 address, u32 desc, u32 space) { read_unit<F>(t, at, address, desc, space); }
+
+#define OFF(t) (!(t)->config.launch)
+// The thread, by its address in local memory: so its fields are read there, and not through generic addresses.
+#define THREAD Thread *t = (Thread *)__cvta_local_to_generic(at)
+#define EXPORT __device__ __noinline__
+
+extern "C" {
+// At the beginning of a kernel. `dynamic` is where dynamic shared memory begins.
+EXPORT void __racetrap_enter(size_t at, u32 dynamic) {
+  THREAD;
+  t->thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  t->block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+  t->epoch = t->warp = t->fenced = t->fenced_narrow = t->strong_read = 0;
+  keys(t);
+  t->shadow = t->plain_shared = 0;
+  t->plain_span = !OFF(t) && t->config.global_shift == 2 ? t->config.span : 0;
+  t->plain_launch = 255ull << 52;
+  for (u32 i = 0; i < 8; i++)
+    if (t->config.concurrent[i]) t->plain_launch = 0;
+  if (OFF(t) || !t->config.shadow) return;
+  t->shadow = (dynamic + t->config.dynamic + 15) & ~15u;
+  if (t->config.shared_shift == 2) t->plain_shared = t->shadow + 16;
+  u32 threads = blockDim.x * blockDim.y * blockDim.z;
+  for (u32 i = t->thread * 4; i < t->config.shadow; i += threads * 4) asm volatile("st.shared.u32 [%0], %1;" ::"r"(t->shadow + i), "r"(0) : "memory");
+  asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+EXPORT void __racetrap_global(size_t at, u64 address, u32 bytes, u32 desc) {
+  THREAD;
+  if (!OFF(t)) global_any(t, address, bytes, desc);
+}
+
+EXPORT void __racetrap_shared(size_t at, u32 address, u32 bytes, u32 desc) {
+  THREAD;
+  if (!OFF(t)) shared_any(t, address, bytes, desc);
+}
+
+EXPORT void __racetrap_generic(size_t at, u64 address, u32 bytes, u32 desc) {
+  THREAD;
+  if (OFF(t)) return;
+  if (__isShared((const void *)address)) {
+    u64 offset;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(offset) : "l"(address));
+    shared_any(t, (u32)offset, bytes, desc);
+  } else if (__isGlobal((const void *)address)) {
+    global_any(t, address, bytes, desc);
+  } else if (!__isLocal((const void *)address)) {
+    count(t, UNWATCHED);
+  }
+}
+
+// Whole words, the usual way, without what is rare: false where the general way has to be gone.
+#define M_THREAD (0xffffffull << 28)
+#define M_LAUNCH (255ull << 52)
+#define M_BLOCK (0x3fffull << 38)
+#define M_EPOCH (1023ull << 18)
+#define M_WARP (15ull << 14)
+
+IN u64 plain_record(const Thread *t, u64 address) {
+  u64 offset = address - t->config.lowest;
+  if (offset >= t->plain_span || address & 3) return 0;
+  u64 page = __ldg((const u64 *)t->config.pages + (offset >> 21));
+  return page ? page + ((address & 0x1ffffcu) << 1) : 0;
+}
+
+// Whether a record of this launch stands for what the same block did before its last barrier.
+IN bool plain_before(u64 old, u64 x) { return !(x & (M_LAUNCH | M_BLOCK)) && x & M_EPOCH && old >> 62 != SEVERAL; }
+
+EXPORT void __racetrap_global_write4(size_t at, u64 address, u32 desc) {
+  THREAD;
+  u64 to = plain_record(t, address);
+  if (to) {
+    u64 mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t), old = atomicExch((u64 *)to, mine), x = old ^ mine;
+    if (!old || x & t->plain_launch || !(x & (M_LAUNCH | M_THREAD)) && old >> 62 != SEVERAL || plain_before(old, x)) return;
+    clash<GlobalFormat>(t, old, address, desc, 0, 0);
+    return;
+  }
+  if (!OFF(t)) global_any(t, address, 4, desc);
+}
+
+EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
+  THREAD;
+  u64 to = plain_record(t, address);
+  if (to) {
+    u64 old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t), x = old ^ mine;
+    bool own = !(x & (M_LAUNCH | M_THREAD | M_EPOCH | M_WARP)) && old >> 62 != SEVERAL;
+    if (own && (old >> 62 == WRITTEN || !(x >> 60 & 3))) return;
+    if (!old || x & t->plain_launch) {
+      u64 seen = atomicCAS((u64 *)to, old, mine);
+      if (seen == old) return;
+      old = seen;
+    }
+    if (GlobalFormat::is_read_by_several(old, t, desc)) return;
+    read_any<GlobalFormat>(t, to, address, desc, 0);
+    return;
+  }
+  if (!OFF(t)) global_any(t, address, 4, desc);
+}
+
+#define S_EPOCH (31u << 13)
+#define S_THREAD (1023u << 18)
+#define S_WARP (31u << 23)
+
+EXPORT void __racetrap_shared_write4(size_t at, u32 address, u32 desc) {
+  THREAD;
+  if (t->plain_shared && !(address & 3) && address < t->shadow) {
+    u32 mine = SharedFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x1ff, t), old = SharedFormat::swap(t->plain_shared + address, mine), x = old ^ mine;
+    if (!old || x & S_EPOCH || !(x & S_THREAD) && old >> 30 != SEVERAL) return;
+    clash<SharedFormat>(t, old, address, desc, SPACE_SHARED, 0);
+    return;
+  }
+  if (!OFF(t)) shared_any(t, address, 4, desc);
+}
+
+IN void plain_shared_read(const Thread *t, u32 to, u32 address, u32 mine, u32 desc) {
+  u32 old = SharedFormat::load(to), x = old ^ mine;
+  if (!old || x & S_EPOCH) {
+    u32 seen = SharedFormat::cas(to, old, mine);
+    if (seen == old) return;
+    old = seen;
+    x = old ^ mine;
+  }
+  // Weak reads at this place: of this thread, of this warp and others of it since its last barrier, or of several warps.
+  u32 rest = x & ~(3u << 30 | S_THREAD);
+  if (!rest && (old >> 30 == SEVERAL ? !(x & S_WARP) : !(x & S_THREAD))) return;
+  if (!(rest & ~(15u << 9)) && old >> 30 == SEVERAL && (old >> 9 & 15) == W_WARPS) return;
+  read_any<SharedFormat>(t, to, address, desc, SPACE_SHARED);
+}
+
+EXPORT void __racetrap_shared_read4(size_t at, u32 address, u32 desc) {
+  THREAD;
+  if (t->plain_shared && !(address & 3) && address < t->shadow) {
+    plain_shared_read(t, t->plain_shared + address, address, SharedFormat::close(READ, D_STRENGTH(desc), desc & 0x1ff, t), desc);
+    return;
+  }
+  if (!OFF(t)) shared_any(t, address, 4, desc);
+}
+
+// Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words.
+EXPORT void __racetrap_shared_run(size_t at, u32 address, u32 run, u32 desc) {
+  THREAD;
+  if (OFF(t)) return;
+  u32 number = run & 255, distance = run >> 8 << 2, last = address + (number - 1) * distance;
+  if (!t->plain_shared || address & 3 || last >= t->shadow || last < address) {
+    for (u32 i = 0; i < number; i++) shared_any(t, address + i * distance, 4, desc);
+    return;
+  }
+  u32 mine = SharedFormat::close(READ, 0, desc & 0x1ff, t), to = t->plain_shared + address;
+  for (u32 i = 0; i < number; i++, to += distance, address += distance) plain_shared_read(t, to, address, mine, desc);
+}
+
+EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
+  THREAD;
+  if (OFF(t)) return;
+  u32 number = run & 255, distance = run >> 8 << 2;
+  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
+}
+
+// One row of 16 bytes in each of the first lanes.
+EXPORT void __racetrap_shared_rows(size_t at, u32 address, u32 lanes, u32 desc) {
+  THREAD;
+  u32 lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  if (!OFF(t) && lane < lanes) __racetrap_shared(at, address, 16, desc);
+}
+
+EXPORT void __racetrap_generic_rows(size_t at, u64 address, u32 lanes, u32 desc) {
+  THREAD;
+  u32 lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  if (!OFF(t) && lane < lanes) __racetrap_generic(at, address, 16, desc);
+}
+
+// An access that can't be judged.
+EXPORT void __racetrap_unwatched(size_t at) {
+  THREAD;
+  if (!OFF(t)) count(t, UNWATCHED);
+}
+
+// A barrier of all threads of the block was passed; `clears`: nobody else uses barrier 0 now.
+EXPORT void __racetrap_barrier(size_t at, u32 clears) {
+  THREAD;
+  if (OFF(t)) return;
+  t->epoch++;
+  t->warp = 0;
+  keys(t);
+  if ((t->epoch & 31) || !t->shadow) return;
+  if (!clears) { // Epochs of shared records would be mistaken for each other.
+    t->shadow = t->plain_shared = 0;
+    return;
+  }
+  // Threads that are left share the work: some may have ended.
+  u32 cursor = t->shadow + (t->epoch >> 5 & 1) * 4, other = t->shadow + (~t->epoch >> 5 & 1) * 4, words = (t->config.shadow - 16) / 4;
+  while (true) {
+    u32 chunk;
+    asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(chunk) : "r"(cursor) : "memory");
+    if (chunk * 8 >= words) break;
+    for (u32 i = chunk * 8; i < chunk * 8 + 8 && i < words; i++) asm volatile("st.shared.u32 [%0], %1;" ::"r"(t->shadow + 16 + i * 4), "r"(0) : "memory");
+  }
+  asm volatile("st.volatile.shared.u32 [%0], %1;" ::"r"(other), "r"(0) : "memory");
+  asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+// The thread went past something that may order it after others of its block.
+EXPORT void __racetrap_loose(size_t at) {
+  THREAD;
+  if (OFF(t)) return;
+  u32 *loose = &sync_of(t, t->block)->loose;
+  if (load(loose) <= t->epoch) atomicMax(loose, t->epoch + 1);
+}
+
+// A barrier of so many threads was passed: of all, or of some.
+EXPORT void __racetrap_counted(size_t at, u32 expected) {
+  if (expected >= blockDim.x * blockDim.y * blockDim.z) __racetrap_barrier(at, 1);
+  else __racetrap_loose(at);
+}
+
+// A barrier of some lanes of the warp was passed.
+EXPORT void __racetrap_warp(size_t at, u32 mask) {
+  THREAD;
+  if (OFF(t)) return;
+  if (mask == ~0u) {
+    t->warp++;
+  } else {
+    // Lanes have passed different numbers: all get one that is higher than each.
+    u32 highest = t->warp, lane = t->thread & 31;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    if (mask >> lane & 1) {
+      for (u32 left = mask; left; left &= left - 1) {
+        u32 theirs = __shfl_sync(mask, t->warp, __ffs(left) - 1);
+        highest = theirs > highest ? theirs : highest;
+      }
+    }
+    t->warp = highest + 1;
+  }
+  keys(t);
+}
+
+#define READS 1
+#define WRITES 2
+#define SCOPE_BLOCK 1
+#define SCOPE_DEVICE 2
+
+IN void publish(const Thread *t, u64 *to, u32 epoch) {
+  u64 old = *(volatile u64 *)to, bit = 1ull << (t->thread >> 5);
+  while (true) {
+    u32 known = (u32)(old >> 32);
+    if (known > epoch || (known == epoch && old & bit)) return;
+    u64 next = (u64)epoch << 32 | bit | (known == epoch ? old & 0xffffffffu : 0);
+    u64 seen = atomicCAS(to, old, next);
+    if (seen == old) return;
+    old = seen;
+  }
+}
+
+IN void acquired(const Thread *t, u32 bits) {
+  Sync *sync = sync_of(t, t->block);
+  if (~load(&sync->acquired) & bits) atomicOr(&sync->acquired, bits);
+  if (load(&sync->loose) <= t->epoch) atomicMax(&sync->loose, t->epoch + 1);
+}
+
+// In front of an operation that releases by itself.
+EXPORT void __racetrap_release(size_t at, u32 scope) {
+  THREAD;
+  if (OFF(t)) return;
+  Sync *sync = sync_of(t, t->block);
+  publish(t, scope == SCOPE_DEVICE ? &sync->released : &sync->narrow, t->epoch + 1);
+}
+
+// Behind an operation that acquires by itself.
+EXPORT void __racetrap_acquire(size_t at, u32 scope) {
+  THREAD;
+  if (!OFF(t)) acquired(t, scope == SCOPE_DEVICE ? 1 : 2);
+}
+
+// Behind a fence: it acquires after a strong read, and releases in front of a strong write ("Release and Acquire Patterns").
+EXPORT void __racetrap_fence(size_t at, u32 scope) {
+  THREAD;
+  if (OFF(t)) return;
+  if (scope == SCOPE_DEVICE) t->fenced = t->epoch + 1;
+  else t->fenced_narrow = t->epoch + 1;
+  if (t->strong_read) acquired(t, t->strong_read & 2 && scope == SCOPE_DEVICE ? 1 : 2);
+}
+
+// In front of a strong access.
+EXPORT void __racetrap_strong(size_t at, u32 does, u32 scope) {
+  THREAD;
+  if (OFF(t)) return;
+  if (does & WRITES && (t->fenced || t->fenced_narrow)) {
+    Sync *sync = sync_of(t, t->block);
+    if (t->fenced) publish(t, scope == SCOPE_DEVICE ? &sync->released : &sync->narrow, t->fenced);
+    if (t->fenced_narrow) publish(t, &sync->narrow, t->fenced_narrow);
+    // What follows the fence may be written several times: it releases each time.
+  }
+  if (does & READS) t->strong_read |= scope;
+}
+}

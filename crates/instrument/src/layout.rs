@@ -1,0 +1,248 @@
+//! What the runtime and its host share: the same layouts as in `runtime/runtime.cu`.
+//!
+//! ```text
+//! global record, 64 bits:  kind 2 | strength 2 | launch 8 | block 14 | thread 10 | epoch 10 | warp epoch 4 | site 14
+//! shared record, 32 bits:  kind 2 | strength 2 |                       thread 10 | epoch  5 | warp epoch 4 | site  9
+//! ```
+
+/// Bytes of a page, the unit in which memory gets a shadow.
+pub const PAGE: u64 = 2 << 20;
+/// Bytes of [`Config`] as a parameter.
+pub const CONFIG_BYTES: u32 = 120;
+/// Bytes of a thread's state in local memory.
+pub const THREAD_BYTES: u32 = 184;
+/// Where [`Config::dynamic`] is.
+pub const DYNAMIC_OFFSET: i64 = 48;
+/// Bytes of a launch's table of releases and acquires.
+pub const SYNC_BYTES: u64 = 4096 * 32;
+/// Bytes of a finding.
+pub const FINDING_BYTES: u64 = 64;
+/// Counters behind the findings.
+pub const COUNTERS: u64 = 8;
+/// Bytes in front of the shadow of shared memory.
+pub const SHADOW_HEAD: u32 = 16;
+/// The highest launch number.
+pub const LAST_LAUNCH: u32 = 255;
+
+/// What a launch hands to its threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Address of the table of shadow addresses by page; an entry of 0 stands for a page without one.
+    pub pages: u64,
+    /// First address that the table covers.
+    pub lowest: u64,
+    /// Bytes that it covers.
+    pub span: u64,
+    /// Address of the launch's own table of releases and acquires, [`SYNC_BYTES`] that were zero when it was launched.
+    pub sync: u64,
+    /// Address of the findings, and behind them of [`COUNTERS`] counters of 64 bits.
+    pub findings: u64,
+    /// How many findings there is room for.
+    pub finding_count: u32,
+    /// The launch's number, 1 to [`LAST_LAUNCH`]; 0: it is not watched.
+    pub launch: u32,
+    /// Bytes of dynamic shared memory that the program asked for.
+    pub dynamic: u32,
+    /// Bytes of the shadow of shared memory, behind the dynamic shared memory; 0: shared memory is not watched.
+    pub shadow: u32,
+    /// A record of global memory stands for `1 << global_shift` bytes, 1 to 4.
+    pub global_shift: u32,
+    /// The same for shared memory.
+    pub shared_shift: u32,
+    /// Number of the module, for findings.
+    pub module: u32,
+    /// Whether the grid has more blocks than records tell apart.
+    pub many_blocks: bool,
+    /// Launches, by number, that nothing orders before this one.
+    pub concurrent: [u32; 8],
+    /// Address of the accesses that records had no room for, [`KEPT_BYTES`] each; 0: none are kept.
+    pub kept: u64,
+    /// Their number, a power of two, less one.
+    pub kept_mask: u32,
+}
+
+/// Bytes of an access that is kept beside records.
+pub const KEPT_BYTES: u64 = 16;
+
+/// The most blocks that records tell apart.
+pub const BLOCKS: u64 = 1 << 14;
+
+impl Config {
+    /// The parameter.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(CONFIG_BYTES as usize);
+        for long in [self.pages, self.lowest, self.span, self.sync, self.findings] {
+            out.extend_from_slice(&long.to_le_bytes());
+        }
+        let words = [
+            self.finding_count,
+            self.launch,
+            self.dynamic,
+            self.shadow,
+            self.global_shift,
+            self.shared_shift,
+            self.module,
+            u32::from(self.many_blocks),
+        ];
+        for word in words.into_iter().chain(self.concurrent) {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.extend_from_slice(&self.kept.to_le_bytes());
+        out.extend_from_slice(&u64::from(self.kept_mask).to_le_bytes());
+        out
+    }
+
+    /// Bytes of shadow that shared memory up to an address needs.
+    pub fn shadow_for(end: u32, shared_shift: u32) -> u32 {
+        let units = end.next_multiple_of(16) >> shared_shift.min(2);
+        SHADOW_HEAD + units * 4
+    }
+}
+
+/// What a record says of the accesses that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RecordKind {
+    /// One write.
+    Write,
+    /// One read.
+    Read,
+    /// Reads of several threads, of which one is named.
+    Reads,
+}
+
+/// A record that took part in a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Record {
+    /// What it stands for.
+    pub kind: RecordKind,
+    /// The launch's number.
+    pub launch: u32,
+    /// The block's number, its lowest 14 bits.
+    pub block: u32,
+    /// The thread's number in its block.
+    pub thread: u32,
+    /// The place in the program, as [`crate::Sites`] knows it.
+    pub site: u32,
+}
+
+/// What the runtime found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RawFinding {
+    /// The access that came first.
+    pub first: Record,
+    /// Thread, in its block, of the access at hand.
+    pub thread: u32,
+    /// The block of it.
+    pub block: u32,
+    /// Its launch's number.
+    pub launch: u32,
+    /// Its site.
+    pub site: u32,
+    /// Its module.
+    pub module: u32,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Whether it is shared memory.
+    pub shared: bool,
+    /// Whether both accesses are strong, or something of too narrow a scope stands between them.
+    pub scope: bool,
+    /// Whether two blocks or launches are involved.
+    pub cross: bool,
+    /// First byte of the unit: an address of global memory, or of the block's shared memory.
+    pub address: u64,
+    /// How often it happened.
+    pub count: u32,
+}
+
+/// What the launches of a program have left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Findings, one a pair of sites.
+    pub findings: Vec<RawFinding>,
+    /// Pairs of accesses that were taken to be ordered.
+    pub assumed: u64,
+    /// Accesses that were not watched.
+    pub unwatched: u64,
+    /// Findings that there was no room for.
+    pub lost: u64,
+    /// Races of which only one access is known.
+    pub unnamed: u64,
+}
+
+impl Results {
+    /// Reads the memory at [`Config::findings`].
+    pub fn read(memory: &[u8], finding_count: u32) -> Results {
+        let long = |at: usize| {
+            let bytes = memory.get(at..at + 8).and_then(|b| b.first_chunk());
+            bytes.map_or(0, |b| u64::from_le_bytes(*b))
+        };
+        let word = |at: usize| (long(at) & 0xffff_ffff) as u32;
+        let counters = finding_count as usize * FINDING_BYTES as usize;
+        let mut out = Results {
+            assumed: long(counters),
+            unwatched: long(counters + 8),
+            lost: long(counters + 16),
+            unnamed: long(counters + 24),
+            ..Results::default()
+        };
+        for number in 0..finding_count as usize {
+            let at = number * FINDING_BYTES as usize;
+            if long(at) == 0 || word(at + 44) == 0 {
+                continue;
+            }
+            let (old, now, info, desc) =
+                (long(at + 8), long(at + 16), word(at + 40), word(at + 56));
+            let shared = info & 1 != 0;
+            let launch = word(at + 48);
+            let first = match shared {
+                true => Record::shared(old as u32, launch, word(at + 36)),
+                false => Record::global(old),
+            };
+            out.findings.push(RawFinding {
+                first,
+                thread: (now >> 28) as u32 & 1023,
+                block: word(at + 36),
+                launch,
+                site: desc & if shared { 0x1ff } else { 0x3fff },
+                module: (long(at) >> 28) as u32 & 0x3fff,
+                writes: info & 8 != 0,
+                shared,
+                scope: info & 2 != 0,
+                cross: info & 4 != 0,
+                address: long(at + 24),
+                count: word(at + 32),
+            });
+        }
+        out
+    }
+}
+
+impl Record {
+    fn kind(bits: u32) -> RecordKind {
+        match bits & 3 {
+            1 => RecordKind::Write,
+            2 => RecordKind::Read,
+            _ => RecordKind::Reads,
+        }
+    }
+
+    fn global(word: u64) -> Record {
+        Record {
+            kind: Record::kind((word >> 62) as u32),
+            launch: (word >> 52) as u32 & 255,
+            block: (word >> 38) as u32 & 0x3fff,
+            thread: (word >> 28) as u32 & 1023,
+            site: word as u32 & 0x3fff,
+        }
+    }
+
+    fn shared(word: u32, launch: u32, block: u32) -> Record {
+        Record {
+            kind: Record::kind(word >> 30),
+            launch,
+            block: block & 0x3fff,
+            thread: word >> 18 & 1023,
+            site: word & 0x1ff,
+        }
+    }
+}

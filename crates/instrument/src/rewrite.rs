@@ -1,0 +1,424 @@
+//! Walks through a function and inserts what tells the runtime.
+
+use crate::access::{self, Access, Bytes, Memory};
+use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
+use crate::module::{DYNAMIC, Facts};
+use crate::runs::{self, Run};
+use crate::sync::{self, Told};
+use crate::{SiteAccess, layout};
+use ptx::ast::*;
+use ptx::semantics::{Space, TypedInstruction};
+use std::collections::HashMap;
+
+/// Bits of an access's description (`runtime/runtime.cu`, `D_…`).
+const WRITES: u32 = 0x4000;
+const ATOMIC: u32 = 0x2_0000;
+const STRENGTH: u32 = 15;
+
+/// Rewrites the functions of a module, in textual order.
+pub struct Rewriter<'a> {
+    pub facts: &'a Facts,
+    /// Numbers of the accesses that are still to come.
+    pub order: std::vec::IntoIter<u32>,
+}
+
+/// What is declared in a function: register widths, spaces of variables.
+#[derive(Default)]
+struct Names {
+    wide: HashMap<String, bool>,
+    spaces: HashMap<String, StateSpace>,
+    prototypes: HashMap<String, bool>,
+}
+
+impl Names {
+    fn of(body: &[Stmt], names: &mut Names) {
+        for statement in body {
+            match statement {
+                Stmt::Variable(v) if v.space == StateSpace::Reg => {
+                    let wide = matches!(
+                        v.ty,
+                        ScalarType::B64 | ScalarType::U64 | ScalarType::S64 | ScalarType::F64
+                    );
+                    match v.count {
+                        Some(count) => {
+                            for number in 0..count {
+                                names.wide.insert(format!("{}{number}", v.name), wide);
+                            }
+                        }
+                        None => drop(names.wide.insert(v.name.clone(), wide)),
+                    }
+                }
+                Stmt::Variable(v) => drop(names.spaces.insert(v.name.clone(), v.space)),
+                Stmt::Block(inner) => Names::of(inner, names),
+                Stmt::CallPrototype(p) => drop(names.prototypes.insert(p.name.clone(), true)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Registers that are written once, by a move of a constant.
+pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
+    let mut writes: HashMap<String, u32> = HashMap::new();
+    let mut values = HashMap::new();
+    crate::module::each(body, &mut |instruction| {
+        let typed = TypedInstruction::of(instruction);
+        for operand in &instruction.operands[..typed.destinations().min(instruction.operands.len())]
+        {
+            if let Operand::Name(register, None) = operand {
+                *writes.entry(register.clone()).or_default() += 1;
+            }
+        }
+        if let ("mov", [Operand::Name(to, None), value]) =
+            (instruction.opcode.as_str(), &instruction.operands[..])
+        {
+            let value = match value {
+                Operand::Int(value, _) => Some(*value),
+                Operand::F32(bits) => Some(u64::from(*bits)),
+                Operand::F64(bits) => Some(*bits),
+                _ => None,
+            };
+            values.extend(value.map(|v| (to.clone(), v)));
+        }
+    });
+    values.retain(|register, _| writes.get(register) == Some(&1));
+    values
+}
+
+impl Rewriter<'_> {
+    /// Rewrites a function that has its parameter already.
+    pub fn function(&mut self, function: &mut Function) {
+        let Some(body) = function.body.take() else {
+            return;
+        };
+        let mut names = Names::default();
+        Names::of(&body, &mut names);
+        for parameter in &function.params {
+            names.spaces.insert(parameter.name.clone(), parameter.space);
+        }
+        let mut out = declarations();
+        out.extend(match function.kind {
+            FunctionKind::Entry => prologue_of_kernel(),
+            FunctionKind::Func => vec![emit::instruction(
+                "ld.param.b64",
+                vec![name(THREAD), emit::address(name(emit::PARAMETER), 0)],
+            )],
+        });
+        self.statements(body, &names, &mut out);
+        function.body = Some(out);
+    }
+
+    fn statements(&mut self, body: Vec<Stmt>, names: &Names, out: &mut Vec<Stmt>) {
+        let runs = runs::runs(&body);
+        for (at, statement) in body.into_iter().enumerate() {
+            match statement {
+                Stmt::Block(inner) => {
+                    let mut block = Vec::new();
+                    self.statements(inner, names, &mut block);
+                    out.push(Stmt::Block(block));
+                }
+                Stmt::CallPrototype(mut prototype) => {
+                    let parameter = emit::variable(StateSpace::Param, ScalarType::B64, "_");
+                    prototype.params.push(parameter);
+                    out.push(Stmt::CallPrototype(prototype));
+                }
+                Stmt::Instruction(instruction) => {
+                    self.instruction(instruction, runs.get(&at), names, out);
+                }
+                other => out.push(other),
+            }
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        instruction: Instruction,
+        run: Option<&Run>,
+        names: &Names,
+        out: &mut Vec<Stmt>,
+    ) {
+        if instruction.opcode == "call" {
+            return self.call(instruction, out);
+        }
+        let typed = TypedInstruction::of(&instruction);
+        match access::of(&instruction, &typed) {
+            Memory::None => {}
+            Memory::Unwatched => out.push(call(instruction.guard.as_ref(), "unwatched", &[])),
+            Memory::Checked(list) => {
+                for one in &list {
+                    let number = self.order.next().unwrap_or(0);
+                    if run != Some(&Run::Checked) {
+                        self.check(&instruction, one, number, run, names, out);
+                    }
+                }
+            }
+        }
+        let told = sync::of(&instruction, &typed, self.facts.splits);
+        let mut guard = instruction.guard.clone();
+        let after = told
+            .iter()
+            .any(|t| !matches!(t, Told::Release(_) | Told::Strong(..)));
+        if let Some(old) = guard
+            .as_mut()
+            .filter(|g| after && writes(&instruction, &g.register))
+        {
+            let copy = vec![name(GUARD), name(&old.register)];
+            out.push(emit::instruction("mov.pred", copy));
+            old.register = GUARD.to_owned();
+        }
+        for one in &told {
+            let scope = |reach: sync::Reach| (ScalarType::B32, int(reach as u64));
+            match one {
+                Told::Release(reach) => {
+                    out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
+                }
+                Told::Strong(reach, reads, writes) => {
+                    let does = u64::from(*reads) | u64::from(*writes) << 1;
+                    let does = (ScalarType::B32, int(does));
+                    out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
+                }
+                _ => {}
+            }
+        }
+        let operand = |index: usize| {
+            let operand = instruction.operands.get(index).cloned();
+            (ScalarType::B32, operand.unwrap_or(int(0)))
+        };
+        let behind: Vec<Stmt> = told
+            .iter()
+            .filter_map(|one| {
+                let guard = guard.as_ref();
+                Some(match one {
+                    Told::Release(_) | Told::Strong(..) => return None,
+                    Told::Fence(reach) => {
+                        call(guard, "fence", &[(ScalarType::B32, int(*reach as u64))])
+                    }
+                    Told::Acquire(reach) => {
+                        call(guard, "acquire", &[(ScalarType::B32, int(*reach as u64))])
+                    }
+                    Told::Barrier => {
+                        let clears = int(u64::from(!self.facts.splits));
+                        call(guard, "barrier", &[(ScalarType::B32, clears)])
+                    }
+                    Told::Counted(index) => call(guard, "counted", &[operand(*index)]),
+                    Told::Loose => call(guard, "loose", &[]),
+                    Told::Warp(index) => call(guard, "warp", &[operand(*index)]),
+                })
+            })
+            .collect();
+        let moved = moved_special(&instruction);
+        out.push(Stmt::Instruction(instruction));
+        out.extend(moved);
+        out.extend(behind);
+    }
+
+    fn check(
+        &mut self,
+        instruction: &Instruction,
+        access: &Access,
+        number: u32,
+        run: Option<&Run>,
+        names: &Names,
+        out: &mut Vec<Stmt>,
+    ) {
+        let guard = instruction.guard.as_ref();
+        let unwatched = |out: &mut Vec<Stmt>| out.push(call(guard, "unwatched", &[]));
+        let Some(Operand::Address(at)) = instruction.operands.get(access.operand) else {
+            return unwatched(out);
+        };
+        let mut space = access.space;
+        let offset = match run {
+            Some(Run::First(offset, ..)) => *offset,
+            _ => at.offset,
+        };
+        let base = match &*at.base {
+            Operand::Int(value, _) => int(*value),
+            Operand::Name(register, None) => {
+                let declared = names.spaces.get(register);
+                let variable = declared.or_else(|| self.facts.variables.get(register));
+                if let (Some(variable), Space::Generic) = (variable, space) {
+                    space = match variable {
+                        StateSpace::Global => Space::Global,
+                        StateSpace::Shared => Space::Shared,
+                        _ => return unwatched(out),
+                    };
+                }
+                name(register)
+            }
+            _ => return unwatched(out),
+        };
+        let is_register = matches!(&base, Operand::Name(n, _) if names.wide.contains_key(n));
+        let wide = matches!(&base, Operand::Name(n, _) if names.wide.get(n) == Some(&true));
+        let (address, function) = match space {
+            Space::Shared => {
+                if wide {
+                    out.push(emit::instruction("cvt.u32.u64", vec![name(NARROW), base]));
+                } else {
+                    out.push(emit::instruction("mov.b32", vec![name(NARROW), base]));
+                }
+                if offset != 0 {
+                    out.push(add("add.s32", NARROW, offset));
+                }
+                ((ScalarType::B32, name(NARROW)), "shared")
+            }
+            _ => {
+                if is_register && !wide {
+                    out.push(emit::instruction("cvt.u64.u32", vec![name(WIDE), base]));
+                } else {
+                    out.push(emit::instruction("mov.b64", vec![name(WIDE), base]));
+                }
+                if offset != 0 {
+                    out.push(add("add.s64", WIDE, offset));
+                }
+                let function = match space {
+                    Space::Global => "global",
+                    _ => "generic",
+                };
+                ((ScalarType::B64, name(WIDE)), function)
+            }
+        };
+        let kind = match access.access {
+            SiteAccess::Read => 0,
+            SiteAccess::Write => WRITES,
+            SiteAccess::Atomic => WRITES | ATOMIC,
+        };
+        let description = number | kind | access.strength << STRENGTH;
+        let description = (ScalarType::B32, int(u64::from(description)));
+        let (function, bytes) = match (&access.bytes, run) {
+            (_, Some(Run::First(_, number, distance))) if *number > 1 => {
+                let run = number | distance >> 2 << 8;
+                (format!("{function}_run"), int(u64::from(run)))
+            }
+            (bytes, _) => self.bytes(instruction, bytes, function),
+        };
+        if access.bytes == Bytes::Fixed(4) && bytes == int(4) && space != Space::Generic {
+            // The usual access has a function of its own.
+            let does = match access.access {
+                SiteAccess::Read => "read4",
+                SiteAccess::Write | SiteAccess::Atomic => "write4",
+            };
+            let function = format!("{function}_{does}");
+            return out.push(call(guard, &function, &[address, description]));
+        }
+        let arguments = [address, (ScalarType::B32, bytes), description];
+        out.push(call(guard, &function, &arguments));
+    }
+
+    /// The runtime's function for accesses of so many bytes, and their number as it wants it.
+    fn bytes(&self, instruction: &Instruction, bytes: &Bytes, function: &str) -> (String, Operand) {
+        match bytes {
+            Bytes::Fixed(bytes) => (function.to_owned(), int(u64::from(*bytes))),
+            Bytes::Rows(lanes) => (format!("{function}_rows"), int(u64::from(*lanes))),
+            Bytes::Operand(index) => {
+                let operand = instruction.operands.get(*index).cloned();
+                (function.to_owned(), operand.unwrap_or(int(0)))
+            }
+        }
+    }
+
+    /// A call passes the thread's state on.
+    fn call(&mut self, mut instruction: Instruction, out: &mut Vec<Stmt>) {
+        // `call (ret), f, (params), targets`: the callee is the first operand that is no list.
+        let callee = instruction
+            .operands
+            .iter()
+            .position(|operand| !matches!(operand, Operand::List(_)));
+        let Some(callee) = callee else {
+            return out.push(Stmt::Instruction(instruction));
+        };
+        if let Operand::Name(function, None) = &instruction.operands[callee]
+            && !self.facts.is_ours(function)
+        {
+            return out.push(Stmt::Instruction(instruction));
+        }
+        let argument = "__racetrap_thread";
+        match instruction.operands.get_mut(callee + 1) {
+            Some(Operand::List(list)) => list.push(name(argument)),
+            _ => {
+                let list = Operand::List(vec![name(argument)]);
+                instruction.operands.insert(callee + 1, list);
+            }
+        }
+        let parameter = emit::variable(StateSpace::Param, ScalarType::B64, argument);
+        let store = vec![emit::address(name(argument), 0), name(THREAD)];
+        out.push(Stmt::Block(vec![
+            Stmt::Variable(parameter),
+            emit::instruction("st.param.b64", store),
+            Stmt::Instruction(instruction),
+        ]));
+    }
+}
+
+fn add(spelling: &str, register: &str, offset: i64) -> Stmt {
+    let value = match offset {
+        0.. => int(offset as u64),
+        _ => Operand::Neg(Box::new(int(offset.unsigned_abs()))),
+    };
+    emit::instruction(spelling, vec![name(register), name(register), value])
+}
+
+/// Whether an instruction writes a register.
+fn writes(instruction: &Instruction, register: &str) -> bool {
+    let is = |operand: &Operand| matches!(operand, Operand::Name(name, _) if name == register);
+    match instruction.operands.first() {
+        Some(Operand::Pair(a, b)) => is(a) || is(b),
+        Some(first) => is(first),
+        None => false,
+    }
+}
+
+/// After `mov.u32 %r, %dynamic_smem_size`: the size that the program asked for.
+fn moved_special(instruction: &Instruction) -> Option<Stmt> {
+    let [Operand::Name(to, None), Operand::Name(from, None)] = &instruction.operands[..] else {
+        return None;
+    };
+    if instruction.opcode != "mov" || from != "%dynamic_smem_size" {
+        return None;
+    }
+    let operands = vec![
+        name(to),
+        emit::address(name(THREAD), layout::DYNAMIC_OFFSET),
+    ];
+    Some(emit::guarded(
+        instruction.guard.as_ref(),
+        "ld.local.u32",
+        operands,
+    ))
+}
+
+fn declarations() -> Vec<Stmt> {
+    [
+        (ScalarType::B64, THREAD),
+        (ScalarType::B64, WIDE),
+        (ScalarType::B32, NARROW),
+        (ScalarType::Pred, GUARD),
+    ]
+    .map(|(ty, register)| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register)))
+    .into()
+}
+
+/// A kernel copies its launch's configuration to its thread's state, and begins.
+fn prologue_of_kernel() -> Vec<Stmt> {
+    let state = "__racetrap_state";
+    let mut out = vec![
+        Stmt::Variable(emit::bytes(
+            StateSpace::Local,
+            state,
+            Some(u64::from(layout::THREAD_BYTES)),
+            8,
+        )),
+        emit::instruction("mov.b64", vec![name(THREAD), name(state)]),
+    ];
+    for at in (0..i64::from(layout::CONFIG_BYTES)).step_by(8) {
+        let from = emit::address(name(emit::PARAMETER), at);
+        out.push(emit::instruction("ld.param.b64", vec![name(WIDE), from]));
+        let to = emit::address(name(THREAD), at);
+        out.push(emit::instruction("st.local.b64", vec![to, name(WIDE)]));
+    }
+    out.push(emit::instruction(
+        "mov.b32",
+        vec![name(NARROW), name(DYNAMIC)],
+    ));
+    out.push(call(None, "enter", &[(ScalarType::B32, name(NARROW))]));
+    out
+}

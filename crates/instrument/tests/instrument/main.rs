@@ -1,0 +1,5 @@
+//! Tests of the instrumentation, with the simulator in the GPU's place.
+
+mod assembled;
+mod catalogue;
+mod watched;

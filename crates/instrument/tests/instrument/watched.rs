@@ -1,0 +1,235 @@
+//! Runs a job's instrumented PTX on the simulator, the runtime as ordinary code, and reads what it found.
+
+use device::job::{Buffer, Job, Param, Place, Step, StreamKind};
+use racetrap_instrument::layout::{self, Config, PAGE, Results};
+use racetrap_instrument::{Instrumented, instrument};
+use session::{Command, Order};
+use simt::memory::GLOBAL_BASE;
+use simt::{Device, Dim3, Launch, Limits, Program, ScheduleSpec};
+use std::collections::BTreeMap;
+
+/// Room for findings.
+const FINDINGS: u32 = 256;
+
+/// What a run left behind.
+pub struct Ran {
+    pub results: Results,
+    pub instrumented: Instrumented,
+    /// Contents of the job's buffers.
+    pub buffers: Vec<Vec<u8>>,
+    /// Whether all launches came to their end.
+    pub ended: bool,
+}
+
+pub fn order(job: &Job) -> Order {
+    let streams = job.streams.keys().last().map_or(0, |last| last + 1);
+    let kind = |stream: usize| match job.streams.get(&stream) {
+        None => session::StreamKind::NonBlocking,
+        Some(StreamKind::Blocking) => session::StreamKind::Blocking,
+        Some(StreamKind::Legacy) => session::StreamKind::Legacy,
+    };
+    let commands: Vec<_> = job.steps.iter().map(command).collect();
+    Order::new(&commands, &(0..streams).map(kind).collect::<Vec<_>>())
+}
+
+fn command(step: &Step) -> Command {
+    match step {
+        Step::Launch(device::job::Launch { stream, .. }) | Step::Copy { stream, .. } => {
+            Command::Operation { stream: *stream }
+        }
+        Step::Host { .. } => Command::Host,
+        Step::Record { event, stream } => Command::Record {
+            event: *event,
+            stream: *stream,
+        },
+        Step::Wait { event, stream } => Command::Wait {
+            event: *event,
+            stream: *stream,
+        },
+        Step::Synchronize { stream } => Command::Synchronize { stream: *stream },
+    }
+}
+
+/// Memory as a job wants it, and its programs.
+pub struct Memory {
+    pub addresses: Vec<u64>,
+    pub host: Vec<u64>,
+}
+
+impl Memory {
+    pub fn load<'p>(
+        job: &Job,
+        device: &mut Device,
+        programs: impl Iterator<Item = &'p Program>,
+    ) -> Memory {
+        for program in programs {
+            device.load(program).unwrap();
+        }
+        let mut allocate = |buffers: &[Buffer]| -> Vec<u64> {
+            let one = |buffer: &Buffer| {
+                let address = match &buffer.symbol {
+                    Some(symbol) => device.variable(symbol).unwrap(),
+                    None => device.alloc(buffer.bytes, "buffer").unwrap(),
+                };
+                if let Some(data) = &buffer.data
+                    && !data.0.is_empty()
+                {
+                    device.write(address, &data.0).unwrap();
+                }
+                address
+            };
+            buffers.iter().map(one).collect()
+        };
+        let addresses = allocate(&job.buffers);
+        let host = allocate(&job.host);
+        Memory { addresses, host }
+    }
+
+    pub fn at(&self, place: &Place) -> u64 {
+        match place {
+            Place::Buffer { index, offset } => self.addresses[*index] + offset,
+            Place::Host { index, offset } => self.host[*index] + offset,
+        }
+    }
+
+    /// Parameters of a launch as a program wants them; those that the job does not name stay 0.
+    pub fn params(&self, launch: &device::job::Launch, program: &Program) -> Vec<u8> {
+        let mut params = vec![0; program.param_bytes as usize];
+        for (given, param) in launch.params.iter().zip(&program.params) {
+            let bytes = match given {
+                Param::Buffer(index) => self.addresses[*index].to_le_bytes().to_vec(),
+                Param::Host(index) => self.host[*index].to_le_bytes().to_vec(),
+                Param::Bytes(bytes) => bytes.0.clone(),
+            };
+            params[param.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        params
+    }
+}
+
+pub fn dim([x, y, z]: [u32; 3]) -> Dim3 {
+    Dim3 { x, y, z }
+}
+
+/// Runs a job with checks.
+pub fn run(job: &Job, schedule: &ScheduleSpec, steps: u64) -> Ran {
+    let module = ptx::parse(&job.ptx).unwrap();
+    let instrumented = instrument(&module).unwrap();
+    let text = ptx::print(&instrumented.module);
+    let tree = ptx::parse(&text).unwrap();
+    let mut programs = BTreeMap::new();
+    for step in &job.steps {
+        if let Step::Launch(l) = step {
+            let lower = || Program::lower(&tree, &text, &l.entry).unwrap();
+            programs.entry(l.entry.clone()).or_insert_with(lower);
+        }
+    }
+    let mut device = Device::new(1 << 31);
+    let memory = Memory::load(job, &mut device, programs.values());
+    let shift = instrumented.global_unit.trailing_zeros();
+    let end = (GLOBAL_BASE + device.arena_bytes()).next_multiple_of(PAGE);
+    let page_count = (end - GLOBAL_BASE) / PAGE;
+    let mut zeros = |bytes: u64, name: &str| {
+        let address = device.alloc(bytes, name).unwrap();
+        device.write(address, &vec![0; bytes as usize]).unwrap();
+        address
+    };
+    let shadow = zeros(page_count * (PAGE >> shift) * 8, "shadow");
+    let pages = zeros(page_count * 8, "pages");
+    let sync = zeros(layout::SYNC_BYTES * job.steps.len() as u64, "sync");
+    let kept = zeros(layout::KEPT_BYTES << 12, "kept");
+    let result_bytes = u64::from(FINDINGS) * layout::FINDING_BYTES + layout::COUNTERS * 8;
+    let findings = zeros(result_bytes, "findings");
+    for page in 0..page_count {
+        let entry = shadow + page * (PAGE >> shift) * 8;
+        let at = pages + page * 8;
+        device.write(at, &entry.to_le_bytes()).unwrap();
+    }
+    let order = order(job);
+    let limits = Limits {
+        steps,
+        ..Limits::default()
+    };
+    let mut ended = true;
+    for index in order.sequence(schedule) {
+        let launch = match &job.steps[index] {
+            Step::Launch(launch) => launch,
+            Step::Copy {
+                from, to, bytes, ..
+            }
+            | Step::Host { from, to, bytes } => {
+                device.copy(memory.at(from), memory.at(to), *bytes).unwrap();
+                continue;
+            }
+            _ => continue,
+        };
+        let program = &programs[&launch.entry];
+        let shared_shift = instrumented.shared_unit.trailing_zeros();
+        let used = program.shared_bytes.next_multiple_of(16) + launch.shared;
+        let mut shadow = 0;
+        let mut dynamic = launch.shared;
+        if used > 0 && instrumented.uses_shared {
+            shadow = Config::shadow_for(used, shared_shift);
+            dynamic = launch.shared.next_multiple_of(16) + shadow;
+            // A GPU that has enough, whatever the PTX was compiled for.
+            if program.shared_bytes.next_multiple_of(16) + dynamic
+                > simt::shared_limit(program.device)
+            {
+                (shadow, dynamic) = (0, launch.shared);
+            }
+        }
+        let mut concurrent = [0; 8];
+        for other in 0..job.steps.len() {
+            if order.is_concurrent(index, other) {
+                let number = other + 1;
+                concurrent[number >> 5] |= 1 << (number & 31);
+            }
+        }
+        let config = Config {
+            pages,
+            lowest: GLOBAL_BASE,
+            span: page_count * PAGE,
+            sync: sync + layout::SYNC_BYTES * index as u64,
+            findings,
+            finding_count: FINDINGS,
+            launch: index as u32 + 1,
+            dynamic: launch.shared,
+            shadow,
+            global_shift: shift,
+            shared_shift,
+            module: 0,
+            many_blocks: dim(launch.grid).count() > layout::BLOCKS,
+            concurrent,
+            kept,
+            kept_mask: (1 << 12) - 1,
+        };
+        let mut params = memory.params(launch, program);
+        let ours = program.params.last().unwrap();
+        params[ours.offset as usize..][..config.bytes().len()].copy_from_slice(&config.bytes());
+        let how = Launch {
+            grid: dim(launch.grid),
+            block: dim(launch.block),
+            dynamic_shared: dynamic,
+            params,
+            cooperative: launch.cooperative,
+            number: index as u32,
+        };
+        let stop = simt::launch_unwatched(&mut device, program, &how, schedule, &limits, 1);
+        if let Err(stop) = stop {
+            if std::env::var_os("RACETRAP_STOPS").is_some() {
+                eprintln!("{}: {stop}", launch.entry);
+            }
+            ended = false;
+            break;
+        }
+    }
+    let raw = device.read(findings, result_bytes).unwrap();
+    let read = |(buffer, address): (&Buffer, &u64)| device.read(*address, buffer.bytes).unwrap();
+    let buffers = job.buffers.iter().zip(&memory.addresses).map(read);
+    Ran {
+        results: Results::read(&raw, FINDINGS),
+        buffers: buffers.collect(),
+        instrumented,
+        ended,
+    }
+}

@@ -1,0 +1,367 @@
+//! Launches: what a kernel gets beside its own parameters.
+
+use crate::modules::Loaded;
+use crate::real::real;
+use crate::shadow::{FINDINGS, KEPT, Shadow};
+use crate::state::{State, state};
+use instrument::layout::{self, Config};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// A kernel by the driver's handle.
+pub struct Kernel {
+    /// Its name in the module.
+    pub name: String,
+    /// Number and content of its module, where that was loaded with checks.
+    pub module: Option<(usize, Arc<Loaded>)>,
+    /// Whether the handle is a library's kernel (`CUkernel`), and not a function of a context.
+    pub of_library: bool,
+}
+
+/// A launch that has a number.
+#[derive(Clone)]
+pub struct Launched {
+    pub kernel: Arc<Kernel>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Its number in the program, from 1.
+    pub number: u64,
+}
+
+/// Sums of a kernel.
+#[derive(Clone, Copy, Default)]
+pub struct Totals {
+    pub launches: u64,
+    pub watched: u64,
+    pub threads: u64,
+    pub has_ptx: bool,
+}
+
+/// A launch as the program wants it.
+pub struct Wanted {
+    pub function: usize,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    /// Whether it is recorded in a graph.
+    pub recorded: bool,
+    pub params: *mut *mut c_void,
+    pub extra: *mut *mut c_void,
+}
+
+/// What it becomes. The parameters live as long as this.
+pub struct Extended {
+    pub shared: u32,
+    params: Vec<*mut c_void>,
+    buffer: Vec<u8>,
+    size: usize,
+    list: [*mut c_void; 5],
+    config: Vec<u8>,
+}
+
+impl Extended {
+    /// `kernelParams`
+    pub fn params(&mut self) -> *mut *mut c_void {
+        match self.params.is_empty() {
+            true => std::ptr::null_mut(),
+            false => self.params.as_mut_ptr(),
+        }
+    }
+
+    /// `extra`
+    pub fn extra(&mut self) -> *mut *mut c_void {
+        match self.buffer.is_empty() {
+            true => std::ptr::null_mut(),
+            false => self.list.as_mut_ptr(),
+        }
+    }
+}
+
+/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// `CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK`
+pub const RESERVED: u32 = 111;
+
+/// An attribute of a device.
+pub fn attribute(which: u32, device: i32) -> u32 {
+    let mut value = 0i32;
+    real!(cuDeviceGetAttribute(&mut value => *mut i32, which => u32, device => i32));
+    value.max(0) as u32
+}
+
+fn current_device() -> Option<i32> {
+    let mut device = 0i32;
+    (real!(cuCtxGetDevice(&mut device => *mut i32)) == 0).then_some(device)
+}
+
+/// Whether a stream's work is recorded instead of done.
+pub fn is_captured(stream: usize) -> bool {
+    let mut status = 0u32;
+    let asked = real!(cuStreamIsCapturing(stream => usize, &mut status => *mut u32));
+    // The legacy stream can't be asked while another one is captured, and can't be used then.
+    asked == 0 && status != 0
+}
+
+/// What a launch becomes; `None` where the kernel has no checks.
+///
+/// # Safety
+///
+/// As for `cuLaunchKernel`.
+pub unsafe fn extend(wanted: &Wanted) -> Option<Extended> {
+    let mut state = state();
+    let kernel = state.kernels.get(&wanted.function).cloned();
+    let threads = wanted
+        .grid
+        .iter()
+        .chain(&wanted.block)
+        .map(|n| u64::from(*n))
+        .product::<u64>();
+    let name = kernel.as_ref().map_or("a kernel", |k| &k.name).to_owned();
+    let module = kernel.as_ref().and_then(|k| k.module.clone());
+    let totals = state.totals.entry(name.clone()).or_default();
+    totals.launches += 1;
+    totals.threads += threads;
+    totals.has_ptx |= module.is_some();
+    let (kernel, (number, module)) = (kernel?, module?);
+    let (config, shared) = state.configure(wanted, &kernel, number, &module, &name);
+    drop(state);
+    let known = module.checked.kernels.iter().find(|k| k.name == name)?;
+    let mut extended = Extended {
+        shared,
+        params: Vec::new(),
+        buffer: Vec::new(),
+        size: 0,
+        list: [std::ptr::null_mut(); 5],
+        config: config.bytes(),
+    };
+    // SAFETY: by the function's own condition: as many parameters as the kernel has, or a list that ends in a null.
+    unsafe {
+        if !wanted.extra.is_null() {
+            let mut at = wanted.extra;
+            let (mut from, mut size) = (std::ptr::null::<u8>(), 0);
+            while !(*at).is_null() {
+                match (*at).addr() {
+                    BUFFER_POINTER => from = (*at.add(1)).cast(),
+                    BUFFER_SIZE => size = *(*at.add(1)).cast::<usize>(),
+                    _ => {}
+                }
+                at = at.add(2);
+            }
+            let own = known.parameter_bytes as usize;
+            extended.buffer = vec![0; own.next_multiple_of(8)];
+            if !from.is_null() {
+                std::ptr::copy_nonoverlapping(from, extended.buffer.as_mut_ptr(), size.min(own));
+            }
+            extended.buffer.extend_from_slice(&extended.config);
+            extended.size = extended.buffer.len();
+            extended.list = [
+                BUFFER_POINTER as *mut c_void,
+                extended.buffer.as_mut_ptr().cast(),
+                BUFFER_SIZE as *mut c_void,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            ];
+        } else {
+            for index in 0..known.parameters {
+                extended.params.push(*wanted.params.add(index));
+            }
+            extended.params.push(extended.config.as_mut_ptr().cast());
+        }
+    }
+    Some(extended)
+}
+
+impl Extended {
+    /// Sets what points into itself, where it has come to stay.
+    pub fn settle(&mut self) -> &mut Extended {
+        if !self.buffer.is_empty() {
+            self.list[3] = std::ptr::from_mut(&mut self.size).cast();
+        }
+        self
+    }
+}
+
+impl State {
+    fn configure(
+        &mut self,
+        wanted: &Wanted,
+        kernel: &Arc<Kernel>,
+        module_number: usize,
+        module: &Loaded,
+        name: &str,
+    ) -> (Config, u32) {
+        let unwatched = Config {
+            dynamic: wanted.shared,
+            ..Config::default()
+        };
+        let launches = self.totals.get(name).map_or(0, |t| t.launches);
+        if !self.options.watches(name) || !self.options.samples(launches) {
+            return (unwatched, wanted.shared);
+        }
+        if wanted.recorded {
+            self.doubt("launches that a graph records were not watched".to_owned());
+            return (unwatched, wanted.shared);
+        }
+        let Some(device) = current_device() else {
+            return (unwatched, wanted.shared);
+        };
+        self.open(device, None);
+        if self.shadow.as_ref().is_none_or(|s| s.device != device) {
+            self.doubt("launches on a second GPU were not watched".to_owned());
+            return (unwatched, wanted.shared);
+        }
+        self.cover_variables(module_number);
+        let next = self.next_number();
+        let Some(shadow) = &self.shadow else {
+            return (unwatched, wanted.shared);
+        };
+        let mut shared = wanted.shared;
+        let mut shared_shadow = 0;
+        let shared_shift = module.checked.shared_unit.trailing_zeros();
+        if module.checked.uses_shared {
+            (shared_shadow, shared) = room(wanted, kernel, device, shared_shift);
+        }
+        let blocks: u64 = wanted.grid.iter().map(|n| u64::from(*n)).product();
+        let config = Config {
+            pages: shadow.pages,
+            lowest: shadow.lowest,
+            span: shadow.span(),
+            sync: shadow.sync + layout::SYNC_BYTES * u64::from(next),
+            findings: shadow.findings,
+            finding_count: FINDINGS,
+            launch: next,
+            dynamic: wanted.shared,
+            shadow: shared_shadow,
+            global_shift: shadow.shift,
+            shared_shift,
+            module: module_number as u32 & 0x3fff,
+            many_blocks: blocks > layout::BLOCKS,
+            concurrent: [0; 8],
+            kept: shadow.kept,
+            kept_mask: KEPT - 1,
+        };
+        let number = self.totals.values().map(|t| t.launches).sum();
+        self.launched[next as usize] = Some(Launched {
+            kernel: kernel.clone(),
+            grid: wanted.grid,
+            block: wanted.block,
+            number,
+        });
+        let totals = self.totals.entry(name.to_owned()).or_default();
+        totals.watched += 1;
+        if totals.watched == 1 && self.told.at_end() {
+            // SAFETY: a function without parameters, of a library that stays loaded.
+            unsafe { libc::atexit(end) };
+        }
+        (config, shared)
+    }
+
+    /// Makes the shadow of a device, if there is none yet.
+    pub fn open(&mut self, device: i32, near: Option<u64>) {
+        if self.shadow.is_some() {
+            return;
+        }
+        let shift = self.shift();
+        let near = near.or_else(|| {
+            // Memory lies close together: a piece of it shows where.
+            let mut address = 0u64;
+            let asked = real!(cuMemAlloc_v2(&mut address => *mut u64, 256 => usize));
+            real!(cuMemFree_v2(address => u64));
+            (asked == 0).then_some(address)
+        });
+        self.shadow = near.and_then(|near| Shadow::new(device, near, shift));
+        if self.shadow.is_none() {
+            self.doubt("there is no room for shadow memory: nothing was watched".to_owned());
+        }
+    }
+
+    /// The number of the next watched launch.
+    fn next_number(&mut self) -> u32 {
+        self.told.next += 1;
+        if self.told.next > layout::LAST_LAUNCH {
+            self.flush();
+            if let Some(shadow) = &mut self.shadow {
+                shadow.renew();
+            }
+            self.told.next = 1;
+        }
+        self.told.next
+    }
+
+    /// A module's variables are watched from its first launch on.
+    fn cover_variables(&mut self, number: usize) {
+        if !self.told.variables.insert(number) {
+            return;
+        }
+        let handles: Vec<usize> = self
+            .modules
+            .iter()
+            .filter(|(_, n)| **n == number)
+            .map(|(handle, _)| *handle)
+            .collect();
+        let loaded = self.loaded[number].clone();
+        for name in &loaded.checked.variables {
+            let Ok(text) = std::ffi::CString::new(name.as_str()) else {
+                continue;
+            };
+            for handle in &handles {
+                let (mut address, mut bytes) = (0u64, 0usize);
+                let found = match self.told.libraries.contains(handle) {
+                    true => {
+                        real!(cuLibraryGetGlobal(&mut address => *mut u64, &mut bytes => *mut usize, *handle => usize, text.as_ptr() => *const libc::c_char))
+                    }
+                    false => {
+                        real!(cuModuleGetGlobal_v2(&mut address => *mut u64, &mut bytes => *mut usize, *handle => usize, text.as_ptr() => *const libc::c_char))
+                    }
+                };
+                if let (0, Some(shadow)) = (found, &mut self.shadow) {
+                    shadow.cover(address, bytes as u64);
+                }
+            }
+        }
+    }
+}
+
+extern "C" fn end() {
+    let _ = std::panic::catch_unwind(|| state().end());
+}
+
+/// Shadow and dynamic shared memory of a launch; without the first where it does not fit.
+fn room(wanted: &Wanted, kernel: &Kernel, device: i32, shift: u32) -> (u32, u32) {
+    const STATIC: u32 = 1;
+    const MAX_DYNAMIC: u32 = 8;
+    const OPTIN: u32 = 97;
+    let function = match kernel.of_library {
+        true => function_of(wanted.function),
+        false => wanted.function,
+    };
+    let mut declared = 0i32;
+    real!(cuFuncGetAttribute(&mut declared => *mut i32, STATIC => u32, function => usize));
+    let declared = declared.max(0) as u32;
+    let reserved = attribute(RESERVED, device);
+    // Dynamic memory begins at a multiple of its alignment, which is at most 1,024 (PTX ISA, "Variable and Opaque Declarations").
+    let end = (reserved + declared).next_multiple_of(128) + wanted.shared;
+    if declared + wanted.shared == 0 {
+        return (0, wanted.shared);
+    }
+    let shadow = Config::shadow_for(end, shift);
+    let dynamic = wanted.shared.next_multiple_of(16) + shadow;
+    if declared + dynamic + 128 > attribute(OPTIN, device) {
+        return (0, wanted.shared);
+    }
+    if declared + dynamic > 48 << 10 {
+        real!(cuFuncSetAttribute(function => usize, MAX_DYNAMIC => u32, dynamic as i32 => i32));
+    }
+    (shadow, dynamic)
+}
+
+/// The current context's function of a library's kernel.
+fn function_of(handle: usize) -> usize {
+    let mut function = 0usize;
+    match real!(cuKernelGetFunction(&mut function => *mut usize, handle => usize)) {
+        0 => function,
+        _ => handle,
+    }
+}

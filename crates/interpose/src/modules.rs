@@ -1,0 +1,156 @@
+//! Modules: which PTX an image has, and what the driver gets in its place.
+
+use crate::real::real;
+use crate::state::{State, state};
+use context::fatbin;
+use instrument::Instrumented;
+use ptx::ast::Module;
+use report::SourceFile;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Arc, Mutex};
+
+/// A module that was loaded with checks.
+pub struct Loaded {
+    /// Its own tree and text.
+    pub tree: Module,
+    pub text: Arc<SourceFile>,
+    /// What was made of it.
+    pub checked: Instrumented,
+    /// Its kernels as the simulator reads them, for wording.
+    pub programs: Mutex<HashMap<String, Option<Arc<simt::Program>>>>,
+}
+
+/// An image for the driver in place of the program's own.
+pub struct Replacement {
+    pub text: CString,
+    loaded: Loaded,
+}
+
+/// `__fatBinC_Wrapper_t` of the public `fatbinary_section.h`.
+#[repr(C)]
+struct Wrapper {
+    magic: u32,
+    version: u32,
+    data: *const u8,
+    more: *const u8,
+}
+
+/// Bytes of the container at an address.
+///
+/// # Safety
+///
+/// A container begins there, or other memory of 16 bytes or more.
+unsafe fn container(at: *const u8) -> Option<&'static [u8]> {
+    // SAFETY: by the function's own condition; a container has as many bytes as its header says.
+    unsafe {
+        let header: &[u8; fatbin::HEADER] = &*at.cast();
+        let size = fatbin::size(header).ok()?;
+        Some(std::slice::from_raw_parts(at, size))
+    }
+}
+
+/// The PTX of an image that fits the device.
+///
+/// # Safety
+///
+/// `image` is what the driver's loading functions take.
+unsafe fn ptx_of(image: *const u8) -> Option<String> {
+    const LONGEST: usize = 512 << 20;
+    // SAFETY: by the function's own condition.
+    unsafe {
+        let first = image.cast::<u32>().read_unaligned();
+        let container = match first {
+            fatbin::MAGIC => container(image)?,
+            fatbin::WRAPPER_MAGIC => {
+                let wrapper = image.cast::<Wrapper>().read_unaligned();
+                container(wrapper.data)?
+            }
+            _ if first.to_le_bytes() == *b"\x7fELF" => return None,
+            _ => {
+                let length = libc::strnlen(image.cast(), LONGEST);
+                let bytes = std::slice::from_raw_parts(image, length);
+                return std::str::from_utf8(bytes).ok().map(str::to_owned);
+            }
+        };
+        let contents = fatbin::read(container).ok()?;
+        let capability = capability();
+        let best = fatbin::choose(&contents.ptx, capability)?;
+        (best.arch <= capability).then(|| best.text.clone())
+    }
+}
+
+/// The device's compute capability: 90.
+fn capability() -> u32 {
+    const MAJOR: u32 = 75;
+    const MINOR: u32 = 76;
+    let number = |which: u32| {
+        let mut value = 0i32;
+        real!(cuDeviceGetAttribute(&mut value => *mut i32, which => u32, 0 => i32));
+        value.max(0) as u32
+    };
+    number(MAJOR) * 10 + number(MINOR)
+}
+
+/// What the driver gets in place of an image; `None` where the image stays.
+///
+/// # Safety
+///
+/// As for the driver's function.
+pub unsafe fn replacement(image: *const u8) -> Option<Replacement> {
+    if image.is_null() {
+        return None;
+    }
+    // SAFETY: by the function's own condition.
+    let text = unsafe { ptx_of(image) }?;
+    let tree = match ptx::parse(&text) {
+        Ok(tree) => tree,
+        Err(error) => {
+            state().doubt(format!("a module's PTX can't be read: {error}"));
+            return None;
+        }
+    };
+    match instrument::instrument(&tree) {
+        Ok(checked) => {
+            let printed = ptx::print(&checked.module);
+            Some(Replacement {
+                text: CString::new(printed).ok()?,
+                loaded: Loaded {
+                    tree,
+                    text: Arc::new(SourceFile::new("kernels.ptx".to_owned(), text)),
+                    checked,
+                    programs: Mutex::default(),
+                },
+            })
+        }
+        Err(error) => {
+            state().doubt(format!("a module was not watched: {error}"));
+            None
+        }
+    }
+}
+
+impl State {
+    /// The driver has taken a replacement, under this handle.
+    pub fn add_module(&mut self, handle: usize, replacement: Replacement) {
+        let shift = replacement.loaded.checked.global_unit.trailing_zeros();
+        if let Some(shadow) = &mut self.shadow {
+            shadow.refine(shift);
+        }
+        self.modules.insert(handle, self.loaded.len());
+        self.loaded.push(Arc::new(replacement.loaded));
+    }
+
+    /// The finest unit that any module's accesses need, as a shift.
+    pub fn shift(&self) -> u32 {
+        let units = self.loaded.iter().map(|m| m.checked.global_unit);
+        units.min().unwrap_or(4).trailing_zeros()
+    }
+
+    /// The driver has refused a replacement.
+    pub fn refused(&mut self, error: u32) {
+        self.doubt(format!(
+            "the driver refuses a module with checks (error {error}), which was not watched"
+        ));
+    }
+}
