@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts what programs of tests/programs are built and run with into .toolchain/clients, where it is missing. No root.
 #
-#   ci/clients.sh [TOOL…]      TOOL: gtest, numba, cmake; default: all
+#   ci/clients.sh [TOOL…]      TOOL: gtest, numba, numba-cuda, cmake; default: all
 #
 # Fails where it can't and RACETRAP_REQUIRE_TOOLS=1; otherwise the tests of that tool are skipped, and say so.
 set -uo pipefail
@@ -70,6 +70,17 @@ get_numba() { # FOLDER
     return 1
 }
 
+# numba-cuda, which reaches the driver by NVIDIA's bindings, with what it compiles by: a Python environment of 830 MB, its version in `ready`.
+get_numba-cuda() { # FOLDER
+    local folder=$1
+    if python3 -m venv "$folder" && "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --retries 5 \
+        'numba-cuda[cu13]==0.30.4' numpy==2.4.6; then
+        "$folder/bin/python" -c 'import importlib.metadata as m; print(m.version("numba-cuda"))' >"$folder/ready" && return
+    fi
+    say 'numba-cuda is missing and could not be installed: it needs python3 from 3.10 on, with venv and pip'
+    return 1
+}
+
 # CMake from PyPI: its programs in `bin`, its version in `ready`.
 get_cmake() { # FOLDER
     local folder=$1
@@ -82,7 +93,7 @@ get_cmake() { # FOLDER
     return 1
 }
 
-(($#)) || set -- gtest numba cmake
+(($#)) || set -- gtest numba numba-cuda cmake
 missing=0
 for tool; do
     client "$tool" || missing=1

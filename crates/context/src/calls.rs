@@ -25,7 +25,10 @@ pub fn call(function: &str) -> Call {
             return call.clone();
         }
     }
-    from(function, None)
+    Call {
+        script: crate::python::here(),
+        ..from(function, None)
+    }
 }
 
 /// The stack of the program at an instruction that a signal has interrupted.
@@ -60,6 +63,7 @@ fn from(function: &str, instruction: Option<u64>) -> Call {
         function: function.to_owned(),
         kernel: None,
         frames,
+        script: None,
     }
 }
 

@@ -25,6 +25,7 @@ pub mod module;
 pub mod options;
 mod output;
 pub mod property;
+pub mod python;
 pub mod record;
 pub mod repeat;
 pub mod report;

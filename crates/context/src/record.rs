@@ -136,6 +136,18 @@ pub struct Call {
     pub kernel: Option<String>,
     /// The stack, innermost first.
     pub frames: Vec<Frame>,
+    /// The line of a Python program, where it is one.
+    #[serde(default)]
+    pub script: Option<Script>,
+}
+
+/// A line of a Python program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Script {
+    /// The file, as Python names it.
+    pub file: String,
+    /// Its line, from 1.
+    pub line: u32,
 }
 
 /// One frame of a stack.

@@ -45,6 +45,7 @@ pub fn enter_and_wait(
 pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Result<()>) -> u32 {
     let result = catch_unwind(AssertUnwindSafe(|| {
         beside::run_host_functions();
+        let _python = context::python::enter();
         let mut context = context::context().ok_or(Error::INITIALIZATION_ERROR)?;
         if !context.count_call(name) {
             return Ok(());

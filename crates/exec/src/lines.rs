@@ -1,7 +1,7 @@
 //! Lines of the host program: from return addresses to source, by the debug information of its objects (DWARF).
 
 use addr2line::Loader;
-use context::record::{Call, Frame};
+use context::record::{Call, Frame, Script};
 use object::{Object as _, ObjectSegment as _};
 use report::source::statement;
 use report::{SourceFile, Sources};
@@ -51,7 +51,41 @@ impl Lines {
             .frames
             .iter()
             .find_map(|frame| self.frame(frame, kernel));
+        let found = found.or_else(|| self.script(call.script.as_ref()?));
         found.unwrap_or_else(|| self.unknown(call))
+    }
+
+    /// A line of a Python program. Where its text is not to be had (`python -c`), its number stands for it.
+    fn script(&mut self, script: &Script) -> Option<Line> {
+        if self.blind {
+            return None;
+        }
+        let here = std::env::current_dir().ok();
+        let full = Path::new(&script.file);
+        let file = here.as_ref().and_then(|h| full.strip_prefix(h).ok());
+        let file = file.unwrap_or(full).display().to_string();
+        let source = self.sources.find(&file);
+        let text = source.as_ref().and_then(|s| s.line(script.line));
+        Some(match (&source, text) {
+            (Some(source), Some(text)) => {
+                let start = text.len() - text.trim_start().len();
+                let columns = start as u32..text.trim_end().len() as u32;
+                Line {
+                    source: source.clone(),
+                    line: script.line,
+                    columns,
+                }
+            }
+            _ => {
+                let text = format!("at line {} of it", script.line);
+                let columns = 0..text.len() as u32;
+                Line {
+                    source: Arc::new(SourceFile::new(file, text)),
+                    line: 1,
+                    columns,
+                }
+            }
+        })
     }
 
     fn frame(&mut self, frame: &Frame, kernel: Option<&str>) -> Option<Line> {

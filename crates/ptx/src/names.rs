@@ -12,6 +12,8 @@ use cpp_demangle::{DemangleOptions, Symbol};
 /// assert_eq!(demangle("_Z4scanPii"), "scan(int*, int)");
 /// assert_eq!(demangle("plain_c"), "plain_c");
 /// assert_eq!(demangle("f"), "f");
+/// let numba = "_ZN6cudapy8__main__7reverseB2v1B94cw51cXTLSUwv1sCUt9Uw11Ew1dRRwGKFLSgtAWVgaQPKRwoMW3A4A4MbLeahKhGJDEkANeHAJJA8YlutDgtedSsFaDSpAyWBPONaTQA_3dEi";
+/// assert_eq!(demangle(numba), "__main__::reverse(int)");
 /// ```
 pub fn demangle(name: &str) -> String {
     demangle_with(name, DemangleOptions::new()).unwrap_or_else(|| name.to_owned())
@@ -200,7 +202,26 @@ fn demangle_with(name: &str, options: DemangleOptions) -> Option<String> {
     let mut text = Bounded(String::new());
     let symbol = Symbol::new(name).ok()?;
     symbol.structured_demangle(&mut text, &options).ok()?;
-    Some(text.0)
+    Some(match text.0.contains("[abi:v") {
+        true => of_numba(&text.0),
+        false => text.0,
+    })
+}
+
+/// The name of a function of Python that Numba compiled. It puts kernels into a namespace of its own, and tells versions of a function
+/// apart by ABI tags of a hundred characters: a number behind `v`, and what it depends on (numba.core.funcdesc, `default_mangler`).
+fn of_numba(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, tag)) = rest.split_once("[abi:") {
+        out.push_str(before);
+        rest = tag.split_once(']').map_or("", |(_, behind)| behind);
+    }
+    out.push_str(rest);
+    match out.strip_prefix("cudapy::") {
+        Some(own) => own.to_owned(),
+        None => out,
+    }
 }
 
 /// Text of a bounded length. A mangled name refers back to parts of itself, so a

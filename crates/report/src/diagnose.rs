@@ -8,6 +8,7 @@ mod wording;
 pub use place::{line_of, of_toolkit};
 
 use super::help::{self, Guilty};
+use super::language;
 use super::memory::MemoryNames;
 use super::source::{SourceFile, Sources};
 use super::view::View;
@@ -84,7 +85,7 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
     for one in &guilty {
         labels.extend(callers(one, &labels));
     }
-    Diagnostic {
+    let mut diagnostic = Diagnostic {
         rule: finding.rule,
         level: level(finding, kernel),
         title: title(finding, names),
@@ -107,7 +108,9 @@ pub fn diagnose(finding: &Finding, scene: &mut Scene<'_>) -> Diagnostic {
             function: function(&guilty, kernel),
             ..subject(finding, names, kernel)
         },
-    }
+    };
+    language::translate(&mut diagnostic);
+    diagnostic
 }
 
 /// The function that all guilty places are in: the one that was inlined, or the kernel.

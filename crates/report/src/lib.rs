@@ -14,6 +14,7 @@ mod help;
 pub mod html;
 pub mod json;
 pub mod junit;
+mod language;
 pub mod markdown;
 pub mod memory;
 mod merge;

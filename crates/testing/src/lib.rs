@@ -89,6 +89,11 @@ pub fn needs_numba() -> Option<PathBuf> {
     needs_client("numba", "Numba")
 }
 
+/// The folder of a Python environment with numba-cuda and NVIDIA's bindings, or nothing where the test is to be skipped.
+pub fn needs_numba_cuda() -> Option<PathBuf> {
+    needs_client("numba-cuda", "numba-cuda")
+}
+
 /// The folder with CMake's `bin`, or nothing where the test is to be skipped.
 pub fn needs_cmake() -> Option<PathBuf> {
     needs_client("cmake", "CMake")

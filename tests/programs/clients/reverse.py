@@ -18,7 +18,7 @@ def reverse(data, waits):
     data[i] = tile[N - 1 - i]  # the read
 
 
-numbers = cuda.to_device(np.arange(N, dtype=np.int32))
-reverse[1, N](numbers, sys.argv[1] == "right")
+numbers = cuda.to_device(np.arange(N, dtype=np.int32))  # the allocation
+reverse[1, N](numbers, sys.argv[1] == "right")  # the launch
 reversed_numbers = numbers.copy_to_host()
 print("reversed" if (reversed_numbers == np.arange(N)[::-1]).all() else "not reversed")

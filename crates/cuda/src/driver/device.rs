@@ -284,9 +284,38 @@ pub extern "C" fn cuCtxSynchronize() -> u32 {
     plain("cuCtxSynchronize", |context, _| context.synchronize_all())
 }
 
-/// There is none of these tables: they are not documented, and clients do without.
+/// Of a context, whichever it is: there is one.
 #[unsafe(no_mangle)]
-pub extern "C" fn cuGetExportTable(_: *mut *const c_void, _: *const c_void) -> u32 {
+pub extern "C" fn cuCtxSynchronize_v2(_: Handle) -> u32 {
+    cuCtxSynchronize()
+}
+
+/// How the names begin of a table that every runtime asks for that is linked into a program, and without which it fails (observed).
+const OF_THE_RUNTIME: [u8; 4] = [0x6b, 0xd5, 0xfb, 0x6c];
+
+/// There is none of these tables: they are not documented. Most clients do without; whose runtime does not is named.
+///
+/// # Safety
+///
+/// `id` is null or a `CUuuid`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuGetExportTable(_: *mut *const c_void, id: *const [u8; 16]) -> u32 {
+    // SAFETY: by the function's own condition.
+    if !id.is_null() && unsafe { id.read_unaligned() }.starts_with(&OF_THE_RUNTIME) {
+        plain("cuGetExportTable", |context, entry| {
+            let call = entry.call();
+            let whose = call.frames.first().map_or("the program", |f| &f.object);
+            // NVIDIA's own library, which programs load to ask for its version.
+            if whose.contains("/libcudart.so") {
+                return Ok(());
+            }
+            context.doubt(&format!(
+                "`{whose}` contains the CUDA runtime (it is linked statically), whose calls fail with `cudaErrorSymbolNotFound`: \
+                 it asks the driver for functions that are not documented"
+            ));
+            Ok(())
+        });
+    }
     Error::SYMBOL_NOT_FOUND.0
 }
 

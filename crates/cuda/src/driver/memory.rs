@@ -104,8 +104,9 @@ pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
     plain("cuMemFreeAsync", |context, entry| {
-        context.stream(stream.addr() as u64, || entry.call())?;
-        context.release_on(stream.addr() as u64, address, entry.call(), |kind| {
+        let stream = stream.addr() as u64;
+        context.stream(stream, || entry.call())?;
+        context.release_on(stream, address, entry.call(), |kind| {
             matches!(kind, Kind::Device | Kind::Managed)
         })
     })

@@ -7,6 +7,7 @@ mod device;
 mod launch;
 mod memory;
 mod module;
+mod pool;
 mod reserve;
 mod stream;
 mod texture;
@@ -14,5 +15,6 @@ mod texture;
 // `exports.rs` refers to some of them by name.
 #[allow(unused_imports)]
 pub use {
-    array_copy::*, device::*, launch::*, memory::*, module::*, reserve::*, stream::*, texture::*,
+    array_copy::*, device::*, launch::*, memory::*, module::*, pool::*, reserve::*, stream::*,
+    texture::*,
 };

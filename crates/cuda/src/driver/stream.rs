@@ -29,6 +29,7 @@ same_as! {
     cuStreamGetPriority(stream: Handle, to: *mut c_int) = cudaStreamGetPriority;
     cuStreamGetId(stream: Handle, to: *mut u64) = cudaStreamGetId;
     cuStreamIsCapturing(stream: Handle, to: *mut c_int) = cudaStreamIsCapturing;
+    cuThreadExchangeStreamCaptureMode(mode: *mut c_int) = cudaThreadExchangeStreamCaptureMode;
     cuLaunchHostFunc(stream: Handle, function: Option<unsafe extern "C" fn(*mut c_void)>, data: *mut c_void) = cudaLaunchHostFunc;
     cuStreamAddCallback(stream: Handle, function: Option<unsafe extern "C" fn(Handle, u32, *mut c_void)>, data: *mut c_void, flags: c_uint) = cudaStreamAddCallback;
     cuEventCreate(to: *mut Handle, flags: c_uint) = cudaEventCreateWithFlags;

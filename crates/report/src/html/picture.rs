@@ -1,5 +1,6 @@
 //! Pictures as inline SVG: threads as lanes with the time downwards, banks of shared memory, sectors of global memory.
 
+use crate::language::{Language, block_barrier};
 use crate::trace::{Request, Step, Trace, What};
 use crate::{Diagnostic, Who};
 use detect::rules::Rule;
@@ -210,18 +211,18 @@ fn interleaving(steps: &[Step], diagnostic: &Diagnostic) -> Markup {
 /// What would have ordered the two, as a line across.
 fn missing(diagnostic: &Diagnostic, of_operations: bool, y: usize, width: usize) -> Markup {
     let words = match diagnostic.rule {
-        _ if of_operations => "no event and no synchronisation orders the two",
-        Rule::LockstepAssumption => "__syncwarp() is missing here",
-        Rule::InsufficientScope => "no operation of sufficient scope orders the two",
-        Rule::UninitializedRead => return html! {},
-        _ if diagnostic
-            .help
-            .as_ref()
-            .is_some_and(|h| h.contains("__syncthreads()")) =>
-        {
-            "__syncthreads() is missing here"
+        _ if of_operations => "no event and no synchronisation orders the two".to_owned(),
+        Rule::LockstepAssumption => {
+            let label = diagnostic.labels.first();
+            let language = label.map_or(Language::Cuda, |l| Language::of(&l.source));
+            language.says("__syncwarp() is missing here")
         }
-        _ => "nothing orders the two",
+        Rule::InsufficientScope => "no operation of sufficient scope orders the two".to_owned(),
+        Rule::UninitializedRead => return html! {},
+        _ => match diagnostic.help.as_deref().and_then(block_barrier) {
+            Some(barrier) => format!("{barrier} is missing here"),
+            None => "nothing orders the two".to_owned(),
+        },
     };
     html! {
         line.miss x1=(LEFT - 12) y1=(y) x2=(width - 20) y2=(y) {}
