@@ -275,6 +275,7 @@ pub fn report() -> Report {
                 elements: 128,
             }],
             guesses: vec!["`k` = 0, which leads to out-of-bounds at reverse.cu:7".into()],
+            ..Unseen::default()
         },
         output: "hello <from> thread 0\n".into(),
         judged: Judged::default(),
