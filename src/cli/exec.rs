@@ -296,12 +296,15 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
         .filter(|s| *s > 0.0)
         .map(Duration::from_secs_f64);
     let started = Instant::now();
+    let live = simt::Live::new();
+    let _listening = super::signals::listen(&live);
     let ended = run::run(
         &command,
         folder.path(),
         &args.options(device),
         runtime.is_some(),
         timeout,
+        &live,
     )
     .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let collected = Collected::read(folder.path());
