@@ -12,6 +12,10 @@ mod library {
     );
 }
 
+/// What runs hold is counted, so that their limits on memory hold.
+#[global_allocator]
+static ALLOCATOR: meter::Metered = meter::Metered;
+
 fn main() -> std::process::ExitCode {
     racetrap::cli::main()
 }

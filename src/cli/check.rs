@@ -5,7 +5,7 @@ mod dump;
 use super::accept::AcceptArgs;
 use super::also::AlsoArgs;
 use super::choice::choice;
-use super::progress::Progress;
+use super::watched::Watched;
 use check::geometry;
 use check::{Argument, Budgets, Checked, Kernels, Request, Schedules, Source, verdict};
 use clap::Args;
@@ -461,8 +461,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
     }
     request.trace = args.trace || args.format == Format::Html || args.also.has(Format::Html);
     request.inputs = args.inputs;
-    let progress = Progress::spinner(true);
-    let watch = |what: check::Progress<'_>| progress.say(&what.to_string());
+    let watch = Watched::begin(request.budgets.time);
     let all = match args.kernels() {
         Some(kernels) => {
             let all = check::check_each(&request, &kernels, &watch)?.into_iter();
@@ -471,7 +470,7 @@ fn checked(args: &CheckArgs) -> Result<Vec<(String, Result<Checked, Failure>)>, 
         }
         None => vec![(String::new(), Ok(check::check(&request, &watch)?))],
     };
-    progress.end();
+    watch.end();
     Ok(all)
 }
 

@@ -367,7 +367,9 @@ fn run_and_report(
         .filter(|s| *s > 0.0)
         .map(Duration::from_secs_f64);
     let started = Instant::now();
-    let ended = run::run(command, folder, options, preload, timeout)
+    let live = simt::Live::new();
+    let _listening = super::signals::listen(&live);
+    let ended = run::run(command, folder, options, preload, timeout, &live)
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let collected = Collected::read(folder);
     let mut report = collected.report(name, ended, started.elapsed());

@@ -26,6 +26,7 @@ mod setup;
 #[cfg(unix)]
 mod signals;
 mod test;
+mod watched;
 
 use report::Failure;
 

@@ -4,6 +4,7 @@ use super::check::{KernelArgs, jobs};
 use super::choice::choice;
 use super::progress::Progress;
 use super::run::{Where, select};
+use super::watched::Watched;
 use catalog::case_result;
 use catalog::load::{Catalog, Entry};
 use catalog::runner::parallel;
@@ -106,13 +107,12 @@ pub fn mutate(args: &MutateArgs, color: bool) -> Result<(String, u8), Failure> {
     let mut subjects = Vec::new();
     let mut head = String::new();
     for file in &files {
-        let progress = Progress::spinner(true);
         let request = args.kernel.request(Path::new(file))?;
-        let watch = |what: ::check::Progress<'_>| progress.say(&what.to_string());
+        let watch = Watched::begin(request.budgets.time);
         let tried = mutants(&request, args.unit(), &args.only, &watch, |text| {
-            progress.say(text);
+            watch.say(text)
         })?;
-        progress.end();
+        watch.end();
         head += &format!("{}\n  {}\n", tried.subject.name, tried.launch.join(" "));
         for note in &tried.notes {
             head += &format!("  {note}\n");

@@ -1,6 +1,6 @@
 //! The progress line on the terminal during slow operations.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::Write;
 use std::time::Duration;
 
@@ -12,6 +12,20 @@ impl Progress {
     /// A line without a known number of steps.
     pub fn spinner(shown: bool) -> Progress {
         Progress::new(ProgressBar::no_length(), "{spinner} {msg}", shown)
+    }
+
+    /// The same, behind what is done how fast that goes; drawn anew each time.
+    pub fn paced(pace: impl Fn() -> String + Clone + Send + Sync + 'static) -> Progress {
+        let bar = ProgressBar::no_length();
+        let template = "{spinner} {msg}  {pace}";
+        let progress = Progress::new(bar, template, true);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            let draw = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&pace());
+            };
+            progress.0.set_style(style.with_key("pace", draw));
+        }
+        progress
     }
 
     /// A line with a bar of `total` steps.

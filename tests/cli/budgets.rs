@@ -160,6 +160,52 @@ fn watched(folder: &Path, arguments: &[&str]) -> (String, i32, u64) {
     ".param .u64 p",
     ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x;\n.loc 1 1 1\nst.global.u32 [%a], %r;"
 ) + &format!(".file 1 \"{}\"\n", "A".repeat(5_000_000)))]
+#[case::volatile_loads(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p];\n{}",
+    (0..40_000).map(|i| format!("ld.volatile.global.u32 %r, [%a+{}];\n", i % 64 * 4)).collect::<String>()
+)))]
+#[case::moves_backwards(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %a; .reg .b32 %m<40001>; .reg .pred %q; ld.param.u64 %a, [p]; ld.volatile.global.u32 %m0, [%a];\nA:\n{}setp.eq.u32 %q, %m40000, 7; @%q bra A;",
+    (0..40_000).rev().map(|i| format!("mov.u32 %m{}, %m{i};\n", i + 1)).collect::<String>()
+)))]
+#[case::moves_to_a_store(ptx("", ".param .u64 p", &format!(
+    ".reg .b64 %a; .reg .b32 %m<40001>; ld.param.u64 %a, [p]; ld.global.u32 %m0, [%a];\n{}st.global.u32 [%a], %m40000;",
+    (0..40_000).map(|i| format!("mov.u32 %m{}, %m{i};\n", i + 1)).collect::<String>()
+)))]
+#[case::loops_at_the_clock(ptx("", "", &format!(
+    ".reg .b32 %r; .reg .pred %q; {}mov.u32 %r, %clock;\n{}",
+    (0..20_000).map(|i| format!("L{i}:\n")).collect::<String>(),
+    (0..20_000).map(|i| format!("setp.eq.u32 %q, %tid.x, {}; @%q bra L{i};\n", i + 5000)).collect::<String>()
+)))]
+#[case::families_of_registers(ptx("", "", &(0..40_000).map(|i| {
+    let name: String = format!("{i:05}").bytes().map(|b| char::from(b + 49)).collect();
+    format!(".reg .b32 %{name}<2>; mov.u32 %{name}1, 1;\n")
+}).collect::<String>()))]
+#[case::barriers_behind_branches(ptx("", "", &format!(
+    ".reg .b32 %r; .reg .pred %q; mov.u32 %r, %tid.x;\n{}",
+    (0..20_000).map(|i| format!("setp.gt.u32 %q, %r, {}; @%q bra M{i}; bar.sync 0; M{i}:\n", 1000 + i)).collect::<String>()
+)))]
+#[case::barriers_in_loops(ptx("", "", &format!(
+    ".reg .b32 %r; .reg .pred %q; mov.u32 %r, %tid.x;\n{}",
+    (0..20_000).map(|i| format!("N{i}: bar.sync 0; setp.gt.u32 %q, %r, {}; @%q bra N{i};\n", 1000 + i)).collect::<String>()
+)))]
+#[case::barriers_in_a_nest(ptx("", "", &format!(
+    ".reg .b32 %r; .reg .pred %q; mov.u32 %r, %tid.x;\n{}{}{}",
+    (0..5_000).map(|i| format!("setp.gt.u32 %q, %r, {}; @%q bra E{i};\n", 1000 + i)).collect::<String>(),
+    "bar.sync 0;".repeat(5_000),
+    (0..5_000).rev().map(|i| format!("E{i}: add.u32 %r, %r, 1;\n")).collect::<String>()
+)))]
+#[case::barriers_in_functions(ptx(
+    &(0..5_000).rev().map(|i| format!(".func f{i}() {{ bar.sync 0; call f{}; ret; }}\n", i + 1)).fold(
+        ".func f5000() { bar.sync 0; ret; }\n".to_owned(), |all, one| all + &one),
+    "",
+    ".reg .pred %q; setp.gt.u32 %q, %tid.x, 2000; @%q bra M; call f0; M:"
+))]
+#[case::thicket(ptx("", "", &format!(
+    ".reg .b32 %r; .reg .pred %q; bar.sync 0; mov.u32 %r, %tid.x;\n{}ret;\n{}bar.sync 0;",
+    (0..8_000).map(|i| format!("setp.eq.u32 %q, %r, {}; @%q bra R{i};\n", 1000 + i)).collect::<String>(),
+    (0..8_000).map(|i| format!("R{i}: add.u32 %r, %r, 1; setp.eq.u32 %q, %r, 7; @%q bra R{};\n", (i * 7919 + 13) % 8000)).collect::<String>()
+)))]
 #[case::rubbish("\u{0}\u{1}é{}[]()<>;:,.".repeat(100_000))]
 fn hostile_inputs_stay_within_their_budgets(#[case] text: String) {
     let folder = tempfile::tempdir().unwrap();
@@ -324,4 +370,88 @@ fn compilers_end_in_time(#[case] source: String, #[case] code: i32) {
     // A slow machine may run out of time first; nothing else may come out.
     assert!(ended == code || ended == 3, "{ended}: {shown}");
     assert!(started.elapsed() < std::time::Duration::from_secs(10));
+}
+
+/// Kernels of which there is much to remember: the memory limit ends them, or their time, and nothing else does.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::a_byte_of_each_page(500, "st.volatile.global.u8 [%a], 1; ld.volatile.global.u8 %r, [%a];".into())]
+#[case::an_atomic_in_each_page(260, "atom.global.add.u32 %r, [%a], 1;".into())]
+#[case::atomics_on_one_word(1, "atom.global.add.u32 %r, [g], 1;\n".repeat(30_000))]
+#[case::loads_of_what_nobody_wrote(1, (0..20_000).map(|i| format!("ld.shared.u32 %r, [s+{}];\n", i * 4 % 8192)).collect())]
+#[case::meetings(1, "mov.u32 %i, 0; L: bar.sync 0; add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 1000000; @%q bra L;".into())]
+#[case::copies(1, "mov.u32 %i, 0; L: cp.async.ca.shared.global [s], [g], 16; add.u32 %i, %i, 1; setp.lt.u32 %q, %i, 1000000; @%q bra L;".into())]
+fn what_is_remembered_stays_within_its_budget(#[case] mebibytes: u64, #[case] body: String) {
+    let head = format!(
+        ".global .align 4096 .b8 g[{}];\n.shared .align 16 .b8 s[8192];",
+        mebibytes << 20
+    );
+    let address = ".reg .b32 %r, %i, %t; .reg .b64 %a, %o; .reg .pred %q; mov.u32 %t, %ctaid.x; mad.lo.u32 %t, %t, 1024, %tid.x;\n\
+        mov.u64 %a, g; mul.wide.u32 %o, %t, 4096; add.u64 %a, %a, %o;\n";
+    let text = ptx(&head, "", &format!("{address}{body}")).replace("sm_75", "sm_80");
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), text).unwrap();
+    let grid = (mebibytes / 4).clamp(2, 125).to_string();
+    let arguments = [
+        "k.ptx",
+        "--grid",
+        &grid,
+        "--block",
+        "1024",
+        "--timeout",
+        "8",
+    ];
+    let (said, _, most) = watched(folder.path(), &arguments);
+    assert!(!said.contains("panicked"), "{said}");
+    println!("{} MiB: {said}", most >> 20);
+}
+
+/// Processor time of a process, in hundredths of a second (proc(5), `stat`).
+#[cfg(target_os = "linux")]
+fn processor_time(process: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let of = |field: usize| after.split_whitespace().nth(field)?.parse::<u64>().ok();
+    of(11).unwrap_or(0) + of(12).unwrap_or(0)
+}
+
+/// A signal ends the launch, and what was found until then is told.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case("INT")]
+#[case("TERM")]
+fn a_signal_ends_the_check_with_its_verdict(#[case] signal: &str) {
+    use std::process::{Command, Stdio};
+    let body = ".reg .b64 %a; .reg .b32 %r; ld.param.u64 %a, [p]; mov.u32 %r, %tid.x; st.global.u32 [%a], %r;\n\
+        A: add.u32 %r, %r, 1; st.global.u32 [%a+4], %r; bra A;";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("k.ptx"), ptx("", ".param .u64 p", body)).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_racetrap"))
+        .args([
+            "check",
+            "k.ptx",
+            "--max-steps",
+            "1000000000000",
+            "--timeout",
+            "600",
+        ])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Reading a few lines takes a fraction of that.
+    while processor_time(child.id()) < 150 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let sent = Command::new("kill")
+        .args([&format!("-{signal}"), &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error[data-race]"), "{said}");
+    assert!(said.contains("the check was interrupted, after "), "{said}");
 }

@@ -31,7 +31,7 @@ use report::{Diagnostic, Sources};
 use session::Independence;
 use session::explorer::{Explorer, Schedules, explore};
 use simt::op::{Op, Special};
-use simt::{Launch, Limits, Program, ScheduleSpec, Stop};
+use simt::{Launch, Limits, Live, Program, ScheduleSpec, Stop};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -130,8 +130,10 @@ pub struct Explored {
     pub too_far: bool,
     /// Whether there were more findings of one rule than are worded, or no time to word them all.
     pub cut: bool,
-    /// Warp-instructions of the longest schedule.
+    /// Warp-instructions of the longest schedule that came to its end.
     pub steps: u64,
+    /// Warp-instructions of all schedules.
+    pub executed: u64,
     /// Where the branches went.
     pub coverage: Coverage,
     /// What the first schedule left in memory.
@@ -154,7 +156,7 @@ impl<'a> Exploration<'a> {
         Exploration {
             limits: Limits {
                 steps: steps.min(self.limits.steps),
-                ..self.limits
+                ..self.limits.clone()
             },
             ..self.clone()
         }
@@ -262,6 +264,9 @@ impl Exploration<'_> {
 
     /// Time that is left.
     fn left(&self) -> Option<Duration> {
+        if self.watch.live().is_some_and(Live::is_ended) {
+            return Some(Duration::ZERO);
+        }
         self.until
             .map(|end| end.saturating_duration_since(Instant::now()))
     }

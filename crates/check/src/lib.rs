@@ -123,7 +123,7 @@ impl Prepared {
         let programs: Vec<Program> = input
             .builds
             .iter()
-            .map(|b| program(b, &entry))
+            .map(|b| program(b, &entry, until))
             .collect::<Result<_, _>>()?;
         let parameters =
             parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
@@ -451,9 +451,9 @@ fn judge(
 /// # Errors
 ///
 /// It is not there, or its declarations are beyond what can be run.
-pub fn program(build: &Build, entry: &str) -> Result<Program, Error> {
+pub fn program(build: &Build, entry: &str, until: Option<Instant>) -> Result<Program, Error> {
     let entry = entry::counterpart(&build.module, entry);
-    Program::lower(&build.module, &build.ptx.text, entry).map_err(|error| {
+    Program::lower_until(&build.module, &build.ptx.text, entry, until).map_err(|error| {
         let wrong = Error::new(
             ErrorKind::Input,
             format!("`{}` can't be run: {error}", build.ptx.path),
@@ -463,6 +463,10 @@ pub fn program(build: &Build, entry: &str) -> Result<Program, Error> {
                 wrong.help("the two builds have different kernels: select one with `--entry`")
             }
             LowerError::AddressSize => wrong,
+            LowerError::OutOfTime => {
+                Error::new(ErrorKind::Time, wrong.failure.message).help("raise `--timeout`")
+            }
+            LowerError::TooLarge => Error::new(ErrorKind::Memory, wrong.failure.message),
             LowerError::Declaration { line, .. } => {
                 let span = build.ptx.range(line, &(0..u32::MAX));
                 wrong.at(build.ptx.clone(), span, "here")

@@ -2,7 +2,7 @@
 
 use super::argument::Value;
 use super::geometry::Given;
-use simt::{Engine, Limits, ScheduleSpec};
+use simt::{Engine, Limits, Live, ScheduleSpec};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,6 +187,11 @@ pub trait Watch: Sync {
     /// Whether the check is to end; asked before each run.
     fn cancelled(&self) -> bool {
         false
+    }
+
+    /// What is told of runs while they go on, and how they are ended with what they have found until then.
+    fn live(&self) -> Option<&Live> {
+        None
     }
 }
 

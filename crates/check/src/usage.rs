@@ -66,10 +66,12 @@ impl Usage {
             usage: Usage::default(),
         };
         // Each pass adds something or is the last; what can be added is finite, and long chains are rare.
-        for _ in 0..64 {
+        for pass in 0..64 {
             let before = reader.size();
-            for one in &instructions {
-                reader.step(one);
+            // In turn from both ends: whichever way a long chain runs, one of them follows it.
+            match pass % 2 {
+                0 => instructions.iter().for_each(|one| reader.step(one)),
+                _ => instructions.iter().rev().for_each(|one| reader.step(one)),
             }
             if reader.size() == before {
                 break;

@@ -201,8 +201,15 @@ pub fn judge(
             };
             let what = match stop {
                 Stop::WallClock(_) => format!(
-                    "the check did not end within {} seconds: raise `--timeout`, or use a smaller launch",
-                    request.budgets.time.unwrap_or_default().as_secs_f64()
+                    "the check did not end within {} seconds{}: raise `--timeout`, or use a smaller launch (`--grid`)",
+                    request.budgets.time.unwrap_or_default().as_secs_f64(),
+                    after(explored)
+                ),
+                Stop::Interrupted => format!("the check was interrupted{}", after(explored)),
+                Stop::Memory(bytes) => format!(
+                    "what racetrap remembers of the launch needs more than the {} MiB that are left of its memory{}: raise `--memory`, or use a smaller launch (`--grid`) or smaller buffers (`--arg`)",
+                    thousands(bytes >> 20),
+                    after(explored)
                 ),
                 Stop::Budget { ended, blocks, .. } => format!(
                     "only {} of {} blocks ended within the budget of {} warp-instructions, but the kernel is not stuck: raise `--max-steps`, or use a smaller launch (`--grid`)",
@@ -266,6 +273,14 @@ pub fn judge(
             otherwise: None,
         },
         time: told.time,
+    }
+}
+
+/// How far the runs came.
+fn after(explored: &[Explored]) -> String {
+    match explored.iter().map(|e| e.executed).sum() {
+        0 => String::new(),
+        steps => format!(", after {} warp-instructions", thousands(steps)),
     }
 }
 

@@ -173,7 +173,8 @@ impl Context {
                 false => self.others(),
             },
             engine: self.options.engine(),
-            ..Limits::default()
+            memory: self.memory_left(),
+            live: Some(self.live.part()),
         }
     }
 
@@ -360,6 +361,7 @@ impl Context {
         self.beside.by_host |= shared && waiting.may_go_on(&self.device);
         self.enter_joint(&mut running);
         let limits = self.limits();
+        self.begins();
         let began = Instant::now();
         let kernel = running.request.kernel.clone();
         let (program, how, device) = (&kernel.program, &running.how, &mut self.device);
@@ -388,6 +390,7 @@ impl Context {
             Ok(stats) => self.ended(running, Ok(stats), None),
             Err((stop, None)) => self.ended(running, Err(stop), None),
         }
+        self.ends();
     }
 
     /// A launch that was put aside has ended.

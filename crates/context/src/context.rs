@@ -20,7 +20,7 @@ use detect::coverage::Coverage;
 use ptx::ast::Item;
 use report::unjudged::Unjudged;
 use report::{SourcePlace, Sources};
-use simt::Device;
+use simt::{Device, Live};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -84,6 +84,8 @@ pub struct Context {
     symbols: HashMap<u64, Symbol>,
     told: Instant,
     handles: u64,
+    /// What ends its launches.
+    pub(crate) live: Live,
 }
 
 /// A variable that host code registered.
@@ -232,6 +234,7 @@ impl Context {
             symbols: HashMap::new(),
             told: Instant::now(),
             handles: 0,
+            live: Live::new(),
             options,
         }
     }
@@ -493,6 +496,13 @@ impl Context {
                 self.recorder.write(Record::Again { id, count });
             }
         }
+    }
+
+    /// A signal ended a launch, and ends the program: all that is known.
+    pub(crate) fn interrupted(&mut self) {
+        self.print();
+        self.totals.lines = self.lines();
+        self.tell(true);
     }
 
     /// The sums of a kernel.

@@ -153,7 +153,8 @@ impl Context {
             ),
             others: self.others(),
             engine: self.options.engine(),
-            ..Limits::default()
+            memory: self.memory_left(),
+            live: Some(self.live.part()),
         };
         let first = Mutex::new(Some(Run {
             findings: Vec::new(),

@@ -14,6 +14,7 @@ mod stopped;
 use crate::beside::Running;
 use crate::context::Context;
 use crate::error::Result;
+use crate::interrupt;
 use crate::joint::may_synchronise;
 pub use crate::lifetime::Lifetime;
 use crate::module::Kernel;
@@ -24,7 +25,7 @@ use detect::Detectors;
 use detect::footprint::Footprint;
 use simt::observer::NullObserver;
 use simt::{Dim3, Launch, Others, ScheduleSpec, Stats, Stop};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// What is to be launched.
@@ -139,12 +140,38 @@ impl Context {
         // Told before, too: the program may be stopped while the kernel runs.
         self.tell(number == 1);
         let started = Instant::now();
+        self.begins();
         let steps = self.run(request, watched, call);
         let took = started.elapsed();
         let totals = self.totals_of(kernel);
         totals.steps += steps;
         totals.seconds += took.as_secs_f64();
         self.tell(number == 1);
+        self.ends();
+    }
+
+    /// A signal is to end what runs from now on, before it ends the program.
+    pub(crate) fn begins(&mut self) {
+        if self.is_own() && self.options.seal.is_none() && self.depth == 0 {
+            self.live = interrupt::install();
+            interrupt::begins();
+        }
+    }
+
+    /// It has ended.
+    pub(crate) fn ends(&mut self) {
+        if self.is_own() && self.options.seal.is_none() && self.depth == 0 {
+            if self.live.is_ended() {
+                self.interrupted();
+            }
+            interrupt::ends();
+        }
+    }
+
+    /// Bytes that launches and detectors may take beside the device's memory: of what is left, some is the program's own.
+    pub(crate) fn memory_left(&self) -> u64 {
+        let left = self.options.memory.saturating_sub(self.device.in_use());
+        (left / 4 * 3).min(machine() / 2)
     }
 
     fn run(&mut self, request: &Request, watched: bool, call: &impl Fn() -> Call) -> u64 {
@@ -281,7 +308,7 @@ impl Context {
             }
             Err(stop) => {
                 self.stopped(&stop, request, &name, call, shown);
-                0
+                limits.live.map_or(0, |live| live.steps())
             }
         }
     }
@@ -366,6 +393,17 @@ impl Context {
     pub fn heard(&mut self) {
         self.unheard = None;
     }
+}
+
+/// Memory of the machine, bytes.
+fn machine() -> u64 {
+    static TOTAL: OnceLock<u64> = OnceLock::new();
+    *TOTAL.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let kibibytes = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        kibibytes.map_or(4 << 30, |k| k << 10)
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod error;
 mod explore;
 pub mod fatbin;
 pub mod image;
+mod interrupt;
 mod joint;
 pub mod launch;
 mod lifetime;

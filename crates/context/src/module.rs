@@ -244,7 +244,7 @@ impl Loaded {
         let lines = self
             .lines
             .get_or_insert_with(|| Lines::of(&self.tree, text));
-        let made = match Program::lower_with(&self.tree, text, lines, mangled) {
+        let made = match Program::lower_with(&self.tree, text, lines, mangled, None) {
             Ok(mut program) => {
                 program.module = module as u32 + 1;
                 program.device = capability;

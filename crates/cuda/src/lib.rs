@@ -4,6 +4,10 @@
 //! file that `build.rs` writes has those that nothing here defines. No panic leaves an entry point, and none keeps anything that has
 //! to be dropped in thread-local storage: destructors of the program may still call when that is gone.
 
+/// What runs hold is counted, so that their limits on memory hold.
+#[global_allocator]
+static ALLOCATOR: meter::Metered = meter::Metered;
+
 mod driver;
 mod entry;
 mod exports;

@@ -486,7 +486,7 @@ impl Detector {
         at: u64,
     ) {
         let rule = Rule::AsyncCopyHazard;
-        if self.findings.count_again(rule, access.site, site) {
+        if self.findings.count_again(rule, access.site, site).is_some() {
             return;
         }
         let end = |site, who, lane: usize, action| {

@@ -14,6 +14,9 @@ const ACCESSES: usize = 1 << 16;
 /// Accesses after which weak ones are left out.
 const ALL_ACCESSES: usize = 1 << 12;
 
+/// Threads that meet, all meetings together, after which the log is not whole.
+const MET: usize = 1 << 20;
+
 /// A thread: its block's number, and its own in it.
 pub type Thread = (u32, u32);
 
@@ -84,6 +87,8 @@ pub struct Recorder {
     barriers: Vec<(u32, Vec<u32>)>,
     threads: u32,
     accesses: usize,
+    /// Threads that met, all meetings together.
+    met: usize,
 }
 
 impl Recorder {
@@ -166,13 +171,18 @@ impl Recorder {
     }
 
     fn met(&mut self, block: BlockId, parties: impl Iterator<Item = (u32, Mask)>) {
+        if self.met >= MET {
+            self.log.whole = false;
+        }
         if !self.log.whole {
             return;
         }
         let threads = parties.flat_map(|(warp, mask)| {
             crate::race::block::lanes(mask).map(move |lane| (block.0, warp * 32 + lane))
         });
-        self.log.events.push(Event::Met(threads.collect()));
+        let threads: Vec<Thread> = threads.collect();
+        self.met += threads.len();
+        self.log.events.push(Event::Met(threads));
     }
 
     /// See [`Events::block_barrier`].

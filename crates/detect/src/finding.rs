@@ -208,6 +208,10 @@ impl Finding {
     }
 }
 
+/// How often a data race of two instructions is counted: what is there so often is there at least so often. Then it is known, and not
+/// judged again; what else one of the two takes part in still is.
+pub const COUNTED: u64 = 4096;
+
 /// Groups that are kept. A program of thousands of unordered stores has millions of pairs, and nobody reads them.
 const GROUPS: usize = 20_000;
 
@@ -252,15 +256,15 @@ impl Findings {
         (finding.rule, first, second)
     }
 
-    /// Counts one more of a known group, the cheap way; false if the group is new.
-    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> bool {
-        match self.groups.get_mut(&(rule, a.min(b), a.max(b))) {
-            Some(finding) => {
-                finding.count += 1;
-                true
-            }
-            None => false,
+    /// Counts one more of a known group, the cheap way, and gives how many there are; `None` if the group is new. Data races are counted up
+    /// to [`COUNTED`].
+    pub fn count_again(&mut self, rule: Rule, a: Site, b: Site) -> Option<u64> {
+        let finding = self.groups.get_mut(&(rule, a.min(b), a.max(b)))?;
+        finding.count += 1;
+        if rule == Rule::DataRace {
+            finding.count = finding.count.min(COUNTED);
         }
+        Some(finding.count)
     }
 
     /// Whether there is a group.

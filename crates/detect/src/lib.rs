@@ -163,6 +163,16 @@ impl Detectors {
 
     /// What was found wrong in this kernel since the last call, in a stable order.
     pub fn take_findings(&mut self) -> Vec<Finding> {
+        let mut all = self.all_findings();
+        all.settle_copies();
+        let mut all = all.into_sorted();
+        for finding in &mut all {
+            finding.stale_loads = self.stale_loads.iter().copied().collect();
+        }
+        all
+    }
+
+    fn all_findings(&mut self) -> Findings {
         let mut all = self.races.take_findings();
         all.merge(self.barriers.take_findings());
         all.merge(self.warps.take_findings());
@@ -174,11 +184,6 @@ impl Detectors {
         }
         if let Some(copies) = &mut self.copies {
             all.merge(copies.take_findings());
-        }
-        all.settle_copies();
-        let mut all = all.into_sorted();
-        for finding in &mut all {
-            finding.stale_loads = self.stale_loads.iter().copied().collect();
         }
         all
     }
@@ -246,6 +251,13 @@ impl Observer for Detectors {
             counted.into_iter().for_each(|c| counter.add(&c));
         }
         joined
+    }
+    fn salvage(&mut self, forks: Vec<Detectors>) {
+        for mut fork in forks {
+            self.coverage.merge(&fork.coverage);
+            self.stale.merge(fork.all_findings());
+            self.stale_loads.append(&mut fork.stale_loads);
+        }
     }
 }
 

@@ -121,7 +121,11 @@ impl Detector {
     #[cold]
     fn report(&mut self, access: &Access<'_>, lane: usize, writer: &Writer, byte: u64) {
         let rule = Rule::NonCoherentRead;
-        if self.findings.count_again(rule, access.site, writer.site) {
+        if self
+            .findings
+            .count_again(rule, access.site, writer.site)
+            .is_some()
+        {
             return;
         }
         let element = u64::from(access.element);

@@ -280,7 +280,7 @@ impl Collected {
             || !self.doubts.is_empty()
             || self.watched().is_empty()
             || hides
-            || ended == Ended::TimedOut;
+            || matches!(ended, Ended::TimedOut | Ended::Interrupted);
         let verdict = match (bad, doubtful) {
             (true, _) => Verdict::Findings,
             (false, true) => Verdict::Inconclusive,
@@ -340,6 +340,32 @@ impl Collected {
     fn newer(&self) -> Vec<u32> {
         let all = self.totals.values().flat_map(|t| &t.newer);
         all.copied().collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// What makes a program that was too slow faster, where most of its time went.
+    fn advice(&self, watched: u64) -> Option<String> {
+        let kernels = self.totals.values().flat_map(|t| &t.kernels);
+        let slowest = kernels
+            .filter(|k| k.launches > 0)
+            .max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+        let mut ways = vec!["give it smaller input".to_owned()];
+        if slowest.watched > 0 {
+            let name = ptx::without_signature(&slowest.name);
+            ways.push(format!("leave kernels out (`--skip-kernel {name}`)"));
+        }
+        if watched > 1 {
+            ways.push("watch fewer launches (`--first 1`)".to_owned());
+        }
+        if slowest.explored.1 > 0 {
+            ways.push("try fewer schedules (`--schedules 1`)".to_owned());
+        }
+        ways.push("give it more time (`--timeout`) or cores (`--jobs`)".to_owned());
+        ways.push("`racetrap sanitize` looks at it on a GPU".to_owned());
+        Some(format!(
+            "most of the time went to `{}`: {}",
+            slowest.name,
+            ways.join("; ")
+        ))
     }
 
     /// What was run and watched, in sentences.
@@ -421,7 +447,10 @@ impl Collected {
             }
             Ended::TimedOut => parts
                 .push("the program was stopped because its time was over (`--timeout`)".to_owned()),
+            Ended::Interrupted => parts.push("the run was interrupted".to_owned()),
         }
+        let slow = ended == Ended::TimedOut || self.over_budget;
+        parts.extend(self.advice(watched).filter(|_| slow));
         parts.join("; ")
     }
 }

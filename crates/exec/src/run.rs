@@ -2,6 +2,8 @@
 
 use crate::{program, stand_in};
 use context::options::{self, Options};
+use rustix::process::{Pid, Signal, kill_process};
+use simt::Live;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,7 +21,12 @@ pub enum Ended {
     Signal(i32),
     /// It was stopped because its time was over.
     TimedOut,
+    /// Somebody interrupted `racetrap exec`.
+    Interrupted,
 }
+
+/// Time for the library in a program to tell what it has found, and for the program's own handler of the signal.
+const GRACE: Duration = Duration::from_secs(3);
 
 impl Ended {
     /// The status that a shell would give.
@@ -28,6 +35,7 @@ impl Ended {
             Ended::Exit(status) => status,
             Ended::Signal(signal) => 128 + signal,
             Ended::TimedOut => 124,
+            Ended::Interrupted => 130,
         }
     }
 }
@@ -75,6 +83,7 @@ pub fn run(
     options: &Options,
     preload: bool,
     timeout: Option<Duration>,
+    live: &Live,
 ) -> io::Result<Ended> {
     options.write(folder)?;
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -110,14 +119,27 @@ pub fn run(
     let mut child = child.spawn()?;
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
+    let mut over: Option<(Instant, Ended)> = None;
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(ended(status));
+            return Ok(over.map_or_else(|| ended(status), |(_, why)| why));
         }
-        if timeout.is_some_and(|limit| started.elapsed() > limit) {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Ok(Ended::TimedOut);
+        match over {
+            Some((since, _)) if since.elapsed() > GRACE => {
+                let _ = child.kill();
+            }
+            Some(_) => {}
+            None => {
+                let late = timeout.is_some_and(|limit| started.elapsed() > limit);
+                let why = match live.is_ended() {
+                    true => Some(Ended::Interrupted),
+                    false => late.then_some(Ended::TimedOut),
+                };
+                if let Some(why) = why {
+                    let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+                    over = Some((Instant::now(), why));
+                }
+            }
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));

@@ -22,7 +22,7 @@ use report::exit;
 use report::{Diagnostic, Sources, Verdict};
 use session::Independence;
 use session::explorer::Schedules;
-use simt::{Program, ScheduleSpec, Stop};
+use simt::{Live, LowerError, Program, ScheduleSpec, Stop};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
@@ -172,7 +172,7 @@ pub fn mutants(
             if kernel.out_of_time() {
                 return Ok(None);
             }
-            kernel.sign(&module, |_| true, &mut sources)
+            kernel.sign(&module(), |_| true, &mut sources)
         },
         &kernel.build.module,
     )?;
@@ -271,7 +271,13 @@ struct Kernel<'a> {
 
 impl<'a> Kernel<'a> {
     fn out_of_time(&self) -> bool {
-        self.prepared.until.is_some_and(|end| Instant::now() >= end)
+        self.watch.live().is_some_and(Live::is_ended)
+            || self.prepared.until.is_some_and(|end| Instant::now() >= end)
+    }
+
+    fn lowered(&self, module: &Module) -> Result<Program, LowerError> {
+        let until = self.prepared.until;
+        Program::lower_until(module, &self.build.ptx.text, &self.prepared.entry, until)
     }
 
     fn exploration<'b>(
@@ -328,8 +334,20 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
+    /// What is said of a mutant that was not run, or not to the end.
+    fn no_time(&self) -> Outcome {
+        let why = match self.watch.live().is_some_and(Live::is_ended) {
+            true => "the run was interrupted".into(),
+            false => "the time was up (`--timeout`)".into(),
+        };
+        Outcome::Unknown(Verdict::Inconclusive, why)
+    }
+
     /// Runs a mutant on one launch after the other, under one schedule after the other, until something is wrong.
     fn outcome(&self, mutant: &Mutant, sources: &mut Sources) -> Result<Outcome, Error> {
+        if self.out_of_time() {
+            return Ok(self.no_time());
+        }
         let module = mutated(&self.build.module, mutant);
         let lines = ptx_lines(mutant, &self.build.ptx);
         let program = &self.prepared.programs[0];
@@ -343,17 +361,14 @@ impl<'a> Kernel<'a> {
             .copied()
             .max()
             .unwrap_or(Exercised::NotReached);
-        if self.out_of_time() {
-            let why = "the time was up (`--timeout`)".into();
-            return Ok(Outcome::Unknown(Verdict::Inconclusive, why));
-        }
         let reached = |index: usize| around[index] > Exercised::NotReached;
         let mut tried = Tried::default();
         // Where it has something to order, it shows soonest.
         let mut order: Vec<usize> = (0..self.grounds.len()).filter(|i| reached(*i)).collect();
         order.sort_by_key(|index| std::cmp::Reverse(around[*index]));
-        let program = match Program::lower(&module, &self.build.ptx.text, &self.prepared.entry) {
+        let program = match self.lowered(&module) {
             Ok(program) => program,
+            Err(LowerError::OutOfTime) => return Ok(self.no_time()),
             Err(error) => return Ok(Outcome::Unknown(Verdict::Unsupported, error.to_string())),
         };
         for index in order {
@@ -365,6 +380,9 @@ impl<'a> Kernel<'a> {
                 On::Stopped(verdict, why) => return Ok(Outcome::Unknown(verdict, why)),
                 On::Nothing => {}
             }
+        }
+        if tried.runs == 0 && most > Exercised::NotReached {
+            return Ok(self.no_time());
         }
         Ok(match most {
             Exercised::NotReached => Outcome::NotExercised {
@@ -394,8 +412,7 @@ impl<'a> Kernel<'a> {
         wanted: impl Fn(&Ground) -> bool,
         sources: &mut Sources,
     ) -> Result<Option<Box<Sign>>, Error> {
-        let lowered = Program::lower(module, &self.build.ptx.text, &self.prepared.entry);
-        let Ok(program) = lowered else {
+        let Ok(program) = self.lowered(module) else {
             return Ok(None);
         };
         for ground in self.grounds.iter().filter(|g| wanted(g)) {

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Sets that are looked for, at most.
 const GROUPS: usize = 8;
 
-/// The smallest sets of mutants, each of which shows nothing, that fail together. `fails` runs a module.
+/// The smallest sets of mutants, each of which shows nothing, that fail together. `fails` runs a module, if there is time to make it.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ const GROUPS: usize = 8;
 pub fn groups<E>(
     mutants: &[Mutant],
     judged: &[Judged],
-    mut fails: impl FnMut(Module) -> Result<Option<Box<Sign>>, E>,
+    mut fails: impl FnMut(&dyn Fn() -> Module) -> Result<Option<Box<Sign>>, E>,
     module: &Module,
 ) -> Result<Vec<Together>, E> {
     let mut left = candidates(mutants, judged);
@@ -32,7 +32,7 @@ pub fn groups<E>(
         mutated_by(module, &set)
     };
     while found.len() < GROUPS && left.len() > 1 {
-        let Some(mut sign) = fails(without(&left))? else {
+        let Some(mut sign) = fails(&|| without(&left))? else {
             break;
         };
         let mut set = left.clone();
@@ -40,7 +40,7 @@ pub fn groups<E>(
         while at < set.len() && set.len() > 2 {
             let mut fewer = set.clone();
             fewer.remove(at);
-            match fails(without(&fewer))? {
+            match fails(&|| without(&fewer))? {
                 Some(shown) => (set, sign) = (fewer, shown),
                 None => at += 1,
             }

@@ -18,9 +18,12 @@ use simt::lower::dependence::dependence;
 use simt::memory::{GLOBAL_BASE, MemoryError};
 use simt::observer::{Party, Space};
 use simt::schedule::Trace;
-use simt::{Device, Launch, Limits, Program, ScheduleSpec, Stats, Stop};
+use simt::{Device, Launch, Limits, Live, Program, ScheduleSpec, Stats, Stop};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+
+/// Bytes that a launch and its detectors may take in any case: no launch does with less.
+const LEAST: u64 = 32 << 20;
 
 /// How a session runs.
 #[derive(Clone, Debug)]
@@ -35,7 +38,7 @@ pub struct Options {
     pub communication: bool,
     /// Whether performance is judged too (bank conflicts, coalescing, divergence).
     pub perf: bool,
-    /// Global memory of the device, bytes.
+    /// Global memory of the device, bytes; of what is left of it, three quarters are for the state of blocks and for what detectors remember.
     pub device_bytes: u64,
 }
 
@@ -79,8 +82,10 @@ pub struct Outcome {
     pub output: String,
     /// Decisions of each launch, for schedules that make some.
     pub traces: Vec<Trace>,
-    /// Warp-instructions executed.
+    /// Warp-instructions of the launches that came to their end.
     pub steps: u64,
+    /// Warp-instructions of all.
+    pub executed: u64,
     /// What the threads of the last launch did to memory that they share, where that was asked for.
     pub communication: Option<Log>,
     /// Where the branches of the last launch went.
@@ -99,6 +104,7 @@ pub struct Session {
     output: String,
     traces: Vec<Trace>,
     steps: u64,
+    executed: u64,
     communication: Option<Log>,
     coverage: Coverage,
     /// Findings of the launches so far, by kernel: an instruction's number means something in its own program only.
@@ -124,6 +130,7 @@ impl Session {
             output: String::new(),
             traces: Vec::new(),
             steps: 0,
+            executed: 0,
             communication: None,
             coverage: Coverage::default(),
             found: BTreeMap::new(),
@@ -186,9 +193,20 @@ impl Session {
         }
         let o = &self.options;
         let device = &mut self.device;
+        // The program's variables count; what is wrong with them, the launch says.
+        let _ = device.load(program);
+        let live = o.limits.live.as_ref().map_or_else(Live::new, Live::part);
+        let left = o.device_bytes.saturating_sub(device.in_use());
+        let limits = Limits {
+            // The rest is for what the process holds beside this run.
+            memory: o.limits.memory.min((left / 4 * 3).max(LEAST)),
+            live: Some(live.clone()),
+            ..o.limits.clone()
+        };
         let ended = self
             .detectors
-            .launch(device, program, how, &o.schedule, &o.limits, o.jobs);
+            .launch(device, program, how, &o.schedule, &limits, o.jobs);
+        self.executed += live.steps();
         self.coverage = self.detectors.take_coverage();
         self.communication = self.detectors.take_communication().map(|mut log| {
             log.whole &= program.facts.memory_alone;
@@ -327,6 +345,7 @@ impl Session {
             output: self.output,
             traces: self.traces,
             steps: self.steps,
+            executed: self.executed,
             communication: self.communication,
             coverage: self.coverage,
         };
@@ -436,6 +455,8 @@ pub fn finding(stop: &Stop, launch: u32) -> Option<Finding> {
         Stop::Unsupported { .. }
         | Stop::Budget { .. }
         | Stop::WallClock(_)
+        | Stop::Memory(_)
+        | Stop::Interrupted
         | Stop::KernelsSynchronise(..)
         | Stop::InvalidLaunch(_)
         | Stop::OutOfMemory(_) => return None,

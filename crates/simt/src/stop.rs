@@ -2,14 +2,17 @@
 
 use super::ids::*;
 use super::observer::Party;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Budgets of one launch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Maximum number of warp-instructions.
     pub steps: u64,
-    /// Maximum size in bytes of the state of resident blocks (registers, shared and local memory).
+    /// Maximum size in bytes of all that the launch keeps beside the device's memory: the state of resident blocks (registers, shared and local
+    /// memory), which takes half of it at most, and what its observers remember. Counted by the allocator ([`meter`]).
     pub memory: u64,
     /// Maximum wall-clock time.
     pub wall: Option<Duration>,
@@ -17,6 +20,8 @@ pub struct Limits {
     pub others: Others,
     /// Who executes it.
     pub engine: Engine,
+    /// Who looks on, and may end it.
+    pub live: Option<Live>,
 }
 
 /// Who executes a launch. Both do the same, to the byte: memory, output, findings and counts.
@@ -27,6 +32,68 @@ pub enum Engine {
     Fast,
     /// Lane after lane and byte after byte, on one core: slow, and short enough to be compared with the manual. For those who doubt the other one.
     Plain,
+}
+
+/// A run as others see it while it goes on: how far it is. They may end it.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    steps: Arc<AtomicU64>,
+    all: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Live {
+    /// Nothing has run yet.
+    pub fn new() -> Live {
+        Live::default()
+    }
+
+    /// The same, which ends when somebody sets the flag: a signal's handler can do nothing else.
+    pub fn until(flag: Arc<AtomicBool>) -> Live {
+        Live {
+            ended: flag,
+            ..Live::default()
+        }
+    }
+
+    /// A part of it: its steps are counted here, too, and it ends when this ends.
+    pub fn part(&self) -> Live {
+        Live {
+            steps: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Warp-instructions that this part has executed.
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Relaxed)
+    }
+
+    /// Warp-instructions of all parts.
+    pub fn all_steps(&self) -> u64 {
+        self.all.load(Relaxed)
+    }
+
+    /// Ends what runs, and what would begin.
+    pub fn end(&self) {
+        self.ended.store(true, Relaxed);
+    }
+
+    /// Whether it is to end.
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Relaxed)
+    }
+
+    pub(crate) fn add(&self, steps: u64) {
+        self.steps.fetch_add(steps, Relaxed);
+        self.all.fetch_add(steps, Relaxed);
+    }
+
+    /// What was counted was in vain, and will be run again.
+    pub(crate) fn take_back(&self, steps: u64) {
+        self.steps.fetch_sub(steps, Relaxed);
+        self.all.fetch_sub(steps, Relaxed);
+    }
 }
 
 /// Who may write to a launch's memory while it runs, besides its own threads.
@@ -49,6 +116,7 @@ impl Default for Limits {
             wall: None,
             others: Others::Nobody,
             engine: Engine::Fast,
+            live: None,
         }
     }
 }
@@ -114,6 +182,8 @@ impl Stop {
             Stop::Unsupported { .. }
             | Stop::Budget { .. }
             | Stop::WallClock(_)
+            | Stop::Memory(_)
+            | Stop::Interrupted
             | Stop::KernelsSynchronise(..)
             | Stop::InvalidLaunch(_)
             | Stop::OutOfMemory(_) => false,
@@ -172,6 +242,12 @@ pub enum Stop {
     /// The time budget is exhausted.
     #[error("the kernel did not end within {0:?}")]
     WallClock(Duration),
+    /// The launch and its detectors need more memory than there is for them, bytes.
+    #[error("the launch and what is remembered of it need more than {} MiB of memory", *.0 >> 20)]
+    Memory(u64),
+    /// Somebody ended it.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// A `trap` instruction.
     #[error("the kernel executed `trap`")]
     Trap {

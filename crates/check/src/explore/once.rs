@@ -60,7 +60,8 @@ impl Exploration<'_> {
             schedule: schedule.clone(),
             limits: Limits {
                 wall: left,
-                ..self.limits
+                live: self.watch.live().cloned(),
+                ..self.limits.clone()
             },
             jobs,
             communication,

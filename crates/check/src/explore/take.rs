@@ -69,6 +69,7 @@ impl Exploration<'_> {
             out.output = outcome.output.clone();
         }
         out.steps = out.steps.max(outcome.steps);
+        out.executed += outcome.executed;
         out.coverage.merge(&outcome.coverage);
         if self.remember {
             out.left.push(left_in(&device));
@@ -171,7 +172,9 @@ impl Exploration<'_> {
                 return ControlFlow::Break(());
             }
             Some(stop) if stop.is_finding() => state.dirty = true,
-            Some(Stop::WallClock(_) | Stop::Budget { .. }) if !out.schedules.is_empty() => {
+            Some(
+                Stop::WallClock(_) | Stop::Budget { .. } | Stop::Memory(_) | Stop::Interrupted,
+            ) if !out.schedules.is_empty() => {
                 return ControlFlow::Break(());
             }
             Some(stop) => {

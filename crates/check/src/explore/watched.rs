@@ -87,7 +87,7 @@ impl Exploration<'_> {
         }
         let limits = Limits {
             wall: self.left(),
-            ..self.limits
+            ..self.limits.clone()
         };
         match simt::watch(&mut device, program, &launch, schedule, &limits, observer) {
             Err(Stop::InvalidLaunch(what)) => Err(invalid(&what)),

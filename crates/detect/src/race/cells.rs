@@ -24,6 +24,7 @@
 
 use super::block::View;
 use super::clock::Stamp;
+use super::known::Partners;
 use super::lines::{LINE, Line};
 use super::reads::Reads;
 use super::slab::Slab;
@@ -251,6 +252,7 @@ impl Cells {
         bit: &[u32],
         v: &View<'_>,
         site: Site,
+        known: Partners,
     ) -> Result<(), Race> {
         let n = lane.len();
         let end = at + n;
@@ -259,7 +261,7 @@ impl Cells {
         let floor = Floor::<GLOBAL>::of(v);
         let tag = tag(site, 0);
         self.strong_run(at, n, v, false)?;
-        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v, known);
         let (rs, rw) = (&mut self.r_stamp[at..end], &mut self.r_warp[at..end]);
         let (rm, rt) = (&mut self.r_mask[at..end], &mut self.r_tag[at..end]);
         let (rt2, rm2) = (&mut self.r_tag2[at..end], &mut self.r_mask2[at..end]);
@@ -340,6 +342,7 @@ impl Cells {
         bit: &[u32],
         v: &View<'_>,
         site: Site,
+        known: Partners,
     ) -> Result<(), Race> {
         let n = lane.len();
         let end = at + n;
@@ -347,16 +350,26 @@ impl Cells {
         let (me, warp_floor) = (v.me, v.warp_floor);
         let floor = Floor::<GLOBAL>::of(v);
         self.strong_run(at, n, v, v.fine_sync)?;
-        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v);
+        let mut bad = self.write_hazards::<GLOBAL>(at, lane, v, known);
         let (rs, rw) = (&self.r_stamp[at..end], &self.r_warp[at..end]);
         let (rm, rt) = (&self.r_mask[at..end], &self.r_tag[at..end]);
+        let mut races = 0;
         for i in 0..n {
             let own = u32::from(rw[i] == me) & u32::from(rt[i] & PAIR == 0);
             let own = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
-            bad |= (floor.covers(rs[i], rw[i]) | own) ^ 1;
+            let ordered = floor.covers(rs[i], rw[i]) | own;
+            bad |= (ordered | known.has_reader(rt[i], rs[i])) ^ 1;
+            races |= ordered ^ 1;
         }
         if bad != 0 {
             return Err(Race);
+        }
+        if races != 0 {
+            // As `add_write` does it.
+            self.r_stamp[at..end].fill(0);
+            self.r_warp[at..end].fill(0);
+            self.r_mask[at..end].fill(0);
+            self.r_tag[at..end].fill(0);
         }
         self.written = true;
         self.w_stamp[at..end].fill(v.now);
@@ -367,8 +380,14 @@ impl Cells {
         Ok(())
     }
 
-    /// 1 if some cell's last weak write may be unordered before the lane's access.
-    fn write_hazards<const GLOBAL: bool>(&self, at: usize, lane: &[u32], v: &View<'_>) -> u32 {
+    /// 1 if some cell's last weak write may be unordered before the lane's access, and that is not known.
+    fn write_hazards<const GLOBAL: bool>(
+        &self,
+        at: usize,
+        lane: &[u32],
+        v: &View<'_>,
+        known: Partners,
+    ) -> u32 {
         let n = lane.len();
         let (ws, ww) = (&self.w_stamp[at..at + n], &self.w_warp[at..at + n]);
         let wt = &self.w_tag[at..at + n];
@@ -378,7 +397,7 @@ impl Cells {
         for i in 0..n {
             let same = u32::from(ws[i] < warp_floor) | u32::from(lane_of(wt[i]) == lane[i]);
             let own = u32::from(ww[i] == me) & same;
-            bad |= (floor.covers(ws[i], ww[i]) | own) ^ 1;
+            bad |= (floor.covers(ws[i], ww[i]) | own | known.has_writer(wt[i])) ^ 1;
         }
         bad
     }

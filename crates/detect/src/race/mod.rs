@@ -72,6 +72,7 @@ pub mod clock;
 pub mod contention;
 pub mod fence_sc;
 mod folded;
+mod known;
 pub mod lines;
 mod merge;
 pub mod pages;
@@ -198,6 +199,7 @@ impl Detector {
 
     /// What was found, leaving nothing.
     pub fn take_findings(&mut self) -> Findings {
+        self.reporter.known = Default::default();
         let mut findings = std::mem::take(&mut self.reporter.findings);
         findings.settle_values();
         findings.settle_warps();

@@ -1,11 +1,12 @@
 //! The cold half: who, where and why, once a check has said that there is a race.
 
 use super::block::{View, lanes};
-use super::cells::{Cells, FAR, PAIR, lane_of, site_of};
+use super::cells::{Cells, Entry, FAR, PAIR, lane_of, site_of};
 use super::clock::Stamp;
+use super::known::Known;
 use super::strong::{Clash, Loads, StrongAccess, clash_with_read, clash_with_write};
 use super::strong_cell::{is_unordered, unordered_readers};
-use crate::finding::{Action, Detail, End, Finding, Findings, Place};
+use crate::finding::{Action, COUNTED, Detail, End, Finding, Findings, Place};
 use crate::rules::Rule;
 use simt::ids::{BlockId, LaneId, Site, ThreadId, WarpId};
 use simt::observer::{Access, AccessKind, Order, Scope};
@@ -20,6 +21,8 @@ pub struct Reporter {
     pub launch: u32,
     /// Kind, order and scope of the strong accesses, by instruction.
     strong: Vec<Option<(AccessKind, Order, Scope)>>,
+    /// What is not judged again.
+    pub known: Known,
 }
 
 /// The other end of a race.
@@ -139,6 +142,27 @@ impl Reporter {
         self.add_all(&others, current, v);
     }
 
+    /// Whether a weak access of `lane` to a cell races with nothing but what it is known to race with.
+    pub fn knows(
+        &self,
+        cells: &Cells,
+        at: usize,
+        (site, lane, reads): (Site, u32, bool),
+        v: &View<'_>,
+    ) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        let known = |other: u32| self.known.has(site.0, other);
+        let written = cells.check_write(at, lane, v).is_ok() || known(site_of(cells.w_tag[at]));
+        let strong = || {
+            cells.check_strong_writes(at, lane, v).is_ok()
+                && (reads || cells.check_strong_reads(at, lane, v).is_ok())
+        };
+        let read = |e: Entry| known(e.site) || v.unordered(lane, e.warp, e.mask, e.stamp) == 0;
+        written && strong() && (reads || cells.readers(at).all(read))
+    }
+
     /// Reports all that a strong access to a cell races with.
     #[cold]
     #[inline(never)]
@@ -202,7 +226,10 @@ impl Reporter {
     fn add(&mut self, other: &Other, current: &Current<'_>, v: &View<'_>) {
         let access = current.access;
         let site = Site(other.site);
-        if self.findings.count_again(other.rule, access.site, site) {
+        if let Some(count) = self.findings.count_again(other.rule, access.site, site) {
+            if other.rule == Rule::DataRace && count == COUNTED {
+                self.known.add(access.site, site);
+            }
             return;
         }
         let (block, warp) = v.locate(other.warp);

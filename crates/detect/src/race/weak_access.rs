@@ -74,12 +74,13 @@ pub(super) trait WeakAccesses: Shadow {
                 page.open(at, false, v);
                 let lane = &lane[number..][..part.count];
                 let bit = &bit[number..][..part.count];
+                let (site, known) = (access.site, reporter.known.partners(access.site));
                 let fast = match (read, v.global) {
                     _ if part.count < 4 => Err(cells::Race),
-                    (true, true) => page.read_run::<true>(at, lane, bit, v, access.site),
-                    (true, false) => page.read_run::<false>(at, lane, bit, v, access.site),
-                    (false, true) => page.write_run::<true>(at, lane, bit, v, access.site),
-                    (false, false) => page.write_run::<false>(at, lane, bit, v, access.site),
+                    (true, true) => page.read_run::<true>(at, lane, bit, v, site, known),
+                    (true, false) => page.read_run::<false>(at, lane, bit, v, site, known),
+                    (false, true) => page.write_run::<true>(at, lane, bit, v, site, known),
+                    (false, false) => page.write_run::<false>(at, lane, bit, v, site, known),
                 };
                 if fast.is_ok() {
                     continue;
@@ -147,7 +148,7 @@ fn weak_cell(
             } else {
                 page.check_overwrite(at, lane, v)
             };
-            if check.is_err() {
+            if check.is_err() && !reporter.knows(page, at, (access.site, lane, read), v) {
                 let first = access.address[lane as usize];
                 let into = (bytes.start - first) % u64::from(access.element);
                 let current = Current {

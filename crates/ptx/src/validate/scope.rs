@@ -2,7 +2,11 @@
 
 use crate::ast::{ScalarType, StateSpace, Stmt, Variable};
 use crate::semantics::Special;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+
+/// Digits of the number of a register at most.
+const DIGITS: usize = 10;
 
 /// What a name is declared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +41,8 @@ pub(super) struct Scopes<'m> {
 #[derive(Debug, Default)]
 pub(super) struct Block<'m> {
     names: HashMap<&'m str, Named>,
-    /// `%r<4>`: the name in front, how many, and what they are.
-    numbered: Vec<(&'m str, u32, Named)>,
+    /// `%r<4>`: by the name in front, which declaration that is, how many, and what they are.
+    numbered: HashMap<&'m str, (usize, u32, Named)>,
 }
 
 impl<'m> Scopes<'m> {
@@ -67,11 +71,10 @@ impl<'m> Scopes<'m> {
         let fresh = block.find(&variable.name).is_none();
         match variable.count {
             Some(count) => {
-                let fresh = block
-                    .numbered
-                    .iter()
-                    .all(|(name, ..)| *name != variable.name);
-                block.numbered.push((&variable.name, count, named));
+                let number = block.numbered.len();
+                let known = block.numbered.entry(&variable.name);
+                let fresh = matches!(known, Entry::Vacant(_));
+                known.or_insert((number, count, named));
                 fresh
             }
             None => {
@@ -98,12 +101,18 @@ impl<'m> Block<'m> {
 
     fn find(&self, name: &str) -> Option<Named> {
         self.names.get(name).copied().or_else(|| {
-            self.numbered.iter().find_map(|(front, count, named)| {
-                let digits = name.strip_prefix(front)?;
+            // The name in front may end in digits itself.
+            let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let splits = (1..=digits.min(DIGITS)).filter_map(|k| {
+                let (front, digits) = name.split_at(name.len() - k);
                 let plain = digits == "0" || !digits.starts_with('0');
                 let number: u32 = digits.parse().ok().filter(|_| plain)?;
-                (number < *count).then_some(*named)
-            })
+                let (first, count, named) = self.numbered.get(front)?;
+                (number < *count).then_some((*first, *named))
+            });
+            splits
+                .min_by_key(|(first, _)| *first)
+                .map(|(_, named)| named)
         })
     }
 }

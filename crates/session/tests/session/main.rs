@@ -1,11 +1,16 @@
 //! What runs in a session show: litmus tests of the memory model, with the outcomes that must be found and those that must never be shown;
-//! what a run promises of other schedules; instructions under guards.
+//! what a run promises of other schedules; instructions under guards;
+//! limits, and what is kept of a run that reaches one.
 
 extern crate racetrap_session as session;
+
+#[global_allocator]
+static ALLOCATOR: meter::Metered = meter::Metered;
 
 mod communication;
 mod engines;
 mod guards;
+mod limits;
 mod litmus;
 mod promises;
 mod reversal;

@@ -80,6 +80,10 @@ pub(crate) struct Core<'a, O: Hooks> {
     pub parallel: bool,
     pub engine: Engine,
     pub steps: u64,
+    /// Bytes that its thread held when that was asked last.
+    pub held: i64,
+    /// Whether there is little memory left: then that is asked often.
+    pub tight: bool,
     /// Steps that were taken into the common count, and looks at the clock: what the clock goes on from.
     spent: u64,
     looks: u64,
@@ -126,6 +130,8 @@ impl<'a, O: Hooks> Core<'a, O> {
             parallel,
             engine: Engine::Fast,
             steps: 0,
+            held: meter::held(),
+            tight: false,
             spent: 0,
             looks: 0,
             haste: 1,

@@ -98,7 +98,8 @@ impl Grid<'_> {
             if let Some(history) = &mut core.history {
                 history.wanted = decision.stale;
             }
-            let ran = core.run(block, w, s, quantum)?;
+            let ran = core.run(block, w, s, quantum);
+            let ran = ran.inspect_err(|_| _ = self.count(&mut core))?;
             if let Some(performed) = &mut core.observer.performed {
                 performed.drain(..).for_each(|p| strategy.performed(&p));
                 stats.gave_up = strategy.gave_up();

@@ -33,7 +33,7 @@ use super::weak_memory::StoreHistory;
 use crate::device::Device;
 use prepare::Prepared;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Steps that a split runs before others of its warp get a turn.
@@ -230,6 +230,7 @@ fn run<H: Hooks>(
         limits,
         started: now.checked_sub(used).unwrap_or(now),
         steps: AtomicU64::new(counts[0]),
+        held: AtomicI64::new(0),
         ended: AtomicU32::new(counts[1] as u32),
         ended_at: AtomicU64::new(counts[2]),
         apart: schedule.is_apart(),
@@ -302,6 +303,8 @@ struct Grid<'a> {
     limits: &'a Limits,
     started: Instant,
     steps: AtomicU64,
+    /// Bytes that the cores hold.
+    held: AtomicI64,
     /// Blocks that have ended.
     ended: AtomicU32,
     /// Steps taken when the last of them did.
@@ -339,7 +342,11 @@ impl<'a> Grid<'a> {
 
     /// Forgets a run that does not count.
     fn forget(&self) {
-        self.steps.store(0, Relaxed);
+        let steps = self.steps.swap(0, Relaxed);
+        if let Some(live) = &self.limits.live {
+            live.take_back(steps);
+        }
+        self.held.store(0, Relaxed);
         self.ended.store(0, Relaxed);
         self.ended_at.store(0, Relaxed);
         if let Ok(mut text) = self.output.lock() {
@@ -390,13 +397,22 @@ impl<'a> Grid<'a> {
         core.block_ends(block);
     }
 
+    /// Takes the core's steps into the common count, and gives what that was.
+    fn count<O: Hooks>(&self, core: &mut Core<'_, O>) -> u64 {
+        let taken = core.take_steps();
+        if let Some(live) = &self.limits.live {
+            live.add(taken);
+        }
+        self.steps.fetch_add(taken, Relaxed)
+    }
+
     /// Takes the core's steps into the common count and checks the budgets.
     fn spend<'b, O: Hooks>(
         &self,
         core: &mut Core<'_, O>,
         blocks: impl IntoIterator<Item = &'b Block> + Clone,
     ) -> Result<(), Stop> {
-        let steps = self.steps.fetch_add(core.take_steps(), Relaxed);
+        let steps = self.count(core);
         if steps > self.limits.steps {
             let (ended, ended_at) = (self.ended.load(Relaxed), self.ended_at.load(Relaxed));
             let runnable = || blocks.clone().into_iter().filter(|b| b.runnable());
@@ -421,11 +437,21 @@ impl<'a> Grid<'a> {
                 waiting,
             });
         }
-        self.in_time()
+        self.goes_on(core)
     }
 
-    /// Stops where time is up.
-    fn in_time(&self) -> Result<(), Stop> {
+    /// Stops where time is up, memory is full, or somebody wants it to end.
+    fn goes_on<O: Hooks>(&self, core: &mut Core<'_, O>) -> Result<(), Stop> {
+        let now = meter::held();
+        let more = now - std::mem::replace(&mut core.held, now);
+        let held = self.held.fetch_add(more, Relaxed) + more;
+        if held > 0 && held as u64 > self.limits.memory {
+            return Err(Stop::Memory(self.limits.memory));
+        }
+        core.tight = held > 0 && held as u64 > self.limits.memory / 2;
+        if self.limits.live.as_ref().is_some_and(Live::is_ended) {
+            return Err(Stop::Interrupted);
+        }
         match self.limits.wall {
             Some(wall) if self.started.elapsed() > wall => Err(Stop::WallClock(wall)),
             _ => Ok(()),
@@ -435,12 +461,12 @@ impl<'a> Grid<'a> {
     /// Number of blocks that may be resident at the same time.
     fn room(&self, blocks: u32, cooperative: bool) -> Result<usize, Stop> {
         let room =
-            (self.limits.memory / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
+            (self.limits.memory / 2 / self.state_bytes.max(1)).clamp(1, u64::from(blocks)) as u32;
         if cooperative && room < blocks {
             return Err(Stop::OutOfMemory(format!(
                 "a cooperative launch of {blocks} blocks needs {} bytes of state, the budget is {}",
                 self.state_bytes * u64::from(blocks),
-                self.limits.memory
+                self.limits.memory / 2
             )));
         }
         Ok(room as usize)

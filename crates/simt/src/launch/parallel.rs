@@ -72,6 +72,7 @@ impl Grid<'_> {
                             self.spend(&mut core, std::slice::from_ref(&block))
                         });
                         if let Err(stop) = ended {
+                            self.count(&mut core);
                             next.store(blocks, Relaxed);
                             return Err((id, stop));
                         }
@@ -93,6 +94,11 @@ impl Grid<'_> {
         let Some(before) = before else {
             return Some(failed.map_or(Ok(()), |(_, stop)| Err(stop)));
         };
+        if let Some((_, stop @ (Stop::WallClock(_) | Stop::Interrupted))) = failed {
+            // There is no time to run it again.
+            observer.salvage(forks);
+            return Some(Err(stop));
+        }
         let ended = !vain.load(Relaxed) && failed.is_none();
         let good = ended && observer.join(forks) == Joined::Clean;
         if !good {

@@ -15,6 +15,8 @@ pub(super) const WARP_QUANTUM: u32 = 1 << 16;
 const SHORT_QUANTUM: u32 = 1 << 10;
 /// Steps after which the clock is looked at: what detectors do with a step can take a millisecond.
 const PIECE: u32 = 1 << 8;
+/// The same where half of the memory is full: a step can take megabytes.
+const TIGHT: u32 = 1 << 4;
 
 /// How long a block runs before another one becomes resident, which may be what it waits for.
 ///
@@ -122,9 +124,10 @@ impl Grid<'_> {
         let mut left = quantum;
         let mut since = 0;
         while left > 0 {
-            if since >= PIECE {
+            let piece = if core.tight { TIGHT } else { PIECE };
+            if since >= piece {
                 since = 0;
-                self.in_time()?;
+                self.goes_on(core)?;
             }
             let warp = &mut block.warps[w];
             let next = match warp.splits[..] {
@@ -135,7 +138,7 @@ impl Grid<'_> {
                 return Ok(left);
             };
             let alone = warp.splits.len() == 1;
-            let fuel = if alone { PIECE } else { SPLIT_QUANTUM }.min(left);
+            let fuel = if alone { piece } else { SPLIT_QUANTUM }.min(left);
             let before = core.steps;
             let ran = core.run(
                 block,
@@ -225,7 +228,7 @@ impl Grid<'_> {
                 match self.pass(&mut core, block, quantum) {
                     Err(stop @ Stop::Deadlock { .. }) => stuck = Some(stop),
                     Err(stop) => {
-                        let _ = self.spend(&mut core, &[]);
+                        self.count(&mut core);
                         return Err(stop);
                     }
                     Ok(pass) => {

@@ -25,9 +25,19 @@ use crate::op::*;
 use ptx::graph;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Marks that a program may need: deep nests of many barriers need as many as their product.
+const MARKS: usize = 1 << 20;
+
+/// There would be more of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooMany;
+
 /// Gives the functions of a program their meeting points, numbered from 0, and
 /// returns their number.
-pub(super) fn insert(functions: &mut [Vec<Instr>]) -> u32 {
+///
+/// # Errors
+/// There would be more than [`MARKS`] marks.
+pub(super) fn insert(functions: &mut [Vec<Instr>]) -> Result<u32, TooMany> {
     let mut count = 0;
     let mut own: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); functions.len()];
     for (code, own) in functions.iter_mut().zip(&mut own) {
@@ -44,11 +54,11 @@ pub(super) fn insert(functions: &mut [Vec<Instr>]) -> u32 {
             count += 1;
         }
     }
-    let inside = with_callees(functions, own);
+    let inside = Inside::of(functions, own);
     for code in functions {
-        mark(code, &inside);
+        mark(code, &inside)?;
     }
-    count
+    Ok(count)
 }
 
 /// Functions that a function calls by name.
@@ -59,46 +69,66 @@ fn callees(code: &[Instr]) -> impl Iterator<Item = usize> {
     })
 }
 
-fn with_callees(functions: &[Vec<Instr>], mut points: Vec<BTreeSet<u32>>) -> Vec<BTreeSet<u32>> {
-    loop {
-        let mut changed = false;
-        for (f, code) in functions.iter().enumerate() {
-            for callee in callees(code) {
-                let more: Vec<u32> = points[callee].difference(&points[f]).copied().collect();
-                changed |= !more.is_empty();
-                points[f].extend(more);
+/// The meeting points of each function, and those of all that it calls.
+struct Inside {
+    own: Vec<BTreeSet<u32>>,
+    calls: Vec<BTreeSet<usize>>,
+    /// Whether there is one in it or below.
+    any: Vec<bool>,
+}
+
+impl Inside {
+    fn of(functions: &[Vec<Instr>], own: Vec<BTreeSet<u32>>) -> Inside {
+        let calls = functions.iter().map(|code| callees(code).collect());
+        let calls: Vec<BTreeSet<usize>> = calls.collect();
+        let mut callers = vec![Vec::new(); functions.len()];
+        for (f, calls) in calls.iter().enumerate() {
+            calls.iter().for_each(|callee| callers[*callee].push(f));
+        }
+        let mut any = vec![false; functions.len()];
+        let mut open: Vec<usize> = (0..own.len()).filter(|f| !own[*f].is_empty()).collect();
+        while let Some(f) = open.pop() {
+            if !std::mem::replace(&mut any[f], true) {
+                open.extend(&callers[f]);
             }
         }
-        if !changed {
-            return points;
+        Inside { own, calls, any }
+    }
+
+    /// The points of a function and of all below it.
+    fn points(&self, function: usize) -> Vec<u32> {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![function]);
+        let mut points = Vec::new();
+        while let Some(f) = open.pop() {
+            if self.any[f] && seen.insert(f) {
+                points.extend(&self.own[f]);
+                open.extend(&self.calls[f]);
+            }
         }
+        points
     }
 }
 
 /// Whether each function can come to call itself. Calls through pointers may call
 /// every function whose address is taken, so all with such calls count as recursive.
 pub(super) fn recursive(functions: &[Vec<Instr>]) -> Vec<bool> {
-    let n = functions.len();
-    let calls: Vec<BTreeSet<usize>> = functions
-        .iter()
-        .map(|code| callees(code).collect())
-        .collect();
+    let calls = functions.iter().map(|code| {
+        let all: BTreeSet<usize> = callees(code).collect();
+        all.into_iter().collect()
+    });
+    let calls: Vec<Vec<usize>> = calls.collect();
     let indirect = functions.iter().any(|code| {
         code.iter()
             .any(|i| matches!(&i.op, Op::Call(c) if c.function.is_none()))
     });
-    (0..n)
-        .map(|start| {
-            let mut seen = BTreeSet::new();
-            let mut stack: Vec<usize> = calls[start].iter().copied().collect();
-            while let Some(f) = stack.pop() {
-                if seen.insert(f) {
-                    stack.extend(&calls[f]);
-                }
-            }
-            indirect || seen.contains(&start)
-        })
-        .collect()
+    let mut recursive = vec![indirect; functions.len()];
+    for component in graph::strongly_connected_components(&calls) {
+        let first = component[0];
+        if component.len() > 1 || calls[first].contains(&first) {
+            component.iter().for_each(|f| recursive[*f] = true);
+        }
+    }
+    recursive
 }
 
 /// Basic blocks of a function's code.
@@ -163,72 +193,124 @@ impl Blocks {
         }
     }
 
-    fn reaches(&self, from: usize, to: usize) -> bool {
-        let mut seen = vec![false; self.starts.len()];
-        let mut stack = self.successors[from].clone();
-        while let Some(b) = stack.pop() {
-            if b == to {
-                return true;
-            }
-            if !std::mem::replace(&mut seen[b], true) {
-                stack.extend(&self.successors[b]);
-            }
-        }
-        false
-    }
-
     pub(super) fn of_instruction(&self, at: usize) -> usize {
         self.starts.partition_point(|s| *s <= at) - 1
     }
 }
 
-fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
-    let meets = |i: &Instr| -> Vec<u32> {
-        match &i.op {
-            Op::Barrier(b) if b.point != u32::MAX => vec![b.point],
-            Op::Warp(w) if w.point != u32::MAX => vec![w.point],
-            Op::Call(c) => c
-                .function
-                .map_or(Vec::new(), |f| inside[f as usize].iter().copied().collect()),
-            _ => Vec::new(),
+/// What follows of a place in the control flow, found once for all that stands there.
+struct Ways {
+    ipdom: Vec<Option<usize>>,
+    /// The component of the graph that each block is in: a round of a loop never leaves one.
+    component: Vec<usize>,
+    looping: Vec<bool>,
+    /// Whether every thread comes through a block.
+    always: Vec<bool>,
+    /// Whether a block does nothing but end the thread.
+    only_end: Vec<bool>,
+    /// The last place of a block's post-dominators, and the last of those in the same loop.
+    last: Vec<[Option<usize>; 2]>,
+}
+
+impl Ways {
+    fn of(code: &[Instr], blocks: &Blocks) -> Ways {
+        let n = blocks.starts.len();
+        let ipdom = graph::post_dominators(&blocks.successors, &blocks.exits);
+        let (mut component, mut looping) = (vec![0; n], vec![false; n]);
+        let components = graph::strongly_connected_components(&blocks.successors);
+        for (number, nodes) in components.iter().enumerate() {
+            for node in nodes {
+                component[*node] = number;
+                looping[*node] = nodes.len() > 1 || blocks.successors[*node].contains(node);
+            }
         }
+        let mut always = vec![false; n];
+        for block in std::iter::successors(Some(0), |b| ipdom[*b]) {
+            always[block] = true;
+        }
+        let only_end: Vec<bool> = (0..n).map(|b| is_only_end(code, blocks, b)).collect();
+        let mut last = vec![[None; 2]; n];
+        let mut known = vec![false; n];
+        for block in 0..n {
+            // From the first ancestor whose answer is known back down to this one.
+            let up = std::iter::successors(Some(block), |b| ipdom[*b]);
+            let path: Vec<usize> = up.take_while(|b| !known[*b]).collect();
+            for b in path.into_iter().rev() {
+                known[b] = true;
+                if let Some(p) = ipdom[b].filter(|p| !only_end[*p]) {
+                    let inside = component[p] == component[b];
+                    last[b][0] = last[p][0].or(Some(p));
+                    last[b][1] = last[p][1].or(Some(p)).filter(|_| inside);
+                }
+            }
+        }
+        Ways {
+            ipdom,
+            component,
+            looping,
+            always,
+            only_end,
+            last,
+        }
+    }
+
+    /// Every path from a block leads through these, in this order.
+    fn chain(&self, block: usize) -> impl Iterator<Item = usize> {
+        let all = std::iter::successors(self.ipdom[block], |b| self.ipdom[*b]);
+        all.filter(|b| !self.only_end[*b])
+    }
+
+    /// The last one of a round (or at all), since whoever goes around may come from further out.
+    fn last(&self, block: usize) -> Option<usize> {
+        self.last[block][usize::from(self.looping[block])]
+    }
+
+    /// Where whoever passes will not come back for another round. Behind a place that every thread comes through, no other tells more.
+    fn out(&self, block: usize) -> impl Iterator<Item = usize> {
+        let inside = move |b: &usize| self.component[*b] == self.component[block];
+        let out = self
+            .chain(block)
+            .filter(move |b| self.looping[block] && !inside(b));
+        let mut ended = false;
+        out.take_while(move |b| !std::mem::replace(&mut ended, self.always[*b]))
+    }
+}
+
+fn mark(code: &mut Vec<Instr>, inside: &Inside) -> Result<(), TooMany> {
+    let meets = |i: &Instr| match &i.op {
+        Op::Barrier(b) => b.point != u32::MAX,
+        Op::Warp(w) => w.point != u32::MAX,
+        Op::Call(c) => c.function.is_some_and(|f| inside.any[f as usize]),
+        _ => false,
     };
-    if code.iter().all(|i| meets(i).is_empty()) {
-        return;
+    let points = |i: &Instr| match &i.op {
+        Op::Barrier(b) => vec![b.point],
+        Op::Warp(w) => vec![w.point],
+        Op::Call(c) => c.function.map_or(Vec::new(), |f| inside.points(f as usize)),
+        _ => Vec::new(),
+    };
+    if !code.iter().any(meets) {
+        return Ok(());
     }
     let blocks = Blocks::of(code);
-    let ipdom = graph::post_dominators(&blocks.successors, &blocks.exits);
-    let always: BTreeSet<usize> = std::iter::successors(Some(0), |b| ipdom[*b]).collect();
+    let ways = Ways::of(code, &blocks);
     // Block → marks at its start.
     let mut marks: BTreeMap<usize, BTreeSet<(u32, bool)>> = BTreeMap::new();
-    for (at, i) in code.iter().enumerate() {
-        let points = meets(i);
-        if points.is_empty() {
-            continue;
-        }
+    let mut looks = 0;
+    for (at, i) in code.iter().enumerate().filter(|(_, i)| meets(i)) {
         let block = blocks.of_instruction(at);
-        let looping = blocks.reaches(block, block);
         let unconditional = i.guard == Slot::TRUE;
-        if !looping && unconditional && always.contains(&block) {
+        if !ways.looping[block] && unconditional && ways.always[block] {
             continue; // nobody can go around it
         }
-        // Every path from here leads through these, in this order.
-        let chain: Vec<usize> = std::iter::successors(ipdom[block], |b| ipdom[*b])
-            .filter(|b| !is_only_end(code, &blocks, *b))
-            .collect();
-        let back = |b: &usize| looping && blocks.reaches(*b, block);
-        // The last one of a round (or at all), since whoever goes around may come from further out.
-        let last = chain
-            .iter()
-            .copied()
-            .take_while(|b| !looping || back(b))
-            .last();
-        let out = chain.iter().copied().filter(|b| looping && !back(b));
-        for (b, consumes_arrival) in last
-            .map(|b| (b, true))
-            .into_iter()
-            .chain(out.map(|b| (b, false)))
-        {
+        let points = points(i);
+        let last = ways.last(block).map(|b| (b, true));
+        let out = ways.out(block).map(|b| (b, false));
+        for (b, consumes_arrival) in last.into_iter().chain(out) {
+            looks += points.len();
+            if looks > MARKS {
+                return Err(TooMany);
+            }
             let entry = marks.entry(b).or_default();
             points
                 .iter()
@@ -238,6 +320,7 @@ fn mark(code: &mut Vec<Instr>, inside: &[BTreeSet<u32>]) {
     if !marks.is_empty() {
         rewrite(code, &blocks, &marks);
     }
+    Ok(())
 }
 
 /// Whether a block does nothing but end the thread.

@@ -13,6 +13,7 @@
 //! global memory order-dependent. That errs on the side of promising less.
 
 use super::def_use::{Use, visit_operands};
+use super::reach::{Queue, Readers};
 use crate::alu::AluOp;
 use crate::ids::Site;
 use crate::observer::Order;
@@ -71,81 +72,110 @@ pub fn dependence(program: &Program, sources: &OrderSources) -> Dependence {
     };
     let mut tainted: HashSet<Row> = HashSet::new();
     let mut memory = [sources.shared, sources.global, false];
-    loop {
-        let before = (tainted.len(), memory);
-        for i in &program.code {
-            let (mut from_taint, mut escapes) = (false, false);
-            let mut look = |r: Row, what: Use| {
-                if tainted.contains(&r) {
-                    from_taint = true;
-                    found.steered |= matches!(what, Use::Control | Use::Address);
-                    escapes |= what == Use::Escape;
-                }
-            };
-            visit_operands(program, i, &mut look, &mut |_| {});
-            let carries = carries(&i.op);
-            if carries {
-                look(CARRY, Use::Data);
+    let readers = Readers::of(program);
+    let carriers: Vec<usize> = (0..program.code.len())
+        .filter(|at| carries(&program.code[*at].op))
+        .collect();
+    // Those whose answer depends on what lies in memory.
+    let looks: Vec<usize> = (0..program.code.len())
+        .filter(|at| looks_at_memory(program, &program.code[*at].op))
+        .collect();
+    let mut queue = Queue::all(program);
+    while let Some(at) = queue.pop() {
+        let i = &program.code[at];
+        let before = memory;
+        let (mut from_taint, mut escapes) = (false, false);
+        let mut look = |r: Row, what: Use| {
+            if tainted.contains(&r) {
+                from_taint = true;
+                found.steered |= matches!(what, Use::Control | Use::Address);
+                escapes |= what == Use::Escape;
             }
-            let mut source = from_taint || sources.reads.contains(&i.site);
-            // Its result passes through local memory, too.
-            memory[LOCAL] |= source && matches!(i.op, Op::System(_));
-            match &i.op {
-                Op::Memory(index) => {
-                    let m = &program.memory_ops[*index as usize];
-                    if m.store {
-                        if escapes {
-                            spaces(m.space).for_each(|s| memory[s] = true);
-                            found.results |= may_be(m.space, AddressSpace::Global);
-                            // Whether two strong stores differ is what the rule on unordered communication looks at.
-                            found.steered |= m.order.is_strong() && m.space.is_between_threads();
-                        }
-                        source = false;
-                    } else {
-                        source |= spaces(m.space).any(|s| memory[s]);
-                    }
-                }
-                Op::Atomic(index) => {
-                    let a = &program.atomic_ops[*index as usize];
+        };
+        visit_operands(program, i, &mut look, &mut |_| {});
+        let carries = carries(&i.op);
+        if carries {
+            look(CARRY, Use::Data);
+        }
+        let mut source = from_taint || sources.reads.contains(&i.site);
+        // Its result passes through local memory, too.
+        memory[LOCAL] |= source && matches!(i.op, Op::System(_));
+        match &i.op {
+            Op::Memory(index) => {
+                let m = &program.memory_ops[*index as usize];
+                if m.store {
                     if escapes {
-                        spaces(a.space).for_each(|s| memory[s] = true);
-                        found.results |= may_be(a.space, AddressSpace::Global);
+                        spaces(m.space).for_each(|s| memory[s] = true);
+                        found.results |= may_be(m.space, AddressSpace::Global);
+                        // Whether two strong stores differ is what the rule on unordered communication looks at.
+                        found.steered |= m.order.is_strong() && m.space.is_between_threads();
                     }
-                    source |= spaces(a.space).any(|s| memory[s]);
-                }
-                Op::Image(index) => {
-                    if program.image_ops[*index as usize].kind == ImageKind::Store {
-                        memory[GLOBAL] |= escapes;
-                        found.results |= escapes;
-                        source = false;
-                    } else {
-                        source |= memory[GLOBAL];
-                    }
-                }
-                Op::AsyncCopy(_) => memory[SHARED] |= escapes || memory[GLOBAL],
-                Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
-                Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
-                // Arguments pass through local memory.
-                Op::Call(_) => source |= memory[LOCAL],
-                Op::System(call) if escapes || memory[LOCAL] => match call.which {
-                    System::Vprintf | System::AssertFail | System::SetConditional => {
-                        found.results = true
-                    }
-                    System::Success => {}
-                    _ => found.steered = true,
-                },
-                _ => {}
-            }
-            if source {
-                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = tainted.insert(r));
-                if carries {
-                    tainted.insert(CARRY);
+                    source = false;
+                } else {
+                    source |= spaces(m.space).any(|s| memory[s]);
                 }
             }
+            Op::Atomic(index) => {
+                let a = &program.atomic_ops[*index as usize];
+                if escapes {
+                    spaces(a.space).for_each(|s| memory[s] = true);
+                    found.results |= may_be(a.space, AddressSpace::Global);
+                }
+                source |= spaces(a.space).any(|s| memory[s]);
+            }
+            Op::Image(index) => {
+                if program.image_ops[*index as usize].kind == ImageKind::Store {
+                    memory[GLOBAL] |= escapes;
+                    found.results |= escapes;
+                    source = false;
+                } else {
+                    source |= memory[GLOBAL];
+                }
+            }
+            Op::AsyncCopy(_) => memory[SHARED] |= escapes || memory[GLOBAL],
+            Op::Warp(w) => source |= w.kind == WarpKind::ActiveMask,
+            Op::Special { which, .. } => source |= depends_on_time_or_place(*which),
+            // Arguments pass through local memory.
+            Op::Call(_) => source |= memory[LOCAL],
+            Op::System(call) if escapes || memory[LOCAL] => match call.which {
+                System::Vprintf | System::AssertFail | System::SetConditional => {
+                    found.results = true
+                }
+                System::Success => {}
+                _ => found.steered = true,
+            },
+            _ => {}
         }
-        if found.steered || (tainted.len(), memory) == before {
-            return found;
+        if source {
+            let mut new = Vec::new();
+            visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+                if tainted.insert(r) {
+                    new.push(r);
+                }
+            });
+            for row in new {
+                readers.of_row(row).for_each(|at| queue.push(at));
+            }
+            if carries && tainted.insert(CARRY) {
+                carriers.iter().for_each(|at| queue.push(*at));
+            }
         }
+        if memory != before {
+            looks.iter().for_each(|at| queue.push(*at));
+        }
+        if found.steered {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether what an operation gives depends on what lies in memory.
+fn looks_at_memory(program: &Program, op: &Op) -> bool {
+    match op {
+        Op::Memory(index) => !program.memory_ops[*index as usize].store,
+        Op::Atomic(_) | Op::Image(_) | Op::AsyncCopy(_) | Op::Call(_) | Op::System(_) => true,
+        _ => false,
     }
 }
 

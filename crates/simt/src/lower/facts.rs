@@ -8,12 +8,12 @@ use super::def_use::{Use, visit_operands};
 use super::dependence::{
     communicates_by_memory_alone, depends_on_time_or_place, has_order_sources,
 };
+use super::reach::Graph;
 use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
 use ptx::semantics::{Modifier, Opcode, Synchronisation, TypedInstruction};
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
@@ -103,15 +103,17 @@ fn copies(program: &mut Program) {
             add(&mut uses, row, now);
         }
     }
-    loop {
-        let before = uses.clone();
-        for (from, to) in &moves {
-            if let Some(&now) = uses.get(to) {
-                add(&mut uses, *from, now);
+    moves.sort_unstable_by_key(|(_, to)| *to);
+    let mut changed: Vec<Row> = uses.keys().copied().collect();
+    while let Some(row) = changed.pop() {
+        let now = uses[&row];
+        let first = moves.partition_point(|(_, to)| *to < row);
+        for (from, _) in moves[first..].iter().take_while(|(_, to)| *to == row) {
+            let before = uses.get(from).copied();
+            add(&mut uses, *from, now);
+            if uses.get(from).copied() != before {
+                changed.push(*from);
             }
-        }
-        if uses == before {
-            break;
         }
     }
     for i in &program.code {
@@ -234,43 +236,45 @@ fn effects(program: &mut Program) -> Arc<[Effect]> {
 
 /// For each site, whether it is a strong load whose value decides branches and nothing else.
 fn control_only(program: &Program) -> Arc<[bool]> {
-    let mut answer = vec![false; program.sites.len()];
-    for i in &program.code {
-        let Op::Memory(index) = i.op else { continue };
-        let m = &program.memory_ops[index as usize];
-        if m.store || m.order == Order::Weak {
-            continue;
+    let strong = |i: &Instr| match i.op {
+        Op::Memory(index) => {
+            let m = &program.memory_ops[index as usize];
+            !m.store && m.order != Order::Weak
         }
-        let mut reached: HashSet<Row> = HashSet::new();
-        visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
-        answer[i.site.0 as usize] = !reaches_data(program, &mut reached);
+        _ => false,
+    };
+    let mut answer = vec![false; program.sites.len()];
+    if !program.code.iter().any(strong) {
+        return answer.into();
+    }
+    let mut graph = Graph::of(program, 0);
+    for (at, i) in program.code.iter().enumerate() {
+        let (mut data, mut used) = (Vec::new(), Vec::new());
+        let mut read = |r: Row, what: Use| match what {
+            Use::Data => data.push(r),
+            Use::Escape | Use::Address => used.push(r),
+            Use::Control => {}
+        };
+        visit_operands(program, i, &mut read, &mut |_| {});
+        let here = graph.instruction(at);
+        used.iter().for_each(|r| graph.mark(graph.row(*r)));
+        data.iter().for_each(|r| graph.edge(graph.row(*r), here));
+        if matches!(i.op, Op::Warp(_) | Op::Matrix(_)) {
+            graph.mark(here);
+        }
+        visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+            graph.edge(here, graph.row(r));
+        });
+    }
+    let data = graph.comes_to_marks();
+    for i in program.code.iter().filter(|i| strong(i)) {
+        let mut reaches = false;
+        visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+            reaches |= data[graph.row(r) as usize];
+        });
+        answer[i.site.0 as usize] = !reaches;
     }
     answer.into()
-}
-
-fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
-    loop {
-        let before = reached.len();
-        for i in &program.code {
-            let (mut hit, mut data) = (false, false);
-            let mut look = |r: Row, what: Use| {
-                if reached.contains(&r) {
-                    data |= matches!(what, Use::Escape | Use::Address);
-                    hit |= what == Use::Data;
-                }
-            };
-            visit_operands(program, i, &mut look, &mut |_| {});
-            if data || hit && matches!(i.op, Op::Warp(_) | Op::Matrix(_)) {
-                return true;
-            }
-            if hit {
-                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
-            }
-        }
-        if reached.len() == before {
-            return false;
-        }
-    }
 }
 
 /// For each site, whether it is a strong load whose value is handed on: it reaches memory, an address or the output, and nothing tests it.
@@ -281,10 +285,19 @@ fn reaches_data(program: &Program, reached: &mut HashSet<Row>) -> bool {
 /// another reason.
 fn hands_on(program: &Program) -> Arc<[bool]> {
     let mut answer = vec![false; program.sites.len()];
+    if !program.code.iter().any(|i| is_strong_load(program, i)) {
+        return answer.into();
+    }
     let optimistic = optimistic(program);
+    let (used, tested) = handed_on(program);
     for (at, i) in program.code.iter().enumerate() {
-        if is_strong_load(program, i) && !optimistic.iter().any(|range| range.contains(&at)) {
-            answer[i.site.0 as usize] = is_handed_on(program, i);
+        if is_strong_load(program, i) && !optimistic[at] {
+            let (mut is_used, mut is_tested) = (false, false);
+            visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+                is_used |= used(r);
+                is_tested |= tested(r);
+            });
+            answer[i.site.0 as usize] = is_used && !is_tested;
         }
     }
     answer.into()
@@ -298,102 +311,111 @@ fn is_strong_load(program: &Program, i: &Instr) -> bool {
     !m.store && m.order.is_strong() && m.space.is_between_threads()
 }
 
-/// The code between two strong loads whose values are compared with each other: what is read there is thrown away if the two differ, as
-/// under a sequence lock.
-fn optimistic(program: &Program) -> Vec<Range<usize>> {
-    let loads: Vec<(usize, HashSet<Row>)> = program
-        .code
-        .iter()
-        .enumerate()
-        .filter(|(_, i)| is_strong_load(program, i))
-        .map(|(at, i)| {
-            let mut rows = HashSet::new();
-            visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = rows.insert(r));
-            (at, rows)
-        })
-        .collect();
-    let mut ranges = Vec::new();
+/// Which code lies between two strong loads whose values are compared with each other: what is read there is thrown away if the two
+/// differ, as under a sequence lock. Of all loads that a comparison may be of, the first and the last count: whichever belong together,
+/// pairs of them cover what lies between.
+fn optimistic(program: &Program) -> Vec<bool> {
+    let mut loads: HashMap<Row, (usize, usize)> = HashMap::new();
+    for (at, i) in program.code.iter().enumerate() {
+        if is_strong_load(program, i) {
+            visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+                loads.entry(r).or_insert((at, at)).1 = at;
+            });
+        }
+    }
+    // How many more ranges there are from an instruction on.
+    let mut begins = vec![0i64; program.code.len() + 1];
     for i in &program.code {
         if program.site(i.site).instruction.opcode != Opcode::Setp {
             continue;
         }
         let mut read = Vec::new();
         visit_operands(program, i, &mut |r, _| read.push(r), &mut |_| {});
-        let of = |row: &Row| -> Vec<usize> {
-            let holding = loads.iter().filter(|l| l.1.contains(row));
-            holding.map(|l| l.0).collect()
-        };
-        for (k, a) in read.iter().enumerate() {
-            for b in &read[k + 1..] {
-                for (x, y) in of(a)
-                    .into_iter()
-                    .flat_map(|x| of(b).into_iter().map(move |y| (x, y)))
-                {
-                    ranges.push(x.min(y)..x.max(y));
-                }
+        let known: Vec<_> = read.iter().filter_map(|r| loads.get(r)).collect();
+        for (k, a) in known.iter().enumerate() {
+            for b in &known[k + 1..] {
+                begins[a.0.min(b.0)] += 1;
+                begins[a.1.max(b.1)] -= 1;
             }
         }
     }
-    ranges
+    let mut open = 0;
+    let inside = begins[..program.code.len()].iter().map(|more| {
+        open += more;
+        open > 0
+    });
+    inside.collect()
 }
 
-fn is_handed_on(program: &Program, load: &Instr) -> bool {
-    let mut reached: HashSet<Row> = HashSet::new();
-    visit_operands(program, load, &mut |_, _| {}, &mut |r| {
-        _ = reached.insert(r)
-    });
-    let (mut used, mut local) = (false, false);
-    loop {
-        let before = (reached.len(), local);
-        for i in &program.code {
-            let (mut data, mut escapes, mut address, mut control) = (false, false, false, false);
-            let mut look = |r: Row, what: Use| {
-                if reached.contains(&r) {
-                    match what {
-                        Use::Data => data = true,
-                        Use::Escape => escapes = true,
-                        Use::Address => address = true,
-                        Use::Control => control = true,
-                    }
-                }
-            };
-            visit_operands(program, i, &mut look, &mut |_| {});
-            used |= address;
-            match &i.op {
-                // What a guard lets through is a selection.
-                Op::Alu { .. } | Op::Setp { .. } | Op::Set { .. } | Op::Lop3Test { .. } => {
-                    data |= control;
-                }
-                Op::Pack { .. } | Op::Cvta { .. } => data |= control,
-                _ if control => return false,
-                Op::Memory(index) => {
-                    let m = &program.memory_ops[*index as usize];
-                    let own = matches!(m.space, AddressSpace::Local | AddressSpace::Param);
-                    if m.store && escapes {
-                        used |= !own && !m.private;
-                        local |= own || m.private;
-                    }
-                    data |= !m.store && own && local;
-                }
-                Op::Atomic(index) if escapes => {
-                    let a = &program.atomic_ops[*index as usize];
-                    match (&a.f, a.update) {
-                        (AtomFn::Cas, _) => return false,
-                        (_, Update::Min(_) | Update::Max(_) | Update::And | Update::Or) => {}
-                        _ => used = true,
-                    }
-                }
-                Op::System(_) => used |= escapes || local,
-                Op::Image(_) | Op::AsyncCopy(_) => used |= escapes,
-                Op::Call(_) => data |= escapes || local,
-                _ => {}
+/// Which rows reach memory, an address or the output; and which are tested on the way, or reckoned with as old.
+fn handed_on(program: &Program) -> (impl Fn(Row) -> bool + use<>, impl Fn(Row) -> bool + use<>) {
+    let mut graph = Graph::of(program, 1);
+    // What has been stored to memory of the thread's own.
+    let local = graph.further(program.code.len(), 0);
+    let mut tested: Vec<u32> = Vec::new();
+    for (at, i) in program.code.iter().enumerate() {
+        let here = graph.instruction(at);
+        let (mut escapes, mut control) = (Vec::new(), Vec::new());
+        let mut read = |r: Row, what: Use| {
+            let row = graph.row(r);
+            match what {
+                Use::Data => graph.edge(row, here),
+                Use::Escape => escapes.push(row),
+                Use::Address => graph.mark(row),
+                Use::Control => control.push(row),
             }
-            if data {
-                visit_operands(program, i, &mut |_, _| {}, &mut |r| _ = reached.insert(r));
+        };
+        visit_operands(program, i, &mut read, &mut |_| {});
+        match &i.op {
+            // What a guard lets through is a selection.
+            Op::Alu { .. }
+            | Op::Setp { .. }
+            | Op::Set { .. }
+            | Op::Lop3Test { .. }
+            | Op::Pack { .. }
+            | Op::Cvta { .. } => control.iter().for_each(|r| graph.edge(*r, here)),
+            _ => tested.append(&mut control),
+        }
+        match &i.op {
+            Op::Memory(index) => {
+                let m = &program.memory_ops[*index as usize];
+                let own = matches!(m.space, AddressSpace::Local | AddressSpace::Param);
+                match m.store {
+                    true if own => escapes.iter().for_each(|r| graph.edge(*r, local)),
+                    true if m.private => {
+                        escapes.iter().for_each(|r| graph.edge(*r, local));
+                    }
+                    true => escapes.iter().for_each(|r| graph.mark(*r)),
+                    false if own => graph.edge(local, here),
+                    false => {}
+                }
             }
+            Op::Atomic(index) => {
+                let a = &program.atomic_ops[*index as usize];
+                match (&a.f, a.update) {
+                    (AtomFn::Cas, _) => tested.append(&mut escapes),
+                    (_, Update::Min(_) | Update::Max(_) | Update::And | Update::Or) => {}
+                    _ => escapes.iter().for_each(|r| graph.mark(*r)),
+                }
+            }
+            Op::System(_) => {
+                escapes.iter().for_each(|r| graph.mark(*r));
+                graph.mark(local);
+            }
+            Op::Image(_) | Op::AsyncCopy(_) => escapes.iter().for_each(|r| graph.mark(*r)),
+            Op::Call(_) => {
+                escapes.iter().for_each(|r| graph.edge(*r, here));
+                graph.edge(local, here);
+            }
+            _ => {}
         }
-        if (reached.len(), local) == before {
-            return used;
-        }
+        visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+            graph.edge(here, graph.row(r));
+        });
     }
+    let used = graph.comes_to_marks();
+    tested.iter().for_each(|r| graph.mark(*r));
+    let is_tested = graph.comes_to_marks();
+    let of = graph.rows();
+    (move |r: Row| used[of(r)], move |r: Row| is_tested[of(r)])
 }

@@ -25,6 +25,7 @@ pub mod memory;
 pub mod operand;
 pub mod phase_waits;
 pub mod pointers;
+mod reach;
 mod read_back;
 pub mod scope;
 pub mod speculated;
@@ -44,7 +45,8 @@ use ptx::ast::{self, Function, FunctionKind, Item, Module, Stmt};
 use ptx::semantics::TypedInstruction;
 use ptx::source::SourceMap;
 use scope::Scopes;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 /// Why a kernel can't be made ready.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -70,7 +72,16 @@ pub enum LowerError {
         "this PTX uses 32-bit addresses; racetrap supports only 64-bit PTX (compile with -m64)"
     )]
     AddressSize,
+    /// The time is up.
+    #[error("there was no time to decode it")]
+    OutOfTime,
+    /// Its control flow has more places at which barriers can be missed than are kept.
+    #[error("it has too many barriers in too deep a nest of branches")]
+    TooLarge,
 }
+
+/// Statements after which the clock is looked at.
+const LOOK: usize = 1 << 10;
 
 /// The kernels that a module defines, in order.
 pub fn entries(module: &Module) -> Vec<&str> {
@@ -115,7 +126,20 @@ impl Program {
     /// # Errors
     /// See [`LowerError`].
     pub fn lower(module: &Module, source: &str, entry: &str) -> Result<Program, LowerError> {
-        Program::lower_with(module, source, &Lines::of(module, source), entry)
+        Program::lower_until(module, source, entry, None)
+    }
+
+    /// The same, if it is done by then.
+    ///
+    /// # Errors
+    /// See [`LowerError`].
+    pub fn lower_until(
+        module: &Module,
+        source: &str,
+        entry: &str,
+        until: Option<Instant>,
+    ) -> Result<Program, LowerError> {
+        Program::lower_with(module, source, &Lines::of(module, source), entry, until)
     }
 
     /// The same for one of several kernels, where the lines of the module are known: a library has thousands of kernels in one module.
@@ -127,8 +151,11 @@ impl Program {
         source: &str,
         lines: &Lines,
         entry: &str,
+        until: Option<Instant>,
     ) -> Result<Program, LowerError> {
-        Lowering::new(module, source, lines).program(entry)
+        let mut lowering = Lowering::new(module, source, lines);
+        lowering.until = until;
+        lowering.program(entry)
     }
 }
 
@@ -143,7 +170,10 @@ pub(super) struct Lowering<'m> {
     /// Functions referred to but not yet lowered.
     queue: Vec<(usize, &'m Function)>,
     /// Functions that a variable's initialiser names: they are part of the program as soon as something calls through a pointer.
-    named: Vec<(usize, &'m Function)>,
+    named: BTreeMap<usize, &'m Function>,
+    /// The index of each function that is part of the program, and of each kernel whose address is taken.
+    known: HashMap<&'m str, usize>,
+    known_kernels: HashMap<String, usize>,
     /// Whether something calls through a pointer.
     pub(super) calls_pointers: bool,
     /// Code of the functions lowered so far.
@@ -165,6 +195,8 @@ pub(super) struct Lowering<'m> {
     /// Where the elements of matrices lie, for each kind of matrix that has come up.
     pub(super) fragments: HashMap<crate::matrix::Fragment, std::sync::Arc<[u16]>>,
     location: Option<ast::Loc>,
+    /// When the time is up.
+    until: Option<Instant>,
 }
 
 /// A jump to be resolved when the function's labels are known.
@@ -218,7 +250,9 @@ impl<'m> Lowering<'m> {
             },
             scopes: Scopes::new(),
             queue: Vec::new(),
-            named: Vec::new(),
+            named: BTreeMap::new(),
+            known: HashMap::new(),
+            known_kernels: HashMap::new(),
             calls_pointers: false,
             bodies: Vec::new(),
             code: Vec::new(),
@@ -232,6 +266,15 @@ impl<'m> Lowering<'m> {
             constants: operand::Constants::default(),
             fragments: HashMap::new(),
             location: None,
+            until: None,
+        }
+    }
+
+    /// Whether there is time left: asked every so many statements, and between the analyses, of which each is about linear.
+    fn in_time(&self) -> Result<(), LowerError> {
+        match self.until {
+            Some(until) if Instant::now() >= until => Err(LowerError::OutOfTime),
+            _ => Ok(()),
         }
     }
 
@@ -260,7 +303,7 @@ impl<'m> Lowering<'m> {
             match self.queue.pop() {
                 Some((index, function)) => self.function(index, function)?,
                 None if self.calls_pointers && !self.named.is_empty() => {
-                    self.queue.append(&mut self.named);
+                    self.queue.extend(std::mem::take(&mut self.named));
                 }
                 None => break,
             }
@@ -270,30 +313,35 @@ impl<'m> Lowering<'m> {
             self.returns(function);
         }
         self.place_dynamic_shared();
-        self.link();
+        self.link()?;
         self.callers();
+        self.in_time()?;
         let rows = self.scopes.rows;
         let program = &mut self.program;
         [program.rows_w, program.rows_d, program.preds] = rows.map(|n| n as usize);
         self.constants.finish(program);
-        pointers::find(program);
-        updates::find(program);
-        read_back::find(program);
-        swaps::find(program);
-        waits::find(program);
-        phase_waits::find(program);
-        load_runs::find(program);
-        facts::find(program);
+        let analyses: [fn(&mut Program); 8] = [
+            pointers::find,
+            updates::find,
+            read_back::find,
+            swaps::find,
+            waits::find,
+            phase_waits::find,
+            load_runs::find,
+            facts::find,
+        ];
+        for find in analyses {
+            self.in_time()?;
+            find(&mut self.program);
+        }
         Ok(self.program)
     }
 
     /// The index of a function in the program, which makes it part of the program.
     pub(super) fn function_index(&mut self, function: &'m Function) -> usize {
         let index = match self.known_function(function) {
-            Some(known) => match self.named.iter().position(|(index, _)| *index == known) {
-                Some(place) => self.named.swap_remove(place).0,
-                None => return known,
-            },
+            Some(known) if self.named.remove(&known).is_some() => known,
+            Some(known) => return known,
             None => self.new_function(function),
         };
         self.queue.push((index, function));
@@ -304,17 +352,18 @@ impl<'m> Lowering<'m> {
     pub(super) fn named_function(&mut self, function: &'m Function) -> usize {
         self.known_function(function).unwrap_or_else(|| {
             let index = self.new_function(function);
-            self.named.push((index, function));
+            self.named.insert(index, function);
             index
         })
     }
 
     fn known_function(&self, function: &Function) -> Option<usize> {
-        let functions = &self.program.functions;
-        functions.iter().position(|f| f.name == function.name)
+        self.known.get(function.name.as_str()).copied()
     }
 
-    fn new_function(&mut self, function: &Function) -> usize {
+    fn new_function(&mut self, function: &'m Function) -> usize {
+        self.known
+            .insert(&function.name, self.program.functions.len());
         self.program.functions.push(FunctionInfo {
             name: function.name.clone(),
             ..FunctionInfo::default()
@@ -324,8 +373,8 @@ impl<'m> Lowering<'m> {
 
     /// The index of a kernel among those whose addresses are taken.
     pub(super) fn kernel_index(&mut self, name: &str) -> Option<usize> {
-        if let Some(known) = self.program.kernels.iter().position(|k| k.name == name) {
-            return Some(known);
+        if let Some(known) = self.known_kernels.get(name) {
+            return Some(*known);
         }
         let kernel = self
             .definition(name)
@@ -334,7 +383,9 @@ impl<'m> Lowering<'m> {
             name: name.to_owned(),
             bytes: symbols::parameter_bytes(kernel),
         });
-        Some(self.program.kernels.len() - 1)
+        let index = self.program.kernels.len() - 1;
+        self.known_kernels.insert(name.to_owned(), index);
+        Some(index)
     }
 
     /// The definition of a function.
@@ -381,11 +432,13 @@ impl<'m> Lowering<'m> {
     }
 
     /// Puts the functions' code together.
-    fn link(&mut self) {
+    fn link(&mut self) -> Result<(), LowerError> {
         let mut bodies = std::mem::take(&mut self.bodies);
         speculated::find(&mut bodies, &mut self.program, &mut self.scopes);
         let recursive = barrier_postdominators::recursive(&bodies);
-        self.program.points = barrier_postdominators::insert(&mut bodies);
+        self.in_time()?;
+        let points = barrier_postdominators::insert(&mut bodies);
+        self.program.points = points.map_err(|_| LowerError::TooLarge)?;
         for ((body, info), recursive) in bodies
             .into_iter()
             .zip(&mut self.program.functions)
@@ -399,6 +452,7 @@ impl<'m> Lowering<'m> {
                 instr
             }));
         }
+        Ok(())
     }
 
     /// Notes where functions are called that are called from one place only.
@@ -457,7 +511,10 @@ impl<'m> Lowering<'m> {
     fn statements(&mut self, body: &'m [Stmt]) -> Result<(), LowerError> {
         // Labels and lists are visible in the whole scope, before their place too;
         // jumps are resolved at the function's end.
-        for statement in body {
+        for (number, statement) in body.iter().enumerate() {
+            if number % LOOK == LOOK - 1 {
+                self.in_time()?;
+            }
             match statement {
                 Stmt::Label(label) => self.scopes.label(&label.name, self.code.len() as u32),
                 Stmt::Variable(v) => self.local_variable(v)?,

@@ -6,6 +6,7 @@
 //! come from memory, or through calls.
 
 use super::instruction::signature;
+use super::reach::{Queue, Readers};
 use crate::op::*;
 use crate::program::{Pointer, Program};
 use ptx::semantics::Opcode;
@@ -45,56 +46,59 @@ pub(super) fn find(program: &mut Program) {
         known.cloned().unwrap_or_default()
     };
     let mut origins = Origins::new();
-    loop {
-        let mut grown = false;
-        for i in &program.code {
-            let opcode = &program.site(i.site).instruction.opcode;
-            let (to, found) = match &i.op {
-                Op::Memory(index) => {
-                    let m = &program.memory_ops[*index as usize];
-                    let parameter = !m.store && m.space == AddressSpace::Param && m.element == 8;
-                    if !parameter || m.base != Base::Zero || m.private {
-                        continue;
-                    }
-                    for (k, slot) in m.regs[..usize::from(m.count)].iter().enumerate() {
-                        if let Some(r) = row_of(m.class, *slot) {
-                            let at = Pointer::Parameter(m.offset as u32 + 8 * k as u32);
-                            grown |= origins.entry(r).or_default().insert(at);
-                        }
-                    }
+    let readers = Readers::of(program);
+    let mut queue = Queue::all(program);
+    while let Some(at) = queue.pop() {
+        let i = &program.code[at];
+        let opcode = &program.site(i.site).instruction.opcode;
+        let (to, found) = match &i.op {
+            Op::Memory(index) => {
+                let m = &program.memory_ops[*index as usize];
+                let parameter = !m.store && m.space == AddressSpace::Param && m.element == 8;
+                if !parameter || m.base != Base::Zero || m.private {
                     continue;
                 }
-                Op::Cvta { d, a, .. } => (
-                    row_of(RegisterClass::D, *d),
-                    of(&origins, RegisterClass::D, *a, true),
-                ),
-                Op::Alu { f, d, s } => {
-                    let (out, classes) = signature(f);
-                    let from = match opcode {
-                        Opcode::Mov | Opcode::Cvta | Opcode::Cvt => 0..1,
-                        Opcode::Add | Opcode::Selp => 0..2,
-                        Opcode::Sub => 0..1,
-                        Opcode::Mad => 2..3,
-                        _ => continue,
-                    };
-                    let moved = matches!(opcode, Opcode::Mov | Opcode::Cvta);
-                    let operands = classes.iter().zip(s).enumerate();
-                    let found = operands
-                        .filter(|(k, _)| from.contains(k))
-                        .flat_map(|(_, (class, slot))| of(&origins, *class, *slot, moved))
-                        .collect();
-                    (row_of(out, *d), found)
+                for (k, slot) in m.regs[..usize::from(m.count)].iter().enumerate() {
+                    if let Some(r) = row_of(m.class, *slot) {
+                        let at = Pointer::Parameter(m.offset as u32 + 8 * k as u32);
+                        if origins.entry(r).or_default().insert(at) {
+                            readers.of_row(r).for_each(|at| queue.push(at));
+                        }
+                    }
                 }
-                _ => continue,
-            };
-            let Some(to) = to else { continue };
-            let known = origins.entry(to).or_default();
-            for pointer in found {
-                grown |= known.len() < MOST && known.insert(pointer);
+                continue;
             }
+            Op::Cvta { d, a, .. } => (
+                row_of(RegisterClass::D, *d),
+                of(&origins, RegisterClass::D, *a, true),
+            ),
+            Op::Alu { f, d, s } => {
+                let (out, classes) = signature(f);
+                let from = match opcode {
+                    Opcode::Mov | Opcode::Cvta | Opcode::Cvt => 0..1,
+                    Opcode::Add | Opcode::Selp => 0..2,
+                    Opcode::Sub => 0..1,
+                    Opcode::Mad => 2..3,
+                    _ => continue,
+                };
+                let moved = matches!(opcode, Opcode::Mov | Opcode::Cvta);
+                let operands = classes.iter().zip(s).enumerate();
+                let found = operands
+                    .filter(|(k, _)| from.contains(k))
+                    .flat_map(|(_, (class, slot))| of(&origins, *class, *slot, moved))
+                    .collect();
+                (row_of(out, *d), found)
+            }
+            _ => continue,
+        };
+        let Some(to) = to else { continue };
+        let known = origins.entry(to).or_default();
+        let mut grown = false;
+        for pointer in found {
+            grown |= known.len() < MOST && known.insert(pointer);
         }
-        if !grown {
-            break;
+        if grown {
+            readers.of_row(to).for_each(|at| queue.push(at));
         }
     }
     for at in 0..program.code.len() {

@@ -84,14 +84,14 @@ pub fn variable_align(v: &Variable) -> u32 {
 struct Scope {
     parent: Option<usize>,
     names: HashMap<String, Binding>,
-    families: Vec<Family>,
+    /// Numbered registers, by what stands before the number; of several, those with more registers than the ones before.
+    families: HashMap<String, Vec<Family>>,
     labels: HashMap<String, u32>,
     lists: HashMap<String, Vec<String>>,
 }
 
 /// `.reg .b32 %r<100>`.
 struct Family {
-    prefix: String,
     count: u32,
     first: u32,
     class: RegisterClass,
@@ -171,14 +171,17 @@ impl Scopes {
         match v.count {
             Some(count) => {
                 let first = self.rows(class, count.saturating_mul(elements)).0;
-                let prefix = v.name.clone();
-                self.all[self.current].families.push(Family {
-                    prefix,
-                    count,
-                    first,
-                    class,
-                    elements,
-                });
+                let families = &mut self.all[self.current].families;
+                let of_name = families.entry(v.name.clone()).or_default();
+                // Of two that have a number, the first is meant.
+                if of_name.last().is_none_or(|before| before.count < count) {
+                    of_name.push(Family {
+                        count,
+                        first,
+                        class,
+                        elements,
+                    });
+                }
             }
             None => {
                 let slot = self.rows(class, elements);
@@ -216,10 +219,8 @@ impl Scopes {
         self.outward(self.current).find_map(|s| {
             s.names.get(name).copied().or_else(|| {
                 let number = number?;
-                let f = s
-                    .families
-                    .iter()
-                    .find(|f| f.prefix == prefix && number < f.count)?;
+                let of_name = s.families.get(prefix)?;
+                let f = of_name.get(of_name.partition_point(|f| f.count <= number))?;
                 let each = if f.class == RegisterClass::Q { 2 } else { 1 };
                 Some(Binding::Register {
                     slot: Slot(f.first + number * f.elements * each),

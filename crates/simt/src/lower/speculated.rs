@@ -25,7 +25,7 @@ use crate::alu::AluOp;
 use crate::observer::Order;
 use crate::op::*;
 use crate::program::{FunctionInfo, Program};
-use ptx::graph;
+use ptx::graph::{self, Forest};
 use std::collections::{HashMap, HashSet};
 
 /// Steps of arithmetic that a value is followed through, and a predicate traced back through.
@@ -93,7 +93,7 @@ struct Flow<'a> {
     program: &'a Program,
     code: &'a [Instr],
     blocks: Blocks,
-    idoms: Vec<Option<usize>>,
+    idoms: Forest,
     definitions: HashMap<Row, Vec<usize>>,
     uses: HashMap<Row, Vec<usize>>,
     /// Rows that callers write or read.
@@ -119,7 +119,7 @@ impl<'a> Flow<'a> {
         Flow {
             program,
             code,
-            idoms: graph::dominators(0, &blocks.successors),
+            idoms: Forest::of(&graph::dominators(0, &blocks.successors)),
             blocks,
             definitions,
             uses,
@@ -140,7 +140,7 @@ impl<'a> Flow<'a> {
         let (of_a, of_b) = (self.blocks.of_instruction(a), self.blocks.of_instruction(b));
         match of_a == of_b {
             true => a < b,
-            false => graph::dominates(&self.idoms, of_a, of_b),
+            false => self.idoms.dominates(of_a, of_b),
         }
     }
 

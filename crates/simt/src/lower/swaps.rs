@@ -6,12 +6,9 @@
 //! race of it is told rests on this. Blind spot: unoptimised code, where all values pass through memory of the thread's own.
 
 use super::def_use::{Use, visit_operands};
+use super::reach::Graph;
 use crate::op::*;
 use crate::program::Program;
-use std::collections::HashSet;
-
-/// Loads times instructions that are looked at.
-const LOOKS: usize = 20_000_000;
 
 /// Fills in [`crate::program::SiteInfo::seeds_swap`].
 pub(super) fn find(program: &mut Program) {
@@ -19,78 +16,86 @@ pub(super) fn find(program: &mut Program) {
     if !program.atomic_ops.iter().any(is_swap) {
         return;
     }
-    let loads = program.code.iter().filter(|i| match i.op {
-        Op::Memory(index) => {
-            let m = &program.memory_ops[index as usize];
-            !m.store && !m.private && !m.order.is_strong() && m.space.is_between_threads()
+    let (swapped, used) = rows(program);
+    let mut found = Vec::new();
+    for i in &program.code {
+        let Op::Memory(index) = i.op else { continue };
+        let m = &program.memory_ops[index as usize];
+        if m.store || m.private || m.order.is_strong() || !m.space.is_between_threads() {
+            continue;
         }
-        _ => false,
-    });
-    let most = LOOKS / program.code.len().max(1);
-    let found: Vec<_> = loads
-        .take(most)
-        .filter(|load| seeds_swap(program, load))
-        .map(|load| load.site)
-        .collect();
+        let (mut is_swapped, mut is_used) = (false, false);
+        visit_operands(program, i, &mut |_, _| {}, &mut |row| {
+            is_swapped |= swapped(row);
+            is_used |= used(row);
+        });
+        if is_swapped && !is_used {
+            found.push(i.site);
+        }
+    }
     for site in found {
         program.sites[site.0 as usize].seeds_swap = true;
     }
 }
 
-fn seeds_swap(program: &Program, load: &Instr) -> bool {
-    let mut reached: HashSet<Row> = HashSet::new();
-    visit_operands(program, load, &mut |_, _| {}, &mut |row| {
-        reached.insert(row);
-    });
-    let (mut swaps, mut local) = (false, false);
-    loop {
-        let before = (reached.len(), local);
-        for i in &program.code {
-            let (mut data, mut escapes, mut address) = (false, false, false);
-            let mut look = |row: Row, what: Use| {
-                if reached.contains(&row) {
-                    match what {
-                        Use::Data => data = true,
-                        Use::Escape => escapes = true,
-                        Use::Address => address = true,
-                        Use::Control => {}
-                    }
-                }
-            };
-            visit_operands(program, i, &mut look, &mut |_| {});
-            if address {
-                return false;
+/// Which rows reach a compare-and-swap, and which something else that counts.
+fn rows(program: &Program) -> (impl Fn(Row) -> bool + use<>, impl Fn(Row) -> bool + use<>) {
+    let mut graph = Graph::of(program, 1);
+    // What has been stored to memory of the thread's own.
+    let local = graph.further(program.code.len(), 0);
+    let mut swaps: Vec<u32> = Vec::new();
+    for (at, i) in program.code.iter().enumerate() {
+        let here = graph.instruction(at);
+        let mut escapes = Vec::new();
+        let mut read = |r: Row, what: Use| {
+            let row = graph.row(r);
+            match what {
+                Use::Data => graph.edge(row, here),
+                Use::Escape => escapes.push(row),
+                Use::Address => graph.mark(row),
+                Use::Control => {}
             }
-            match &i.op {
-                Op::Memory(index) => {
-                    let m = &program.memory_ops[*index as usize];
-                    let own = matches!(m.space, AddressSpace::Local | AddressSpace::Param);
-                    if m.store && escapes && !own && !m.private {
-                        return false;
+        };
+        visit_operands(program, i, &mut read, &mut |_| {});
+        match &i.op {
+            Op::Memory(index) => {
+                let m = &program.memory_ops[*index as usize];
+                let own = matches!(m.space, AddressSpace::Local | AddressSpace::Param);
+                match m.store {
+                    true if own || m.private => {
+                        escapes.iter().for_each(|r| graph.edge(*r, local));
                     }
-                    local |= m.store && escapes;
-                    data |= !m.store && own && local;
+                    true => escapes.iter().for_each(|r| graph.mark(*r)),
+                    false if own => graph.edge(local, here),
+                    false => {}
                 }
-                Op::Atomic(index) if escapes => {
-                    if !matches!(program.atomic_ops[*index as usize].f, AtomFn::Cas) {
-                        return false;
-                    }
-                    swaps = true;
-                }
-                Op::Warp(_) | Op::Matrix(_) if data || escapes => return false,
-                Op::System(_) | Op::Image(_) if escapes || local => return false,
-                Op::AsyncCopy(_) if escapes => return false,
-                Op::Call(_) => data |= escapes || local,
-                _ => {}
             }
-            if data {
-                visit_operands(program, i, &mut |_, _| {}, &mut |row| {
-                    reached.insert(row);
-                });
+            Op::Atomic(index) => match program.atomic_ops[*index as usize].f {
+                AtomFn::Cas => swaps.append(&mut escapes),
+                _ => escapes.iter().for_each(|r| graph.mark(*r)),
+            },
+            Op::Warp(_) | Op::Matrix(_) => {
+                graph.mark(here);
+                escapes.iter().for_each(|r| graph.mark(*r));
             }
+            Op::System(_) | Op::Image(_) => {
+                escapes.iter().for_each(|r| graph.mark(*r));
+                graph.mark(local);
+            }
+            Op::AsyncCopy(_) => escapes.iter().for_each(|r| graph.mark(*r)),
+            Op::Call(_) => {
+                escapes.iter().for_each(|r| graph.edge(*r, here));
+                graph.edge(local, here);
+            }
+            _ => {}
         }
-        if (reached.len(), local) == before {
-            return swaps;
-        }
+        visit_operands(program, i, &mut |_, _| {}, &mut |r| {
+            graph.edge(here, graph.row(r));
+        });
     }
+    let used = graph.comes_to_marks();
+    swaps.iter().for_each(|r| graph.mark(*r));
+    let swapped = graph.comes_to_marks();
+    let of = graph.rows();
+    (move |r: Row| swapped[of(r)], move |r: Row| used[of(r)])
 }

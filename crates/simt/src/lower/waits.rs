@@ -8,23 +8,47 @@ use crate::ids::Site;
 use crate::op::*;
 use crate::program::Program;
 use ptx::semantics::Special;
+use std::collections::HashMap;
 
 /// Marks the looks at the clock in such loops.
 pub(super) fn find(program: &mut Program) {
-    let mut waits: Vec<Site> = Vec::new();
-    for (end, i) in program.code.iter().enumerate() {
-        let Op::Branch { target } = i.op else {
-            continue;
+    let code = &program.code;
+    if !code.iter().any(|i| is_clock(&i.op)) {
+        return;
+    }
+    // How many instructions before each do more than compute, and how many jump back; and from where each place is jumped back to.
+    let (mut others, mut jumps) = (vec![0u32], vec![0u32]);
+    let mut back: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, i) in code.iter().enumerate() {
+        let target = match i.op {
+            Op::Branch { target } => Some(target as usize).filter(|target| *target <= at),
+            _ => None,
         };
-        let start = target as usize;
-        if start > end {
-            continue;
+        others.push(others[at] + u32::from(!only_computes(&i.op)));
+        jumps.push(jumps[at] + u32::from(target.is_some()));
+        if let Some(target) = target {
+            back.entry(target).or_default().push(at);
         }
-        let body = &program.code[start..=end];
-        let looks = body.iter().filter(|i| is_clock(&i.op));
-        let computes = |(at, i): (usize, &Instr)| only_computes(&i.op, start + at, start);
-        if looks.clone().next().is_some() && body.iter().enumerate().all(computes) {
-            waits.extend(looks.map(|i| i.site));
+    }
+    // How many more such loops there are from an instruction on.
+    let mut begins = vec![0i64; code.len() + 1];
+    for (start, ends) in &back {
+        for (earlier, end) in ends.iter().enumerate() {
+            let computes = others[*end + 1] == others[*start];
+            // A further loop inside is one of its own.
+            let alone = (jumps[*end + 1] - jumps[*start]) as usize == earlier + 1;
+            if computes && alone {
+                begins[*start] += 1;
+                begins[*end + 1] -= 1;
+            }
+        }
+    }
+    let mut open = 0;
+    let mut waits: Vec<Site> = Vec::new();
+    for (i, more) in code.iter().zip(&begins) {
+        open += more;
+        if open > 0 && is_clock(&i.op) {
+            waits.push(i.site);
         }
     }
     for site in waits {
@@ -43,22 +67,21 @@ fn is_clock(op: &Op) -> bool {
 }
 
 /// Whether an instruction changes nothing but registers and where the loop goes on.
-fn only_computes(op: &Op, at: usize, start: usize) -> bool {
-    match op {
+fn only_computes(op: &Op) -> bool {
+    matches!(
+        op,
         Op::Alu { .. }
-        | Op::Setp { .. }
-        | Op::Set { .. }
-        | Op::Lop3Test { .. }
-        | Op::Pack { .. }
-        | Op::Special { .. }
-        | Op::IsSpace { .. }
-        | Op::Cvta { .. }
-        | Op::FrameAddress { .. }
-        | Op::Video(_)
-        | Op::Yield
-        | Op::Nop => true,
-        // A further loop inside is one of its own.
-        Op::Branch { target } => *target as usize > at || *target as usize == start,
-        _ => false,
-    }
+            | Op::Setp { .. }
+            | Op::Set { .. }
+            | Op::Lop3Test { .. }
+            | Op::Pack { .. }
+            | Op::Special { .. }
+            | Op::IsSpace { .. }
+            | Op::Cvta { .. }
+            | Op::FrameAddress { .. }
+            | Op::Video(_)
+            | Op::Yield
+            | Op::Nop
+            | Op::Branch { .. }
+    )
 }

@@ -347,6 +347,10 @@ pub trait Observer: Events + Sized + Send {
     }
     /// Takes the forks back at the end of a launch.
     fn join(&mut self, forks: Vec<Self>) -> Joined;
+    /// Takes from the forks what is right by itself: the launch was ended, and will not be run again.
+    fn salvage(&mut self, forks: Vec<Self>) {
+        let _ = forks;
+    }
 }
 
 /// Watches nothing: a run at full speed.

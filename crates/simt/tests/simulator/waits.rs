@@ -40,6 +40,7 @@ const LIMITS: Limits = Limits {
     wall: None,
     others: Others::InTurn,
     engine: Engine::Fast,
+    live: None,
 };
 
 pub type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;

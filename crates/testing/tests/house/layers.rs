@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 /// Each crate with those of ours that it may depend on, lowest first. A crate that is not listed may depend on any of them,
 /// and none of them on it.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("meter", &[]),
     ("ptx", &[]),
     ("toolchain", &[]),
     ("device-client", &[]),
-    ("simt", &["ptx"]),
+    ("simt", &["meter", "ptx"]),
     ("detect", &["simt", "ptx"]),
     ("session", &["ptx", "simt", "detect"]),
     ("report", &["ptx", "simt", "detect", "toolchain"]),
@@ -52,7 +53,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "interpose",
         &["ptx", "simt", "detect", "report", "context", "instrument"],
     ),
-    ("exec", &["ptx", "detect", "report", "toolchain", "context"]),
+    (
+        "exec",
+        &["ptx", "simt", "detect", "report", "toolchain", "context"],
+    ),
     (
         "grade",
         &[

@@ -356,7 +356,7 @@ impl Contention {
         place: Place,
         v: &View<'_>,
     ) {
-        if locations.records.len() >= LOCATIONS {
+        if locations.records.len() >= LOCATIONS || self.book.is_full() {
             self.found.communication = true;
             return;
         }

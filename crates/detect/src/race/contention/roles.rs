@@ -52,7 +52,12 @@ pub(super) struct RoleBook {
     pub(super) sets: Vec<Roles>,
     /// Sets by their roles in order.
     set_of: HashMap<Vec<u32>, u32>,
+    /// Numbers that are written down for the sets.
+    written: usize,
 }
+
+/// Numbers that are written down at most: thousands of instructions that use one location make as many sets of as many roles.
+const WRITTEN: usize = 1 << 22;
 
 impl RoleBook {
     /// For a launch: of its instructions, what the atomics do and which loads' values go on untested. The first set is empty.
@@ -149,6 +154,7 @@ impl RoleBook {
                 };
                 let mut all = old.all.clone();
                 all.insert(at, role);
+                self.written += 2 * all.len();
                 *self.set_of.entry(all).or_insert_with_key(|all| {
                     self.sets.push(Roles {
                         all: all.clone(),
@@ -161,10 +167,16 @@ impl RoleBook {
         };
         let grown = &mut self.sets[set as usize].grown;
         if role as usize >= grown.len() {
+            self.written += role as usize + 1 - grown.len();
             grown.resize(role as usize + 1, NONE);
         }
         grown[role as usize] = new;
         new
+    }
+
+    /// Whether there is no room for more sets.
+    pub(super) fn is_full(&self) -> bool {
+        self.written >= WRITTEN
     }
 
     /// Whether one set of roles is a part of another.
