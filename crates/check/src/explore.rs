@@ -255,7 +255,8 @@ impl Exploration<'_> {
         if state.dirty || out.stopped.is_some() {
             out.independence = None;
         }
-        escalate::escalate(&mut out.diagnostics, &state.results);
+        let difference = out.difference.clone();
+        escalate::escalate(&mut out.diagnostics, &state.results, difference.as_ref());
         Ok(out)
     }
 

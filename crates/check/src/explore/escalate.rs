@@ -1,5 +1,6 @@
 //! Data that passes between warps in no certain order is an error once two runs leave different results.
 
+use super::difference::Difference;
 use super::memory::left_in;
 use detect::rules::{Level, Rule};
 use report::Diagnostic;
@@ -28,8 +29,8 @@ pub fn left(outcome: &Outcome, device: &Device, schedule: &ScheduleSpec) -> Opti
     })
 }
 
-/// Makes errors of the findings if two results differ.
-pub fn escalate(diagnostics: &mut [Diagnostic], results: &[Left]) {
+/// Makes errors of the findings if two results differ; `difference` is where, with both values, if that is in a buffer.
+pub fn escalate(diagnostics: &mut [Diagnostic], results: &[Left], difference: Option<&Difference>) {
     let Some(first) = results.first() else {
         return;
     };
@@ -39,9 +40,12 @@ pub fn escalate(diagnostics: &mut [Diagnostic], results: &[Left]) {
     let unordered = |d: &&mut Diagnostic| d.rule == Rule::UnorderedCommunication;
     for diagnostic in diagnostics.iter_mut().filter(unordered) {
         diagnostic.level = Level::Error;
-        diagnostic.notes.push(format!(
-            "the results of schedule {} differ from those of schedule {}",
-            first.schedule, other.schedule
-        ));
+        diagnostic.notes.push(match difference {
+            Some(difference) => difference.sentence(),
+            None => format!(
+                "the results of schedule {} differ from those of schedule {}",
+                first.schedule, other.schedule
+            ),
+        });
     }
 }

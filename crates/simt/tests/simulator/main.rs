@@ -11,4 +11,5 @@ mod mbarrier;
 mod memory;
 mod progress;
 mod run;
+mod spellings;
 mod waits;
