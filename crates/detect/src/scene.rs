@@ -166,6 +166,7 @@ impl<O: Events> Scene<O> {
                 hands_on: Arc::new([]),
                 effects: Default::default(),
                 stale_values: false,
+                polls: false,
                 launch: 0,
             },
             begun: false,

@@ -322,6 +322,8 @@ pub struct Facts {
     pub stale_values: bool,
     /// By site: a strong load whose value only steers control flow (it waits for a flag).
     pub control_only: Arc<[bool]>,
+    /// Whether there is a strong load whose value is tested.
+    pub polls: bool,
     /// By site: a strong load whose value goes on untested to memory, an address or the output.
     pub hands_on: Arc<[bool]>,
 }

@@ -7,7 +7,7 @@ __global__ void count(volatile int *counter, int *lock)
 {
     if (threadIdx.x == 0) {
         while (atomicCAS(lock, 0, 1) != 0) {}
-        *counter = *counter + 1; //~ unordered-communication read write
+        *counter = *counter + 1; //~ unordered-communication#1 read write, unordered-communication#2 write
         atomicExch(lock, 0);
     }
 }

@@ -22,6 +22,7 @@ fn shape(granule: u32) -> LaunchShape {
         hands_on: std::sync::Arc::new([]),
         effects: Default::default(),
         stale_values: false,
+        polls: false,
         launch: 0,
     }
 }

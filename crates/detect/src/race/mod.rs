@@ -148,6 +148,7 @@ struct Shape {
     fine_sync: bool,
     control_only: Arc<[bool]>,
     hands_on: Arc<[bool]>,
+    polls: bool,
 }
 
 impl Shape {
@@ -165,6 +166,7 @@ impl Shape {
             fine_sync: shape.fine_sync,
             control_only: shape.control_only.clone(),
             hands_on: shape.hands_on.clone(),
+            polls: shape.polls,
         }
     }
 

@@ -147,7 +147,11 @@ impl Strong<'_> {
             }
         }
         let v = self.launch.view(block, warp, access.space == Space::Global);
-        let value = self.stored(lane, address);
+        // Where somebody polls, stores may well come in any order: Peterson's algorithm tells so whose turn it is.
+        let value = match self.launch.polls {
+            true => None,
+            false => self.stored(lane, address),
+        };
         for i in 0..n {
             let class = class(i);
             let a = StrongAccess {

@@ -43,6 +43,8 @@
 //! - A `volatile` load behind a flag or counter whose writer executed its fence, where only the reader's fence is missing: the
 //!   programming guide's own example of a last block does so.
 //! - A load between two strong loads that are compared with each other, as under a sequence lock.
+//! - Two stores in a kernel that has a strong load whose value is tested: the stores may be made for it, as those of Peterson's algorithm,
+//!   which tell whose turn it is.
 //! - What an atomic read-modify-write returns, such as a ticket, and what it overwrites.
 //!
 //! ## Limitations

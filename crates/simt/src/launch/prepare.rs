@@ -63,6 +63,7 @@ impl Prepared {
             hands_on: program.facts.hands_on.clone(),
             effects: program.facts.effects.clone(),
             stale_values: false,
+            polls: program.facts.polls,
         }
     }
 

@@ -32,6 +32,10 @@ pub(super) fn find(program: &mut Program) {
     facts.memory_alone = communicates_by_memory_alone(program);
     facts.control_only = control_only(program);
     facts.hands_on = hands_on(program);
+    facts.polls = program
+        .code
+        .iter()
+        .any(|i| is_strong_load(program, i) && !facts.hands_on[i.site.0 as usize]);
     program.facts = facts;
 }
 

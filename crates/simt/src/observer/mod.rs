@@ -185,6 +185,8 @@ pub struct LaunchShape {
     pub hands_on: Arc<[bool]>,
     /// For each [`Site`] that is an atomic: what it does. Others have [`Effect::default`], those beyond its end too.
     pub effects: Arc<[Effect]>,
+    /// Whether the program has a strong load whose value is tested: threads that poll a word reckon with whatever comes to it.
+    pub polls: bool,
     /// Whether loads may return old values, as under the `weak` schedules. The `fence.sc`s are then ordered as they are executed
     /// ([`super::weak_memory`]), in the one execution that is shown.
     pub stale_values: bool,
