@@ -5,7 +5,7 @@
 FROM rust:1-bookworm AS build
 WORKDIR /racetrap
 COPY . .
-RUN cargo install --locked --path . --root /opt/racetrap
+RUN cargo install --locked --path . --features grade --root /opt/racetrap
 
 FROM debian:bookworm-slim
 # nvcc calls the C++ compiler; the CUDA compiler itself comes from PyPI.

@@ -33,7 +33,7 @@ build() {
         # shellcheck source=ci/musl-from-debian.sh
         source ci/musl-from-debian.sh || fail "no toolchain for $target"
     fi
-    cargo build --locked --profile dist --target "$target" --bin racetrap "${standard[@]}"
+    cargo build --locked --profile dist --target "$target" --features grade --bin racetrap "${standard[@]}"
 }
 
 # What makes an ELF file depend on the machine: a loader, and libraries.
@@ -95,6 +95,7 @@ try_out() {
     expect 0 check kernel.ptx
     says 'clean kernel.ptx: scan(int*, int)'
     expect 0 run histogram
+    expect 0 grade --schema
     [[ -s $name/share/man/man1/racetrap-check.1 && -s $name/share/racetrap.fish ]] || fail 'no manual or completions'
     # The library is where the program looks for it: with it, a program that launches nothing is inconclusive (3); without it, an error (2).
     expect 3 exec --quiet -- true

@@ -35,6 +35,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Without its default features, this crate is that library alone, and builds no command line: name it as
+//! `racetrap = { version = "…", default-features = false }`, with `features = ["catalog"]` for [`catalog_tests!`].
+//!
 //! What is documented here is the whole public interface. The crates that it is built on (`racetrap-ptx`, `racetrap-simt` …) may change
 //! at any time.
 //!
@@ -69,8 +72,10 @@
 //! with the instruction's line and is never taken for clean. ARCHITECTURE.md says more.
 
 mod api;
+#[cfg(feature = "command")]
 #[doc(hidden)]
 pub mod cli;
+#[cfg(feature = "catalog")]
 #[doc(hidden)]
 pub mod harness;
 

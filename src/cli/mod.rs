@@ -14,6 +14,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod gpu;
+#[cfg(feature = "grade")]
 mod grade;
 mod manual;
 mod mutate;
@@ -91,8 +92,17 @@ enum Command {
     #[command(long_about = mutate::ABOUT)]
     Mutate(Box<mutate::MutateArgs>),
     /// Grade submissions of a course assignment
+    #[cfg(feature = "grade")]
     #[command(long_about = grade::ABOUT)]
     Grade(Box<grade::GradeArgs>),
+    /// Grade submissions of a course assignment (not in this build)
+    #[cfg(not(feature = "grade"))]
+    #[command(disable_help_flag = true)]
+    Grade {
+        /// What it would be called with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        arguments: Vec<OsString>,
+    },
     /// Compare the PTX of two kernels and name what the compiler did
     Diff(Box<diff::DiffArgs>),
     /// Explain a rule or an effect of `diff`; without a name, list them
@@ -180,7 +190,10 @@ fn as_nvcc_writes_it(argument: OsString) -> OsString {
 fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
     match &cli.command {
         Command::Check(args) => check::check(args, color),
+        #[cfg(feature = "grade")]
         Command::Grade(args) => grade::grade(args),
+        #[cfg(not(feature = "grade"))]
+        Command::Grade { arguments } => Err(without_grade(arguments)),
         Command::Exec(args) => {
             let color = wants_color(cli.color, &std::io::stderr());
             exec::exec(args, color)
@@ -211,6 +224,17 @@ fn command(cli: &Cli, color: bool) -> Result<(String, u8), Failure> {
             Ok((String::from_utf8_lossy(&text).into_owned(), exit::OK))
         }
     }
+}
+
+/// What is said where the command `grade` was left out of the build.
+#[cfg(not(feature = "grade"))]
+fn without_grade(arguments: &[OsString]) -> Failure {
+    let arguments: Vec<_> = arguments.iter().map(|a| a.to_string_lossy()).collect();
+    let called = format!("racetrap grade {}", arguments.join(" "));
+    Failure::usage(format!("`{}`: this racetrap was built without the command `grade`", called.trim_end())).help(
+        "release archives have it; in a checkout, `cargo install --path . --features grade` installs it, and \
+         `cargo run --release --features grade -- grade …` runs it",
+    )
 }
 
 /// The command line's reference, docs/cli.md: what `--help` prints.

@@ -81,6 +81,9 @@ pub fn new(args: &NewArgs) -> Result<(String, u8), Failure> {
     Ok((text, exit::OK))
 }
 
+/// What a project needs of racetrap: the library and [`crate::catalog_tests!`], not the command line.
+const FEATURES: &str = r#"default-features = false, features = ["catalog"]"#;
+
 /// How the project refers to racetrap, for cargo and in words.
 fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
@@ -90,14 +93,14 @@ fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
             .map_err(|e| Failure::usage(format!("`{}`: {e}", folder.display())))?;
         let path = quoted(&whole.display().to_string());
         return Ok((
-            format!("{{ path = {path} }}"),
+            format!("{{ path = {path}, {FEATURES} }}"),
             format!("racetrap in {path}"),
         ));
     }
     let version = env!("CARGO_PKG_VERSION");
     Ok(match (&args.git, checkout().filter(|_| !args.registry)) {
         (Some(url), _) => (
-            format!("{{ git = {} }}", quoted(url)),
+            format!("{{ git = {}, {FEATURES} }}", quoted(url)),
             format!("racetrap in the repository {url}"),
         ),
         (None, Some(folder)) => {
@@ -105,10 +108,10 @@ fn dependency(args: &NewArgs) -> Result<(String, String), Failure> {
             let of = format!(
                 "racetrap in {path}, where this program was built: for other machines give `--git URL`"
             );
-            (format!("{{ path = {path} }}"), of)
+            (format!("{{ path = {path}, {FEATURES} }}"), of)
         }
         (None, None) => (
-            format!("\"{version}\""),
+            format!("{{ version = \"{version}\", {FEATURES} }}"),
             format!(
                 "racetrap {version} of the registry: `--git URL` and `--path FOLDER` name others"
             ),

@@ -339,3 +339,23 @@ fn builds_are_compiled_side_by_side_and_confined() {
     let said = String::from_utf8_lossy(&doctor.stdout);
     assert!(said.contains("sandbox"), "{said}");
 }
+
+/// Whoever builds the command does not build courses.
+#[cfg(not(feature = "grade"))]
+#[test]
+fn a_build_without_grade_says_how_to_get_it() {
+    for given in [
+        &["grade", "a.yaml", "--jobs", "2"][..],
+        &["grade", "--help"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = racetrap(folder.path(), given);
+        let called = format!("`racetrap {}`", given.join(" "));
+        assert!(shown.contains(&called), "{shown}");
+        assert!(
+            shown.contains("cargo install --path . --features grade"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("--- exit status 2\n"), "{shown}");
+    }
+}

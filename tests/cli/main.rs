@@ -15,6 +15,7 @@ mod device_process;
 mod diff;
 mod flags;
 mod gpu_run;
+#[cfg(feature = "grade")]
 mod grade_pages;
 mod homework;
 mod hostile;

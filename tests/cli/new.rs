@@ -31,15 +31,20 @@ fn a_new_project_passes() {
     // This program was built in a checkout, and the project can be built with what is there.
     let manifest = fs::read_to_string(at.join("mine/Cargo.toml")).unwrap();
     let here = env!("CARGO_MANIFEST_DIR");
-    assert!(manifest.contains(&format!("racetrap = {{ path = \"{here}\" }}")));
+    // The library, without the command line.
+    let features = r#"default-features = false, features = ["catalog"] }"#;
+    assert!(manifest.contains(&format!("racetrap = {{ path = \"{here}\", {features}")));
     for (options, dependency) in [
         (
             &["--registry"][..],
-            format!("racetrap = \"{}\"", env!("CARGO_PKG_VERSION")),
+            format!(
+                "racetrap = {{ version = \"{}\", {features}",
+                env!("CARGO_PKG_VERSION")
+            ),
         ),
         (
             &["--git", "https://example.org/racetrap"],
-            "racetrap = { git = \"https://example.org/racetrap\" }".to_owned(),
+            format!("racetrap = {{ git = \"https://example.org/racetrap\", {features}"),
         ),
     ] {
         let shown = racetrap(at, &[&["new", "other"], options].concat());
