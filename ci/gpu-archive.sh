@@ -45,7 +45,7 @@ else
     mkdir "$folder/bin"
     for program in racetrap racetrap-device; do
         found=$(command -v "$program") || {
-            say "$program was not found: CUDA_LIBRARY_PATH=/ cargo install racetrap --features device"
+            say "$program was not found: in a checkout of racetrap, CUDA_LIBRARY_PATH=/ cargo install --path . --features device"
             exit 1
         }
         cp "$found" "$folder/bin"

@@ -81,7 +81,7 @@ alone=(env -i HOME="$work" PATH=/usr/bin:/bin ./racetrap)
 grep -q 'false alarms 0/' run.txt || fail 'racetrap run says nothing'
 "${alone[@]}" doctor >doctor.txt
 grep -q 'racetrap setup' doctor.txt || fail 'doctor does not name racetrap setup'
-grep -q 'CUDA_LIBRARY_PATH=/ cargo install racetrap --features device' doctor.txt || fail 'doctor does not say how to get racetrap-device'
+grep -q 'CUDA_LIBRARY_PATH=/ cargo install --path . --features device' doctor.txt || fail 'doctor does not say how to get racetrap-device'
 # The drop-in library is in the program.
 "${alone[@]}" exec -- /bin/true >exec.txt 2>&1 || true
 [[ -s $(echo .cache/racetrap/library-*/libracetrap_cuda.so) ]] || { cat exec.txt; fail 'racetrap exec has no library'; }

@@ -88,7 +88,7 @@ fn tools() -> Vec<Tool> {
                 .ok()
                 .map(|path| path.display().to_string()),
             purpose: "running the cases of a catalogue on a GPU, from racetrap",
-            remedy: "run `CUDA_LIBRARY_PATH=/ cargo install racetrap --features device` (without the variable where the CUDA toolkit is installed)",
+            remedy: "run `CUDA_LIBRARY_PATH=/ cargo install --path . --features device` in a checkout of racetrap (without the variable where the CUDA toolkit is installed)",
         },
         Tool {
             name: "GPU",

@@ -435,7 +435,7 @@ fn found_library() -> Result<PathBuf, Failure> {
             .collect();
         Failure::usage(missing.to_string())
             .text(format!("looked for: {}", places.join(", ")))
-            .help("`cargo install racetrap` puts it into the program, release archives have it in lib/racetrap, and in a checkout `cargo build --workspace` builds it")
+            .help("in a checkout, `cargo build --workspace` builds it, and `cargo install --path .` puts it into the program; release archives have it in lib/racetrap")
     })
 }
 

@@ -30,7 +30,7 @@ pub enum ClientError {
     /// The program is missing: it was moved, or racetrap was built without the feature `device`.
     #[error(
         "the program `{PROGRAM}` was not found; looked for {}, and in PATH. It comes with racetrap's feature `device`: \
-         `CUDA_LIBRARY_PATH=/ cargo install racetrap --features device`",
+         `CUDA_LIBRARY_PATH=/ cargo install --path . --features device` in a checkout",
         listed(looked)
     )]
     NoProgram {
