@@ -87,9 +87,14 @@ mod tests {
 
     #[test]
     fn options_name_a_virtual_architecture() {
-        let of = |options: &[&str]| of_options(&options.iter().map(|o| (*o).to_owned()).collect::<Vec<_>>());
+        let of = |options: &[&str]| {
+            of_options(&options.iter().map(|o| (*o).to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(of(&["-arch=sm_80"]).as_deref(), Some("80"));
-        assert_eq!(of(&["-O3", "-gencode", "arch=compute_90a,code=sm_90a"]).as_deref(), Some("90a"));
+        assert_eq!(
+            of(&["-O3", "-gencode", "arch=compute_90a,code=sm_90a"]).as_deref(),
+            Some("90a")
+        );
         assert_eq!(of(&["-lineinfo", "-DARCH=80"]), None);
     }
 

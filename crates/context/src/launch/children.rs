@@ -48,13 +48,7 @@ impl Context {
         self.depth -= 1;
     }
 
-    fn child(
-        &mut self,
-        child: Child,
-        parent: &Request,
-        stream: u64,
-        call: &impl Fn() -> Call,
-    ) {
+    fn child(&mut self, child: Child, parent: &Request, stream: u64, call: &impl Fn() -> Call) {
         if self.sticky.is_some() {
             return;
         }

@@ -13,7 +13,7 @@ use crate::observer::{Effect, Order, Update};
 use crate::op::*;
 use crate::program::{Facts, Program};
 use ptx::semantics::{Modifier, Opcode, Synchronisation, TypedInstruction};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Fills in [`Program::facts`], and turns atomics whose result nothing reads into reductions.
