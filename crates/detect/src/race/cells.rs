@@ -358,7 +358,10 @@ impl Cells {
             let own = u32::from(rw[i] == me) & u32::from(rt[i] & PAIR == 0);
             let own = own & (u32::from(rs[i] < warp_floor) | u32::from(rm[i] == bit[i]));
             let ordered = floor.covers(rs[i], rw[i]) | own;
-            bad |= (ordered | known.has_reader(rt[i], rs[i])) ^ 1;
+            // One reader, and a known one.
+            let one = u32::from(rt[i] & (TWIN | PAIR) == 0) & u32::from(rs[i] < LAST_STAMP);
+            let reader = one & known.has(site_of(rt[i]));
+            bad |= (ordered | reader) ^ 1;
             races |= ordered ^ 1;
         }
         if bad != 0 {
@@ -397,7 +400,7 @@ impl Cells {
         for i in 0..n {
             let same = u32::from(ws[i] < warp_floor) | u32::from(lane_of(wt[i]) == lane[i]);
             let own = u32::from(ww[i] == me) & same;
-            bad |= (floor.covers(ws[i], ww[i]) | own | known.has_writer(wt[i])) ^ 1;
+            bad |= (floor.covers(ws[i], ww[i]) | own | known.has(site_of(wt[i]))) ^ 1;
         }
         bad
     }

@@ -7,9 +7,6 @@
 //!
 //! A launch forgets them with its findings. Other rules are never known: one that is milder could hide a data race.
 
-use super::cells::LAST_STAMP;
-use super::cells::{PAIR, TWIN, site_of};
-use super::clock::Stamp;
 use super::contention::Map;
 use simt::ids::Site;
 
@@ -27,18 +24,10 @@ impl Default for Partners {
 }
 
 impl Partners {
-    /// Whether a writer is one of them, as 0 or 1.
+    /// Whether an instruction is one of them, as 0 or 1.
     #[inline(always)]
-    pub fn has_writer(self, tag: u32) -> u32 {
-        let site = site_of(tag);
+    pub fn has(self, site: u32) -> u32 {
         u32::from(site == self.0[0]) | u32::from(site == self.0[1])
-    }
-
-    /// Whether the only reader is one of them.
-    #[inline(always)]
-    pub fn has_reader(self, tag: u32, stamp: Stamp) -> u32 {
-        let one = u32::from(tag & (TWIN | PAIR) == 0) & u32::from(stamp < LAST_STAMP);
-        one & self.has_writer(tag)
     }
 }
 
