@@ -370,7 +370,7 @@ fn atomics_of_different_sizes() {
 
 /// The grid's barrier traps in an ordinary launch.
 #[test]
-fn a_grid_barrier_asks_for_a_cooperative_launch() {
+fn a_grid_barrier_gets_a_cooperative_launch() {
     let file = "tests/judged/buggy/read_only_across_grid_sync.ptx";
     let launch = [
         "--grid",
@@ -383,8 +383,7 @@ fn a_grid_barrier_asks_for_a_cooperative_launch() {
         "1=f32[64]:zeros",
     ];
     let shown = check_file(file, &launch);
-    assert!(shown.contains("give `--cooperative`"), "{shown}");
-    let shown = check_file(file, &[&launch[..], &["--cooperative"]].concat());
+    assert!(shown.contains("--block 32 --cooperative\n"), "{shown}");
     assert!(!shown.contains("give `--cooperative`"), "{shown}");
 }
 

@@ -213,7 +213,7 @@ fn several_files_are_linked() {
     let both = run(&["kernel.ptx", "put.ptx", "--block", "32"]);
     assert!(both.contains("error[data-race]"), "{both}");
     assert!(
-        both.contains("`racetrap check kernel.ptx put.ptx"),
+        both.contains("reproduce with: racetrap check kernel.ptx put.ptx"),
         "{both}"
     );
     let twice = run(&["kernel.ptx", "put.ptx", "put.ptx"]);

@@ -1,7 +1,7 @@
 //! One line a finding, as compilers and linters write it: `reverse.cu:8:12: error[data-race]: …`. Editors and `grep` take it apart.
 
 use super::terminal::verdict;
-use super::{Diagnostic, Report};
+use super::{Diagnostic, Label, Report};
 use detect::rules::Level;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -30,7 +30,11 @@ fn line(diagnostic: &Diagnostic) -> String {
         let _ = write!(out, "{}:{}:{column}: ", label.source.path, label.line);
     }
     let _ = write!(out, "{level}[{}]: {}", diagnostic.rule, diagnostic.title);
-    let others = diagnostic.labels.iter().skip(1).filter(|l| l.is_guilty());
+    let elsewhere = |label: &&Label| {
+        let same = |f: &Label| f.source.path == label.source.path && f.line == label.line;
+        label.is_guilty() && !first.is_some_and(same)
+    };
+    let others = diagnostic.labels.iter().skip(1).filter(elsewhere);
     let others: BTreeSet<String> = others
         .map(|label| match first {
             Some(first) if first.source.path == label.source.path => format!("line {}", label.line),

@@ -335,6 +335,14 @@ fn two_kinds_at_one_location_are_not() {
     }
 }
 
+/// Stores that come in any order are part of an algorithm where some thread polls, as in Peterson's.
+#[test]
+fn different_stores_are_no_finding_where_somebody_polls() {
+    let poll = "ld.volatile.global.u32 %r4, [%x+4]; setp.eq.u32 %p2, %r4, 7; @%p2 bra L; st.global.u32 [%o], 1; L:";
+    let body = format!("st.volatile.global.u32 [%x], %r3; {poll}");
+    assert!(promise_of(&body).is_some(), "{body}");
+}
+
 #[test]
 fn tickets_that_steer_are_dependent_through_whatever_carries_them() {
     let through = |carrier: &str| {
