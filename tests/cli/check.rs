@@ -368,7 +368,7 @@ fn atomics_of_different_sizes() {
     );
 }
 
-/// The grid's barrier traps in an ordinary launch.
+/// The grid's barrier traps in an ordinary launch: a kernel that has one is launched so that it works.
 #[test]
 fn a_grid_barrier_gets_a_cooperative_launch() {
     let file = "tests/judged/buggy/read_only_across_grid_sync.ptx";
