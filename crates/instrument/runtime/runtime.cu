@@ -212,20 +212,22 @@ template <class F> RT void report(const Thread *t, u64 old, u64 address, u32 des
 }
 
 // Where an access that a record has no room for is kept: the last one of an address, as long as no other address comes.
-IN Kept *kept_at(const Thread *t, u64 address, u32 space) {
-  u64 key = address ^ (u64)(space ? t->block + 1 : 0) << 40;
-  return (Kept *)t->config.kept + ((u32)((key >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config.kept_mask);
+// Records of shared memory name neither launch nor block, so the place does.
+IN u64 kept_place(const Thread *t, u64 address, u32 space) {
+  return space ? 1ull << 63 | (u64)t->config.launch << 55 | (u64)t->block << 20 | address : address;
 }
+IN Kept *kept_at(const Thread *t, u64 place) { return (Kept *)t->config.kept + ((u32)((place >> 2) * 0x9e3779b97f4a7c15ull >> 40) & t->config.kept_mask); }
 
 IN void keep(const Thread *t, u64 record, u64 address, u32 space) {
   if (!t->config.kept) return;
-  Kept *at = kept_at(t, address, space);
+  u64 place = kept_place(t, address, space);
+  Kept *at = kept_at(t, place);
   *(volatile u64 *)&at->record = 0;
-  *(volatile u64 *)&at->address = address;
+  *(volatile u64 *)&at->address = place;
   *(volatile u64 *)&at->record = record;
 }
 
-template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc, u32 space, u32 from_kept) {
+template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u64 address, u32 desc, u32 space) {
   const Record was = F::open((typename F::Word)old, t);
   bool cross, narrow;
   u32 ordered = order<F>(was, t, &cross, &narrow);
@@ -240,12 +242,13 @@ template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc,
   }
   bool reads = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES);
   bool hidden = was.kind != WRITTEN && !(desc & D_WRITE);
-  if (!from_kept && (hidden || reads)) {
+  if constexpr (!from_kept) if (hidden || reads) {
     // Which access it clashes with, is not in the record.
     if (t->config.kept) {
-      Kept *at = kept_at(t, address, space);
+      u64 wanted = kept_place(t, address, space);
+      Kept *at = kept_at(t, wanted);
       u64 record = *(volatile u64 *)&at->record, place = *(volatile u64 *)&at->address;
-      if (record && place == address && record == *(volatile u64 *)&at->record && clash<F>(t, record, address, desc, space, 1) == UNORDERED) return UNORDERED;
+      if (record && place == wanted && record == *(volatile u64 *)&at->record && clash_with<F, true>(t, record, address, desc, space) == UNORDERED) return UNORDERED;
     }
     // One of several readers is named; it may itself be ordered, and another is not.
     if (hidden || was.thread == t->thread) {
@@ -259,12 +262,15 @@ template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc,
   return UNORDERED;
 }
 
+// The access clashes with what the record stands for: whether that is a race, is settled here.
+template <class F> RT u32 clash(const Thread *t, u64 old, u64 address, u32 desc, u32 space) { return clash_with<F, false>(t, old, address, desc, space); }
+
 template <class F> IN void write_unit(const Thread *t, u64 at, u64 address, u32 desc, u32 space) {
   typename F::Word mine = F::close(WRITTEN, D_STRENGTH(desc), desc & F::SITES, t);
   typename F::Word old = F::swap(at, mine);
   // Most often nothing was there, or it was the same thread.
   if (!old || !((old ^ mine) & ~(typename F::Word)F::SITES)) return;
-  clash<F>(t, old, address, desc, space, 0);
+  clash<F>(t, old, address, desc, space);
 }
 
 // What the record becomes when the thread reads; `old` itself where nothing changes.
@@ -279,14 +285,14 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
   if (was.kind == WRITTEN) {
     // Its own write, since which nothing happened, says more than the read would.
     if (own && same_epoch && !F::many(was.epoch)) return old;
-    if (!own && clash<F>(t, old, address, desc, space, 0) == UNORDERED) return old;
+    if (!own && clash<F>(t, old, address, desc, space) == UNORDERED) return old;
     if (!same_block) return mine;
     keep(t, old, address, space);
     return strength ? mine : F::close(READ, AFTER_WRITE, desc & F::SITES, t);
   }
   bool after = launch && was.strength == AFTER_WRITE, weak = !was.strength || was.strength == AFTER_WRITE;
   // Somebody of another block reads what a block wrote before.
-  if (after && !same_block && clash<F>(t, old, address, desc, space, 0) == UNORDERED) return old;
+  if (after && !same_block && clash<F>(t, old, address, desc, space) == UNORDERED) return old;
   if (launch && weak && strength) return old;
   if (!strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
   if (!weak && !strength) return mine;
@@ -434,7 +440,7 @@ EXPORT void __racetrap_global_write4(size_t at, u64 address, u32 desc) {
   if (to) {
     u64 mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t), old = atomicExch((u64 *)to, mine), x = old ^ mine;
     if (!old || x & t->plain_launch || !(x & (M_LAUNCH | M_THREAD)) && old >> 62 != SEVERAL || plain_before(old, x)) return;
-    clash<GlobalFormat>(t, old, address, desc, 0, 0);
+    clash<GlobalFormat>(t, old, address, desc, 0);
     return;
   }
   if (!OFF(t)) global_any(t, address, 4, desc);
@@ -468,7 +474,7 @@ EXPORT void __racetrap_shared_write4(size_t at, u32 address, u32 desc) {
   if (t->plain_shared && !(address & 3) && address < t->shadow) {
     u32 mine = SharedFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x1ff, t), old = SharedFormat::swap(t->plain_shared + address, mine), x = old ^ mine;
     if (!old || x & S_EPOCH || !(x & S_THREAD) && old >> 30 != SEVERAL) return;
-    clash<SharedFormat>(t, old, address, desc, SPACE_SHARED, 0);
+    clash<SharedFormat>(t, old, address, desc, SPACE_SHARED);
     return;
   }
   if (!OFF(t)) shared_any(t, address, 4, desc);

@@ -246,3 +246,61 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_has_the_bytes_that_kernels_declare() {
+        assert_eq!(Config::default().bytes().len(), CONFIG_BYTES as usize);
+        let config = Config {
+            dynamic: 0x1234_5678,
+            ..Config::default()
+        };
+        let at = DYNAMIC_OFFSET as usize;
+        assert_eq!(config.bytes()[at..at + 4], 0x1234_5678u32.to_le_bytes());
+    }
+
+    #[test]
+    fn a_finding_is_read_as_the_runtime_wrote_it() {
+        let mut memory = vec![0; (FINDING_BYTES + COUNTERS * 8) as usize];
+        let mut put = |at: usize, value: u64, bytes: usize| {
+            memory[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        };
+        put(0, 1 << 63 | 3 << 28, 8);
+        put(8, 1 << 62 | 7 << 52 | 9 << 38 | 33 << 28 | 21, 8);
+        put(16, 8 << 52 | 5 << 28, 8);
+        put(24, 0xabc, 8);
+        put(32, 12, 4);
+        put(36, 70_000, 4);
+        put(40, 4 | 8, 4);
+        put(44, 1, 4);
+        put(48, 8, 8);
+        put(56, 0x4000 | 22, 8);
+        put(64, 100, 8);
+        let results = Results::read(&memory, 1);
+        let expected = RawFinding {
+            first: Record {
+                kind: RecordKind::Write,
+                launch: 7,
+                block: 9,
+                thread: 33,
+                site: 21,
+            },
+            thread: 5,
+            block: 70_000,
+            launch: 8,
+            site: 22,
+            module: 3,
+            writes: true,
+            shared: false,
+            scope: false,
+            cross: true,
+            address: 0xabc,
+            count: 12,
+        };
+        assert_eq!((results.findings, results.assumed), (vec![expected], 100));
+        assert_eq!(Results::read(&memory[..32], 1), Results::default());
+    }
+}
