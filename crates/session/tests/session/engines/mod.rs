@@ -8,6 +8,27 @@
 //! | shortcut | mistake | noticed by |
 //! |---|---|---|
 //! | bases remembered from access to access (now gone) | not renewed where loads are performed together | `kernels::a_store_goes_where_the_loop_has_moved_on_to`, `tests/programs/columns.cu` |
+//! | `whole_row` | two halves of a warp taken for one row | memory |
+//! | `whole_row` | of lanes that store to one word, the lowest wins | memory |
+//! | `whole_row` | alignment not looked at | memory |
+//! | `load_runs` | a load moved before an instruction that reads its destination | memory |
+//! | `load_runs` | … that writes its destination | memory |
+//! | `load_runs` | … that writes its address | memory |
+//! | `load_run` | loads that were not performed count as performed | memory |
+//! | `load_run` | unwritten words not looked at | findings |
+//! | `load_run` | performed as a whole where the schedule counts accesses | steps |
+//! | `inline` | inactive lanes are written | steps |
+//! | `transfer` (words) | inactive lanes are written | memory |
+//! | `whole_block` | threads that have exited not looked at | findings |
+//! | `whole_block` | barriers at different places not told apart | findings |
+//! | `word_update` | the new value returned | memory |
+//! | `word_update` | first updates do not count as written | findings |
+//! | `bounds` (range of the last access) | alignment not looked at | findings |
+//! | `warp` (shuffles of all lanes) | a source out of range taken | memory |
+//! | `lent` (reads told together) | told after what came later | communication |
+//! | `whole_block` | threads that went around the barrier before not looked at | not noticed here |
+//! | `transfer` (bytes side by side) | a first byte in the middle of a word | not noticed here |
+//! | reads and atomics that the race detector sets aside | forgotten instead of told; told with a later stamp | not noticed here: these programs race before it matters |
 
 mod generate;
 
@@ -50,7 +71,7 @@ fn run(
     });
     let bytes = kernel.bytes();
     let memory = session.device().alloc(bytes, "memory").unwrap();
-    let begun: Vec<u8> = (0..bytes).map(|k| (k * 37 >> 2) as u8).collect();
+    let begun: Vec<u8> = (0..bytes).map(|k| ((k * 37) >> 2) as u8).collect();
     session.device().write(memory, &begun).unwrap();
     let launch = Launch {
         grid: Dim3::linear(kernel.blocks),
@@ -110,7 +131,7 @@ fn engines_agree(kernel: &Kernel) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(testing::random(60))]
+    #![proptest_config(testing::random(200))]
     #[test]
     fn both_engines_do_the_same(kernel in generate::kernel()) {
         engines_agree(&kernel)?;
