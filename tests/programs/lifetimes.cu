@@ -5,7 +5,7 @@
 //~ run freed-behind-host: clean
 //~ run used-early: use-after-free@43
 //~ run used-behind-event: clean
-//~ run freed-before-allocated: use-after-free@54
+//~ run freed-before-allocated: use-after-free@53
 //~ run graph: clean
 #include <cstdio>
 #include <cstring>

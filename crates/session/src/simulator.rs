@@ -38,7 +38,7 @@ pub struct Options {
     pub communication: bool,
     /// Whether performance is judged too (bank conflicts, coalescing, divergence).
     pub perf: bool,
-    /// Global memory of the device, bytes; of what is left of it, three quarters are for the state of blocks and for what detectors remember.
+    /// Global memory of the device, bytes; of what is left of it, five eighths are for the state of blocks and for what detectors remember.
     pub device_bytes: u64,
 }
 
@@ -199,7 +199,7 @@ impl Session {
         let left = o.device_bytes.saturating_sub(device.in_use());
         let limits = Limits {
             // The rest is for what the process holds beside this run.
-            memory: o.limits.memory.min((left / 4 * 3).max(LEAST)),
+            memory: o.limits.memory.min((left / 8 * 5).max(LEAST)),
             live: Some(live.clone()),
             ..o.limits.clone()
         };

@@ -1,7 +1,7 @@
 // Half of the threads arrive, and all are expected: the phase never completes.
 //
 // flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --max-steps 200000
-// expect: no-progress
+// expect: deadlock
 
 #include <cuda/barrier>
 
@@ -15,6 +15,6 @@ __global__ void halves(int *out)
     __syncthreads();
     tile[t] = t;
     if (t < 32)
-        ready.arrive_and_wait(); //~ no-progress run
+        ready.arrive_and_wait(); //~ deadlock wait
     out[t] = tile[t];
 }
