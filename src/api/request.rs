@@ -1,9 +1,11 @@
 //! [`Check`]: which kernel, how it is launched, what is tried.
 
 use super::{Argument, Error, Report};
-use ::check::{Request, Schedules, Source, Unwatched};
+use ::check::{Request, Schedules, Source, Watch};
 use simt::{Dim3, ScheduleSpec};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A kernel to check: where it is, how it is launched, what is tried.
@@ -50,6 +52,16 @@ pub struct Check {
     /// Arguments given by position so far.
     positional: usize,
     wrong: Option<Error>,
+    switch: Option<Arc<AtomicBool>>,
+}
+
+/// Who may end a check.
+struct Switch(Option<Arc<AtomicBool>>);
+
+impl Watch for Switch {
+    fn cancelled(&self) -> bool {
+        self.0.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
+    }
 }
 
 /// A size in one, two or three dimensions: `4`, `(4, 2)`, `(4, 2, 1)`.
@@ -80,6 +92,7 @@ impl Check {
             request: Request::new(source),
             positional: 0,
             wrong: None,
+            switch: None,
         }
     }
 
@@ -240,6 +253,12 @@ impl Check {
         self
     }
 
+    /// Ends the check, with an error, before its next run once another thread has set this to `true`.
+    pub fn cancelled_by(mut self, switch: Arc<AtomicBool>) -> Check {
+        self.switch = Some(switch);
+        self
+    }
+
     /// Checks the kernel.
     ///
     /// # Errors
@@ -256,7 +275,10 @@ impl Check {
     pub fn run(self) -> Result<Report, Error> {
         match self.wrong {
             Some(error) => Err(error),
-            None => Ok(Report::new(::check::check(&self.request, &Unwatched)?)),
+            None => Ok(Report::new(::check::check(
+                &self.request,
+                &Switch(self.switch),
+            )?)),
         }
     }
 }

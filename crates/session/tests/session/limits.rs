@@ -158,10 +158,11 @@ fn a_race_is_counted_so_often_and_then_known_and_others_are_still_judged() {
             pairs(&few),
             "the same races as where none is known"
         );
-        assert_eq!(all.len(), 3, "the two stores, and the read: {all:?}");
+        // The load only reads back what its thread has stored.
+        assert_eq!(all.len(), 2, "the two stores: {all:?}");
         // A race that comes when the others are known is found.
         let late = format!("{body}setp.eq.u32 %o, %b, 199;\n@%o st.global.{width} [%p], %t;\n");
         let late = races(&run(Options::default(), 4096, 201, &late));
-        assert!(late.len() > 3, "{late:?}");
+        assert!(late.len() > 2, "{late:?}");
     }
 }

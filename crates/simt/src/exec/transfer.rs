@@ -153,9 +153,43 @@ fn is_run<const BYTES: usize>(address: &Row64) -> bool {
 }
 
 /// Puts loaded elements into their registers, extended to the registers' width (PTX ISA, "Operand Size Exceeding Instruction-Type
-/// Size"); [`store_register`] for all lanes at once.
-#[inline(always)]
+/// Size"); [`store_register`] for all lanes at once. Compiled once for each number of words, whatever the memory.
+#[inline(never)]
 fn deliver<const N: usize>(
+    warp: &mut Warp,
+    op: &MemoryOp,
+    rows: &[Row32; N],
+    active: Mask,
+    dead: Mask,
+) {
+    at_best(Deliver {
+        warp,
+        op,
+        rows,
+        active,
+        dead,
+    });
+}
+
+/// [`deliver`] as work for [`at_best`].
+struct Deliver<'r, const N: usize> {
+    warp: &'r mut Warp,
+    op: &'r MemoryOp,
+    rows: &'r [Row32; N],
+    active: Mask,
+    dead: Mask,
+}
+
+impl<const N: usize> Work for Deliver<'_, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        deliver_at_best(self.warp, self.op, self.rows, self.active, self.dead);
+    }
+}
+
+#[inline(always)]
+fn deliver_at_best<const N: usize>(
     warp: &mut Warp,
     op: &MemoryOp,
     rows: &[Row32; N],

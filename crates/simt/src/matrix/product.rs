@@ -148,9 +148,14 @@ impl Held {
         }
     }
 
-    /// Values of at most single precision.
-    #[inline(always)]
+    /// Values of at most single precision. Compiled once, whatever the shape of the product.
+    #[inline(never)]
     fn singles<const N: usize>(&self, registers: Registers<'_>, to: &mut [f64; N]) {
+        at_best(Singles(self, registers, to));
+    }
+
+    #[inline(always)]
+    fn singles_at_best<const N: usize>(&self, registers: Registers<'_>, to: &mut [f64; N]) {
         let single = f32::from_bits;
         let mut values = [0f32; N];
         let all = &mut values;
@@ -168,8 +173,14 @@ impl Held {
         }
     }
 
-    #[inline(always)]
+    /// Integers. Compiled once, whatever the shape of the product.
+    #[inline(never)]
     fn integers<const N: usize>(&self, registers: Registers<'_>, to: &mut [i32; N]) {
+        at_best(Integers(self, registers, to));
+    }
+
+    #[inline(always)]
+    fn integers_at_best<const N: usize>(&self, registers: Registers<'_>, to: &mut [i32; N]) {
         match self.element {
             Element::S8 => self.words(registers, to, |w| i32::from(w as i8)),
             Element::S4 => self.words(registers, to, |w| (w << 28) as i32 >> 28),
@@ -186,6 +197,28 @@ fn e4m3_value(code: u32) -> f32 {
         f32::NAN
     } else {
         value * 256.0
+    }
+}
+
+/// [`Held::singles`] as work for [`at_best`].
+struct Singles<'r, const N: usize>(&'r Held, Registers<'r>, &'r mut [f64; N]);
+
+impl<const N: usize> Work for Singles<'_, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        self.0.singles_at_best(self.1, self.2);
+    }
+}
+
+/// [`Held::integers`] as work for [`at_best`].
+struct Integers<'r, const N: usize>(&'r Held, Registers<'r>, &'r mut [i32; N]);
+
+impl<const N: usize> Work for Integers<'_, N> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        self.0.integers_at_best(self.1, self.2);
     }
 }
 

@@ -4,8 +4,8 @@ extern crate racetrap_simt as simt;
 
 mod calls;
 mod endless;
+mod files;
 mod float;
-mod integer;
 mod kernels;
 mod mbarrier;
 mod memory;

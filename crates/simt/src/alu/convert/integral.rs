@@ -34,6 +34,20 @@ fn integral<D: Direction>(value: f64) -> f64 {
 /// The integer for a value of `.f64` (`WIDE`) or of a narrower type.
 #[inline(always)]
 fn lane<I: Integer, D: Direction, const WIDE: bool>(value: f64) -> I {
+    match D::ROUNDING {
+        Rounding::TowardZero | Rounding::NearestEven => lane_in_row::<I, D, WIDE>(value),
+        _ => lane_by_call::<I, D, WIDE>(value),
+    }
+}
+
+/// [`lane`] in the roundings that few programs ask for: compiled once for several rows, not as a part of each.
+#[inline(never)]
+fn lane_by_call<I: Integer, D: Direction, const WIDE: bool>(value: f64) -> I {
+    lane_in_row::<I, D, WIDE>(value)
+}
+
+#[inline(always)]
+fn lane_in_row<I: Integer, D: Direction, const WIDE: bool>(value: f64) -> I {
     // Converting to an integer cuts already.
     let cuts = D::ROUNDING == Rounding::TowardZero;
     let result = I::clamp(if cuts { value } else { integral::<D>(value) });

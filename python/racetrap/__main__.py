@@ -1,0 +1,17 @@
+"""The command `racetrap`: the program that the wheel carries."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Becomes the program."""
+    program = Path(__file__).parent / "_bin" / "racetrap"
+    if not program.is_file():
+        sys.exit("racetrap: this build of the package does not carry the program: install the wheel that ci/wheel.sh builds")
+    os.execv(program, ["racetrap", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

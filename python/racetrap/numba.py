@@ -1,0 +1,109 @@
+"""Kernels of Numba: `numba.cuda` of Numba 0.60 and of the package numba-cuda. No GPU and no driver are needed, only libNVVM.
+
+>>> racetrap.numba.check(kernel[grid, block], array, 5)   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ._arguments import Buffer, Wire, wire
+from ._check import run
+from ._errors import ArgumentError
+from ._report import Report
+
+
+def _flat(value: Any, kind: Any, position: int, wired: list[Wire]) -> list[Buffer]:
+    """One argument as Numba passes it (`numba.cuda.dispatcher`, `_prepare_args`): an array is two null pointers, the number of elements,
+    their size, the address, the shape and the strides."""
+    import numba.core.types as types
+    import numpy
+
+    if isinstance(kind, types.Array):
+        array = numpy.asarray(value)
+        one, buffers = wire([array])
+        if not array.flags.c_contiguous and not array.flags.f_contiguous:
+            raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
+        wired += ["0", "0", str(array.size), str(array.itemsize)]
+        for buffer in buffers:
+            buffer.position = len(wired)
+        wired += one
+        wired += [str(size) for size in array.shape] + [str(stride) for stride in array.strides]
+        return buffers
+    if isinstance(kind, (types.UniTuple, types.Tuple)):
+        return [b for v, k in zip(value, kind) for b in _flat(v, k, position, wired)]
+    if isinstance(kind, types.Complex):
+        wired += [repr(float(value.real)), repr(float(value.imag))]
+        return []
+    if isinstance(kind, types.Boolean):
+        wired.append(str(int(bool(value))))
+        return []
+    if isinstance(kind, (types.Integer, types.IntegerLiteral)):
+        wired.append(str(int(value)))
+        return []
+    if isinstance(kind, types.Float):
+        one, _ = wire([float(value)])
+        wired += one
+        return []
+    raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
+
+
+def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -> str:
+    from numba import cuda  # pyright: ignore[reportAttributeAccessIssue] # Not this file, which pyright takes where Numba is missing.
+    from numba.cuda.cudadrv import nvvm
+
+    # Numba 0.60 asks the runtime for what libNVVM can compile for; without a GPU there need not be one.
+    supported = getattr(nvvm, "get_supported_ccs", None)
+    if supported is not None and not supported():
+        nvvm.get_supported_ccs = lambda: (capability,)
+    try:
+        ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
+    finally:
+        if supported is not None:
+            nvvm.get_supported_ccs = supported
+    return str(ptx)
+
+
+def check(
+    launch: Any,
+    *args: Any,
+    capability: tuple[int, int] = (8, 0),
+    **options: Any,
+) -> Report:
+    """Runs a kernel of Numba on the simulator. Findings name the lines of the Python source.
+
+    Args:
+        launch: What Numba makes of a kernel and a launch: `kernel[grid, block]`, `kernel[grid, block, stream, shared]`.
+        args: As the kernel takes them: NumPy arrays, which hold afterwards what the kernel wrote, numbers, tuples of these.
+        capability: The compute capability that is compiled for.
+        options: As `racetrap.check` takes them: `schedules`, `seed`, `timeout`, …
+
+    Raises:
+        TypeError: `launch` is a kernel without a launch.
+        numba.core.errors.NumbaError: Numba can't compile the kernel.
+        Error: As `racetrap.check`.
+    """
+    import numba
+
+    dispatcher = getattr(launch, "dispatcher", None)
+    if dispatcher is None:
+        raise TypeError("`racetrap.numba.check` takes `kernel[grid, block]`, then the arguments")
+    typeof = getattr(numba, "typeof")
+    types = [typeof(value) for value in args]
+    wired: list[Wire] = []
+    buffers: list[Buffer] = []
+    for position, (value, kind) in enumerate(zip(args, types)):
+        buffers += _flat(value, kind, position, wired)
+    return run(
+        ptx=_compile(dispatcher.py_func, types, capability),
+        # Where the source is that lines are quoted from.
+        includes=[os.path.dirname(os.path.abspath(dispatcher.py_func.__code__.co_filename))],
+        grid=launch.griddim,
+        block=launch.blockdim,
+        shared=launch.sharedmem or None,
+        wired=wired,
+        buffers=buffers,
+        **options,
+    )
