@@ -130,7 +130,6 @@ fn vectors_and_arguments_are_counted() {
             "mov.b64 {%r1, %r2, %r3}, %rd1;".into(),
             "elements is 3, where",
         ),
-        ("mov.b64 {%r1}, %rd1;".into(), "elements is 1, where"),
         ("mov.b64 %rd1, {};".into(), "elements is 0, where"),
         ("mov.b64 {_, _, _}, %rd1;".into(), "elements is 3, where"),
         ("mov.b32 {%r1, %r2}, %r3;".into(), "elements is 2, where"),
