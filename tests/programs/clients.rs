@@ -156,7 +156,8 @@ fn a_project_of_cmake() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let said = exec("./in_cuda list && ./in_cuda && ./in_cuda");
-    let sum = "2 launches of 1 kernel, 128 threads, 104 warp-instructions, as on sm_75; all watched\n";
+    let sum =
+        "2 launches of 1 kernel, 128 threads, 104 warp-instructions, as on sm_75; all watched\n";
     assert!(said.contains(sum), "{said}");
     let said = exec("./in_cuda list");
     assert!(
