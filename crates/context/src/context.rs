@@ -57,7 +57,7 @@ pub struct Context {
     pub(crate) stream_elsewhere: Option<String>,
     pub(crate) timeline: Timeline<crate::launch::Work>,
     /// Launches that the next ones may overlap.
-    pub(crate) primaries: crate::launch::dependent::Primaries,
+    pub(crate) primaries: crate::dependent::Primaries,
     /// Launches that wait for others.
     pub(crate) beside: Beside,
     pub(crate) watch: Watch,

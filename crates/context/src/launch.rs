@@ -6,7 +6,6 @@
 
 mod children;
 mod cores;
-pub(crate) mod dependent;
 mod limits;
 mod order;
 mod stopped;

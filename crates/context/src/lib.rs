@@ -13,6 +13,7 @@ pub mod arena;
 pub mod beside;
 pub mod calls;
 pub mod context;
+mod dependent;
 pub mod error;
 mod explore;
 pub mod fatbin;

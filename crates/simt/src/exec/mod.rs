@@ -44,7 +44,6 @@ use super::ids::*;
 use super::inline::{self, Inline};
 use super::lent::Hooks;
 use super::op::*;
-use super::plain;
 use super::program::Program;
 use super::snapshot::Image;
 use super::state::*;
@@ -164,26 +163,9 @@ impl<'a, O: Hooks> Core<'a, O> {
         }
     }
 
-    /// Runs split `s` of warp `w`. Why it could not is boxed, so that what is returned each turn is small.
-    pub fn run(
-        &mut self,
-        block: &mut Block,
-        w: usize,
-        s: usize,
-        quantum: Quantum,
-    ) -> Result<Yield, Box<Stop>> {
-        let ended = match self.engine {
-            Engine::Fast => self.run_turn(block, w, s, quantum),
-            Engine::Plain => plain::run(self, block, w, s, quantum),
-        };
-        if O::WATCHES {
-            self.observer.turn_ends();
-        }
-        ended
-    }
-
+    /// Runs split `s` of warp `w` on the fast engine.
     #[inline(always)]
-    fn run_turn(
+    pub(crate) fn run_turn(
         &mut self,
         block: &mut Block,
         w: usize,

@@ -13,6 +13,7 @@ mod parallel;
 mod prepare;
 mod repeats;
 mod sweep;
+mod turn;
 mod validate;
 mod wait;
 

@@ -190,10 +190,12 @@ fn folders_form_no_circle() {
 const CIRCLES: &[(&str, usize)] = &[
     ("catalog", 10),
     ("check", 12),
-    ("context", 16),
+    ("context", 19),
     ("cuda", 12),
     ("detect", 12),
     ("grade", 8),
+    ("instrument", 2),
+    ("interpose", 7),
     ("ptxdiff", 4),
     ("simt", 14),
     ("toolchain", 3),

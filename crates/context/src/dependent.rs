@@ -4,8 +4,8 @@
 //! Kept for each stream is what its last launch did, if dependent launches could begin before its end: it has a trigger. It is forgotten when the host
 //! waits, when the stream gets something else to do, and at the next launch.
 
-use super::{Request, Work};
 use crate::context::Context;
+use crate::launch::{Request, Work};
 use detect::footprint::Footprint;
 use detect::rules::Rule;
 use std::collections::HashMap;
