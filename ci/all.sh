@@ -24,7 +24,6 @@ ulimit -c 0
 step 'tests' cargo nextest run --locked --profile long --features device,grade --test-threads $(($(nproc) + 1))
 # The same cases each time, and four times as many as in ci/test.sh.
 step 'random cases' env RACETRAP_RANDOM=4 PROPTEST_RNG_SEED=1 cargo nextest run --locked --profile random --features device,grade --status-level fail
-step 'wheel' ci/wheel.sh dev
 step 'what is published' ci/packages.sh
 
 finish ci/all.sh
