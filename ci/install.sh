@@ -40,7 +40,7 @@ mkdir .cargo
 {
     printf '[profile.dev]\nopt-level = 0\ndebug = false\n[profile.dev.package."*"]\nopt-level = 0\ndebug = false\n'
     # What racetrap itself optimises in this profile.
-    sed -n 's/^\([a-z0-9_-]*\)\.opt-level = [1-3]$/[profile.dev.package.\1]\nopt-level = 0/p' "$root/Cargo.toml"
+    sed -n '/^\[profile\.dev\.package\]$/,/^\[profile\.release\]$/s/^\([a-z0-9_-]*\)\.opt-level = [1-3]$/[profile.dev.package.\1]\nopt-level = 0/p' "$root/Cargo.toml"
     echo '[patch.crates-io]'
     for folder in racetrap-*; do
         name=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$folder/Cargo.toml" | head -n 1)

@@ -12,7 +12,7 @@ use cpp_demangle::{DemangleOptions, Symbol};
 /// assert_eq!(demangle("_Z4scanPii"), "scan(int*, int)");
 /// assert_eq!(demangle("plain_c"), "plain_c");
 /// assert_eq!(demangle("f"), "f");
-/// let numba = "_ZN6cudapy8__main__7reverseB2v1B94cw51cXTLSUwv1sCUt9Uw11Ew1dRRwGKFLSgtAWVgaQPKRwoMW3A4A4MbLeahKhGJDEkANeHAJJA8YlutDgtedSsFaDSpAyWBPONaTQA_3dEi";
+/// let numba = "_ZN6cudapy8__main__7reverseB2v1B106cw51cXTLSUwv1sCUt9Uw11Ew1dRRwGKFLSgtAWVgaQPKRwoMW3A4A4MbLeahKhGJDEkANeHAJJA8YlutDgtedSsFaDSpAyWBPONaTQA_3dEi";
 /// assert_eq!(demangle(numba), "__main__::reverse(int)");
 /// ```
 pub fn demangle(name: &str) -> String {
