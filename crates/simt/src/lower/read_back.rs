@@ -5,6 +5,9 @@
 //!
 //! A load is one if it is weak and a store to the same place ([`super::updates`] compares addresses), without a guard, stands before
 //! it in the same basic block, with nothing between the two but arithmetic and other weak accesses.
+//!
+//! Programs with strong accesses keep such loads: their schedules are explored by what threads read from each other, and another thread's
+//! store may come between the two.
 
 use super::updates::Text;
 use crate::observer::Order;
@@ -17,6 +20,10 @@ const STORES: usize = 16;
 
 /// Marks the loads.
 pub(super) fn find(program: &mut Program) {
+    let weak = |op: &MemoryOp| op.order == Order::Weak;
+    if !program.atomic_ops.is_empty() || !program.memory_ops.iter().all(weak) {
+        return;
+    }
     let mut found = Vec::new();
     let targets = targets(program);
     for text in Text::all(program) {
