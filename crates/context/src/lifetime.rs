@@ -2,7 +2,7 @@
 //!
 //! An allocation and a free are operations of their stream, and touch all of the memory: whatever uses it must be ordered after the one and
 //! before the other by streams, events or the host. They go into the [timeline](crate::timeline) as writes; what conflicts with them there is
-//! a use outside of the memory's lifetime. Not seen: the order of what several launches of one kernel did where they were not watched.
+//! a use outside of the memory's lifetime. Not seen: uses by launches that are not watched (`--first`, `--every`).
 
 use crate::context::Context;
 use crate::error::Result;

@@ -483,6 +483,23 @@ mod tests {
     }
 
     #[test]
+    fn to_forget_what_is_unfinished_is_noted() {
+        let mut t = Timeline::default();
+        let a = t.stream(false);
+        let fill = |t: &mut Timeline<&'static str>, count: usize| {
+            for _ in 0..count {
+                assert!(conflicts(t, a, "again").is_empty(), "one stream");
+            }
+        };
+        fill(&mut t, REMEMBERED);
+        t.synchronize(a);
+        fill(&mut t, REMEMBERED);
+        assert!(!t.forgot_unfinished(), "the host has waited for the rest");
+        fill(&mut t, 1);
+        assert!(t.forgot_unfinished());
+    }
+
+    #[test]
     fn what_runs_beside_is_remembered_until_it_ends() {
         let mut t = Timeline::default();
         let (a, b) = (t.stream(false), t.stream(false));

@@ -97,20 +97,3 @@ pub fn page() -> String {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_race_can_hide_behind_is_never_clean() {
-        let all: BTreeSet<Unjudged> = Unjudged::ALL.into();
-        assert_eq!(all.len(), Unjudged::ALL.len(), "each once");
-        for one in Unjudged::ALL {
-            let (notes, inconclusive) = notes(&[one].into());
-            assert_eq!(notes, [one.row().note]);
-            assert_eq!(inconclusive, one.row().inconclusive);
-        }
-        assert_eq!(notes(&BTreeSet::new()), (Vec::new(), false));
-    }
-}
