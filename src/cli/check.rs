@@ -3,9 +3,9 @@
 mod dump;
 
 use super::accept::AcceptArgs;
-use super::also::AlsoArgs;
-use super::choice::choice;
-use super::watched::Watched;
+use super::check_progress::Watched;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use check::geometry;
 use check::{Argument, Budgets, Checked, Kernels, Request, Schedules, Source, verdict};
 use clap::Args;

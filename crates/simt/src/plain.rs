@@ -7,11 +7,11 @@
 //!
 //! | file | PTX ISA, "Instruction Set" |
 //! |---|---|
-//! | `mod.rs` | the order of execution, guards, "Control Flow Instructions: bra, brx.idx" |
+//! | `plain.rs` | the order of execution, guards, "Control Flow Instructions: bra, brx.idx" |
 //! | `arithmetic.rs` | everything from registers to registers |
 //! | `memory.rs` | "ld", "st", state spaces, generic addresses |
 //! | `atomic.rs` | "atom", "red" |
-//! | `copies.rs` | "cp.async" |
+//! | `async_copies.rs` | "cp.async" |
 //! | `phases.rs` | "mbarrier.test_wait", "mbarrier.try_wait" |
 //! | `barrier.rs` | "bar, barrier" |
 //! | `warp.rs` | "bar.warp.sync", "shfl.sync", "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask" |
@@ -35,10 +35,10 @@
 //! oracles and the tests of schedules look at those.
 
 mod arithmetic;
+mod async_copies;
 mod atomic;
 mod barrier;
 mod calls;
-mod copies;
 mod memory;
 mod phases;
 mod special;
@@ -46,8 +46,8 @@ mod warp;
 
 use crate::alu::Mask;
 use crate::exec::{Core, IDLE, Quantum, Yield};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::observer::*;
 use crate::op::*;
 use crate::state::*;

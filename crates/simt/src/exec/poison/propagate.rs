@@ -3,8 +3,8 @@
 use super::super::Core;
 use super::access::resolve;
 use crate::alu::Mask;
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::lower::def_use::{Use, visit_operands};
 use crate::observer::*;
 use crate::op::*;

@@ -245,9 +245,9 @@ mod tests {
 
     /// What it was told: the instructions of accesses, and 1,000 more for anything else.
     #[derive(Default)]
-    struct Told(Vec<u32>);
+    struct Recorder(Vec<u32>);
 
-    impl Events for Told {
+    impl Events for Recorder {
         fn row_access(&mut self, access: &RowAccess<'_>) {
             self.0.push(access.site.0);
         }
@@ -255,13 +255,13 @@ mod tests {
             self.0.push(1_000 + site.0);
         }
     }
-    impl Hooks for Told {
+    impl Hooks for Recorder {
         const WATCHES: bool = true;
     }
 
     #[test]
     fn all_is_told_in_its_order() {
-        let mut told = Told::default();
+        let mut told = Recorder::default();
         let mut lent = Lent::new(&mut told, None);
         let who = WarpRef {
             block: BlockId(2),

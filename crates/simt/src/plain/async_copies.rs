@@ -1,12 +1,12 @@
 //! Asynchronous copies (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy", "cp.async", "cp.async.commit_group",
-//! "cp.async.wait_group", "cp.async.mbarrier.arrive"), performed as late as the manual lets them be: see [`crate::copies`].
+//! "cp.async.wait_group", "cp.async.mbarrier.arrive"), performed as late as the manual lets them be: see [`crate::async_copies`].
 
 use super::Turn;
 use super::memory::{LaneBytes, Stores};
 use crate::alu::{Mask, Row64};
-use crate::copies::{Pending, Piece};
+use crate::async_copies::{Pending, Piece};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;

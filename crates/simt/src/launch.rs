@@ -22,8 +22,8 @@ pub use wait::Waiting;
 
 use super::alu::Row64;
 use super::exec::{Core, Range};
+use super::hooks::{Any, Hooks, Lent};
 use super::ids::*;
-use super::lent::{Any, Hooks, Lent};
 use super::memory::*;
 use super::observer::*;
 use super::program::Program;

@@ -10,12 +10,12 @@
 //! meet again ([`Region`](crate::undefined::Region)). With any other effect on one of the ways it is told. Functions that are called on the way may store through
 //! pointers: what they store to the caller's variables is undefined, any other such store is told. Blind spot: the variables that a function
 //! would have stored to in lanes that went the other way.
-//! What is known of a block is in [`crate::undefined`]; [`follow`] says what instructions do to it, [`compute`], [`access`] and [`exchange`] those of three kinds.
+//! What is known of a block is in [`crate::undefined`]; [`propagate`] says what instructions do to it, [`compute`], [`access`] and [`exchange`] those of three kinds.
 
 mod access;
 mod compute;
 mod exchange;
-mod follow;
+mod propagate;
 mod region;
 
 pub(crate) use exchange::Exchange;

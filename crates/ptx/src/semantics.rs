@@ -78,7 +78,7 @@ pub enum Control {
 
 impl Control {
     /// Whether no instruction of the same function follows.
-    pub fn leaves(self) -> bool {
+    pub fn ends_function(self) -> bool {
         matches!(self, Control::Return | Control::Exit | Control::Trap)
     }
 }

@@ -18,7 +18,7 @@
 //! What it cannot see: aliases. Two address forms of different parameters or variables are different places here, as they are for a
 //! compiler that is promised so; and copies of tensors, whose source is no address.
 
-mod touch;
+mod extent;
 
 use super::Side;
 use super::class::InstructionClass;
@@ -26,10 +26,10 @@ use super::code::value::Values;
 use super::code::{Code, Root};
 use super::compare::Matching;
 use super::exclusive::{covers_both, exclusive};
+use extent::{Touch, around, bins, by_instruction, regions, shift, touches};
 use std::collections::{HashMap, HashSet};
-use touch::{Touch, around, bins, by_instruction, regions, shift, touches};
 
-pub use touch::Direction;
+pub use extent::Direction;
 
 /// Two accesses that touch common bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,16 +40,16 @@ pub(crate) use weak_memory::place;
 
 use super::alu::{Row32, Row64};
 use super::device::Device;
+use super::hooks::Hooks;
 use super::ids::*;
 use super::inline::{self, Inline};
-use super::lent::Hooks;
 use super::op::*;
 use super::program::Program;
+use super::simd::{Work, at_best};
 use super::snapshot::Image;
 use super::state::*;
 use super::stop::{BadCall, Engine, Stop};
 use super::weak_memory::StoreHistory;
-use super::wide::{Work, at_best};
 use load_run::Loaded;
 use std::sync::Mutex;
 

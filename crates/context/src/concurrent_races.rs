@@ -3,10 +3,10 @@
 //! A launch with strong accesses to global memory, and with fences or release and acquire, may be joined by others like it while it waits. What is found is
 //! told of the launch that it belongs to, or of two as of any two operations that nothing orders.
 
-use crate::beside::Running;
 use crate::context::Context;
 use crate::launch::{Request, Work};
 use crate::record::{Call, LaunchName};
+use crate::suspended::Running;
 use crate::timeline::Ticket;
 use crate::trace::Shown;
 use detect::finding::{Detail, End, Finding};

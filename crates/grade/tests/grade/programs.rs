@@ -19,8 +19,8 @@ use racetrap_grade::course::Course;
 use racetrap_grade::grade::{grade, grade_built};
 use racetrap_grade::program::build::Built;
 use std::sync::Mutex;
-use toolchain::calls::Calls;
 use toolchain::sandbox::{Confined, Sandbox};
+use toolchain::seccomp::Calls;
 
 /// A text with something else between two others; the second stays.
 pub fn between(text: &str, from: &str, to: &str, new: &str) -> String {

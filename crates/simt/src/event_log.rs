@@ -7,9 +7,9 @@ use crate::{Device, Dim3, Launch, Limits, ScheduleSpec, launch, watch};
 
 /// Everything that a launch tells, in its order.
 #[derive(Default)]
-struct Told(Vec<String>);
+struct EventLog(Vec<String>);
 
-impl Events for Told {
+impl Events for EventLog {
     fn row_access(&mut self, access: &RowAccess<'_>) {
         let RowAccess {
             site,
@@ -64,7 +64,7 @@ pub(crate) fn results(
     schedule: &str,
 ) -> (Vec<u8>, Vec<String>, String, Vec<u8>) {
     let schedule: ScheduleSpec = schedule.parse().expect("a schedule");
-    let (mut told, mut ended, mut memory) = (Told::default(), String::new(), Vec::new());
+    let (mut told, mut ended, mut memory) = (EventLog::default(), String::new(), Vec::new());
     for watched in [true, false] {
         let mut device = Device::new(1 << 20);
         let out = device.alloc(u64::from(threads) * 64, "out").expect("room");

@@ -12,8 +12,10 @@
 
 mod async_copy;
 pub mod barrier_postdominators;
+mod compare_and_swap;
 pub mod control;
 pub mod def_use;
+mod delay_loops;
 pub mod dependence;
 pub mod facts;
 pub mod instruction;
@@ -25,17 +27,15 @@ pub mod memory;
 pub mod operand;
 pub mod phase_waits;
 pub mod pointers;
-mod reach;
+mod reaching_values;
 mod read_back;
 pub mod scope;
 pub mod speculated;
-mod swaps;
 pub mod symbols;
 pub mod sync;
 pub mod texture;
 pub mod updates;
 mod video;
-mod waits;
 
 use super::children::KernelName;
 use super::ids::Site;
@@ -324,8 +324,8 @@ impl<'m> Lowering<'m> {
             pointers::find,
             updates::find,
             read_back::find,
-            swaps::find,
-            waits::find,
+            compare_and_swap::find,
+            delay_loops::find,
             phase_waits::find,
             load_runs::find,
             facts::find,

@@ -6,7 +6,7 @@
 //! race of it is told rests on this. Blind spot: unoptimised code, where all values pass through memory of the thread's own.
 
 use super::def_use::{Use, visit_operands};
-use super::reach::Graph;
+use super::reaching_values::Graph;
 use crate::op::*;
 use crate::program::Program;
 

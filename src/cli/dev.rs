@@ -7,7 +7,7 @@ pub mod instrument;
 pub mod judge;
 pub mod matrix;
 pub mod renew;
-pub mod under;
+pub mod test_profiles;
 
 use clap::{Args, Subcommand};
 use report::Failure;
@@ -37,12 +37,12 @@ enum DevCommand {
     /// Judge the output of a compute-sanitizer tool for a case (called by the wrappers in sanitizer/)
     Judge(judge::JudgeArgs),
     /// Run one test of a catalogue under a tool of compute-sanitizer (the wrapper of the nextest profiles that `racetrap new` writes)
-    Under(under::UnderArgs),
+    Under(test_profiles::UnderArgs),
     /// Print what GPU tests will run on (the setup script of the same profiles)
     WhichGpu,
     /// Be a test program of a catalogue
     #[command(hide = true)]
-    Cases(under::CasesArgs),
+    Cases(test_profiles::CasesArgs),
 }
 
 /// Runs the command.
@@ -59,8 +59,8 @@ pub fn dev(args: &DevArgs, color: bool) -> Result<(String, u8), Failure> {
         DevCommand::Instrument(args) => instrument::print(args),
         DevCommand::Evidence(args) => evidence::evidence(args),
         DevCommand::Judge(args) => judge::judge(args, color),
-        DevCommand::Under(args) => under::under(args),
-        DevCommand::WhichGpu => under::which_gpu(),
-        DevCommand::Cases(args) => under::cases(args),
+        DevCommand::Under(args) => test_profiles::under(args),
+        DevCommand::WhichGpu => test_profiles::which_gpu(),
+        DevCommand::Cases(args) => test_profiles::cases(args),
     }
 }

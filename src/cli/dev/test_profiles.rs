@@ -1,7 +1,7 @@
 //! `racetrap dev under`, `which-gpu` and `cases`: what the test profiles of a project call. The scripts are those of racetrap's own
 //! profiles, inside this program.
 
-use crate::cli::choice::choice;
+use crate::cli::value_enums::choice;
 use clap::Args;
 use evidence::sanitizer::Tool;
 use report::Failure;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What was told so far.
 #[derive(Default)]
-pub struct Told {
+pub struct FindingLog {
     /// Number of the last watched launch.
     pub next: u32,
     /// Modules whose variables are watched.
@@ -33,7 +33,7 @@ pub struct Told {
     last: Option<std::time::Instant>,
 }
 
-impl Told {
+impl FindingLog {
     /// Whether the end of the program is still to be waited for.
     pub fn at_end(&mut self) -> bool {
         !std::mem::replace(&mut self.hooked, true)

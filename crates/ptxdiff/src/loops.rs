@@ -11,16 +11,16 @@ mod change;
 mod copies;
 mod groups;
 mod pairs;
+pub mod signature;
 pub mod trips;
-pub mod work;
 
 use crate::Side;
 use crate::code::Code;
 use groups::Grouping;
 use pairs::Comparing;
 use ptx::ast::Module;
+use signature::{Bag, Key};
 use std::collections::HashSet;
-use work::{Bag, Key};
 
 pub(crate) use trips::is_in_each_iteration;
 

@@ -12,7 +12,7 @@ mod program;
 pub mod read;
 mod selftest;
 
-pub use feedback::{Detail, Feedback, Hints, Told};
+pub use feedback::{Detail, Disclosure, Feedback, Hints};
 pub use input::{Input, Named, Size};
 pub use kernel::{Argument, Buffer, Dimensions, Kernel};
 pub use part::{Credit, Kind, Limit, Metric, Part, Required, Visibility};

@@ -65,10 +65,10 @@
 //! pages that two forks have touched ([`merge`]). Its cost is linear in the pages.
 
 mod atomics;
-mod beside;
 pub mod block;
 pub mod cells;
 pub mod clock;
+mod concurrent_launches;
 pub mod contention;
 pub mod fence_sc;
 mod folded;
@@ -92,10 +92,10 @@ pub mod trie;
 mod weak_access;
 
 use crate::finding::Findings;
-use beside::{First, Together};
 use block::{Block, View};
 use cells::{Cells, LAST_STAMP};
 use clock::{Knowledge, Stamp};
+use concurrent_launches::{First, Together};
 use contention::{Contention, Map};
 use pages::Pages;
 use report::Reporter;

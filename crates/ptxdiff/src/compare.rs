@@ -6,16 +6,16 @@
 //! still finds its partner. What is left over and means the same has moved. Two partners are *the same* if they agree under one
 //! renaming of registers for the whole function; values only found the partners.
 
-mod alike;
 mod blocks;
 mod renaming;
+mod similarity;
 
 use super::align::align;
 use super::class::InstructionClass;
 use super::code::{Code, Instr};
-use alike::Aligned;
 use blocks::order;
 use renaming::Renaming;
+use similarity::Aligned;
 use std::collections::HashMap;
 
 /// How two partners compare.

@@ -5,7 +5,7 @@
 //!
 //! - it touches other bytes: another variable or parameter, another space, other bytes of one address that is the same for all threads; or
 //! - it stands for an instruction of the other side which is not x, which no other one of mine stands for, which accesses the same
-//!   addresses, and which is executed at least as often ([`often`]).
+//!   addresses, and which is executed at least as often ([`frequency`]).
 //!
 //! Then the other side accesses each byte as often as mine does and, besides, whenever it executes x. What can't be accounted for, proves
 //! nothing, whatever is likely; then the claim is not made.
@@ -15,7 +15,7 @@
 //! one root, are the same ones.
 
 mod conditions;
-mod often;
+mod frequency;
 
 use crate::Side;
 use crate::class::{InstructionClass, Space};
@@ -24,8 +24,8 @@ use crate::code::{Code, Instr, Place, Root, plain_symbol};
 use crate::compare::{Match, Matching};
 use crate::cover::{Cover, Direction};
 use crate::loops::Loops;
-use crate::loops::work::{Kind, callee, whole_work};
-use often::Often;
+use crate::loops::signature::{Kind, callee, whole_work};
+use frequency::Often;
 use ptx::ast::Module;
 use ptx::semantics::{FenceKind, Synchronisation};
 use std::cell::OnceCell;
@@ -309,7 +309,8 @@ impl<'p> Prover<'p> {
 
     fn is_defined(&self, mine: usize, call: &Instr) -> bool {
         let module = self.modules[mine];
-        callee(call.instr).is_some_and(|name| crate::loops::work::defined(module, name).is_some())
+        callee(call.instr)
+            .is_some_and(|name| crate::loops::signature::defined(module, name).is_some())
     }
 
     fn partner(&self, side: usize, index: usize) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Launches that run side by side: one that waits for memory which somebody else writes is put aside ([`simt::Waiting`]), and the program goes on.
 //!
 //! Launches are run when they are issued, and most come to their end. One that does nothing but read the same words again goes on when
-//! they have other values: because the host wrote them, whose accesses are seen ([`crate::watch`]), or work that was issued later. What
+//! they have other values: because the host wrote them, whose accesses are seen ([`crate::host_access`]), or work that was issued later. What
 //! is issued meanwhile runs at once unless it comes after a launch that was put aside, by its stream or by events ([`crate::timeline`]): then it
 //! is queued. One party runs at a time, and who that is depends on nothing but the program, so that a run can be repeated.
 //!
@@ -10,7 +10,7 @@
 //!
 //! # What is known of two launches that ran side by side
 //!
-//! Those that could order each other while they run (strong accesses, and fences or release and acquire in both) are watched by one detector ([`crate::joint`]),
+//! Those that could order each other while they run (strong accesses, and fences or release and acquire in both) are watched by one detector ([`crate::concurrent_races`]),
 //! which follows what one hands to the other. All others are compared by what they did to memory, as any two that nothing orders. Where an order may
 //! come from elsewhere (the host, that hears of one launch and feeds another; a copy that a launch waits for; a launch that could not be watched together with the others), a conflict is
 //! no finding, and the result is inconclusive. The host is known to come after what a launch did before the host read what the launch wrote with system scope.
@@ -22,8 +22,8 @@
 //! * Several cores: a launch that waits by weak loads, and could be dealt out to several cores, is not put aside.
 
 use crate::calls;
+use crate::concurrent_races::Joint;
 use crate::context::Context;
-use crate::joint::Joint;
 use crate::launch::{Request, Work};
 use crate::record::{Call, LaunchName};
 use crate::timeline::{Agent, Ticket};
@@ -536,7 +536,7 @@ pub fn run_host_functions() {
         let Some((id, stream, function)) = next else {
             return;
         };
-        crate::watch::run_on_behalf(stream, function);
+        crate::host_access::run_on_behalf(stream, function);
         if let Some(mut context) = crate::context::existing() {
             context.host_function_ended(id);
         }

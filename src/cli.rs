@@ -4,9 +4,8 @@
 //! [`Failure`]: the one message with the place and the remedy.
 
 mod accept;
-mod also;
 pub mod check;
-mod choice;
+mod check_progress;
 mod claims;
 mod dev;
 mod diff;
@@ -20,13 +19,14 @@ mod manual;
 mod mutate;
 mod new;
 mod progress;
+mod report_files;
 mod run;
 mod sanitize;
 mod setup;
 #[cfg(unix)]
 mod signals;
 mod test;
-mod watched;
+mod value_enums;
 
 use report::Failure;
 

@@ -30,7 +30,7 @@ macro_rules! rules {
             }
             /// The manual page: the rule file's module comment, as Markdown.
             pub fn page(self) -> String {
-                let source = match self { $(Rule::$variant => include_str!(concat!(stringify!($module), ".rs")),)* };
+                let source = match self { $(Rule::$variant => include_str!(concat!("rules/", stringify!($module), ".rs")),)* };
                 source.lines().map_while(|l| l.strip_prefix("//!"))
                     .map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
             }

@@ -1,7 +1,7 @@
 //! Whole programs: a submission with a `main` of its own, run as `racetrap exec` runs programs, by nobody's leave but its own.
 //!
 //! ```text
-//! sources, Makefile ─ build ──► an executable, looked at before it runs (exec::stranger)
+//! sources, Makefile ─ build ──► an executable, looked at before it runs (exec::untrusted_program)
 //! inputs            ─ run   ──► files in, records and files out
 //!                   ─ again ──► its launches, run once more where its code never ran
 //!                   ─ observe ─► outcomes, root causes and counts, as those of kernels are
@@ -18,9 +18,9 @@
 //! which of the program's kernels to look at. Blind spot: such code can hide what the host program does wrong with streams, its own
 //! accesses and the API.
 
-mod again;
 pub mod build;
 pub mod files;
 pub mod observe;
 mod outcome;
+mod replay;
 pub mod run;

@@ -25,7 +25,7 @@
 //! | `word_update` | first updates do not count as written | findings |
 //! | `bounds` (range of the last access) | alignment not looked at | findings |
 //! | `warp` (shuffles of all lanes) | a source out of range taken | memory |
-//! | `lent` (reads told together) | told after what came later | communication |
+//! | `hooks` (reads told together) | told after what came later | communication |
 //! | `whole_block` | threads that went around the barrier before not looked at | not noticed here |
 //! | `transfer` (bytes side by side) | a first byte in the middle of a word | not noticed here |
 //! | reads and atomics that the race detector sets aside | forgotten instead of told; told with a later stamp | not noticed here: these programs race before it matters |

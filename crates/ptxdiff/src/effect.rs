@@ -47,7 +47,7 @@ macro_rules! effects {
             }
             /// The manual page: the file's module comment, as Markdown.
             pub fn page(self) -> String {
-                let source = match self { $(Effect::$variant => include_str!(concat!(stringify!($module), ".rs")),)* };
+                let source = match self { $(Effect::$variant => include_str!(concat!("effect/", stringify!($module), ".rs")),)* };
                 source.lines().map_while(|l| l.strip_prefix("//!"))
                     .map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
             }

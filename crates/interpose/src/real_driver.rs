@@ -115,7 +115,7 @@ macro_rules! real {
                 Err(_) => c"",
             }
         };
-        let address = $crate::real::function(name);
+        let address = $crate::real_driver::function(name);
         // SAFETY: the public header declares the function with these parameters, and the caller passes what it demands.
         #[allow(unused_unsafe)]
         unsafe {
