@@ -5,7 +5,7 @@
 //! error) only where nothing else is guessed that could make the kernel reach there: arguments, and integers in buffers.
 
 use super::argument::{BufferSpec, Fill, Value};
-use super::follow::{self, Asked, Followed};
+use super::host_facts::{self, Asked, Followed};
 use super::parameters::{Kind, Parameter, Parameters};
 use super::plan::{Origin, Plan};
 use session::buffer::{ElementType, Number};
@@ -46,7 +46,7 @@ impl Host {
                 .iter()
                 .position(|l| l.grid.is_some() && l.block.is_some());
             let Some(number) = whole else {
-                if let Some((launch, followed)) = follow::any(source, asked) {
+                if let Some((launch, followed)) = host_facts::any(source, asked) {
                     return Some(Host::of(launch, false, source, Some(followed)));
                 }
                 block = all.into_iter().find(|l| l.block.is_some());

@@ -134,7 +134,7 @@ impl Parameters {
                 .map(|d| d[index].name.clone())
                 .filter(|name| !name.is_empty());
             let is_index = matches!(kind, Kind::Scalar(element) if !element.is_float())
-                && !name.as_deref().is_some_and(super::follow::is_exponent);
+                && !name.as_deref().is_some_and(super::host_facts::is_exponent);
             let unasked = roles.as_ref().is_some_and(|r| !r.asked.contains(&index));
             let known = roles.as_ref().and_then(|r| r.indices.get(&index));
             let place = known.copied().filter(|_| is_index);

@@ -16,8 +16,8 @@ pub use encode::GAP;
 
 use super::argument::Value;
 use super::error::{Error, ErrorKind};
-use super::follow::Followed;
 use super::geometry::Geometry;
+use super::host_facts::Followed;
 use super::parameters::Parameters;
 use super::request::Argument;
 pub(crate) use fill::fill as contents;

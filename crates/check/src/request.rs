@@ -76,6 +76,9 @@ impl Default for Budgets {
     }
 }
 
+/// Number of settings of guessed numbers where the user gives none.
+pub const DEFAULT_INPUTS: u32 = 9;
+
 /// A kernel to check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -123,7 +126,7 @@ impl Request {
             variables: Vec::new(),
             arguments: Vec::new(),
             schedules: Schedules::UpTo(8),
-            inputs: super::inputs::DEFAULT,
+            inputs: DEFAULT_INPUTS,
             seed: 1,
             budgets: Budgets::default(),
             compiler: CompileOptions::default(),
