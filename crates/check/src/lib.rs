@@ -29,6 +29,7 @@ mod prepare;
 mod request;
 mod roles;
 mod search;
+mod shape;
 mod two_builds;
 mod unseen;
 pub mod usage;
@@ -36,13 +37,14 @@ mod variables;
 pub mod verdict;
 mod work;
 
+pub use argument::Argument;
 pub use checked::Checked;
 pub use error::{Error, ErrorKind};
 pub use explore::Found;
 pub use prepare::{Prepared, program};
 pub use request::{
-    Argument, Budgets, Cancel, DEFAULT_INPUTS, Progress, Request, Schedules, Source, Unwatched,
-    Watch, device_memory,
+    Budgets, Cancel, DEFAULT_INPUTS, Progress, Request, Schedules, Source, Unwatched, Watch,
+    device_memory,
 };
 
 use input::Wanted;

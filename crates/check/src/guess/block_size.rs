@@ -221,7 +221,7 @@ fn of_arrays(
         fewer: true,
     };
     let is_array = |count: &u64| {
-        (1..=geometry::BLOCK_THREADS).contains(count)
+        (1..=crate::shape::BLOCK_THREADS).contains(count)
             && (!guarded || count.is_multiple_of(32))
             && geometry::has_array_of(input, entry, *count, guarded)
     };
