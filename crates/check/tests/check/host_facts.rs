@@ -1,6 +1,6 @@
 //! Launches whose host code depends on values that nobody says: one launch results, and it follows what is guessed.
 
-use check::follow::{Asked, any};
+use check::host_facts::{Asked, any};
 use simt::Dim3;
 use toolchain::cuda_text::{CudaText, Takes};
 

@@ -7,38 +7,38 @@
 //! - Where indices are read from a buffer whose contents are guessed, smaller numbers are tried: what only those contents showed is a
 //!   warning. So is a race of stores alone to places that such a buffer says, if distinct numbers in it make none: a permutation is
 //!   likelier than one that names a place twice. So is a read of shared memory that nothing has written, if smaller contents lead to
-//!   what was written ([`unwritten`]).
+//!   what was written ([`unwritten_contents`]).
 //! - `filter[j + radius]` with 17 weights is right with a radius of 5. So if the very threads that reach outside an array do the same
 //!   access inside with another value, the first value was wrong, and what it showed is a warning: callers know. `s[t + 1]` below
 //!   `if (t < n)` stays an error: with a smaller `n` the last thread does not come there.
-//! - An index that nobody gave is 0 at first. Errors that only 0 makes are none, unless the kernel asks whether it is 0 ([`zero`]).
-//! - A size that the kernel never compares with its threads has to fit the launch; where the first guess does not, others may ([`fit`]).
-//! - A pointer that nobody gave may lead into an array rather than to its start ([`halo`]).
+//! - An index that nobody gave is 0 at first. Errors that only 0 makes are none, unless the kernel asks whether it is 0 ([`index_base`]).
+//! - A size that the kernel never compares with its threads has to fit the launch; where the first guess does not, others may ([`fitting_size`]).
+//! - A pointer that nobody gave may lead into an array rather than to its start ([`pointer_offset`]).
 
-mod enlarged;
-mod fit;
-mod given_up;
-mod halo;
+mod address;
+pub(super) mod block_size;
+mod buffer_size;
+mod fitting_size;
+pub(super) mod further_settings;
+mod index_base;
+mod pointer_offset;
 #[cfg(test)]
 mod tests;
-mod unknown;
-mod unwritten;
-mod zero;
+mod unwritten_contents;
+mod wording;
 
 use super::argument::Fill;
-use super::builds;
 use super::explore::{Deed, Exploration, Explored};
 use super::plan::Plan;
 use super::{Error, ErrorKind, Prepared, Request};
+pub(super) use buffer_size::enlarged;
 use detect::finding::Action;
 use detect::rules::{Level, Rule};
-pub(super) use enlarged::enlarged;
-pub(super) use fit::{runs_well, show_as_much};
-pub(super) use given_up::other_contents;
-use given_up::{outside, warnings};
+use fitting_size::{runs_well, show_as_much};
 use report::{Diagnostic, Sources};
 use simt::ids::Site;
 use std::collections::{HashMap, HashSet};
+use wording::{other_contents, outside, warnings};
 
 /// How often all guessed integers are made smaller because they lead further than any buffer grows.
 const SMALLER: usize = 2;
@@ -106,7 +106,7 @@ pub fn explore(
     if exploration.out_of_time() || !settled.is_wrong() {
         return Ok(settled);
     }
-    let other = fit::explore(prepared, exploration, &settled, sources)?;
+    let other = fitting_size::explore(prepared, exploration, &settled, sources)?;
     Ok(other.unwrap_or(settled))
 }
 
@@ -122,18 +122,18 @@ fn smaller(
     // A step of 0 makes a loop endless: then 1 is tried before the whole budget is spent.
     let zeros = !guess.doubtful_zeros().is_empty() && exploration.limits.steps > LONG;
     let short = exploration.within(if zeros { LONG } else { u64::MAX });
-    let mut explored = builds(prepared, &short, &mut plan, sources)?;
+    let mut explored = prepared.explore(&short, &mut plan, sources)?;
     let endless = zeros && explored.iter().any(Explored::took_the_budget);
     if endless {
         let first = Settled::of(std::mem::replace(&mut plan, guess.clone()), explored);
         exploration.work.limit(first.work());
         if first.is_wrong()
             && let Some(other) =
-                zero::explore(prepared, request, exploration, (&guess, &first), sources)?
+                index_base::explore(prepared, request, exploration, (&guess, &first), sources)?
         {
             return Ok(other);
         }
-        explored = builds(prepared, exploration, &mut plan, sources)?;
+        explored = prepared.explore(exploration, &mut plan, sources)?;
     }
     let mut before: Option<(Plan, Plan, Vec<Explored>)> = None;
     for _ in 0..SMALLER {
@@ -144,7 +144,7 @@ fn smaller(
             break;
         }
         let mut other = smaller.clone();
-        let Some(less) = told(builds(prepared, exploration, &mut other, sources))? else {
+        let Some(less) = told(prepared.explore(exploration, &mut other, sources))? else {
             break;
         };
         let first = (guess.clone(), plan.clone(), std::mem::take(&mut explored));
@@ -164,16 +164,16 @@ fn smaller(
     exploration.work.limit(first.work());
     if !endless
         && let Some(other) =
-            zero::explore(prepared, request, exploration, (&guess, &first), sources)?
+            index_base::explore(prepared, request, exploration, (&guess, &first), sources)?
     {
         return Ok(other);
     }
     if exploration.out_of_time() || first.explored.iter().any(|e| e.steps > LONG) {
         return Ok(first);
     }
-    unknown::functions(&mut first);
-    unknown::addresses(&mut first);
-    halo::excuse(prepared, exploration, &guess, &mut first)?;
+    address::functions(&mut first);
+    address::addresses(&mut first);
+    pointer_offset::excuse(prepared, exploration, &guess, &mut first)?;
     if !first.is_wrong() {
         return Ok(first);
     }
@@ -185,7 +185,7 @@ fn smaller(
             Some(change) => Some((change, Excuse::Index)),
             None => match scatter(prepared, exploration, &first)? {
                 Some(change) => Some((change, Excuse::Scattered)),
-                None => unwritten::explore(prepared, exploration, &first)?
+                None => unwritten_contents::explore(prepared, exploration, &first)?
                     .map(|change| (change, Excuse::Unwritten)),
             },
         },
@@ -194,7 +194,7 @@ fn smaller(
         return Ok(first);
     };
     let mut plan = change.of(&guess);
-    let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
+    let Some(explored) = told(prepared.explore(exploration, &mut plan, sources))? else {
         return Ok(first);
     };
     let wrong = match excuse {

@@ -27,13 +27,13 @@
 //! past the end is asked by itself ([`Exploration::one_past`]): a guessed buffer of `n` elements of which element `n` is touched,
 //! for several `n`, is a warning and no error, since it may well have one more (the row offsets of a sparse matrix do).
 
-use super::argument::Fill;
-use super::explore::{Exploration, Explored, Key};
-use super::geometry;
-use super::plan::Plan;
-use super::settle::{Settled, errors_in_short, other_contents};
-use super::verdict;
-use super::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
+use super::{Settled, errors_in_short, other_contents};
+use crate::argument::Fill;
+use crate::explore::{Exploration, Explored, Key};
+use crate::geometry;
+use crate::plan::Plan;
+use crate::verdict;
+use crate::{Error, ErrorKind, Found, Prepared, Request, Watch, two_builds};
 use detect::coverage::Coverage;
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, Sources, merge};
@@ -45,8 +45,6 @@ use std::collections::HashSet;
 const SCHEDULES: usize = 2;
 /// Warp-instructions of the longest schedule of the first setting beyond which no other one is tried: too long to be run again.
 const STEPS: u64 = 4_000_000;
-/// Number of settings where the user gives none.
-pub const DEFAULT: u32 = 9;
 /// Warp-instructions that a further setting may take, as a multiple of what the first one took, and at least: a step of size 0 goes on
 /// for ever.
 const LONGER: u64 = 16;
@@ -488,7 +486,7 @@ fn prime_up_to(n: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Source, Unwatched, check};
+    use crate::{DEFAULT_INPUTS as DEFAULT, Source, Unwatched, check};
 
     #[test]
     fn primes() {

@@ -11,11 +11,11 @@
 //! threads as there are elements. If it then shows as much of itself and no error, it is judged so. A guard that lets more threads
 //! through than the array has elements (`if (i < 10)`, `if (i < n)`) says that there are more, so the error stays one.
 
-use super::explore::{Exploration, Outside};
-use super::parameters::{Kind, Parameter};
-use super::settle::{self, Settled};
-use super::work::Work;
-use super::{Error, ErrorKind, Prepared, Request, Watch, geometry};
+use super::{Settled, runs_well, show_as_much};
+use crate::explore::{Exploration, Outside};
+use crate::parameters::{Kind, Parameter};
+use crate::work::Work;
+use crate::{Error, ErrorKind, Prepared, Request, Watch, geometry};
 use detect::rules::{Level, Rule};
 use report::{Diagnostic, Sources};
 use session::explorer::Schedules;
@@ -221,7 +221,7 @@ fn of_arrays(
         fewer: true,
     };
     let is_array = |count: &u64| {
-        (1..=geometry::BLOCK_THREADS).contains(count)
+        (1..=crate::shape::BLOCK_THREADS).contains(count)
             && (!guarded || count.is_multiple_of(32))
             && geometry::has_array_of(input, entry, *count, guarded)
     };
@@ -281,15 +281,15 @@ fn with(
         ..exploration.clone()
     };
     let steps = before.explored.first().map_or(0, |e| e.steps);
-    if !settle::runs_well(&other, &trial, steps)? {
+    if !runs_well(&other, &trial, steps)? {
         return Ok(None);
     }
-    let found = match settle::explore(&other, &request, &exploration, sources) {
+    let found = match super::explore(&other, &request, &exploration, sources) {
         Err(error) if error.kind == ErrorKind::Cancelled => return Err(error),
         Err(_) => return Ok(None),
         Ok(found) => found,
     };
     let ended = !found.explored.iter().any(|e| e.stopped.is_some()) && !exploration.out_of_time();
-    let as_much = !shape.fewer || settle::show_as_much(&other, &before.explored, &found.explored);
+    let as_much = !shape.fewer || show_as_much(&other, &before.explored, &found.explored);
     Ok((ended && as_much && !found.is_wrong()).then_some((other, found)))
 }

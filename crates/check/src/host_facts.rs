@@ -6,13 +6,12 @@
 //!
 //! [`Plan::with_integers`]: super::plan::Plan::with_integers
 
-use super::geometry;
-use super::host::{BYTES, SHRINK, THREADS, bytes_of, threads_of};
-use super::roles::Index;
+use super::roles::{Index, is_exponent};
+use super::shape;
 use simt::Dim3;
 use std::sync::Arc;
 use toolchain::cuda_text::{
-    Assumed, CudaText, HostLaunch, Missing, Takes, Unknown, depends, has_shape,
+    Assumed, CudaText, HostArgument, HostLaunch, Missing, Takes, Unknown, depends, has_shape,
 };
 
 /// How often a launch is read to learn what is missing: each time tells what stands behind the last.
@@ -22,6 +21,13 @@ const LAUNCHES: usize = 4;
 const READINGS: usize = 300;
 /// What a guessed launch should not exceed: threads, bytes of dynamic shared memory (what every GPU has), bytes of its buffers.
 const FITTING: [u64; 3] = [4096, 48 << 10, 4 << 20];
+
+/// Threads of a launch that is taken over as it is, if smaller sizes make none of fewer.
+pub(super) const THREADS: u64 = 1 << 18;
+/// Bytes of all its buffers.
+pub(super) const BYTES: u64 = 32 << 20;
+/// How often sizes are halved.
+pub(super) const SHRINK: u32 = 20;
 
 /// What is asked of a host program.
 #[derive(Clone, Debug)]
@@ -170,22 +176,36 @@ impl Followed {
     }
 }
 
+/// Threads of a launch as far as it is known.
+pub(super) fn threads_of(launch: &HostLaunch) -> u64 {
+    let count = |all: Option<[u32; 3]>| {
+        all.map_or(1, |[x, y, z]| {
+            u64::from(x)
+                .saturating_mul(y.into())
+                .saturating_mul(z.into())
+        })
+    };
+    count(launch.grid).saturating_mul(count(launch.block))
+}
+
+/// Bytes of the buffers that it is given.
+pub(super) fn bytes_of(launch: &HostLaunch) -> u64 {
+    let bytes = launch.arguments.iter().map(|argument| match argument {
+        HostArgument::Buffer(buffer) => buffer.bytes,
+        _ => 0,
+    });
+    bytes.fold(0u64, u64::saturating_add)
+}
+
 /// Whether a GPU can make a launch.
 fn possible(launch: &HostLaunch) -> bool {
     let (Some(grid), Some(block)) = (launch.grid, launch.block) else {
         return false;
     };
     let three = |[x, y, z]: [u32; 3]| Dim3 { x, y, z };
-    geometry::check(three(grid), three(block)).is_ok()
+    shape::check(three(grid), three(block)).is_ok()
         && threads_of(launch) <= THREADS
         && bytes_of(launch) <= BYTES
-}
-
-/// Whether a name says that it is the number of a number's digits in base 2.
-pub fn is_exponent(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let plain = name.rsplit(['.', '>', ' ']).next().unwrap_or_default();
-    plain.ends_with("bits") || plain.starts_with("log") || plain.ends_with("log2")
 }
 
 /// Looks for values that make a launch.

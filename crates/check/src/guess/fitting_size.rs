@@ -8,11 +8,11 @@
 //!
 //! `if (t + chunk < size)` says how two sizes go together and not that any will do, so `size` is among those that are tried.
 
-use super::zero::is_well;
+use super::index_base::is_well;
 use super::{STEPS, Settled, errors, most_are_done, told};
 use crate::explore::{Exploration, Explored};
 use crate::plan::Plan;
-use crate::{Error, Prepared, builds};
+use crate::{Error, Prepared};
 use report::Sources;
 use simt::ids::Site;
 
@@ -52,7 +52,7 @@ pub(super) fn explore(
         if !is_well(prepared, &quick, &plan)? {
             continue;
         }
-        let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
+        let Some(explored) = told(prepared.explore(exploration, &mut plan, sources))? else {
             continue;
         };
         let ended = !explored.iter().any(|e| e.stopped.is_some() || e.too_far);

@@ -10,12 +10,12 @@
 //! tried before the rest is spent.
 //!
 //! What says that 0 is allowed is a kernel that asks for it: with `k == 0` in the kernel, errors with 0 stay errors. Sizes are not
-//! concerned: they are 0 in a further setting ([`inputs`](crate::inputs)), and what that shows is a warning.
+//! concerned: they are 0 in a further setting ([`further_settings`](super::further_settings)), and what that shows is a warning.
 
 use super::{LONG, Settled, errors, told, warnings};
 use crate::explore::Exploration;
 use crate::plan::Plan;
-use crate::{Error, Prepared, Request, builds};
+use crate::{Error, Prepared, Request};
 use detect::rules::Rule;
 use report::Sources;
 
@@ -49,7 +49,7 @@ pub(super) fn explore(
             continue;
         }
         plan.start_at_one(set);
-        let Some(explored) = told(builds(prepared, exploration, &mut plan, sources))? else {
+        let Some(explored) = told(prepared.explore(exploration, &mut plan, sources))? else {
             continue;
         };
         let ended = !explored.iter().any(|e| e.stopped.is_some());
