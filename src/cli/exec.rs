@@ -282,6 +282,22 @@ impl ExecArgs {
     }
 }
 
+/// An option of ours that stands behind the program, and so is the program's.
+fn misplaced(command: &[OsString]) -> Option<&str> {
+    const OURS: [&str; 6] = [
+        "--also",
+        "--baseline",
+        "--format",
+        "--perf",
+        "--plain",
+        "--report",
+    ];
+    let words = command.iter().skip(1).map_while(|word| word.to_str());
+    let own = words.take_while(|word| *word != "--");
+    let mut names = own.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
+    names.find(|name| OURS.contains(name))
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -292,6 +308,11 @@ pub fn exec(args: &ExecArgs, color: bool) -> Result<(String, u8), Failure> {
     let folder = tempfile::tempdir().map_err(|e| failed("make a temporary folder", &e))?;
     let mut command = args.command.clone();
     let name = command[0].to_string_lossy().into_owned();
+    if let Some(option) = misplaced(&command).filter(|_| !args.quiet) {
+        eprintln!(
+            "note: `{option}` stands behind `{name}`, so the program gets it; options of racetrap stand in front of the program"
+        );
+    }
     if args.on == On::Gpu {
         let options = for_gpu(args, folder.path())?;
         return run_and_report(
@@ -580,4 +601,27 @@ pub fn build(args: &BuildArgs) -> Result<(String, u8), Failure> {
         .map_err(|e| failed(&format!("run `{name}`"), &e))?;
     let code = status.code().and_then(|c| u8::try_from(c).ok());
     Ok((String::new(), code.unwrap_or(exit::FINDINGS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misplaced;
+    use std::ffi::OsString;
+
+    fn of(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        misplaced(&words).map(str::to_owned)
+    }
+
+    #[test]
+    fn an_option_behind_the_program_is_noticed() {
+        assert_eq!(of("prog.cu --format html").as_deref(), Some("--format"));
+        assert_eq!(
+            of("./prog 12 --report=out.html").as_deref(),
+            Some("--report")
+        );
+        assert_eq!(of("./prog --size 12"), None);
+        // The user has said whose it is.
+        assert_eq!(of("prog.cu -- --format html"), None);
+    }
 }

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // Mapping memory, and calling it a slice, is what this file is for.
 
 use crate::alias;
+pub use crate::alias::PAGE;
 use simt::memory::{GLOBAL_BASE, WRITTEN_WORDS};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -15,9 +16,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 const RESERVED: usize = 1 << 40;
 /// The least that is of use.
 const LEAST: usize = 1 << 32;
-/// Pages, as the protections have them.
-pub const PAGE: u64 = 4096;
-
 /// The reservation.
 #[derive(Debug)]
 pub struct Arena {

@@ -57,7 +57,7 @@ pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
         Ok(Err(error)) => error.0,
         Err(_) => {
             if let Some(mut context) = context::existing() {
-                context.doubt(&format!(
+                context.findings.doubt(&format!(
                     "an error inside racetrap, in `{name}`: please report it"
                 ));
             }
@@ -69,7 +69,7 @@ pub fn plain(name: &'static str, body: impl FnOnce(&mut Context, Entry) -> Resul
 /// A function that is not there was called.
 pub fn missing(name: &'static str) -> u32 {
     enter(name, |context, _| {
-        context.missing(name);
+        context.findings.missing(name);
         Err(Error::NOT_SUPPORTED)
     })
 }

@@ -4,7 +4,7 @@ use crate::lines::{Line, Lines, NOWHERE};
 use crate::run::Ended;
 use context::record::{self, Line as Record_, Record, Totals};
 use context::seal::{Broken, Seal};
-use context::tape::Taped;
+use context::taped::Taped;
 use detect::rules::Level;
 use report::terminal::thousands;
 use report::trace::Trace;

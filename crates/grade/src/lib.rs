@@ -29,6 +29,7 @@ pub mod input;
 pub mod input_files;
 pub mod observe;
 pub mod program;
+mod reference;
 pub mod result;
 pub mod run;
 pub mod score;
@@ -37,6 +38,7 @@ mod shrink;
 pub mod submission;
 pub mod view;
 
-pub use course::{Course, CourseError};
+pub use course::Course;
 pub use grade::{GradeError, grade};
+pub use reference::CourseError;
 pub use result::Graded;

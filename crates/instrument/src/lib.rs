@@ -33,6 +33,7 @@
 
 mod access;
 mod emit;
+mod facts;
 pub mod layout;
 mod merged_checks;
 mod module;

@@ -2,8 +2,8 @@
 
 use crate::access::{self, Access, Bytes, Memory};
 use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
+use crate::facts::{DYNAMIC, Facts};
 use crate::merged_checks::{self, Run};
-use crate::module::{DYNAMIC, Facts};
 use crate::sync::{self, SyncEvent};
 use crate::{SiteAccess, layout};
 use ptx::ast::*;
@@ -61,7 +61,7 @@ impl Names {
 pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
     let mut writes: HashMap<String, u32> = HashMap::new();
     let mut values = HashMap::new();
-    crate::module::each(body, &mut |instruction| {
+    crate::facts::each(body, &mut |instruction| {
         let typed = TypedInstruction::of(instruction);
         for operand in &instruction.operands[..typed.destinations().min(instruction.operands.len())]
         {

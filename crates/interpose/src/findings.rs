@@ -15,24 +15,6 @@ use simt::{Device, Dim3};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What was told so far.
-#[derive(Default)]
-pub struct FindingLog {
-    /// Number of the last watched launch.
-    pub next: u32,
-    /// Modules whose variables are watched.
-    pub variables: HashSet<usize>,
-    /// Handles that are libraries.
-    pub libraries: HashSet<usize>,
-    /// Findings by what tells them apart, with their number.
-    findings: HashMap<(u32, u32, u32, u32, bool), usize>,
-    assumed: u64,
-    unwatched: u64,
-    hooked: bool,
-    ended: bool,
-    last: Option<std::time::Instant>,
-}
-
 impl FindingLog {
     /// Whether the end of the program is still to be waited for.
     pub fn at_end(&mut self) -> bool {

@@ -10,17 +10,6 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
-/// A module that was loaded with checks.
-pub struct Loaded {
-    /// Its own tree and text.
-    pub tree: Module,
-    pub text: Arc<SourceFile>,
-    /// What was made of it.
-    pub checked: Instrumented,
-    /// Its kernels as the simulator reads them, for wording.
-    pub programs: Mutex<HashMap<String, Option<Arc<simt::Program>>>>,
-}
-
 /// An image for the driver in place of the program's own.
 pub struct Replacement {
     pub text: CString,

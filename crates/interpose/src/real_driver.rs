@@ -1,7 +1,6 @@
 //! The real driver: loaded by its absolute path, so that its names stay its own, and the table of its functions.
 
-use crate::exports::{COUNT, NAMES, OURS};
-use std::cell::UnsafeCell;
+use crate::exports::{NAMES, OURS, TABLE};
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,16 +11,6 @@ use std::sync::OnceLock;
 pub const NOT_FOUND: u32 = 500;
 /// `CUDA_ERROR_NO_DEVICE`
 const NO_DEVICE: u32 = 100;
-
-/// Addresses of the driver's functions, as [`NAMES`] are numbered.
-#[repr(transparent)]
-pub struct Table(UnsafeCell<[usize; COUNT]>);
-
-// SAFETY: it is written once, by the loader's thread, before any function of the library can be called.
-unsafe impl Sync for Table {}
-
-/// The table that exported names jump through.
-pub static TABLE: Table = Table(UnsafeCell::new([0; COUNT]));
 
 unsafe extern "C" fn missing() -> u32 {
     NOT_FOUND

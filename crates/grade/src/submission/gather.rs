@@ -1,7 +1,7 @@
 //! What is taken of a folder or an archive: plain files that are asked for, up to the size that is allowed, and nothing else.
 
 use super::{CollectError, Files, SubmissionError};
-use crate::assignment::{Submission, read::is_file_name};
+use crate::assignment::{Submission, is_file_name};
 use crate::forbidden_text;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek};
