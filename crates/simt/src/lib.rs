@@ -12,6 +12,7 @@
 //! return older values too, where the memory model lets them (`weak_memory.rs`).
 
 pub mod alu;
+mod bulk_events;
 mod call_stack;
 pub mod children;
 mod copies;
@@ -28,6 +29,7 @@ pub mod mbarrier;
 pub mod memory;
 pub mod observer;
 pub mod op;
+mod operations;
 mod plain;
 pub mod program;
 pub mod schedule;
