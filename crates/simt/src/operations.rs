@@ -9,7 +9,7 @@
 //! for the phase.
 
 use super::alu::Row64;
-use super::copies::Rows;
+use super::async_copies::Rows;
 use super::ids::*;
 use super::op::BulkOp;
 use std::collections::VecDeque;

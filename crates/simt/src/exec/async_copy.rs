@@ -3,9 +3,9 @@
 use super::Core;
 use super::transfer::{Stored, load};
 use crate::alu::{Mask, Row64};
-use crate::copies::{Piece, Rows};
+use crate::async_copies::{Piece, Rows};
+use crate::hooks::Hooks;
 use crate::ids::*;
-use crate::lent::Hooks;
 use crate::memory::GLOBAL_BASE;
 use crate::observer::*;
 use crate::op::*;
