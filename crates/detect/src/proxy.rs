@@ -7,7 +7,7 @@
 //! For each word of shared memory stands who wrote it last, with the others that its warp wrote at the same time (an *epoch*). A fence notes, for each
 //! epoch that it comes after, which lanes' writes those are; the operation looks for such a fence that it comes after itself.
 //!
-//! Blind spots: writes to global memory; the initialisation of an mbarrier, for which NVIDIA's own library uses no fence; of a block, all but the
+//! Blind spots: writes to global memory; atomics of eight bytes and block scope, as which arrivals at mbarriers come; the initialisation of an mbarrier, for which NVIDIA's own library uses no fence; of a block, all but the
 //! newest 1,024 epochs that no fence covers.
 
 use crate::finding::{Action, Detail, End, Finding, Findings, Place};
@@ -16,7 +16,9 @@ use crate::race::block::lanes;
 use crate::race::clock::Stamp;
 use crate::rules::Rule;
 use simt::ids::*;
-use simt::observer::{Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Space, WarpRef};
+use simt::observer::{
+    Access, AccessKind, AsyncCopy, BlockBarrier, LaunchShape, Scope, Space, WarpRef,
+};
 use std::collections::HashMap;
 
 /// Epochs of a block that are followed.
@@ -138,6 +140,11 @@ impl Detector {
         let writes = !matches!(access.kind, AccessKind::Read);
         let wrote = access.wrote & access.mask;
         if access.asynchronous || !writes || access.space != Space::Shared || wrote == 0 {
+            return;
+        }
+        // What arrives at mbarriers, again and again, where no copy goes.
+        let atomic = access.kind != AccessKind::Write;
+        if atomic && access.element == 8 && access.scope <= Scope::Cluster {
             return;
         }
         let stamp = races.now(access.who);

@@ -47,7 +47,8 @@ impl Bulk<'_> {
             number,
             reads: &reads,
             writes: &writes,
-            proxy: true,
+            // "The cp{.reduce}.async.bulk operations are performed in the async proxy" ("Async proxy"); `st.async` and `red.async` are not.
+            proxy: self.op.read.is_some(),
         });
     }
 

@@ -171,6 +171,12 @@ fn accesses(program: &Program, facts: &mut Facts) {
             !a.used && a.update != Update::Ordered,
         );
     }
+    for b in &program.bulk_ops {
+        if let Some((_, element)) = &b.reduce {
+            let write = &program.memory_ops[b.write as usize];
+            see(write.space, *element, true, false);
+        }
+    }
     // A texel may be as small as a byte.
     if !program.image_ops.is_empty() {
         facts.global_granule = 1;
