@@ -169,6 +169,10 @@ pub enum Detail {
     },
     /// What is wrong with a barrier's operands.
     Barrier(BarrierFault),
+    /// An asynchronous copy reads the memory; otherwise it writes it.
+    CopyReads,
+    /// What is wrong with the use of an mbarrier.
+    Mbarrier(simt::mbarrier::Fault),
     /// What is wrong with a texture, or with a surface.
     Image {
         /// What.

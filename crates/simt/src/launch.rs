@@ -26,6 +26,7 @@ use super::hooks::{Any, Hooks, Lent};
 use super::ids::*;
 use super::memory::*;
 use super::observer::*;
+use super::operations::Moment;
 use super::program::Program;
 use super::schedule::ScheduleSpec;
 use super::state::*;
@@ -236,6 +237,7 @@ fn run<H: Hooks>(
         ended_at: AtomicU64::new(counts[2]),
         apart: schedule.is_apart(),
         weak: is_weak(program, schedule),
+        moment: schedule.moment(),
         state_bytes: prepared.state_bytes(program),
     };
     let blocks = launch.grid.count() as u32;
@@ -313,6 +315,8 @@ struct Grid<'a> {
     apart: bool,
     /// Whether strong loads may return older values.
     weak: bool,
+    /// When asynchronous operations are performed.
+    moment: Moment,
     state_bytes: u64,
 }
 
@@ -336,6 +340,7 @@ impl<'a> Grid<'a> {
             parallel,
         );
         core.engine = self.limits.engine;
+        core.moment = self.moment;
         // A sweep reads the oldest values everywhere; schedules that decide say where.
         core.history = self.weak.then(|| Box::new(StoreHistory::new()));
         core
