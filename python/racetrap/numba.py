@@ -15,7 +15,7 @@ from ._errors import ArgumentError
 from ._report import Report
 
 
-def _flat(value: Any, kind: Any, position: int, wired: list[Wire]) -> list[Buffer]:
+def _flat(value: Any, kind: Any, position: int, wired: list[Wire], buffers: list[Buffer]) -> None:
     """One argument as Numba passes it (`numba.cuda.dispatcher`, `_prepare_args`): an array is two null pointers, the number of elements,
     their size, the address, the shape and the strides."""
     import numba.core.types as types
@@ -23,31 +23,36 @@ def _flat(value: Any, kind: Any, position: int, wired: list[Wire]) -> list[Buffe
 
     if isinstance(kind, types.Array):
         array = numpy.asarray(value)
-        one, buffers = wire([array])
         if not array.flags.c_contiguous and not array.flags.f_contiguous:
             raise ArgumentError(f"argument {position} is not contiguous in memory", "argument")
+        one, new = wire([array])
         wired += ["0", "0", str(array.size), str(array.itemsize)]
-        for buffer in buffers:
+        for buffer in new:
+            start, end = buffer.span
+            same = next((b for b in buffers if start < b.span[1] and b.span[0] < end), None)
+            if same is not None and same.span != (start, end):
+                raise ArgumentError(f"argument {position} overlaps with another one in memory", "argument")
+            if same is not None:
+                one = [f"&{same.position}"]
+                continue
             buffer.position = len(wired)
+            buffers.append(buffer)
         wired += one
         wired += [str(size) for size in array.shape] + [str(stride) for stride in array.strides]
-        return buffers
+        return
     if isinstance(kind, (types.UniTuple, types.Tuple)):
-        return [b for v, k in zip(value, kind) for b in _flat(v, k, position, wired)]
-    if isinstance(kind, types.Complex):
+        for one_value, one_kind in zip(value, kind):
+            _flat(one_value, one_kind, position, wired, buffers)
+    elif isinstance(kind, types.Complex):
         wired += [repr(float(value.real)), repr(float(value.imag))]
-        return []
-    if isinstance(kind, types.Boolean):
+    elif isinstance(kind, types.Boolean):
         wired.append(str(int(bool(value))))
-        return []
-    if isinstance(kind, (types.Integer, types.IntegerLiteral)):
+    elif isinstance(kind, (types.Integer, types.IntegerLiteral)):
         wired.append(str(int(value)))
-        return []
-    if isinstance(kind, types.Float):
-        one, _ = wire([float(value)])
-        wired += one
-        return []
-    raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
+    elif isinstance(kind, types.Float):
+        wired += wire([float(value)])[0]
+    else:
+        raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
 
 
 def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -> str:
@@ -95,7 +100,7 @@ def check(
     wired: list[Wire] = []
     buffers: list[Buffer] = []
     for position, (value, kind) in enumerate(zip(args, types)):
-        buffers += _flat(value, kind, position, wired)
+        _flat(value, kind, position, wired, buffers)
     return run(
         ptx=_compile(dispatcher.py_func, types, capability),
         # Where the source is that lines are quoted from.
