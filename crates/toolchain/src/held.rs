@@ -2,7 +2,7 @@
 //!
 //! Of a process by itself: what it has in use of its own memory, also where that lies in the swap, and huge pages; and all of a file in
 //! memory that it was given, mapped or not, by the blocks that the system has for it. Other memory that nobody has mapped it can't
-//! have: the calls that make some are not on its list ([`calls`](super::calls)).
+//! have: the calls that make some are not on its list ([`seccomp`](super::seccomp)).
 //!
 //! A group of processes is counted by what each has in use, so that what they share counts several times.
 

@@ -5,7 +5,6 @@
 
 pub mod blame;
 pub mod cache;
-pub mod calls;
 pub mod cuda_text;
 mod device_part;
 mod find;
@@ -19,6 +18,7 @@ mod release;
 pub mod sandbox;
 mod sass;
 pub mod scratch;
+pub mod seccomp;
 pub mod setup;
 
 pub use find::{Program, Searched, find_program};

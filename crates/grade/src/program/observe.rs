@@ -8,10 +8,10 @@ use crate::build::BuildError;
 use crate::causes::Causes;
 use crate::course::{Course, steps};
 use crate::input::Drawn;
+use crate::input_files::run_command;
 use crate::observe::{NOT_RUN, Observed, SHRUNK, nothing_yet};
 use crate::result::{DrawResult, Outcome, Smallest};
-use crate::smaller::{Budget, smallest};
-use crate::written::run_command;
+use crate::shrink::{Budget, smallest};
 use report::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -175,7 +175,7 @@ fn ends_badly(end: &End) -> bool {
 }
 
 /// Signals that come from the system or from people: a kernel without memory, a shutdown, a terminal (signal(7)). A program can't send
-/// itself the first ([`toolchain::calls`]), and by the others it would end with no result.
+/// itself the first ([`toolchain::seccomp`]), and by the others it would end with no result.
 pub(super) fn is_sent_by_others(signal: i32) -> bool {
     const KILL: i32 = 9;
     const OTHERS: [i32; 5] = [KILL, 1, 2, 3, 15];
