@@ -38,10 +38,12 @@ impl Arena {
     /// # Errors
     ///
     /// The system refuses, or something else lies at [`GLOBAL_BASE`].
-    pub fn reserve() -> io::Result<(Arena, Cells)> {
+    ///
+    /// `file` is the number of a file without a name that the process was started with, where it can make none.
+    pub fn reserve(file: Option<i32>) -> io::Result<(Arena, Cells)> {
         let mut bytes = RESERVED;
         loop {
-            match Arena::of(bytes) {
+            match Arena::of(bytes, file) {
                 Err(_) if bytes > LEAST => bytes /= 4,
                 result => return result,
             }
@@ -53,9 +55,13 @@ impl Arena {
         Arena { file: -1, bytes: 0 }
     }
 
-    fn of(bytes: usize) -> io::Result<(Arena, Cells)> {
-        // SAFETY: a name that ends in zero and flags as documented.
-        let file = unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) };
+    fn of(bytes: usize, given: Option<i32>) -> io::Result<(Arena, Cells)> {
+        let file = match given {
+            // Whatever becomes of it, it is there for the next try. SAFETY: a number, which is checked.
+            Some(given) => unsafe { libc::fcntl(given, libc::F_DUPFD_CLOEXEC, 0) },
+            // SAFETY: a name that ends in zero and flags as documented.
+            None => unsafe { libc::memfd_create(c"racetrap".as_ptr(), libc::MFD_CLOEXEC) },
+        };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }

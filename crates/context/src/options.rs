@@ -65,6 +65,9 @@ pub struct Options {
     /// What records are sealed with ([`Seal`](crate::seal::Seal)); they are plain without it.
     #[serde(default)]
     pub seal: Option<String>,
+    /// The number of a file without a name that the process was started with, for the device's memory: where it can make none itself.
+    #[serde(default)]
+    pub arena: Option<i32>,
     /// NVIDIA's driver, for a program that runs on a GPU; where it usually is, if nobody says so.
     #[serde(default)]
     pub driver: Option<PathBuf>,
@@ -149,6 +152,7 @@ impl Default for Options {
             leave_out: None,
             instead: Vec::new(),
             seal: None,
+            arena: None,
             driver: None,
         }
     }
