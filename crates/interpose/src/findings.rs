@@ -1,8 +1,6 @@
 //! From what the device found to records.
 
-use crate::launches::Launched;
-use crate::modules::Loaded;
-use crate::state::State;
+use crate::state::{FindingLog, Launched, Loaded, State};
 use context::record::{KernelTotals, LaunchName, Record};
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::Rule;
@@ -12,7 +10,7 @@ use report::{KernelView, Scene, Sources, View, diagnose};
 use simt::ids::{BlockId, ThreadId};
 use simt::observer::{Order, Scope, Space};
 use simt::{Device, Dim3};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 impl FindingLog {

@@ -1,9 +1,8 @@
 //! Launches: what a kernel gets beside its own parameters.
 
-use crate::modules::Loaded;
 use crate::real_driver::real;
-use crate::shadow::{FINDINGS, KEPT, Shadow};
-use crate::state::{State, state};
+use crate::shadow::{FINDINGS, KEPT, RESERVED, Shadow, attribute};
+use crate::state::{Kernel, Launched, Loaded, State, state};
 use instrument::layout::{self, Config};
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -1,12 +1,9 @@
 //! Modules: which PTX an image has, and what the driver gets in its place.
 
 use crate::real_driver::real;
-use crate::state::{State, state};
+use crate::state::{Loaded, State, state};
 use context::fatbin;
-use instrument::Instrumented;
-use ptx::ast::Module;
 use report::SourceFile;
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
