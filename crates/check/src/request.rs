@@ -129,7 +129,7 @@ impl Request {
             compiler: CompileOptions::default(),
             perf: false,
             trace: false,
-            engine: Engine::Fast,
+            engine: Engine::default(),
         }
     }
 }

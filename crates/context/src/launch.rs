@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::joint::may_synchronise;
 pub use crate::lifetime::Lifetime;
 use crate::module::Kernel;
+use crate::pulse;
 use crate::record::{Call, LaunchName};
 use crate::trace::{Again, Shown};
 use cores::independent;
@@ -140,7 +141,14 @@ impl Context {
         self.tell(number == 1);
         let started = Instant::now();
         self.begins();
+        let shown = self.is_own() && self.depth == 0;
+        if shown {
+            pulse::begins(&self.options, &self.live, self.launches, &kernel.name);
+        }
         let steps = self.run(request, watched, call);
+        if shown {
+            pulse::ends(&self.options);
+        }
         let took = started.elapsed();
         let totals = self.totals_of(kernel);
         totals.steps += steps;

@@ -27,6 +27,7 @@ pub mod module;
 pub mod options;
 mod output;
 pub mod property;
+pub mod pulse;
 pub mod python;
 pub mod record;
 pub mod repeat;

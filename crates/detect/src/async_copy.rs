@@ -82,7 +82,7 @@ struct Pending {
 }
 
 /// What a block has begun.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// By warp, the oldest first.
     warps: Vec<VecDeque<Pending>>,
@@ -169,7 +169,7 @@ impl Block {
 }
 
 /// Who has begun what in this launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
     launch: u32,

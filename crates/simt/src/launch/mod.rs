@@ -8,6 +8,7 @@
 //! that nothing happened between blocks, memory is put back and the launch is run
 //! again on one core. What nobody watches is not run again.
 
+mod both;
 mod decide;
 mod parallel;
 mod prepare;
@@ -17,6 +18,7 @@ mod turn;
 mod validate;
 mod wait;
 
+pub(crate) use both::most_steps;
 pub use validate::shared_limit;
 pub use wait::Waiting;
 
@@ -82,6 +84,23 @@ pub fn launch<O: Observer>(
 /// # Errors
 /// As [`launch()`].
 pub fn launch_or_wait<O: Observer>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+    observer: &mut O,
+) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+    let run = match limits.engine {
+        Engine::Both => both::launch,
+        Engine::Fast | Engine::Plain => on_one_engine,
+    };
+    run(device, program, launch, schedule, limits, jobs, observer)
+}
+
+/// The same, on the engine that the limits name.
+fn on_one_engine<O: Observer>(
     device: &mut Device,
     program: &Program,
     launch: &Launch,
