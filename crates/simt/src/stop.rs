@@ -2,8 +2,8 @@
 
 use super::ids::*;
 use super::observer::Party;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Budgets of one launch.
@@ -35,10 +35,16 @@ pub enum Engine {
     Both,
 }
 
+/// Warp-instructions up to which launches run on both engines, where the process was started to compare them.
+pub(crate) fn most_steps() -> Option<u64> {
+    static MOST: OnceLock<Option<u64>> = OnceLock::new();
+    *MOST.get_or_init(|| std::env::var("RACETRAP_ENGINES").ok()?.parse().ok())
+}
+
 impl Default for Engine {
     /// The fast one, unless the process was started to compare them.
     fn default() -> Engine {
-        match super::launch::most_steps() {
+        match most_steps() {
             Some(_) => Engine::Both,
             None => Engine::Fast,
         }

@@ -32,10 +32,10 @@ fn files(folder: &Path, all: &mut Vec<PathBuf>) {
 fn differences(file: &Path) -> (Vec<String>, usize) {
     let mut request = Request::new(Source::File(file.to_owned()));
     request.engine = Engine::Both;
-    request.schedules = Schedules::UpTo(2);
+    request.schedules = Schedules::UpTo(1);
     request.inputs = 1;
-    request.budgets.steps = 20_000;
-    request.budgets.time = Some(Duration::from_secs(10));
+    request.budgets.steps = 10_000;
+    request.budgets.time = Some(Duration::from_secs(5));
     request.budgets.jobs = 1;
     let Ok(all) = check_each(&request, &Kernels::All, &Unwatched) else {
         return (Vec::new(), 0);

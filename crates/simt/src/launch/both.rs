@@ -10,23 +10,14 @@
 //! signal); those whose memory others write meanwhile; those of observers that can't be doubled ([`Observer::twin`]). Blocks of launches that
 //! nobody watches run on one core here, since nothing tells whether they were independent.
 
-use super::{Launch, Waiting, on_one_engine, prepare::Prepared, validate};
 use crate::device::Device;
 use crate::observer::Observer;
-use crate::program::Program;
-use crate::schedule::ScheduleSpec;
-use crate::stop::{Engine, Limits, Live, Others, Stats, Stop};
+use crate::plain::ONLY_FAST;
+use crate::stop::{Engine, Limits, Live, Others, Stats, Stop, most_steps};
 use std::io::Write as _;
-use std::sync::OnceLock;
 
 /// Bytes of a device that are copied for the second run.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// Warp-instructions up to which launches run on both engines, where the process was started to compare them.
-pub(crate) fn most_steps() -> Option<u64> {
-    static MOST: OnceLock<Option<u64>> = OnceLock::new();
-    *MOST.get_or_init(|| std::env::var("RACETRAP_ENGINES").ok()?.parse().ok())
-}
 
 /// What came of a comparison.
 enum Compared {
@@ -36,23 +27,18 @@ enum Compared {
     Differ(String),
 }
 
-type Ended = Result<Stats, (Stop, Option<Box<Waiting>>)>;
+/// How a launch ended; where it was put aside, with what goes on.
+type Ended<W> = Result<Stats, (Stop, Option<W>)>;
 
-/// See the module's page.
-pub(super) fn launch<O: Observer>(
+/// Runs the launch of a kernel on both engines, by `run`, which is given the limits with one of them. Before, what it allocates is there: a
+/// launch for which that failed is not `ready`, and not compared.
+pub(super) fn launch<O: Observer, W>(
     device: &mut Device,
-    program: &Program,
-    how: &Launch,
-    schedule: &ScheduleSpec,
+    (kernel, ready): (&str, bool),
     limits: &Limits,
-    jobs: usize,
     observer: &mut O,
-) -> Ended {
-    let jobs = if O::WATCHES { jobs } else { 1 };
-    // What a launch allocates is there before its beginning is copied.
-    let ready = validate::validate(program, how)
-        .and_then(|()| Prepared::new(device, program, how))
-        .is_ok();
+    mut run: impl FnMut(&mut Device, &Limits, &mut O) -> Ended<W>,
+) -> Ended<W> {
     let alone = matches!(limits.others, Others::Nobody);
     let before = match ready && alone {
         true => device.image(MOST_BYTES),
@@ -63,8 +49,7 @@ pub(super) fn launch<O: Observer>(
         engine: Engine::Fast,
         ..limits.clone()
     };
-    let ended = on_one_engine(device, program, how, schedule, &fast, jobs, observer);
-    let steps = ended.as_ref().map_or(0, |stats| stats.steps);
+    let ended = run(device, &fast, observer);
     let compared = match (before, twin) {
         (Some(before), Some(mut twin)) => {
             if let Some(why) = not_compared(&ended, limits) {
@@ -77,7 +62,7 @@ pub(super) fn launch<O: Observer>(
                     live: limits.live.as_ref().map(Live::apart),
                     ..limits.clone()
                 };
-                let other = on_one_engine(device, program, how, schedule, &plain, 1, &mut twin);
+                let other = run(device, &plain, &mut twin);
                 let compared = compare(&ended, &other, device.differs_from(&left), || {
                     observer.difference(twin)
                 });
@@ -90,23 +75,28 @@ pub(super) fn launch<O: Observer>(
         (Some(_), None) => Compared::Not("an observer of another kind".into()),
         _ => Compared::Not("not alone, too much memory, or invalid".into()),
     };
-    log(&program.entry, steps, &compared);
+    log(kernel, steps(&ended, limits), &compared);
     match compared {
         Compared::Differ(what) => Err((Stop::EnginesDiffer(what), None)),
         _ => ended,
     }
 }
 
-/// Why a launch that ended like this is not run again.
-fn not_compared(ended: &Ended, limits: &Limits) -> Option<String> {
-    let steps = match ended {
+/// Warp-instructions of a launch that ended like this.
+fn steps<W>(ended: &Ended<W>, limits: &Limits) -> u64 {
+    match ended {
         Ok(stats) => stats.steps,
-        Err((stop, _)) if !repeats(stop) => return Some(stop.to_string()),
         Err((Stop::NoProgress { steps, .. } | Stop::Budget { steps, .. }, _)) => *steps,
         Err(_) => limits.live.as_ref().map_or(0, Live::steps),
-    };
-    let most = most_steps().unwrap_or(u64::MAX);
-    (steps > most).then(|| "too long".to_owned())
+    }
+}
+
+/// Why a launch that ended like this is not run again.
+fn not_compared<W>(ended: &Ended<W>, limits: &Limits) -> Option<String> {
+    match ended {
+        Err((stop, _)) if !repeats(stop) => Some(stop.to_string()),
+        _ => (steps(ended, limits) > most_steps().unwrap_or(u64::MAX)).then(|| "too long".into()),
+    }
 }
 
 /// Whether a launch ends like this each time.
@@ -117,13 +107,13 @@ fn repeats(stop: &Stop) -> bool {
     )
 }
 
-fn compare(
-    fast: &Ended,
-    plain: &Ended,
+fn compare<W>(
+    fast: &Ended<W>,
+    plain: &Ended<W>,
     memory: Option<String>,
     observed: impl FnOnce() -> Option<String>,
 ) -> Compared {
-    let kept = |ended: &Ended| match ended {
+    let kept = |ended: &Ended<W>| match ended {
         // Only one of the engines deals blocks out to several cores.
         Ok(stats) => Ok(Stats {
             parallel: false,
@@ -133,7 +123,7 @@ fn compare(
     };
     let (fast, plain) = (kept(fast), kept(plain));
     if let Err((stop, _)) = &plain {
-        let only_fast = matches!(stop, Stop::Unsupported { text, .. } if text.ends_with(crate::plain::ONLY_FAST));
+        let only_fast = matches!(stop, Stop::Unsupported { text, .. } if text.ends_with(ONLY_FAST));
         if only_fast || !repeats(stop) {
             return Compared::Not(stop.to_string());
         }

@@ -18,7 +18,6 @@ mod turn;
 mod validate;
 mod wait;
 
-pub(crate) use both::most_steps;
 pub use validate::shared_limit;
 pub use wait::Waiting;
 
@@ -92,11 +91,23 @@ pub fn launch_or_wait<O: Observer>(
     jobs: usize,
     observer: &mut O,
 ) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
-    let run = match limits.engine {
-        Engine::Both => both::launch,
-        Engine::Fast | Engine::Plain => on_one_engine,
-    };
-    run(device, program, launch, schedule, limits, jobs, observer)
+    if limits.engine != Engine::Both {
+        return on_one_engine(device, program, launch, schedule, limits, jobs, observer);
+    }
+    let jobs = if O::WATCHES { jobs } else { 1 };
+    let ready = validate::validate(program, launch)
+        .and_then(|()| Prepared::new(device, program, launch))
+        .is_ok();
+    let kernel = (program.entry.as_str(), ready);
+    both::launch(
+        device,
+        kernel,
+        limits,
+        observer,
+        |device, limits, observer| {
+            on_one_engine(device, program, launch, schedule, limits, jobs, observer)
+        },
+    )
 }
 
 /// The same, on the engine that the limits name.

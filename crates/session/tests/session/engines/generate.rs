@@ -44,6 +44,23 @@ impl Kernel {
         u64::from(self.zeros() + rare::ZEROS)
     }
 
+    /// Cut to a warp or two in each of two blocks.
+    pub fn small(mut self) -> Kernel {
+        self.blocks = self.blocks.min(2);
+        if self.threads > 33 {
+            self.threads = 32;
+        }
+        self.parts.truncate(2);
+        self
+    }
+
+    /// Whether threads may leave while others still wait for each other.
+    pub fn leaves_early(&self) -> bool {
+        let all =
+            |part: &Part| matches!(part, Part::Loop { guard, .. } if !guard.starts_with("setp"));
+        self.parts.iter().any(all)
+    }
+
     /// Where memory is zero when the launch begins: behind all others.
     pub fn zeros(&self) -> u32 {
         COMMON + self.blocks * self.threads * OWN

@@ -31,6 +31,7 @@
 //! | reads and atomics that the race detector sets aside | forgotten instead of told; told with a later stamp | not noticed here: these programs race before it matters |
 
 mod generate;
+mod judge;
 mod rare;
 
 use generate::Kernel;
@@ -48,6 +49,9 @@ const SCHEDULES: [&str; 6] = [
     "weak",
     "weak:3",
 ];
+
+/// Warp-instructions of a program: few of those that end take more, and each of those that never do takes all of them, sixteen times.
+const STEPS: u64 = 20_000;
 
 /// What memory holds at the beginning.
 fn begun(kernel: &Kernel) -> Vec<u8> {
@@ -79,7 +83,7 @@ fn run_unwatched(
 ) -> (String, Vec<u8>) {
     let schedule: ScheduleSpec = schedule.parse().unwrap();
     let limits = Limits {
-        steps: 100_000,
+        steps: STEPS,
         engine,
         ..Limits::default()
     };
@@ -109,7 +113,7 @@ fn run(
         perf: true,
         device_bytes: 64 << 20,
         limits: Limits {
-            steps: 100_000,
+            steps: STEPS,
             engine,
             ..Limits::default()
         },

@@ -62,9 +62,9 @@ pub fn instruction() -> impl Strategy<Value = String> {
         2 => calls(),
         2 => jumps(),
         3 => copies(),
-        2 => phases(),
+        1 => phases(),
         2 => matrices(),
-        1 => system(),
+        2 => system(),
         1 => Just(
             "membar.gl;\natom.global.add.u32 %r9, [%rd1+ZEROS], 1;\n$L:\nld.acquire.gpu.global.u32 %r9, [%rd1+ZEROS];\n\
              setp.lt.u32 %p6, %r9, ALL;\n@%p6 bra $L;"
