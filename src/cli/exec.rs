@@ -1,9 +1,9 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
 use super::accept::AcceptArgs;
-use super::also::AlsoArgs;
-use super::choice::choice;
 use super::progress::Progress;
+use super::report_files::AlsoArgs;
+use super::value_enums::choice;
 use super::watched::pace;
 use check::verdict::quote;
 use clap::Args;
