@@ -46,6 +46,9 @@ pub struct Options {
     /// Whether kernels run on the [plain engine](simt::Engine::Plain).
     #[serde(default)]
     pub plain: bool,
+    /// Whether somebody is shown [what runs](crate::pulse).
+    #[serde(default)]
+    pub pulse: bool,
     /// Whether what threads do is counted.
     #[serde(default)]
     pub counts: bool,
@@ -146,6 +149,7 @@ impl Default for Options {
             host: true,
             jobs: 1,
             plain: false,
+            pulse: false,
             counts: false,
             traces: false,
             tape: false,
@@ -163,7 +167,7 @@ impl Options {
     pub(crate) fn engine(&self) -> simt::Engine {
         match self.plain {
             true => simt::Engine::Plain,
-            false => simt::Engine::Fast,
+            false => simt::Engine::default(),
         }
     }
 

@@ -120,7 +120,7 @@ fn bounds(parts: &[Part]) -> (u64, u64) {
 }
 
 /// What a block has begun.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// By warp, the oldest first.
     warps: Vec<VecDeque<Pending>>,
@@ -207,7 +207,7 @@ impl Block {
 }
 
 /// Who has begun what in this launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
     launch: u32,

@@ -11,7 +11,7 @@ use simt::ids::*;
 use simt::observer::{Elsewhere, Misuse, Party, Space};
 
 /// Turns misuse of block barriers into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
 }

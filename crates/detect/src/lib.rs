@@ -41,7 +41,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// All detectors.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detectors {
     races: race::Detector,
     barriers: barrier::Detector,
@@ -266,6 +266,38 @@ impl Observer for Detectors {
             self.stale.merge(fork.all_findings());
             self.stale_loads.append(&mut fork.stale_loads);
         }
+    }
+    fn twin(&self) -> Option<Detectors> {
+        Some(self.clone())
+    }
+    fn difference(&mut self, mut twin: Detectors) -> Option<String> {
+        let (own, other) = (self.told(), twin.told());
+        let mut both = own.into_iter().zip(other);
+        let ((what, fast), (_, plain)) = both.find(|(a, b)| a != b)?;
+        Some(format!("{what}: fast: {fast}, plain: {plain}"))
+    }
+}
+
+impl Detectors {
+    /// All that can be asked of a launch that has ended, to be compared; nothing of it is taken.
+    fn told(&mut self) -> Vec<(&'static str, String)> {
+        let found = self.all_findings();
+        self.stale.merge(found.clone());
+        let perf = self.perf.clone().map(|mut perf| perf.take_findings());
+        let communication = self.communication.clone().map(|c| c.finish());
+        let footprint = self.footprint.clone().map(|f| f.finish());
+        let dependency = self.dependency.clone().map(|d| d.finish());
+        vec![
+            ("findings", format!("{:#?}", found.into_sorted())),
+            ("stale loads", format!("{:?}", self.stale_loads)),
+            ("coverage", format!("{:?}", self.coverage)),
+            ("order", format!("{:?}", self.order_sources())),
+            ("performance", format!("{perf:#?}")),
+            ("counts", format!("{:?}", self.counter)),
+            ("footprint", format!("{footprint:?}")),
+            ("before it waited", format!("{dependency:?}")),
+            ("communication", format!("{communication:?}")),
+        ]
     }
 }
 

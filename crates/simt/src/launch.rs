@@ -8,6 +8,7 @@
 //! that nothing happened between blocks, memory is put back and the launch is run
 //! again on one core. What nobody watches is not run again.
 
+mod both;
 mod decide;
 mod parallel;
 mod prepare;
@@ -83,6 +84,35 @@ pub fn launch<O: Observer>(
 /// # Errors
 /// As [`launch()`].
 pub fn launch_or_wait<O: Observer>(
+    device: &mut Device,
+    program: &Program,
+    launch: &Launch,
+    schedule: &ScheduleSpec,
+    limits: &Limits,
+    jobs: usize,
+    observer: &mut O,
+) -> Result<Stats, (Stop, Option<Box<Waiting>>)> {
+    if limits.engine != Engine::Both {
+        return on_one_engine(device, program, launch, schedule, limits, jobs, observer);
+    }
+    let jobs = if O::WATCHES { jobs } else { 1 };
+    let ready = validate::validate(program, launch)
+        .and_then(|()| Prepared::new(device, program, launch))
+        .is_ok();
+    let kernel = (program.entry.as_str(), ready);
+    both::launch(
+        device,
+        kernel,
+        limits,
+        observer,
+        |device, limits, observer| {
+            on_one_engine(device, program, launch, schedule, limits, jobs, observer)
+        },
+    )
+}
+
+/// The same, on the engine that the limits name.
+fn on_one_engine<O: Observer>(
     device: &mut Device,
     program: &Program,
     launch: &Launch,

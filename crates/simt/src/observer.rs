@@ -363,6 +363,15 @@ pub trait Observer: Events + Sized + Send {
     fn salvage(&mut self, forks: Vec<Self>) {
         let _ = forks;
     }
+    /// Another one that knows the same, to watch the launch again on the other engine; `None` if there can be none.
+    fn twin(&self) -> Option<Self> {
+        None
+    }
+    /// What it saw that its twin did not, or otherwise.
+    fn difference(&mut self, twin: Self) -> Option<String> {
+        let _ = twin;
+        None
+    }
 }
 
 /// Watches nothing: a run at full speed.
@@ -378,5 +387,8 @@ impl Observer for NullObserver {
     }
     fn join(&mut self, _: Vec<NullObserver>) -> Joined {
         Joined::Clean
+    }
+    fn twin(&self) -> Option<NullObserver> {
+        Some(NullObserver)
     }
 }

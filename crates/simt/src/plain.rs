@@ -57,6 +57,9 @@ use crate::operations::Group;
 use crate::state::*;
 use crate::stop::{BadCall, Stop};
 
+/// What is added to the text of an instruction that only the fast engine executes.
+pub(crate) const ONLY_FAST: &str = " (with --plain)";
+
 /// Runs split `s` of warp `w` until it has to wait, ends, meets another split, or its turn is over.
 pub(crate) fn run<O: Hooks>(
     core: &mut Core<'_, O>,
@@ -387,7 +390,7 @@ impl<O: Hooks> Turn<'_, '_, O> {
 
     /// Stops the run at an instruction that only the fast engine executes.
     fn not_here(&self, site: Site) -> Box<Stop> {
-        self.unsupported(site, " (with --plain)")
+        self.unsupported(site, ONLY_FAST)
     }
 
     /// "bra": lanes whose guard holds jump.

@@ -13,7 +13,7 @@ use simt::observer::WarpRef;
 pub(super) const ROOM: usize = 1024;
 
 /// A copy whose lanes have arrived.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Arrived {
     /// The copy, for these lanes alone.
     pub copy: Pending,
