@@ -53,7 +53,7 @@ impl Fence {
 }
 
 /// What a warp wrote from one synchronisation or fence to the next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Epoch {
     who: WarpRef,
     stamp: Stamp,
@@ -67,7 +67,7 @@ struct Epoch {
 }
 
 /// What threads of a block have written.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Block {
     /// By word of shared memory.
     words: Vec<Option<Write>>,
@@ -111,7 +111,7 @@ impl Block {
 }
 
 /// Who has written what without a proxy fence in this launch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Detector {
     findings: Findings,
     launch: u32,
