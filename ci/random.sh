@@ -13,7 +13,7 @@
 #
 # BINARY is `target/*/deps/session-*`, which `cargo test --no-run --package racetrap-session --test session` builds and names. It needs no
 # file beside itself, and this script nothing but bash, so that both can be copied to a machine that has neither Rust nor this project. Each
-# process draws from a seed of its own, 1,000 programs a round (RACETRAP_RANDOM=5).
+# process draws from a seed of its own, 1,000 programs a round (RACETRAP_RANDOM=10).
 set -euo pipefail
 
 # One process: rounds until time is up. Prints a line for each that passes, and all of one that fails.
@@ -37,7 +37,7 @@ if [[ ${1:-} == --engines ]]; then
     binary=$(realpath "$2")
     limit=${3:-3600}
     processes=${4:-$(nproc)}
-    times=${RACETRAP_RANDOM:-5}
+    times=${RACETRAP_RANDOM:-10}
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     all=()
@@ -53,7 +53,7 @@ if [[ ${1:-} == --engines ]]; then
     grep -hv ' passed$' "$scratch"/* || true
     rounds=$(cat "$scratch"/* | grep -c '^seed .* passed$' || true)
     printf 'ci/random.sh: %d programs the same on both engines, %d of %d processes found a difference, %d s, about %d processor-seconds\n' \
-        $((rounds * 200 * times)) "$failed" "$processes" "$SECONDS" $((SECONDS * processes))
+        $((rounds * 100 * times)) "$failed" "$processes" "$SECONDS" $((SECONDS * processes))
     exit $((failed > 0))
 fi
 

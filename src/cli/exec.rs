@@ -1,10 +1,10 @@
 //! `racetrap exec`: a whole program, host code and all, on the simulated device.
 
 use super::accept::AcceptArgs;
+use super::check_progress::pace;
 use super::progress::Progress;
 use super::report_files::AlsoArgs;
 use super::value_enums::choice;
-use super::watched::pace;
 use check::verdict::quote;
 use clap::Args;
 use context::options::Options;
