@@ -531,8 +531,9 @@ impl Detector {
         // The order of blocks in the table is nobody's business.
         guilty.sort_by_key(|(site, who, other, ..)| (*site, who.block.0, who.warp.0, *other));
         for (site, who, other, at, reads) in guilty {
-            let detail = match reads {
-                true => Detail::CopyReads,
+            let here = access.asynchronous && !writes;
+            let detail = match here || reads {
+                true => Detail::CopyReads([here, reads]),
                 false => Detail::None,
             };
             self.report(access, lane as usize, (site, who, other), at, detail);

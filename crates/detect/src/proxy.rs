@@ -292,7 +292,7 @@ impl Detector {
                 bytes: access.element,
                 mapped: true,
             }),
-            detail: Detail::None,
+            detail: Detail::CopyReads([access.kind == AccessKind::Read, false]),
             count: 1,
             stale_loads: Vec::new(),
         });

@@ -187,7 +187,7 @@ pub(super) fn help(
             }
             if begins.contains(".bulk") {
                 let wait = match finding.detail {
-                    Detail::CopyReads => "cp_async_bulk_wait_group_read",
+                    Detail::CopyReads([_, true]) => "cp_async_bulk_wait_group_read",
                     _ => "cp_async_bulk_wait_group",
                 };
                 let wait = format!(

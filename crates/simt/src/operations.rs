@@ -210,6 +210,21 @@ impl Operations {
         })
     }
 
+    /// Takes out the oldest arrival after copies that lanes have begun before the operation of this number. It has to come first: the copies that it
+    /// waits for are complete, too.
+    pub fn take_arrival(&mut self, lanes: Mask, before: u64) -> Option<Operation> {
+        let arrives = |o: &Operation| {
+            let later = matches!(o.completes, Completion::Phase { copies: true, .. });
+            later && o.number < before && o.mask & lanes != 0
+        };
+        let number = self.pending.iter().find(|o| arrives(o))?.number;
+        let of_it = |o: &Operation| match o.number == number {
+            true => lanes,
+            false => 0,
+        };
+        take(&mut self.pending, of_it).pop()
+    }
+
     /// Takes out what nobody has waited for.
     pub fn take_rest(&mut self) -> impl Iterator<Item = Operation> {
         std::mem::take(&mut self.pending).into_iter()
@@ -397,6 +412,26 @@ mod tests {
             all.take_rest().map(|o| o.number).collect::<Vec<_>>(),
             [0, 2]
         );
+    }
+
+    #[test]
+    fn arrivals_come_in_the_order_in_which_they_were_begun() {
+        let mut all = Operations::default();
+        for object in [8, 16] {
+            begin(&mut all, 0b11);
+            let completes = Completion::Phase {
+                objects: [object; LANES],
+                update: 0,
+                by: 1,
+                copies: true,
+            };
+            all.begin(Operation::new(Site(1), 0b11, Work::Nothing, completes));
+        }
+        let second = all.take_at(16).map(|o| (o.number, o.mask));
+        assert_eq!(second, Some((3, 0b11)));
+        let first = all.take_arrival(0b10, 3).map(|o| (o.number, o.mask));
+        assert_eq!(first, Some((1, 0b10)));
+        assert!(all.take_arrival(0b10, 3).is_none());
     }
 
     #[test]

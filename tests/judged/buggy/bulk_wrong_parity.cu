@@ -1,7 +1,8 @@
-// The second wait is for the parity of the first phase, which is complete already.
+// The second wait is for the parity of the first phase, which is complete already. If the copy arrives first, the wait is for a phase that never
+// begins.
 //
 // flags: --grid 1 --block 64 --arg 0=i32[64]:uninitialized --arg 1=i32[128]:iota
-// expect: async-copy-hazard
+// expect: async-copy-hazard, deadlock
 
 #include <cuda/ptx>
 namespace ptx = cuda::ptx;
@@ -20,7 +21,7 @@ __global__ void sum(int *out, const int *in)
             ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, in + 64 * k, sizeof tile, &full); //~ async-copy-hazard#1 copy
         }
         __syncthreads();
-        while (!ptx::mbarrier_try_wait_parity(&full, 0)) {
+        while (!ptx::mbarrier_try_wait_parity(&full, 0)) { //~ deadlock wait
         }
         sum += tile[63 - t]; //~ async-copy-hazard#1 read
     }

@@ -8,7 +8,7 @@ use crate::terminal::counted;
 use detect::finding::{Action, Detail, End, Finding, Place};
 use detect::rules::{Level, Rule};
 use simt::mbarrier::{Fault, MOST_BYTES};
-use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope, Space};
+use simt::observer::{BarrierFault, ImageFault, NoValue, Order, Scope};
 use std::collections::BTreeSet;
 
 /// A function's name without its parameters.
@@ -25,6 +25,7 @@ pub(super) fn action(
     place: Option<&Place>,
     names: &MemoryNames,
     plural: bool,
+    reads: bool,
 ) -> String {
     let s = if plural { "" } else { "s" };
     let what = place.map_or_else(|| "here".to_string(), |p| names.describe(p));
@@ -38,10 +39,7 @@ pub(super) fn action(
         Action::Write => format!("write{s} {what}{how}"),
         Action::Atomic => format!("update{s} {what} atomically{how}"),
         Action::Copy => {
-            let direction = match place.map(|p| p.space) {
-                Some(Space::Shared) => "into",
-                _ => "from",
-            };
+            let direction = if reads { "from" } else { "into" };
             format!("begin{s} to copy {direction} {what}")
         }
         Action::Wait => format!("wait{s} here"),
@@ -136,8 +134,17 @@ pub(super) fn title(finding: &Finding, names: Option<&MemoryNames>) -> String {
             _ => Rule::MbarrierMisuse.summary().to_string(),
         },
         Rule::AsyncCopyHazard => {
-            let into = !matches!(finding.detail, Detail::CopyReads);
+            let (out, into) = match finding.detail {
+                Detail::CopyReads([here, there]) => (here, !there),
+                _ => (false, true),
+            };
             match (into, finding.ends.first().map(|e| e.action)) {
+                (true, Some(Action::Copy)) if out => {
+                    format!(
+                        "a copy out of {} before the copy into it is complete",
+                        what(true)
+                    )
+                }
                 (true, Some(Action::Copy)) => format!(
                     "a second copy into {} before the first is complete",
                     what(true)
@@ -276,7 +283,7 @@ pub(super) fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     match &finding.detail {
-        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
+        Detail::None | Detail::Steps(_) | Detail::Repeats | Detail::Exited | Detail::Call(_) | Detail::OtherWarps | Detail::CopyReads(_) | Detail::Pointer { .. } | Detail::NotAcquired(_) | Detail::Image { .. } | Detail::Mbarrier(Fault::Arrivals { .. }) => {}
         Detail::Mbarrier(Fault::Bytes(_)) => notes.push(format!(
             "the bytes that are expected and have not come, or have come and are not expected, may be {MOST_BYTES} at most"
         )),

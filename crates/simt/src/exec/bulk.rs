@@ -242,6 +242,11 @@ impl<O: Hooks> Core<'_, O> {
             return;
         };
         if copies {
+            while let Some(operations) = &mut block.warps[w].operations
+                && let Some(first) = operations.take_arrival(operation.mask, operation.number)
+            {
+                self.complete_operation(block, w, first);
+            }
             self.complete_copies(block, w, operation.mask, operation.number);
         }
         let op = &self.program.atomic_ops[update as usize];

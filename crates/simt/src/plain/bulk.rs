@@ -192,6 +192,11 @@ impl<O: Hooks> Turn<'_, '_, O> {
         } = operation.completes
         {
             if copies {
+                while let Some(operations) = &mut self.warp_mut().operations
+                    && let Some(first) = operations.take_arrival(mask, number)
+                {
+                    self.complete_operation(w, first);
+                }
                 self.complete_copies(mask, number);
             }
             let op = &self.core.program.atomic_ops[update as usize];
