@@ -208,7 +208,7 @@ def _launches_of_triton(reports: list[Report], device: str, schedules: int) -> I
 def watch(*, device: str = "sm_80", schedules: int = 8, first: int = 3) -> Iterator[WatchReport]:
     """Watches what the block launches: the kernels of Numba, and of all that asks for CUDA's driver by its name, run on the simulated device
     in this process. Kernels of Triton take arrays in the host's memory within the block (NumPy's, or PyTorch's on the CPU): Triton itself
-    launches nothing without PyTorch on a GPU. `import triton` comes before the block.
+    launches nothing without PyTorch on a GPU. Import Triton before the first block, and Numba within it: Numba looks for the driver early.
 
     >>> with racetrap.watch() as report:    # doctest: +SKIP
     ...     kernel[grid, block](array)

@@ -55,19 +55,19 @@ def _flat(value: Any, kind: Any, position: int, wired: list[Wire], buffers: list
         raise ArgumentError(f"argument {position} has Numba's type {kind}, which can't be passed yet", "argument")
 
 
-def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -> str:
-    from numba import cuda  # pyright: ignore[reportAttributeAccessIssue] # Not this file, which pyright takes where Numba is missing.
+def let_compile(capability: tuple[int, int]) -> None:
+    """Numba 0.60 asks the runtime for what libNVVM can compile for; without a GPU there need not be one."""
     from numba.cuda.cudadrv import nvvm
 
-    # Numba 0.60 asks the runtime for what libNVVM can compile for; without a GPU there need not be one.
     supported = getattr(nvvm, "get_supported_ccs", None)
     if supported is not None and not supported():
         nvvm.get_supported_ccs = lambda: (capability,)
-    try:
-        ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
-    finally:
-        if supported is not None:
-            nvvm.get_supported_ccs = supported
+
+
+def _compile(function: Any, types: Sequence[Any], capability: tuple[int, int]) -> str:
+    from numba import cuda  # pyright: ignore[reportAttributeAccessIssue] # Not this file, which pyright takes where Numba is missing.
+    let_compile(capability)
+    ptx, _ = cuda.compile_ptx(function, tuple(types), lineinfo=True, cc=capability)
     return str(ptx)
 
 

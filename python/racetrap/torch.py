@@ -5,8 +5,9 @@
 
 The source is compiled by nvcc with a small stand-in for `torch::Tensor` (`_inline/torch/extension.h`): sizes, types, pointers, new arrays,
 `TORCH_CHECK`, `AT_DISPATCH_FLOATING_TYPES`. A source that uses more of PyTorch, an operator above all, does not compile, and is refused. Then
-the function is called in a process of its own on the simulated device. Compiler and process are confined: they read the system's programs and
-the toolkit, write in one temporary folder and reach no network.
+the function is called in a process of its own on the simulated device. Compiler and process are confined (Landlock): they read the system's
+programs and the toolkit, write in one temporary folder and open no connection by TCP. Not prevented: signals to processes of the same user, and
+changed permissions of that user's files.
 """
 
 from __future__ import annotations

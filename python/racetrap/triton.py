@@ -80,6 +80,13 @@ def compile_kernel(
     return make(source, target=target, options={"num_warps": num_warps, **options})
 
 
+def _placed(ptx: str) -> str:
+    """Without the lines that LLVM gives to instructions of inline assembly: it counts the lines of the assembly's text as if they were the
+    source's (Triton 3.9), so the line before them is what counts."""
+    assembly = re.compile(r"// begin inline asm.*?// end inline asm", re.DOTALL)
+    return assembly.sub(lambda found: re.sub(r"^\s*\.loc\b.*$", "", found[0], flags=re.MULTILINE), ptx)
+
+
 def _parameters(ptx: str) -> int:
     entry = re.search(r"\.entry[^(]*\((.*?)\)", ptx, re.DOTALL)
     return len(re.findall(r"\.param\b", entry.group(1))) if entry else 0
@@ -120,6 +127,9 @@ def check(
     """
     names = list(kernel.arg_names)
     given = {**dict(zip(names, args)), **constexprs}
+    unknown = set(given) - set(names)
+    if unknown:
+        raise ArgumentError(f"the kernel has no argument `{sorted(unknown)[0]}`", "argument")
     constants = {p.name: given[p.name] for p in kernel.params if p.is_constexpr and p.name in given}
     for parameter in kernel.params:
         if parameter.name not in given:
@@ -128,14 +138,11 @@ def check(
             given[parameter.name] = parameter.default
             if parameter.is_constexpr:
                 constants[parameter.name] = parameter.default
-    unknown = set(given) - set(names)
-    if unknown:
-        raise ArgumentError(f"the kernel has no argument `{sorted(unknown)[0]}`", "argument")
     # None is a constant, too.
     constants.update({name: None for name, value in given.items() if value is None})
     wanted = reference(*[value.copy() if hasattr(value, "copy") else value for value in args]) if reference else {}
     compiled = compile_kernel(kernel, given, constants, capability=capability, num_warps=num_warps, num_stages=num_stages)
-    ptx = compiled.asm["ptx"]
+    ptx = _placed(compiled.asm["ptx"])
     wired, buffers = wire([given[name] for name in names if name not in constants])
     # Behind them come addresses of scratch memory, which is there only where a kernel asks for some.
     further: list[Wire] = ["0"] * (_parameters(ptx) - len(wired))

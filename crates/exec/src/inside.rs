@@ -20,8 +20,8 @@ pub struct Inside {
     pub load: Vec<PathBuf>,
 }
 
-/// The names by which the driver and the linker are asked for.
-const DRIVER: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+/// The names by which the driver is asked for, and the runtime where its release does not matter (Numba 0.60).
+const DRIVER: [&str; 3] = ["libcuda.so.1", "libcuda.so", "libcudart.so"];
 
 /// Makes a folder for it.
 ///
