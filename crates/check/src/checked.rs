@@ -1,8 +1,7 @@
 //! What comes of a check.
 
 use super::explore::{Explored, Found, Memory};
-use super::geometry::Geometry;
-use super::plan::Plan;
+use super::hypothesis::Hypothesis;
 use session::Independence;
 
 /// What came of a check.
@@ -12,10 +11,10 @@ pub struct Checked {
     pub check: report::Check,
     /// What every schedule and build found, before it was merged and worded.
     pub findings: Vec<Found>,
-    /// How the kernel was launched.
-    pub geometry: Geometry,
-    /// With which arguments.
-    pub plan: Plan,
+    /// What the kernel is judged with.
+    pub hypothesis: Hypothesis,
+    /// Hypotheses that were run as a whole.
+    pub tried: u32,
     /// What came out of each build.
     pub explored: Vec<Explored>,
     /// What the first build's first schedule left in memory.

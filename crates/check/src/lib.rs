@@ -1,16 +1,20 @@
 //! One kernel, from its file to a verdict.
 //!
 //! ```text
-//! Request ─ input ──► PTX modules (compiled where they have to be)
-//!         ─ prepare: entry, geometry, parameters, plan ──► a launch: what was given, and guesses for the rest
-//!         ─ search: guess/… ─ explore ──► the launch that it is judged with, and what each build did under each schedule
-//!         ─ judge: further settings, two_builds, verdict ──► Checked: a worded report, findings, memory
+//! Request ─ input, host, geometry, parameters, plan ──► what the file says of the kernel and its launch
+//!         ─ prepare ──► PTX that is ready to run, and the first hypothesis: a launch with all that is passed
+//!         ─ search ◄─ guess/… ──► hypotheses, each with whose fault it is what it shows
+//!         ─ run ─ explore, two_builds ──► the outcome of one hypothesis: what each build did under each schedule
+//!         ─ judge, unseen, verdict ──► Checked: a worded report, findings, memory
 //! ```
+//!
+//! What goes from one step to the next is data ([`Hypothesis`], `Outcome`, `Known`); words are made once, by `judge`.
 //!
 //! Data goes in as a [`Request`] and comes out as [`Checked`]; a [`Watch`] hears what is being done and may end it. Nothing here
 //! reads a command line or prints: `racetrap check`, the public API and the mutants of a kernel are built on it.
 
 pub mod argument;
+mod change;
 mod checked;
 pub mod entry;
 pub mod error;
@@ -20,15 +24,19 @@ pub mod geometry;
 mod guess;
 pub mod host;
 pub mod host_facts;
+pub mod hypothesis;
 pub mod input;
 mod judge;
+mod known;
 pub mod limits;
 pub mod parameters;
 pub mod plan;
 mod prepare;
 mod request;
 mod roles;
+mod run;
 mod search;
+mod seen;
 mod shape;
 mod two_builds;
 mod unseen;
@@ -41,6 +49,7 @@ pub use argument::Argument;
 pub use checked::Checked;
 pub use error::{Error, ErrorKind};
 pub use explore::Found;
+pub use hypothesis::Hypothesis;
 pub use prepare::{Prepared, program};
 pub use request::{
     Budgets, Cancel, DEFAULT_INPUTS, Progress, Request, Schedules, Source, Unwatched, Watch,
@@ -50,7 +59,6 @@ pub use request::{
 use input::Wanted;
 use prepare::until;
 use report::Sources;
-use search::run;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,6 +72,19 @@ pub fn check(request: &Request, watch: &dyn Watch) -> Result<Checked, Error> {
     let started = Instant::now();
     let prepared = Prepared::new(request, usize::MAX, &mut sources, watch)?;
     run(request, &prepared, started, &mut sources, watch)
+}
+
+/// Looks for hypotheses of a kernel that is ready, and makes a verdict of what came of them.
+fn run(
+    request: &Request,
+    prepared: &Prepared,
+    started: Instant,
+    sources: &mut Sources,
+    watch: &dyn Watch,
+) -> Result<Checked, Error> {
+    let mut runner = run::Runner::new(prepared, request, watch, sources);
+    let known = search::search(&mut runner)?;
+    judge::judge(known, started, &mut runner)
 }
 
 /// Which kernels of a file are checked.

@@ -1,12 +1,13 @@
 //! Makes a kernel ready to run: compiled, lowered, with a launch and arguments.
 
-use super::explore::{self, Exploration, Explored};
+use super::error::{Error, ErrorKind};
+use super::explore::{self, Exploration};
 use super::geometry::{self, Geometry};
+use super::hypothesis::Hypothesis;
 use super::input::{self, Build, Input, Wanted};
 use super::plan::{self, Plan};
-use super::request::{Request, Schedules, Watch};
-use super::{Error, ErrorKind, entry, functions, host, host_facts, limits, parameters};
-use detect::rules::Level;
+use super::request::{Given, Request, Schedules, Watch};
+use super::{entry, functions, host, host_facts, limits, parameters};
 use report::Sources;
 use simt::{Limits, LowerError, Program};
 use std::sync::Arc;
@@ -21,10 +22,8 @@ pub struct Prepared {
     pub entry: String,
     /// Its code in each build.
     pub programs: Vec<Program>,
-    /// The launch.
-    pub geometry: Geometry,
-    /// The arguments.
-    pub plan: Plan,
+    /// What it is launched with first.
+    pub first: Hypothesis,
     /// The schedules to try.
     pub schedules: session::explorer::Schedules,
     /// When the time is up.
@@ -68,70 +67,34 @@ impl Prepared {
             .iter()
             .map(|b| program(b, &entry, until))
             .collect::<Result<_, _>>()?;
-        let parameters =
-            parameters::Parameters::of(&input.builds[0].module, &entry, input.source.as_ref());
-        let host = input.source.as_ref().and_then(|source| {
-            let name = entry::plain(&entry);
-            let name = entry::unqualified(&name);
-            let (block, many_blocks) = geometry::guesses(&input, &entry);
-            let asked = host_facts::Asked {
-                name: name.to_owned(),
-                takes: parameters.takes(),
-                indices: parameters.indices(),
-                given: parameters.integers_in(&request.arguments),
-                block,
-                many_blocks,
-            };
-            host::Host::read(source, &asked)
-        });
-        let mut geometry = geometry::complete(request.launch, &input, &entry, host.as_ref())?;
-        let as_launched = request.launch.grid.is_none() && request.launch.block.is_none();
-        // What needs a cooperative launch is launched so, unless the program launches it otherwise.
-        geometry.cooperative |=
-            request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
-        affordable(&geometry, request.budgets.steps)?;
-        let sizes = geometry::sizes(&geometry, &input.builds[0].module, &entry);
-        let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
-        functions::guess(&mut plan, &programs[0]);
-        let said = host.as_ref().and_then(|h| h.launch.shared);
-        let said = said.filter(|bytes| *bytes > 0 && request.launch.block.is_none());
-        if request.launch.shared.or(said).is_none() && geometry.shared > 0 {
-            let before = programs.iter().map(|p| p.shared_bytes).max().unwrap_or(0);
-            let limits = programs.iter().map(|p| simt::shared_limit(p.target));
-            let most = limits.min().unwrap_or(0).saturating_sub(before);
-            plan.shared = Some(plan::GuessedShared {
-                bytes: geometry.shared,
-                most,
-                before,
-            });
-        }
-        if let Some(host) = host.as_ref().filter(|_| as_launched) {
-            plan.follow(host);
-            plan.launched = host.followed.clone().map(|followed| plan::Launched {
-                followed,
-                geometry: geometry.clone(),
-                shared_given: request.launch.shared.is_some(),
-            });
-        }
         Ok(Prepared {
             schedules: schedules(request, &programs),
+            first: hypothesis(request, request.launch, &input, &entry, &programs)?,
             input,
             entry,
             programs,
-            geometry,
-            plan,
             until,
         })
+    }
+
+    /// What it is launched with first where the launch is that one.
+    ///
+    /// # Errors
+    ///
+    /// A launch that no GPU can make, or arguments that do not fit.
+    pub(super) fn hypothesis(&self, request: &Request, launch: Given) -> Result<Hypothesis, Error> {
+        hypothesis(request, launch, &self.input, &self.entry, &self.programs)
     }
 
     /// How its builds are explored.
     pub fn exploration<'a>(
         &'a self,
+        geometry: &'a Geometry,
         request: &'a Request,
         watch: &'a dyn Watch,
     ) -> Exploration<'a> {
         Exploration {
-            geometry: &self.geometry,
+            geometry,
             variables: &request.variables,
             schedules: self.schedules.clone(),
             limits: Limits {
@@ -150,29 +113,62 @@ impl Prepared {
             watch,
         }
     }
+}
 
-    /// Explores each build.
-    ///
-    /// # Errors
-    ///
-    /// As [`Exploration::explore`].
-    pub fn explore(
-        &self,
-        exploration: &Exploration<'_>,
-        plan: &mut Plan,
-        sources: &mut Sources,
-    ) -> Result<Vec<Explored>, Error> {
-        let mut explored: Vec<Explored> = Vec::new();
-        for (build, program) in self.input.builds.iter().zip(&self.programs) {
-            let mut one = exploration.explore(build, program, plan, sources)?;
-            if build.name == Some(toolchain::Optimisation::Unoptimised.name()) {
-                // Nobody ships this build: its speed is of no interest.
-                one.diagnostics.retain(|d| d.level != Level::Note);
-            }
-            explored.push(one);
-        }
-        Ok(explored)
+/// What a kernel is launched with first: what was given, what the host program says, and guesses for the rest.
+fn hypothesis(
+    request: &Request,
+    launch: Given,
+    input: &Input,
+    entry: &str,
+    programs: &[Program],
+) -> Result<Hypothesis, Error> {
+    let module = &input.builds[0].module;
+    let parameters = parameters::Parameters::of(module, entry, input.source.as_ref());
+    let host = input.source.as_ref().and_then(|source| {
+        let name = entry::plain(entry);
+        let name = entry::unqualified(&name);
+        let (block, many_blocks) = geometry::guesses(input, entry);
+        let asked = host_facts::Asked {
+            name: name.to_owned(),
+            takes: parameters.takes(),
+            indices: parameters.indices(),
+            given: parameters.integers_in(&request.arguments),
+            block,
+            many_blocks,
+        };
+        host::Host::read(source, &asked)
+    });
+    let mut geometry = geometry::complete(launch, input, entry, host.as_ref())?;
+    let as_launched = launch.grid.is_none() && launch.block.is_none();
+    // What needs a cooperative launch is launched so, unless the program launches it otherwise.
+    geometry.cooperative |=
+        request.cooperative || host.is_none() && explore::cooperates(&programs[0]);
+    affordable(&geometry, request.budgets.steps)?;
+    let sizes = geometry::sizes(&geometry, module, entry);
+    let mut plan = Plan::new(parameters, &request.arguments, sizes, request.seed)?;
+    functions::guess(&mut plan, &programs[0]);
+    let said = host.as_ref().and_then(|h| h.launch.shared);
+    let said = said.filter(|bytes| *bytes > 0 && launch.block.is_none());
+    if launch.shared.or(said).is_none() && geometry.shared > 0 {
+        let before = programs.iter().map(|p| p.shared_bytes).max().unwrap_or(0);
+        let limits = programs.iter().map(|p| simt::shared_limit(p.target));
+        let most = limits.min().unwrap_or(0).saturating_sub(before);
+        plan.shared = Some(plan::GuessedShared {
+            bytes: geometry.shared,
+            most,
+            before,
+        });
     }
+    if let Some(host) = host.as_ref().filter(|_| as_launched) {
+        plan.follow(host);
+        plan.launched = host.followed.clone().map(|followed| plan::Launched {
+            followed,
+            geometry: geometry.clone(),
+            shared_given: launch.shared.is_some(),
+        });
+    }
+    Ok(Hypothesis { geometry, plan })
 }
 
 /// When the time of a request is up.

@@ -3,15 +3,29 @@
 //! racetrap guesses numbers. Which function a pointer means, or where the pointers lead that lie in a structure in memory, it can't know, so
 //! what comes of calling or following them is a warning that says who has to tell.
 
-use super::Settled;
+use super::{Guess, LONG};
 use crate::argument::Value;
+use crate::error::Error;
+use crate::known::Known;
 use crate::parameters::{Kind, Parameter};
-use crate::plan::{Origin, Planned};
-use detect::rules::{Level, Rule};
+use crate::plan::{Origin, Plan, Planned};
+use crate::run::Runner;
+use detect::rules::Rule;
+
+pub(crate) struct Address;
+
+impl Guess for Address {
+    fn excuse(&self, known: &mut Known, _: &mut Runner<'_>) -> Result<(), Error> {
+        if known.judged.longest() <= LONG {
+            functions(known);
+            addresses(known);
+        }
+        Ok(())
+    }
+}
 
 /// The name of the first parameter that racetrap chose and that a test picks.
-fn first(settled: &Settled, test: impl Fn(&Planned, &Parameter) -> bool) -> Option<String> {
-    let plan = &settled.plan;
+fn first(plan: &Plan, test: impl Fn(&Planned, &Parameter) -> bool) -> Option<String> {
     let mut all = plan.values.iter().zip(&plan.parameters.0);
     let at = all.position(|(planned, parameter)| {
         planned.origin == Origin::Guessed && test(planned, parameter)
@@ -20,17 +34,18 @@ fn first(settled: &Settled, test: impl Fn(&Planned, &Parameter) -> bool) -> Opti
 }
 
 /// Turns calls through pointers that nobody gave, and for which the file has no function, into warnings.
-pub(super) fn functions(settled: &mut Settled) {
-    let name = first(settled, |planned, parameter| {
+fn functions(known: &mut Known) {
+    let name = first(&known.judged.hypothesis.plan, |planned, parameter| {
         parameter.kind == Kind::Function && matches!(planned.value, Value::Scalar(..))
     });
     let Some(name) = name else {
         return;
     };
-    let diagnostics = settled.explored.iter_mut().flat_map(|e| &mut e.diagnostics);
-    for diagnostic in diagnostics.filter(|d| d.rule == Rule::InvalidCall) {
-        diagnostic.level = diagnostic.level.min(Level::Warning);
-        diagnostic.notes.insert(0, format!(
+    for seen in known
+        .findings_mut()
+        .filter(|seen| seen.found.rule == Rule::InvalidCall)
+    {
+        seen.excuse(format!(
             "nobody said which function `{name}` is, and this file takes no function's address: name one with `--arg {name}=FUNCTION`"
         ));
     }
@@ -38,23 +53,21 @@ pub(super) fn functions(settled: &mut Settled) {
 
 /// Turns accesses through pointers that lie in a guessed buffer into warnings: a structure that the kernel gets by address and that holds
 /// addresses itself.
-pub(super) fn addresses(settled: &mut Settled) {
-    let name = first(settled, |_, parameter| {
+fn addresses(known: &mut Known) {
+    let name = first(&known.judged.hypothesis.plan, |_, parameter| {
         matches!(parameter.kind, Kind::Pointer(_)) && parameter.usage.points_at.is_some()
     });
     let Some(name) = name else {
         return;
     };
-    let diagnostics = settled.explored.iter_mut().flat_map(|e| &mut e.diagnostics);
-    for diagnostic in diagnostics.filter(|d| {
-        let of_address = matches!(d.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
+    for seen in known.findings_mut() {
+        let of_address = matches!(seen.found.rule, Rule::OutOfBounds | Rule::MisalignedAccess);
         // Guessed numbers are small.
         let null = |note: &String| note.starts_with("the address is a null pointer");
-        of_address && d.notes.iter().any(null)
-    }) {
-        diagnostic.level = diagnostic.level.min(Level::Warning);
-        diagnostic.notes.insert(0, format!(
-            "the kernel takes this address from `{name}`, and nobody said what `{name}` holds; `racetrap exec` checks it as the whole program calls it"
-        ));
+        if of_address && seen.found.notes.iter().any(null) {
+            seen.excuse(format!(
+                "the kernel takes this address from `{name}`, and nobody said what `{name}` holds; `racetrap exec` checks it as the whole program calls it"
+            ));
+        }
     }
 }

@@ -8,13 +8,12 @@
 //!
 //! `if (t + chunk < size)` says how two sizes go together and not that any will do, so `size` is among those that are tried.
 
-use super::index_base::is_well;
-use super::{STEPS, Settled, errors, most_are_done, told};
-use crate::explore::{Exploration, Explored};
-use crate::plan::Plan;
-use crate::{Error, Prepared};
-use report::Sources;
-use simt::ids::Site;
+use super::{Guess, Instead, Needs, STEPS};
+use crate::error::Error;
+use crate::hypothesis::Hypothesis;
+use crate::known::{Known, LeftOut, Saying};
+use crate::run::{Runner, possible};
+use std::collections::HashSet;
 
 /// Multiples that are tried: a thread computes up to 8 columns, and there are two blocks in a row.
 const MULTIPLES: [u64; 4] = [2, 4, 8, 16];
@@ -23,69 +22,40 @@ const TRIALS: usize = 24;
 /// Largest size that is tried.
 const MOST: u64 = 4096;
 
-/// What comes of the kernel with sizes that fit, where the guessed ones make errors and others do not.
-pub(super) fn explore(
-    prepared: &Prepared,
-    exploration: &Exploration<'_>,
-    first: &Settled,
-    sources: &mut Sources,
-) -> Result<Option<Settled>, Error> {
-    let others = candidates(prepared, &first.plan);
-    // The first build says how long it takes: the other one goes on lane by lane.
-    if others.is_empty() || first.explored.first().is_none_or(|e| e.steps > STEPS) {
-        return Ok(None);
-    }
-    let quick = exploration.within(STEPS);
-    let steps = first.explored.first().map_or(0, |e| e.steps);
-    if is_elsewhere(prepared, &quick, &first.plan, steps)? {
-        return Ok(None);
-    }
-    let program = &prepared.programs[0];
-    let deeds = told(exploration.errors(program, &first.plan))?.flatten();
-    let Some(deeds) = deeds.filter(|deeds| !deeds.is_empty()) else {
-        return Ok(None);
-    };
-    for (mut plan, less) in others {
-        if exploration.gives_up() {
-            break;
-        }
-        if !is_well(prepared, &quick, &plan)? {
-            continue;
-        }
-        let Some(explored) = told(prepared.explore(exploration, &mut plan, sources))? else {
-            continue;
-        };
-        let ended = !explored.iter().any(|e| e.stopped.is_some() || e.too_far);
-        if !ended
-            || errors(&explored).next().is_some()
-            || exploration.out_of_time()
-            || !show_as_much(prepared, &first.explored, &explored)
+pub(crate) struct FittingSize;
+
+impl Guess for FittingSize {
+    fn instead(&self, known: &Known, runner: &mut Runner<'_>) -> Result<Vec<Instead>, Error> {
+        let first = &known.judged.hypothesis;
+        let others = candidates(first);
+        if others.is_empty()
+            || known.judged.steps() > STEPS
+            || is_elsewhere(first, known.judged.steps(), runner)?
         {
-            continue;
+            return Ok(Vec::new());
         }
-        // With fewer elements fewer threads work.
-        if !less {
-            let Some(seen) = told(quick.outside(program, &plan, &deeds))? else {
-                continue;
-            };
-            if !seen.is_nothing() || !most_are_done(&deeds, &seen.inside) {
-                continue;
-            }
-        }
-        let (before, after) = (first.plan.integers(), plan.integers());
-        let sizes: Vec<String> = (before.into_iter().zip(after))
-            .filter_map(|(before, after)| (before != after).then_some(before))
-            .collect();
-        let errors = first.errors_in_short();
-        return Ok(Some(Settled {
-            plan,
-            explored,
-            warnings: first.warnings.clone(),
-            bounded: false,
-            left_out: vec![format!("{}, which leads to {errors}", sizes.join(", "))],
-        }));
+        let program = &runner.prepared.programs[0];
+        let exploration = runner.exploration(first);
+        let deeds = possible(exploration.errors(program, &first.plan))?.flatten();
+        let Some(deeds) = deeds.filter(|deeds| !deeds.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let each = others.into_iter().map(|(hypothesis, less)| Instead {
+            needs: Needs {
+                well: vec![hypothesis.clone()],
+                as_much: true,
+                // With fewer elements fewer threads work.
+                accesses: if less { HashSet::new() } else { deeds.clone() },
+                ..Needs::default()
+            },
+            hypothesis,
+            saying: Saying {
+                left_out: Some(LeftOut::Numbers),
+                ..Saying::default()
+            },
+        });
+        Ok(each.collect())
     }
-    Ok(None)
 }
 
 /// Whether a run of one warp after the other makes no error with the guessed sizes, or with others that may fit, all changed together.
@@ -95,23 +65,22 @@ pub(super) fn explore(
 ///
 /// The check was cancelled.
 pub(crate) fn runs_well(
-    prepared: &Prepared,
-    exploration: &Exploration<'_>,
+    hypothesis: &Hypothesis,
     steps: u64,
+    runner: &Runner<'_>,
 ) -> Result<bool, Error> {
-    let quick = exploration.within(STEPS);
-    if is_elsewhere(prepared, &quick, &prepared.plan, steps)? {
+    if is_elsewhere(hypothesis, steps, runner)? {
         return Ok(false);
     }
-    if is_well(prepared, &quick, &prepared.plan)? {
+    if runner.is_well(hypothesis, STEPS)? {
         return Ok(true);
     }
-    let places = prepared.plan.unasked();
-    for (plan, _) in changed(prepared, &prepared.plan, &[&places]) {
-        if exploration.gives_up() {
+    let places = hypothesis.plan.unasked();
+    for (other, _) in changed(hypothesis, &[&places]) {
+        if runner.gives_up() {
             break;
         }
-        if is_well(prepared, &quick, &plan)? {
+        if runner.is_well(&other, STEPS)? {
             return Ok(true);
         }
     }
@@ -120,22 +89,20 @@ pub(crate) fn runs_well(
 
 /// Whether the same threads do wrong in shared memory whatever the sizes are: then none of them will fit. A part of the work of a whole
 /// run shows it: what is wrong with a tile is wrong with the first one.
-fn is_elsewhere(
-    prepared: &Prepared,
-    exploration: &Exploration<'_>,
-    plan: &Plan,
-    steps: u64,
-) -> Result<bool, Error> {
+fn is_elsewhere(hypothesis: &Hypothesis, steps: u64, runner: &Runner<'_>) -> Result<bool, Error> {
     const PART: u64 = 8;
     const LEAST: u64 = 20_000;
-    let program = &prepared.programs[0];
+    let program = &runner.prepared.programs[0];
     let steps = (steps / PART).max(LEAST);
-    let soon = |plan: &Plan| told(exploration.soon(program, plan, steps));
-    let Some(first) = soon(plan)?.filter(|deeds| !deeds.is_empty()) else {
+    let soon = |one: &Hypothesis| {
+        let exploration = runner.exploration(one).within(STEPS);
+        possible(exploration.soon(program, &one.plan, steps))
+    };
+    let Some(first) = soon(hypothesis)?.filter(|deeds| !deeds.is_empty()) else {
         return Ok(false);
     };
-    let places = plan.unasked();
-    for (other, _) in changed(prepared, plan, &[&places]).iter().take(2) {
+    let places = hypothesis.plan.unasked();
+    for (other, _) in changed(hypothesis, &[&places]).iter().take(2) {
         if soon(other)?.as_ref() != Some(&first) {
             return Ok(false);
         }
@@ -143,39 +110,34 @@ fn is_elsewhere(
     Ok(true)
 }
 
-/// Whether each branch that went both ways before does so now.
-pub(crate) fn show_as_much(prepared: &Prepared, before: &[Explored], now: &[Explored]) -> bool {
-    let both = |explored: &Explored, site| explored.coverage.ways(site).iter().all(|way| *way != 0);
-    let all = prepared.programs.iter().zip(before.iter().zip(now));
-    all.into_iter().all(|(program, (before, now))| {
-        let mut sites = (0..program.sites.len() as u32).map(Site);
-        sites.all(|site| !both(before, site) || both(now, site))
-    })
-}
-
 /// Other sizes, one at a time and all together; with each, whether it is a smaller one.
-fn candidates(prepared: &Prepared, plan: &Plan) -> Vec<(Plan, bool)> {
-    let places = plan.unasked();
+fn candidates(hypothesis: &Hypothesis) -> Vec<(Hypothesis, bool)> {
+    let places = hypothesis.plan.unasked();
     let mut sets: Vec<&[usize]> = places.chunks(1).collect();
     if places.len() > 1 {
         sets.push(&places);
     }
-    changed(prepared, plan, &sets)
+    changed(hypothesis, &sets)
 }
 
-/// The same, for sets of places of [`Plan::integer_values`] that change together.
-fn changed(prepared: &Prepared, plan: &Plan, sets: &[&[usize]]) -> Vec<(Plan, bool)> {
+/// The same, for sets of places of [`Plan::integer_values`](crate::plan::Plan::integer_values) that change together.
+fn changed(hypothesis: &Hypothesis, sets: &[&[usize]]) -> Vec<(Hypothesis, bool)> {
+    let plan = &hypothesis.plan;
     let values = plan.integer_values();
     let change = |set: &[usize], change: &dyn Fn(u64) -> u64| {
         let each = set.iter().copied();
-        each.fold(plan.clone(), |plan, at| {
+        let plan = each.fold(plan.clone(), |plan, at| {
             plan.with_integer(at, change(values[at]))
-        })
+        });
+        Hypothesis {
+            plan,
+            geometry: hypothesis.geometry.clone(),
+        }
     };
-    let mut all: Vec<(Plan, bool)> = Vec::new();
-    let geometry = plan.geometry(&prepared.geometry);
-    let threads = geometry.block.count();
-    if geometry.grid.count() > 1 {
+    let mut all: Vec<(Hypothesis, bool)> = Vec::new();
+    let shape = hypothesis.shape();
+    let threads = shape.block.count();
+    if shape.grid.count() > 1 {
         let one_block = |n: u64| if n > threads { threads } else { n };
         all.extend(sets.iter().map(|set| (change(set, &one_block), true)));
     }
@@ -183,7 +145,7 @@ fn changed(prepared: &Prepared, plan: &Plan, sets: &[&[usize]]) -> Vec<(Plan, bo
         let larger = |n: u64| if n * by <= MOST { n * by } else { n };
         all.extend(sets.iter().map(|set| (change(set, &larger), false)));
     }
-    all.retain(|(other, _)| other != plan);
+    all.retain(|(other, _)| other.plan != *plan);
     all.truncate(TRIALS);
     all
 }

@@ -8,6 +8,7 @@ mod contents;
 mod elements;
 mod guesses;
 mod host_facts;
+mod hypotheses;
 mod inline_asm;
 mod results;
 mod shared;
