@@ -157,7 +157,9 @@ impl Arena {
     /// The system refuses.
     pub fn protect(&self, address: u64, bytes: u64, protection: i32) -> io::Result<()> {
         let start = address / PAGE * PAGE;
-        let end = (address + bytes).next_multiple_of(PAGE);
+        let end = address.checked_add(bytes);
+        let end = end.and_then(|end| end.checked_next_multiple_of(PAGE));
+        let end = end.ok_or(io::ErrorKind::InvalidInput)?;
         if !self.contains(start) || end > GLOBAL_BASE + self.bytes as u64 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -221,8 +223,11 @@ impl Arena {
 
     /// Gives the memory of whole pages back to the system; they read as zero afterwards.
     pub fn discard(&self, address: u64, bytes: u64) {
-        let start = (address - GLOBAL_BASE).next_multiple_of(PAGE);
-        let end = (address - GLOBAL_BASE + bytes) / PAGE * PAGE;
+        let Some(offset) = address.checked_sub(GLOBAL_BASE) else {
+            return;
+        };
+        let start = offset.saturating_add(PAGE - 1) / PAGE * PAGE;
+        let end = offset.saturating_add(bytes) / PAGE * PAGE;
         if end > start && end <= self.bytes as u64 {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             let (start, length) = (start as libc::off_t, (end - start) as libc::off_t);
@@ -234,7 +239,10 @@ impl Arena {
 
 /// Whether pages are readable, writable and nobody else's (`proc_pid_maps(5)`).
 fn is_private(start: u64, bytes: u64) -> io::Result<bool> {
-    let end = start + bytes.next_multiple_of(PAGE);
+    let whole = bytes.checked_next_multiple_of(PAGE);
+    let Some(end) = whole.and_then(|bytes| start.checked_add(bytes)) else {
+        return Ok(false);
+    };
     let mut at = start;
     for line in std::fs::read_to_string("/proc/self/maps")?.lines() {
         let mut words = line.split_whitespace();

@@ -9,6 +9,7 @@
 
 use crate::assignment::{Build, Optimisation};
 use crate::hash::sha256;
+use crate::line_directives;
 use crate::result::Refused;
 use crate::submission::Files;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,7 +192,7 @@ fn room_with(source: &Source) -> Result<Scratch, BuildError> {
     let room = Scratch::new().map_err(at(&std::env::temp_dir()))?;
     for (name, text) in &source.files {
         let path = room.path().join(name);
-        std::fs::write(&path, text).map_err(at(&path))?;
+        std::fs::write(&path, line_directives::without(text)).map_err(at(&path))?;
     }
     Ok(room)
 }

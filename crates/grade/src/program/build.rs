@@ -2,6 +2,7 @@
 
 use crate::assignment::{Build, BuildKind};
 use crate::build::{BuildError, Compiler, Source, at, words};
+use crate::line_directives;
 use crate::result::Refused;
 use context::fatbin::Room;
 use context::options::{Instead, LeaveOut, Options};
@@ -141,7 +142,7 @@ impl Compiler {
         }
         for (name, text) in &source.files {
             let path = sources.join(name);
-            std::fs::write(&path, text).map_err(at(&path))?;
+            std::fs::write(&path, line_directives::without(text)).map_err(at(&path))?;
         }
         library::install(&library, &libraries, library::runtime_of(nvcc))
             .map_err(at(&libraries))?;
