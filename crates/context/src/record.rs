@@ -184,6 +184,19 @@ pub struct KernelTotals {
     pub largest: (u64, u64, u64),
 }
 
+impl KernelTotals {
+    /// Takes away what was there before.
+    pub fn less(&mut self, before: &KernelTotals) {
+        self.launches -= before.launches.min(self.launches);
+        self.watched -= before.watched.min(self.watched);
+        self.steps -= before.steps.min(self.steps);
+        self.threads -= before.threads.min(self.threads);
+        self.seconds -= before.seconds;
+        self.explored.0 -= before.explored.0.min(self.explored.0);
+        self.explored.1 -= before.explored.1.min(self.explored.1);
+    }
+}
+
 /// Where records go.
 #[derive(Debug)]
 enum To {

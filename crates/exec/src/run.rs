@@ -51,7 +51,7 @@ fn before(variable: &str, first: OsString) -> OsString {
 }
 
 /// NVIDIA's linker of device code, as a library, of the release that numba-cuda uses.
-const LINKER: &str = "libnvJitLink.so.13";
+pub(crate) const LINKER: &str = "libnvJitLink.so.13";
 
 /// Whether a command starts Python: by its name, or as a script whose first line names it.
 fn is_python(program: &OsStr) -> bool {

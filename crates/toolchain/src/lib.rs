@@ -18,7 +18,7 @@ pub mod scratch;
 pub mod seccomp;
 pub mod setup;
 
-pub use find::{Program, Searched, find_program};
+pub use find::{Program, Searched, also_in, find_program};
 pub use nvcc::{ARCH, CompileError, CompileOptions, Nvcc, Optimisation, SOURCE_FOLDER, system};
 pub use release::{Compiler, InstallError, NoRelease, RELEASES, Release, cache_folder};
 pub use sass::{SassError, SassTools};
