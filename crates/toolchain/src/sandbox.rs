@@ -431,6 +431,43 @@ mod tests {
         assert!(written <= 1 << 20, "{written}");
     }
 
+    /// What builds do: make, shells, compilers, copies, links.
+    #[test]
+    fn a_family_builds() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("a.c", "int main(void) { return 0; }\n");
+        write(
+            "k.cu",
+            "__global__ void k(int *x) { *x = 1; }\nint main() { k<<<1, 1>>>(0); }\n",
+        );
+        let nvcc = super::super::Nvcc::find().ok();
+        let build = nvcc.as_ref().map_or("true".to_owned(), |nvcc| {
+            format!("{} -O2 -o k k.cu", nvcc.program.path.display())
+        });
+        write(
+            "Makefile",
+            &format!(
+                "all: a.o b/c\n\t@{build}\n\t@echo built | sed s/b/B/ | sort\na.o: a.c\n\t@cc -c -o $@ $<\n\t@cc -o a a.o\nb/c:\n\t@mkdir -p b; touch b/c; touch b/c; cp b/c d; mv d e; ln e f; ln -s f g; rm e\n"
+            ),
+        );
+        let mut sandbox = match &nvcc {
+            Some(nvcc) => nvcc.sandbox_in(folder.path(), Duration::from_secs(120)),
+            None => sandbox(folder.path()),
+        };
+        sandbox.calls = Calls::Family;
+        let mut job = shell(folder.path(), "make -s -j2 all");
+        job.environment = vec![("TMPDIR".into(), folder.path().into())];
+        let ended = sandbox.run(&job).unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(
+            (ended.stdout.as_slice(), said.as_str()),
+            (&b"Built\n"[..], "")
+        );
+        assert!(ended.status.is_some_and(|status| status.success()));
+    }
+
     /// Devices would be everything, to root.
     #[test]
     fn nobody_makes_devices() {

@@ -93,6 +93,13 @@ pub(super) fn family() -> Rules {
         c::SYS_getpriority,
         c::SYS_sched_getparam,
         c::SYS_sched_getscheduler,
+        c::SYS_sched_get_priority_max,
+        c::SYS_sched_get_priority_min,
+        // GNU make sets the user that it already is.
+        c::SYS_setresuid,
+        c::SYS_setresgid,
+        c::SYS_setreuid,
+        c::SYS_setregid,
         c::SYS_get_robust_list,
         c::SYS_umask,
         c::SYS_chdir,
