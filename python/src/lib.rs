@@ -246,8 +246,9 @@ fn confined(
     seconds: f64,
 ) -> PyResult<(Option<i32>, String, String, &'static str)> {
     /// Address space: what simulates a device reserves much and uses little.
-    const MEMORY: u64 = 1 << 40;
-    const FILE: u64 = 1 << 30;
+    const MEMORY: u64 = 1 << 43;
+    /// The memory of the simulated device is a file of 1 TiB, most of which is never there (`context::arena`).
+    const FILE: u64 = 1 << 41;
     let sandbox = Sandbox {
         read,
         write: vec![folder.clone()],
