@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what ci/test.sh leaves out: clippy, documentation and its examples, whole programs and those of other people's tools, courses, every
-# command that a document shows, hostile input, pages in a browser, recompiling, more random cases, and what is published.
+# command that a document shows, hostile input, pages in a browser, recompiling, both engines on all that tests run, more random cases, and what is published.
 #
 #   ./ci/all.sh
 #
@@ -22,6 +22,8 @@ step 'rustdoc' env RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
 step 'doctests' cargo test --locked --doc --quiet
 ulimit -c 0
 step 'tests' cargo nextest run --locked --profile long --features device,grade --test-threads $(($(nproc) + 1))
+# Every launch of these on the plain engine, too.
+step 'both engines' ci/engines.sh
 # The same cases each time, and four times as many as in ci/test.sh.
 step 'random cases' env RACETRAP_RANDOM=4 PROPTEST_RNG_SEED=1 cargo nextest run --locked --profile random --features device,grade --status-level fail
 step 'what is published' ci/packages.sh

@@ -6,7 +6,7 @@ use super::case::Case;
 use super::check;
 pub use super::entry::{Catalog, Entry, NoSuchCase, Unresolved};
 use super::error::{CatalogError, CatalogErrors, Hint, Place};
-use super::locate::locate;
+use super::locate::{Step, locate};
 use super::tree::Tree;
 use super::verify::verify;
 use report::SourceFile;
@@ -203,8 +203,59 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
+/// The keys that lead to a number that is none (`.nan`): it would make every comparison with it false.
+fn not_a_number(value: &serde_yaml::Value) -> Option<Vec<String>> {
+    let below = |key: String, value| {
+        not_a_number(value).map(|mut keys| {
+            keys.insert(0, key);
+            keys
+        })
+    };
+    match value {
+        serde_yaml::Value::Number(number) => {
+            number.as_f64().filter(|n| n.is_nan()).map(|_| Vec::new())
+        }
+        serde_yaml::Value::Sequence(all) => (0..)
+            .zip(all)
+            .find_map(|(index, value): (usize, _)| below(index.to_string(), value)),
+        serde_yaml::Value::Mapping(all) => all
+            .iter()
+            .find_map(|(key, value)| below(key.as_str().unwrap_or_default().to_owned(), value)),
+        serde_yaml::Value::Tagged(tagged) => not_a_number(&tagged.value),
+        _ => None,
+    }
+}
+
 /// Reads a YAML file of the catalogue. Errors name line, column and the closest key.
 pub fn parsed<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> Result<T, CatalogError> {
+    let read = parsed_with_any_number(file, text)?;
+    // What was read once can be read again.
+    let value = serde_yaml::from_str(text).ok();
+    if let Some(keys) = value.as_ref().and_then(not_a_number) {
+        let at: Vec<Step<'_>> = keys
+            .iter()
+            .map(|key| match key.parse::<usize>() {
+                Ok(index) => index.into(),
+                Err(_) => key.as_str().into(),
+            })
+            .collect();
+        let (line, column) = locate(text, &at);
+        return Err(CatalogError::Syntax {
+            place: Place {
+                file: file.to_owned(),
+                line,
+                column,
+            },
+            message: format!("`{}` is not a number", keys.join(".")),
+        });
+    }
+    Ok(read)
+}
+
+fn parsed_with_any_number<T: serde::de::DeserializeOwned>(
+    file: &str,
+    text: &str,
+) -> Result<T, CatalogError> {
     if let Some(line) = too_deep(text) {
         return Err(CatalogError::Syntax {
             place: Place {

@@ -111,7 +111,7 @@ impl Context {
         recorder.write(Record::Started {
             program: program.unwrap_or_default(),
         });
-        let (arena, cells) = Arena::reserve().inspect_err(|error| {
+        let (arena, cells) = Arena::reserve(options.arena).inspect_err(|error| {
             recorder.write(Record::Doubt {
                 text: format!(
                     "no room for the device's memory in the program's address space: {error}"

@@ -19,6 +19,7 @@ use crate::interrupt;
 use crate::launches::Running;
 pub use crate::operation::{Lifetime, Request, Work};
 use crate::operation::{dim, volume};
+use crate::pulse;
 use crate::timeline::Ticket;
 use crate::trace::{Again, Shown};
 use cores::independent;
@@ -108,7 +109,19 @@ impl Context {
         self.findings.tell(number == 1);
         let started = Instant::now();
         self.begins();
+        let shown = self.is_own() && self.launches.depth == 0;
+        if shown {
+            pulse::begins(
+                &self.options,
+                &self.launches.live,
+                self.launches.count,
+                &kernel.name,
+            );
+        }
         let steps = self.run(request, watched, call);
+        if shown {
+            pulse::ends(&self.options);
+        }
         let took = started.elapsed();
         let totals = self.findings.totals_of(kernel);
         totals.steps += steps;

@@ -34,6 +34,7 @@ pub mod operation;
 pub mod options;
 mod output;
 pub mod property;
+pub mod pulse;
 pub mod python;
 pub mod record;
 pub mod repeat;

@@ -130,7 +130,7 @@ pub unsafe fn text(text: *const std::os::raw::c_char) -> Option<String> {
 pub extern "C" fn racetrap_tell() {
     let _ = catch_unwind(|| {
         if let Some(mut context) = context::existing() {
-            context.tell(true);
+            context.findings.tell(true);
         }
     });
 }

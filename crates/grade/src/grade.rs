@@ -225,6 +225,6 @@ pub fn name_of(path: &Path) -> String {
         .find_map(|end| name.strip_suffix(end))
         .unwrap_or(&name);
     name.chars()
-        .map(|c| if c.is_control() { '_' } else { c })
+        .map(|c| if report::visible(c) == c { c } else { '_' })
         .collect()
 }

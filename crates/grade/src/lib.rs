@@ -27,6 +27,7 @@ mod hash;
 pub mod hint;
 pub mod input;
 pub mod input_files;
+mod line_directives;
 pub mod observe;
 pub mod program;
 mod reference;

@@ -75,6 +75,10 @@ impl Course {
         if compiler.pinned.is_none() && pinned.is_dir() {
             compiler.pinned = Some(pinned);
         }
+        compiler.hides(&folder)?;
+        for path in &assignment.build.harness {
+            compiler.hides(&folder.join(path))?;
+        }
         let drawn = input::draw(&assignment, &folder)?;
         let mut course = Course {
             hash: String::new(),
@@ -86,6 +90,7 @@ impl Course {
         };
         let mut parts = vec![text];
         if let Some(solution) = course.solution() {
+            course.compiler.hides(&solution)?;
             let files = collect(&solution, &course.assignment.submission)?;
             parts.push(files.hash());
             let source = course.source(&files)?;

@@ -58,6 +58,17 @@ mod tests {
         );
     }
 
+    /// A number that is none makes every comparison false.
+    #[test]
+    fn what_is_no_number_is_refused() {
+        let text = GOOD.replace("points: 45", "points: .nan");
+        let error = from_yaml("a.yaml", &text).unwrap_err().to_string();
+        assert!(
+            error.contains("is not a number") && error.contains("a.yaml:"),
+            "{error}"
+        );
+    }
+
     #[test]
     fn the_examples_are_read() {
         for text in [GOOD, PROGRAM, WB] {
