@@ -9,13 +9,14 @@
 
 mod arena;
 mod block;
+mod cells;
 mod heap;
 mod words;
 mod written;
 
 pub(crate) use arena::Arena;
-pub(crate) use arena::Cells;
 pub(crate) use block::{Local, Params, Shared};
+pub(crate) use cells::Cells;
 pub(crate) use heap::Heap;
 pub(crate) use words::Words;
 pub use written::WORDS as WRITTEN_WORDS;

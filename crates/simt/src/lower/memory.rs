@@ -5,7 +5,6 @@
 use super::Lowering;
 use super::operand::Decoded;
 use super::scope::{Binding, bytes_of};
-use super::symbols::DYNAMIC_SHARED;
 use crate::alu::{self, AluOp};
 use crate::memory::{LOCAL_BASE, PARAM_BASE, SHARED_BASE};
 use crate::observer::{Order, Scope, Update};
@@ -64,14 +63,6 @@ pub(super) fn scope(scope: semantics::Scope) -> Scope {
         semantics::Scope::Cluster => Scope::Cluster,
         semantics::Scope::Gpu => Scope::Gpu,
         semantics::Scope::Sys => Scope::Sys,
-    }
-}
-
-/// Moves a direct address in dynamic shared memory to its place.
-pub(super) fn move_dynamic_shared(offset: &mut i64, base: Base, start: u32) {
-    let dynamic = i64::from(DYNAMIC_SHARED);
-    if base == Base::Zero && *offset >= dynamic / 2 && *offset < 2 * dynamic {
-        *offset += i64::from(start) - dynamic;
     }
 }
 

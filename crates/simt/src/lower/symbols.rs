@@ -2,7 +2,7 @@
 
 use super::scope::{Binding, bytes_of, class_of, variable_align, variable_bytes};
 use super::{LowerError, Lowering};
-use crate::op::Carried;
+use crate::op::{Base, Carried};
 use crate::program::{GlobalVariable, ParamInfo, SharedVariable, Target};
 use ptx::ast::{
     Expr, Function, Initializer, Item, Linkage, Operand, ScalarType, StateSpace, Variable,
@@ -223,10 +223,10 @@ impl<'m> Lowering<'m> {
         }
         self.constants.move_dynamic_shared(start);
         for op in &mut self.program.memory_ops {
-            super::memory::move_dynamic_shared(&mut op.offset, op.base, start);
+            move_dynamic_shared(&mut op.offset, op.base, start);
         }
         for op in &mut self.program.atomic_ops {
-            super::memory::move_dynamic_shared(&mut op.offset, op.base, start);
+            move_dynamic_shared(&mut op.offset, op.base, start);
         }
     }
 
@@ -463,4 +463,12 @@ fn expression(e: &Expr) -> Option<u64> {
         }
         Expr::Call(..) => return None,
     })
+}
+
+/// Moves a direct address in dynamic shared memory to its place.
+pub(super) fn move_dynamic_shared(offset: &mut i64, base: Base, start: u32) {
+    let dynamic = i64::from(DYNAMIC_SHARED);
+    if base == Base::Zero && *offset >= dynamic / 2 && *offset < 2 * dynamic {
+        *offset += i64::from(start) - dynamic;
+    }
 }

@@ -1,6 +1,6 @@
 //! Which bytes of global memory have been written: four bits for each word of 32, sixteen words side by side.
 
-use super::arena::Cells;
+use super::cells::Cells;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
