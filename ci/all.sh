@@ -5,7 +5,7 @@
 #   ./ci/all.sh
 #
 # Needs what ci/test.sh needs, and installs what else is missing as it does: Numba and CMake from PyPI, GoogleTest and Chromium from Debian's
-# packages; for the wheel, zig and what its tests use from PyPI. All steps run even if one fails; a failed step fails the script.
+# packages. All steps run even if one fails; a failed step fails the script. The wheel for Python is left to ci/wheel.sh.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/steps.sh
@@ -27,6 +27,5 @@ step 'both engines' ci/engines.sh
 # The same cases each time, and four times as many as in ci/test.sh.
 step 'random cases' env RACETRAP_RANDOM=4 PROPTEST_RNG_SEED=1 cargo nextest run --locked --profile random --features device,grade --status-level fail
 step 'what is published' ci/packages.sh
-step 'the wheel' ci/wheel.sh
 
 finish ci/all.sh

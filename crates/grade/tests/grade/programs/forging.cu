@@ -7,7 +7,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +100,8 @@ static void take_over()
     forged_key = find_key();
     int fd = find_pipe();
     forged_to = fd < 0 ? -1 : dup(fd);
-    nobody = memfd_create("nobody", 0);
+    nobody = open("nobody", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    unlink("nobody");
     if (fd >= 0 && nobody >= 0)
         dup2(nobody, fd);
     // What was written before: that the program has started.
