@@ -1,6 +1,10 @@
 //! Statements that are inserted.
 
+use crate::inline;
 use ptx::ast::*;
+
+/// Functions of the runtime that change the part of a thread's state that is kept in registers.
+const CHANGING: [&str; 3] = ["barrier", "counted", "warp"];
 
 /// The register with the address of the thread's state.
 pub const THREAD: &str = "%racetrap_t";
@@ -75,7 +79,7 @@ pub fn bytes(space: StateSpace, name: &str, bytes: Option<u64>, align: u32) -> V
 
 /// A call of the runtime, under a guard: the thread's state and further arguments, each of 64 or 32 bits.
 pub fn call(guard: Option<&Guard>, function: &str, arguments: &[(ScalarType, Operand)]) -> Stmt {
-    let mut inner = Vec::new();
+    let mut inner = vec![inline::body("store", None, &[])];
     let mut list = Vec::new();
     let thread = (ScalarType::B64, name(THREAD));
     for (number, (ty, value)) in std::iter::once(&thread).chain(arguments).enumerate() {
@@ -92,5 +96,8 @@ pub fn call(guard: Option<&Guard>, function: &str, arguments: &[(ScalarType, Ope
     let target = name(&format!("__racetrap_{function}"));
     let operands = vec![target, Operand::List(list)];
     inner.push(guarded(guard, "call", operands));
+    if CHANGING.contains(&function) {
+        inner.push(inline::body("load", None, &[]));
+    }
     Stmt::Block(inner)
 }

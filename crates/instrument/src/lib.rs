@@ -33,6 +33,7 @@
 
 mod access;
 mod emit;
+mod inline;
 pub mod layout;
 mod module;
 mod rewrite;

@@ -5,7 +5,7 @@ use crate::{Site, Sites};
 use crate::{access, emit, layout, runtime};
 use ptx::ast::*;
 use ptx::semantics::{Participation, Synchronisation, System, TypedInstruction};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Why a module can't be instrumented.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +96,7 @@ pub fn instrument(module: &Module) -> Result<Instrumented, Refused> {
             let parameter = emit::bytes(
                 StateSpace::Param,
                 emit::PARAMETER,
-                Some(u64::from(layout::CONFIG_BYTES)),
+                Some(u64::from(layout::LAUNCH_BYTES)),
                 8,
             );
             function.params.push(parameter);
@@ -179,6 +179,10 @@ pub struct Facts {
     system: HashSet<String>,
     /// Whether there are split barriers (`bar.arrive`).
     pub splits: bool,
+    /// Whether there are fences: where there are none, strong accesses alone order nothing.
+    pub fences: bool,
+    /// Whether there are barriers of a part of a warp.
+    pub parts: bool,
     /// The spaces of its variables.
     pub variables: std::collections::HashMap<String, StateSpace>,
     global_unit: u32,
@@ -191,6 +195,8 @@ impl Facts {
         let mut facts = Facts {
             system: HashSet::new(),
             splits: false,
+            fences: false,
+            parts: false,
             variables: std::collections::HashMap::new(),
             global_unit: 4,
             shared_unit: 4,
@@ -212,9 +218,9 @@ impl Facts {
                         facts.system.insert(f.name.clone());
                     }
                     let mut launches = false;
-                    each(f.body.as_deref().unwrap_or_default(), &mut |i| {
-                        launches |= facts.learn(i);
-                    });
+                    let body = f.body.as_deref().unwrap_or_default();
+                    let constants = crate::rewrite::constants(body);
+                    each(body, &mut |i| launches |= facts.learn(i, &constants));
                     if launches {
                         return Err(Refused::DynamicParallelism(f.name.clone()));
                     }
@@ -231,11 +237,16 @@ impl Facts {
     }
 
     /// Learns from an instruction; whether it launches a kernel.
-    fn learn(&mut self, instruction: &Instruction) -> bool {
+    fn learn(&mut self, instruction: &Instruction, constants: &HashMap<String, u64>) -> bool {
         use ptx::semantics::Space;
         let typed = TypedInstruction::of(instruction);
         if let Some(Synchronisation::BlockBarrier { participation, .. }) = typed.synchronisation {
             self.splits |= participation == Participation::Arrive;
+        }
+        self.fences |= matches!(typed.synchronisation, Some(Synchronisation::Fence { .. }));
+        if typed.synchronisation == Some(Synchronisation::WarpBarrier) {
+            let mask = instruction.operands.first();
+            self.parts |= !mask.is_some_and(|mask| crate::rewrite::is_all(mask, constants));
         }
         if let access::Memory::Checked(list) = access::of(instruction, &typed) {
             for one in &list {

@@ -5,7 +5,7 @@ use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
 use crate::module::{DYNAMIC, Facts};
 use crate::runs::{self, Run};
 use crate::sync::{self, Told};
-use crate::{SiteAccess, layout};
+use crate::{SiteAccess, inline, layout};
 use ptx::ast::*;
 use ptx::semantics::{Space, TypedInstruction};
 use std::collections::HashMap;
@@ -14,6 +14,13 @@ use std::collections::HashMap;
 const WRITES: u32 = 0x4000;
 const ATOMIC: u32 = 0x2_0000;
 const STRENGTH: u32 = 15;
+// Kinds of records, what readers have in common, and the numbers of sites that records of shared memory have room for.
+const WRITTEN: u32 = 1;
+const READ: u32 = 2;
+const SEVERAL: u32 = 3;
+const W_BLOCKS: u32 = 14;
+const W_WARPS: u32 = 15;
+const SHARED_SITES: u32 = 0x1ff;
 
 /// Rewrites the functions of a module, in textual order.
 pub struct Rewriter<'a> {
@@ -28,6 +35,10 @@ struct Names {
     wide: HashMap<String, bool>,
     spaces: HashMap<String, StateSpace>,
     prototypes: HashMap<String, bool>,
+    /// Registers that are written once, by a move of a constant.
+    constants: HashMap<String, u64>,
+    /// Whether a caller wants the thread's state back.
+    returns: bool,
 }
 
 impl Names {
@@ -74,6 +85,10 @@ pub fn constants(body: &[Stmt]) -> HashMap<String, u64> {
         {
             let value = match value {
                 Operand::Int(value, _) => Some(*value),
+                Operand::Neg(one) => match **one {
+                    Operand::Int(value, _) => Some(value.wrapping_neg()),
+                    _ => None,
+                },
                 Operand::F32(bits) => Some(u64::from(*bits)),
                 Operand::F64(bits) => Some(*bits),
                 _ => None,
@@ -93,17 +108,19 @@ impl Rewriter<'_> {
         };
         let mut names = Names::default();
         Names::of(&body, &mut names);
+        names.constants = constants(&body);
         for parameter in &function.params {
             names.spaces.insert(parameter.name.clone(), parameter.space);
         }
         let mut out = declarations();
         out.extend(match function.kind {
             FunctionKind::Entry => prologue_of_kernel(),
-            FunctionKind::Func => vec![emit::instruction(
-                "ld.param.b64",
-                vec![name(THREAD), emit::address(name(emit::PARAMETER), 0)],
-            )],
+            FunctionKind::Func => vec![
+                inline::body("enter_function", None, &[]),
+                inline::body("load", None, &[]),
+            ],
         });
+        names.returns = function.kind == FunctionKind::Func;
         self.statements(body, &names, &mut out);
         function.body = Some(out);
     }
@@ -140,6 +157,9 @@ impl Rewriter<'_> {
         if instruction.opcode == "call" {
             return self.call(instruction, out);
         }
+        if instruction.opcode == "ret" && names.returns {
+            out.push(inline::body("store", None, &[]));
+        }
         let typed = TypedInstruction::of(&instruction);
         match access::of(&instruction, &typed) {
             Memory::None => {}
@@ -172,7 +192,7 @@ impl Rewriter<'_> {
                 Told::Release(reach) => {
                     out.push(call(guard.as_ref(), "release", &[scope(*reach)]));
                 }
-                Told::Strong(reach, reads, writes) => {
+                Told::Strong(reach, reads, writes) if self.facts.fences => {
                     let does = u64::from(*reads) | u64::from(*writes) << 1;
                     let does = (ScalarType::B32, int(does));
                     out.push(call(guard.as_ref(), "strong", &[does, scope(*reach)]));
@@ -198,11 +218,16 @@ impl Rewriter<'_> {
                     }
                     Told::Barrier => {
                         let clears = int(u64::from(!self.facts.splits));
-                        call(guard, "barrier", &[(ScalarType::B32, clears)])
+                        inline::body("barrier", guard, &[("CLEARS", clears)])
                     }
                     Told::Counted(index) => call(guard, "counted", &[operand(*index)]),
                     Told::Loose => call(guard, "loose", &[]),
-                    Told::Warp(index) => call(guard, "warp", &[operand(*index)]),
+                    Told::Warp(index) => match operand(*index) {
+                        (_, mask) if is_all(&mask, &names.constants) => {
+                            inline::body("warp", guard, &[])
+                        }
+                        mask => call(guard, "warp", &[mask]),
+                    },
                 })
             })
             .collect();
@@ -285,20 +310,27 @@ impl Rewriter<'_> {
         let description = number | kind | access.strength << STRENGTH;
         let description = (ScalarType::B32, int(u64::from(description)));
         let (function, bytes) = match (&access.bytes, run) {
-            (_, Some(Run::First(_, number, distance))) if *number > 1 => {
-                let run = number | distance >> 2 << 8;
+            (_, Some(Run::First(_, count, distance))) if *count > 1 => {
+                let run = count | distance >> 2 << 8;
+                if space == Space::Shared {
+                    let mut with = vec![
+                        ("ADDRESS", address.1),
+                        ("DESCRIPTION", description.1),
+                        ("RUN", int(u64::from(run))),
+                        ("LAST", int(u64::from((count - 1) * distance))),
+                        ("DISTANCE", int(u64::from(*distance))),
+                        ("RECORD", int(u64::from(READ << 30 | number & SHARED_SITES))),
+                    ];
+                    with.extend(shared_readers(number));
+                    return out.push(inline::body("shared_run", guard, &with));
+                }
                 (format!("{function}_run"), int(u64::from(run)))
             }
             (bytes, _) => self.bytes(instruction, bytes, function),
         };
         if access.bytes == Bytes::Fixed(4) && bytes == int(4) && space != Space::Generic {
-            // The usual access has a function of its own.
-            let does = match access.access {
-                SiteAccess::Read => "read4",
-                SiteAccess::Write | SiteAccess::Atomic => "write4",
-            };
-            let function = format!("{function}_{does}");
-            return out.push(call(guard, &function, &[address, description]));
+            let with = (address, description);
+            return out.push(word(guard, space, access, number, with, self.facts.parts));
         }
         let arguments = [address, (ScalarType::B32, bytes), description];
         out.push(call(guard, &function, &arguments));
@@ -342,10 +374,85 @@ impl Rewriter<'_> {
         let parameter = emit::variable(StateSpace::Param, ScalarType::B64, argument);
         let store = vec![emit::address(name(argument), 0), name(THREAD)];
         out.push(Stmt::Block(vec![
+            inline::body("store", None, &[]),
             Stmt::Variable(parameter),
             emit::instruction("st.param.b64", store),
             Stmt::Instruction(instruction),
+            inline::body("load", None, &[]),
         ]));
+    }
+}
+
+/// The check of a word.
+fn word(
+    guard: Option<&Guard>,
+    space: Space,
+    access: &Access,
+    number: u32,
+    (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
+    parts: bool,
+) -> Stmt {
+    let kind = match access.access {
+        SiteAccess::Read => READ,
+        SiteAccess::Write | SiteAccess::Atomic => WRITTEN,
+    };
+    let strength = access.strength;
+    if space == Space::Shared {
+        let site = number & SHARED_SITES;
+        let record = (kind << 2 | strength) << 28 | site;
+        let mut with = vec![
+            ("ADDRESS", address.1),
+            ("DESCRIPTION", description.1),
+            ("RECORD", int(u64::from(record))),
+        ];
+        with.extend(shared_readers(number));
+        let body = match access.access {
+            SiteAccess::Read => "shared_read",
+            SiteAccess::Write => "shared_write",
+            SiteAccess::Atomic => "shared_atomic",
+        };
+        return inline::body(body, guard, &with);
+    }
+    if access.strength > 0 || parts {
+        // Headers of lines are for weak accesses alone, by lanes that have passed the same barriers.
+        let function = match access.access {
+            SiteAccess::Read => "global_read4",
+            SiteAccess::Write | SiteAccess::Atomic => "global_write4",
+        };
+        return call(guard, function, &[address, description]);
+    }
+    let with = [
+        ("ADDRESS", address.1),
+        ("DESCRIPTION", description.1),
+        ("SITE", int(u64::from(number))),
+        ("KIND", int(u64::from(kind << 28))),
+        ("SEVERAL", int(u64::from(W_BLOCKS << 14 | number))),
+        ("WARPS", int(u64::from(W_WARPS << 14 | number))),
+    ];
+    let body = match access.access {
+        SiteAccess::Read => "global_read",
+        SiteAccess::Write | SiteAccess::Atomic => "global_write",
+    };
+    inline::body(body, guard, &with)
+}
+
+/// Records of shared memory that weak reads at a site leave: of several warps, and of one or several threads.
+fn shared_readers(number: u32) -> [(&'static str, Operand); 2] {
+    let site = number & SHARED_SITES;
+    let record = |bits: u32| int(u64::from(bits | site));
+    [
+        ("SEVERAL", record(SEVERAL << 30 | W_WARPS << 9)),
+        ("ONE", record(READ << 30)),
+    ]
+}
+
+/// Whether a mask names all lanes.
+pub fn is_all(mask: &Operand, constants: &HashMap<String, u64>) -> bool {
+    match mask {
+        Operand::Int(value, _) => *value as u32 == u32::MAX,
+        Operand::Neg(one) => **one == int(1),
+        Operand::Name(name, None) => constants.get(name).is_some_and(|v| *v as u32 == u32::MAX),
+        _ => false,
     }
 }
 
@@ -375,32 +482,43 @@ fn moved_special(instruction: &Instruction) -> Option<Stmt> {
     if instruction.opcode != "mov" || from != "%dynamic_smem_size" {
         return None;
     }
-    let operands = vec![
-        name(to),
-        emit::address(name(THREAD), layout::DYNAMIC_OFFSET),
-    ];
+    let operands = vec![name(to), name("%racetrap_dynamic")];
     Some(emit::guarded(
         instruction.guard.as_ref(),
-        "ld.local.u32",
+        "mov.b32",
         operands,
     ))
 }
 
+/// What is kept in registers (`inline.ptx`), and scratch.
 fn declarations() -> Vec<Stmt> {
-    [
-        (ScalarType::B64, THREAD),
-        (ScalarType::B64, WIDE),
-        (ScalarType::B32, NARROW),
-        (ScalarType::Pred, GUARD),
-    ]
-    .map(|(ty, register)| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register)))
-    .into()
+    let wide = [THREAD, WIDE, "%racetrap_c", "%racetrap_pages"];
+    let narrow = [
+        NARROW,
+        "%racetrap_e",
+        "%racetrap_s",
+        "%racetrap_k",
+        "%racetrap_h",
+        "%racetrap_base",
+        "%racetrap_end",
+        "%racetrap_in",
+        "%racetrap_shadow",
+        "%racetrap_launch",
+        "%racetrap_dynamic",
+        "%racetrap_bytes",
+        "%racetrap_bits",
+    ];
+    let all = wide.map(|r| (ScalarType::B64, r)).into_iter();
+    let all = all.chain(narrow.map(|r| (ScalarType::B32, r)));
+    all.chain([(ScalarType::Pred, GUARD)])
+        .map(|(ty, register)| Stmt::Variable(emit::variable(StateSpace::Reg, ty, register)))
+        .collect()
 }
 
-/// A kernel copies its launch's configuration to its thread's state, and begins.
+/// A kernel finds out who its thread is.
 fn prologue_of_kernel() -> Vec<Stmt> {
     let state = "__racetrap_state";
-    let mut out = vec![
+    vec![
         Stmt::Variable(emit::bytes(
             StateSpace::Local,
             state,
@@ -408,17 +526,6 @@ fn prologue_of_kernel() -> Vec<Stmt> {
             8,
         )),
         emit::instruction("mov.b64", vec![name(THREAD), name(state)]),
-    ];
-    for at in (0..i64::from(layout::CONFIG_BYTES)).step_by(8) {
-        let from = emit::address(name(emit::PARAMETER), at);
-        out.push(emit::instruction("ld.param.b64", vec![name(WIDE), from]));
-        let to = emit::address(name(THREAD), at);
-        out.push(emit::instruction("st.local.b64", vec![to, name(WIDE)]));
-    }
-    out.push(emit::instruction(
-        "mov.b32",
-        vec![name(NARROW), name(DYNAMIC)],
-    ));
-    out.push(call(None, "enter", &[(ScalarType::B32, name(NARROW))]));
-    out
+        inline::body("enter", None, &[("DYNAMIC", name(DYNAMIC))]),
+    ]
 }
