@@ -64,6 +64,8 @@ enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it th
 #define D_WRITE 0x4000u
 #define D_ATOMIC 0x20000u
 #define D_STRENGTH(d) ((d) >> 15 & 3)
+// Of reads of global memory: of the word before, of this one and of the one behind.
+#define D_RUN 0x40000u
 // Equal and not 0: constants that are equal.
 #define D_VALUE(d) ((d) >> 24)
 
@@ -79,9 +81,17 @@ enum { WEAK, CTA, GPU, AFTER_WRITE }; // the last: a weak read, and before it th
 #define PAGE_TAG 0x1ffffu
 #define HEADERS 0x20000u
 // A header whose kind is NONE stands for all 32 words of its line, where one instruction of a warp accesses it as lane by word: its kind is where
-// a record has its strength, and its thread is that of word 0. With 0 there, each word has its own record in this launch.
+// a record has its strength, and its thread is that of word 0. With 0 there, it stands for no access: each word has its own record
+// (H_OPEN), or only those words have that H_ENDS names (H_NONE). They are the first and the last, which the neighbouring warps of a stencil read.
 #define H_LAUNCH (255ull << 52)
 #define H_KIND(h) ((u32)((h) >> 60))
+#define H_OPEN 1ull
+#define H_NONE 2ull
+#define H_FIRST (1ull << 28)
+#define H_LAST (1ull << 29)
+#define H_ENDS (H_FIRST | H_LAST)
+// Several lanes of the warp have read each word.
+#define H_LANES (1ull << 30)
 
 #define RT static __device__ __noinline__
 #define IN static __device__ __forceinline__
@@ -259,9 +269,11 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
     if (!from_kept) count(t, ASSUMED);
     return PERHAPS;
   }
-  bool reads = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES);
+  // Reads at several places, of which one is named: is it the one that clashes? Of one warp's in global memory, nothing says that they are several.
+  bool places = was.kind == SEVERAL && (was.warp == W_BLOCKS_SITES || was.warp == W_WARPS_SITES || !F::BLOCKS && was.strength == AFTER_WRITE);
+  bool own = was.thread == t->thread || was.warp == W_WARPS_SITES && was.thread >> 5 == t->thread >> 5;
   bool hidden = was.kind != WRITTEN && !(desc & D_WRITE);
-  if constexpr (!from_kept) if (hidden || reads) {
+  if constexpr (!from_kept) if (hidden || places || was.kind == SEVERAL && own) {
     // Which access it clashes with, is not in the record.
     if (t->config->kept) {
       u64 wanted = kept_place(t, address, space);
@@ -270,7 +282,7 @@ template <class F, bool from_kept> RT u32 clash_with(const Thread *t, u64 old, u
       if (record && place == wanted && record == *(volatile u64 *)&at->record && clash_with<F, true>(t, record, address, desc, space) == UNORDERED) return UNORDERED;
     }
     // One of several readers is named; it may itself be ordered, and another is not.
-    if (hidden || was.thread == t->thread) {
+    if (hidden || places && own) {
       count(t, UNNAMED);
       return UNORDERED;
     }
@@ -313,7 +325,7 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
   // Somebody of another block reads what a block wrote before.
   if (after && !same_block && clash<F>(t, old, address, desc, space) == UNORDERED) return old;
   if (launch && weak && strength) return old;
-  if (!strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
+  if (F::BLOCKS && !strength && after && same_block) mine = F::close(READ, AFTER_WRITE, desc & F::SITES, t);
   if (!weak && !strength) return mine;
   bool cross, narrow;
   u32 ordered = order<F>(was, t, &cross, &narrow);
@@ -330,8 +342,11 @@ template <class F> RT u64 after_read(const Thread *t, u64 old, u64 address, u32 
     common = sites || (several && common == W_WARPS_SITES) ? W_BLOCKS_SITES : W_BLOCKS;
   } else if (several && common >= W_WARPS_SITES) {
     if (sites) common = W_WARPS_SITES;
-  } else if (was.thread >> 5 != t->thread >> 5 || sites) {
-    common = sites ? W_WARPS_SITES : W_WARPS;
+  } else if (was.thread >> 5 != t->thread >> 5) {
+    common = sites || !F::BLOCKS && after ? W_WARPS_SITES : W_WARPS;
+    if (!F::BLOCKS) weaker = WEAK;
+  } else if (sites && !F::BLOCKS) {
+    weaker = AFTER_WRITE;
   }
   Word next = F::several((Word)old, weaker, common);
   if (sites && next != (Word)old && !after) keep(t, mine, address, space);
@@ -365,39 +380,50 @@ IN u64 header_of(u64 page, u64 address) { return page + ((u32)address >> 7 & 0x3
 IN u64 word_of(u64 page, u64 address, u32 shift) { return page + HEADERS + (u64)((u32)(address & 0x1fffff) >> shift) * 8; }
 
 // The record of a word that a header stands for.
-IN u64 word_of_header(u64 h, u32 word) { return (u64)H_KIND(h) << 62 | (h & ~(15ull << 60)) + ((u64)word << 28); }
+IN u64 word_of_header(u64 h, u32 word) {
+  u64 kind = h & H_LANES ? SEVERAL : H_KIND(h);
+  return kind << 62 | (h & ~(15ull << 60 | 31ull << 28)) + ((u64)word << 28);
+}
+// What says that a word has its own record, where the line has none else.
+IN u64 end_of(u32 word) { return word == 0 ? H_FIRST : word == 31 ? H_LAST : 0; }
 
-// From now on each word of a line has its own record. What others do to the header or to records meanwhile is not lost: a record is written only
-// while the header still stands for it, and a header changes only from what was written out.
-RT void open_line(const Thread *t, u64 at) {
-  u64 opened = t->key & H_LAUNCH | 1, line = (at & (u64)PAGE_TAG) / 8;
-  u64 words = (at & ~(u64)PAGE_TAG) + HEADERS + line * 256;
+// From now on a word of a line has its own record, and with it all others, or only the last or the first one. What others do to the header or to
+// records meanwhile is not lost: a record is written only while the header still stands for it, and a header changes only from what was written out.
+RT void open_line(const Thread *t, u64 at, u32 word) {
+  u64 launch = t->key & H_LAUNCH, line = (at & (u64)PAGE_TAG) / 8, words = (at & ~(u64)PAGE_TAG) + HEADERS + line * 256, end = end_of(word);
   while (true) {
     u64 h = *(volatile u64 *)at;
-    if (h == opened) return;
-    u32 launch = (u32)(h >> 52) & 255;
-    if (H_KIND(h) && (launch == t->launch || is_concurrent(t, launch))) {
+    u32 of = (u32)(h >> 52) & 255;
+    bool current = (h & H_LAUNCH) == launch, counts = current || is_concurrent(t, of);
+    if (h == (launch | H_OPEN) || current && h & end) return;
+    bool whole = !end || counts && !current;
+    if (counts && H_KIND(h)) {
       bool again = false;
-      for (u32 i = 0; i < 32 && !again; i++) {
-        u64 wanted = word_of_header(h, i), *word = (u64 *)words + i, old = *(volatile u64 *)word;
+      for (u32 i = whole ? 0 : word; i < (whole ? 32 : word + 1) && !again; i++) {
+        if (h & end_of(i)) continue;
+        u64 wanted = word_of_header(h, i), *record = (u64 *)words + i, old = *(volatile u64 *)record;
         while (old != wanted) {
           if (*(volatile u64 *)at != h) { again = true; break; }
-          u64 seen = atomicCAS(word, old, wanted);
+          u64 seen = atomicCAS(record, old, wanted);
           if (seen == old) break;
           old = seen;
         }
       }
       if (again) continue;
-      __threadfence();
+      asm volatile("fence.acq_rel.gpu;" ::: "memory");
     }
-    if (atomicCAS((u64 *)at, h, opened) == h) return;
+    if (atomicCAS((u64 *)at, h, whole ? launch | H_OPEN : (current ? h : launch | H_NONE) | end) == h) return;
   }
 }
-IN void word_line(const Thread *t, u64 at) {
-  if (*(volatile u64 *)at == (t->key & H_LAUNCH | 1)) return;
-  u32 peers = __match_any_sync(__activemask(), at), lane;
+// A word is about to be checked by its own record.
+IN void word_line(const Thread *t, u64 at, u64 address) {
+  u64 h = *(volatile u64 *)at, launch = t->key & H_LAUNCH;
+  u32 word = (u32)address >> 2 & 31, lane;
+  if (h == (launch | H_OPEN) || (h & H_LAUNCH) == launch && h & end_of(word)) return;
+  u32 peers = __match_any_sync(__activemask(), at);
   asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-  if (lane + 1 == __ffs(peers)) open_line(t, at);
+  // Several words of a line: all of them.
+  if (lane + 1 == __ffs(peers)) open_line(t, at, peers & peers - 1 ? 1 : word);
   __syncwarp(peers);
 }
 
@@ -411,7 +437,7 @@ IN void global(const Thread *t, u64 address, u32 bytes, u32 desc) {
       count(t, UNWATCHED);
       return;
     }
-    if (shift == 2) word_line(t, header_of(page, a));
+    if (shift == 2) word_line(t, header_of(page, a), a);
     unit<GlobalFormat>(t, word_of(page, a, shift), a, desc, 0);
   }
 }
@@ -483,19 +509,16 @@ EXPORT void __racetrap_generic(size_t at, u64 address, u32 bytes, u32 desc) {
 #define S_EPOCH (31u << 13)
 #define S_WARP (15u << 9)
 #define S_SITE 0x1ffu
+// Kind and strength of records of shared memory: several lanes have read at several places.
+#define PLACES 0xf0000000u
 // Readers in the warp are several: the lane of another one.
 #define D_OTHER(d) ((d) >> 18 & 63)
 
 IN u32 lane_id() { u32 lane; asm("mov.u32 %0, %%laneid;" : "=r"(lane)); return lane; }
 
 IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address));
+  word_line(t, header_of(page, address), address);
   u64 *to = (u64 *)word_of(page, address, 2), mine = GlobalFormat::close(WRITTEN, D_STRENGTH(desc), desc & 0x3fff, t);
-  if (desc & D_ATOMIC) {
-    // Other atomic operations of this place, which it would not clash with.
-    u64 old = *(volatile u64 *)to, x = old ^ mine;
-    if (!(x & (15ull << 60 | M_LAUNCH | M_SITE)) && (x & M_BLOCK || !(x & (M_EPOCH | M_WARP)))) return;
-  }
   u64 old = atomicExch(to, mine), x = old ^ mine;
   bool own = !(x & (M_BLOCK | M_THREAD)), before = !(x & M_BLOCK) && x & M_EPOCH;
   if (!old || x & M_LAUNCH || (own || before) && old >> 62 != SEVERAL) return;
@@ -503,7 +526,7 @@ IN void plain_write(const Thread *t, u64 page, u64 address, u32 desc) {
 }
 
 IN void plain_read(const Thread *t, u64 page, u64 address, u32 desc) {
-  word_line(t, header_of(page, address));
+  word_line(t, header_of(page, address), address);
   u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(READ, D_STRENGTH(desc), desc & 0x3fff, t);
   if (GlobalFormat::is_read_by_several(old, t, desc)) return;
   u64 x = old ^ mine;
@@ -530,29 +553,31 @@ EXPORT void __racetrap_global_read4(size_t at, u64 address, u32 desc) {
   else if (!OFF(t)) global_any(t, address, 4, desc);
 }
 
-// What a header becomes; 0: words need records of their own.
+// What a header becomes; 0: words need records of their own. `mine` has H_LANES where other lanes of the warp read each word too.
 IN u64 after_line(u64 h, u64 mine, u32 desc) {
   if ((h & M_LAUNCH) < (mine & M_LAUNCH)) return mine;
   u32 kind = H_KIND(h);
-  u64 x = h ^ mine;
-  if (x & M_LAUNCH || !kind || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
+  u64 x = (h ^ mine) & ~(H_ENDS | H_LANES), ends = h & H_ENDS;
+  if (x & M_LAUNCH || kind > SEVERAL || !(~mine & M_EPOCH)) return 0;
+  if (!kind) return (h & M_SITE) == H_NONE ? mine | ends : 0;
   bool block = !(x & M_BLOCK), own = block && !(x & M_THREAD), epoch = !(x & M_EPOCH), site = !(x & M_SITE);
   if (kind == SEVERAL) return !(desc & D_WRITE) && site ? h : 0ull;
-  if (desc & D_WRITE) return own || block && !epoch ? mine : 0;
-  if (kind == WRITTEN) return own && epoch ? h : 0;
-  if (own && epoch && !(x & M_WARP)) return h;
-  if (block) return own || !epoch ? mine : 0;
-  return site ? h & ~(15ull << 60 | M_WARP) | (u64)SEVERAL << 60 | (u64)W_BLOCKS << 14 : 0;
+  if (desc & D_WRITE) return own && !(h & H_LANES) || block && !epoch ? mine | ends : 0;
+  if (kind == WRITTEN) return own && epoch && !(mine & H_LANES) ? h : 0;
+  if (own && epoch && !(x & M_WARP)) return h | mine & H_LANES;
+  if (block) return own || !epoch ? mine | ends : 0;
+  return site ? h & ~(15ull << 60 | M_WARP | 31ull << 28) | (u64)SEVERAL << 60 | (u64)W_BLOCKS << 14 | ends : 0;
 }
 
-// Behind what a kernel does by itself (`inline.ptx`). `header`: all lanes of a warp access its line, lane by word; or 0.
-IN bool line(const Thread *t, u64 header, u32 desc) {
+// All lanes of a warp access a line, lane by word: 0 where words need records of their own, else 1, and H_ENDS from bit 1 on.
+IN u32 line(const Thread *t, u64 header, u32 desc) {
   u32 done = 0;
   if (!lane_id()) {
     u64 kind = desc & D_WRITE ? WRITTEN : READ, mine = kind << 60 | t->key & ~(31ull << 28) | desc & M_SITE, h = *(volatile u64 *)header;
+    if (desc & D_RUN) mine |= H_LANES;
     while (true) {
       u64 next = after_line(h, mine, desc);
-      done = next != 0;
+      done = next ? 1 | (u32)(next >> 28 & 3) << 1 : 0;
       if (!next || next == h) break;
       u64 seen = atomicCAS((u64 *)header, h, next);
       if (seen == h) break;
@@ -562,26 +587,84 @@ IN bool line(const Thread *t, u64 header, u32 desc) {
   return __shfl_sync(~0u, done, 0);
 }
 
-EXPORT void __racetrap_global_write(size_t at, u64 address, u64 header, u32 desc) {
-  THREAD;
-  if (!header || !line(t, header, desc)) __racetrap_global_write4(at, address, desc);
+// A word that this lane and another one read.
+IN void global_read_by_two(const Thread *t, u64 address, u32 other, u32 desc) {
+  u64 page = page_of(t, address);
+  if (!page) {
+    global_any(t, address, 4, desc);
+    return;
+  }
+  word_line(t, header_of(page, address), address);
+  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
+  if (GlobalFormat::is_read_by_several(old, t, desc) || !(x & ~(31ull << 28))) return;
+  if ((!old || x & M_LAUNCH) && atomicCAS(to, old, mine) == old) return;
+  read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
+  read_as<GlobalFormat>(t, other, (u64)to, address, desc, 0);
 }
 
-EXPORT void __racetrap_global_read(size_t at, u64 address, u64 header, u32 desc) {
+// Reads of 4 bytes each at the same distance from each other: `run` is their number, and from bit 8 on the distance in words. Lanes that read one
+// word after the other share the words.
+EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
   THREAD;
-  if (!header || !line(t, header, desc)) __racetrap_global_read4(at, address, desc);
+  if (OFF(t)) return;
+  u32 number = run & 255, distance = run >> 8 << 2, lane = lane_id();
+  if (t->plain_pages && distance == 4 && number > 1 && number <= 32 && __activemask() == ~0u) {
+    u64 first = __shfl_sync(~0u, address, 0);
+    if (__all_sync(~0u, address == first + lane * 4)) {
+      if (lane) global_read_by_two(t, address, lane - 1, desc);
+      else __racetrap_global_read4(at, address, desc);
+      // Words behind the last lane's first: the lane that is the first to read them.
+      if (lane >= 33 - number) {
+        u64 behind = address + (number - 1) * 4;
+        if (lane < 31) global_read_by_two(t, behind, 31, desc);
+        else __racetrap_global_read4(at, behind, desc);
+      }
+      return;
+    }
+  }
+  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
 }
 
-// What the usual record of shared memory becomes when weak reads of the same place follow; 0: it is not usual.
+// The first and the last lane of a warp that accesses a line: `own` says whether its word has its own record. With D_RUN, it has read the word before
+// or behind the line too, and another lane its own.
+EXPORT void __racetrap_global_ends(size_t at, u64 address, u32 own, u32 desc) {
+  THREAD;
+  u32 lane = lane_id();
+  if (own) {
+    if (desc & D_WRITE) __racetrap_global_write4(at, address, desc);
+    else if (desc & D_RUN) global_read_by_two(t, address, lane ? 30 : 1, desc);
+    else __racetrap_global_read4(at, address, desc);
+  }
+  if (desc & D_RUN) __racetrap_global_read4(at, lane ? address + 4 : address - 4, desc);
+}
+
+// Behind what a kernel does by itself (`inline.ptx`). `header`: all lanes of a warp access its line, lane by word; or 0. With D_RUN, the words
+// before and behind are read too.
+EXPORT void __racetrap_global_access(size_t at, u64 address, u64 header, u32 desc) {
+  THREAD;
+  u32 done = header ? line(t, header, desc) : 0, lane = lane_id();
+  if (done) {
+    u32 own = lane == 0 ? done >> 1 & 1 : lane == 31 ? done >> 2 & 1 : 0;
+    if (own || desc & D_RUN && (lane == 0 || lane == 31)) __racetrap_global_ends(at, address, own, desc);
+  } else if (desc & D_WRITE) {
+    __racetrap_global_write4(at, address, desc);
+  } else if (desc & D_RUN) {
+    __racetrap_global_run(at, address - 4, 3 | 1 << 8, desc & ~D_RUN);
+  } else {
+    __racetrap_global_read4(at, address, desc);
+  }
+}
+
+// What the usual record of shared memory becomes when a weak read follows; 0: it is not usual. As in `inline.ptx`.
 IN u32 after_plain_read(u32 old, u32 mine, bool several) {
-  u32 x = old ^ mine, kind = old >> 30, warp = old & S_WARP, now = mine & S_WARP;
+  u32 x = old ^ mine, warp = old & S_WARP;
   if (!old || x & S_EPOCH) return several ? mine | SEVERAL << 30 : mine;
-  if (x & (3u << 28 | S_SITE) || kind < READ) return 0;
-  if (kind == SEVERAL && warp == W_WARPS << 9) return old;
-  if (warp >= W_MANY << 9 || now >= W_MANY << 9) return 0;
-  if (x & (S_THREAD & ~S_LANES)) return (old & ~S_WARP) | SEVERAL << 30 | W_WARPS << 9;
+  bool places = x & S_SITE, mixed = old >= PLACES;
+  if ((old & 0xf0001fffu) == (SEVERAL << 30 | W_WARPS << 9 | mine & S_SITE) || (old & 0xf0001e00u) == (SEVERAL << 30 | W_WARPS_SITES << 9)) return old;
+  if ((old & 0xb0000000u) != READ << 30 && !mixed || warp >= W_MANY << 9) return 0;
+  if (x & (S_THREAD & ~S_LANES)) return (old & ~(3u << 28 | S_WARP)) | SEVERAL << 30 | (places || mixed ? W_WARPS_SITES : W_WARPS) << 9;
   if (x & S_WARP) return 0;
-  return kind == READ && !several && !(x & S_LANES) ? old : old | SEVERAL << 30;
+  return !several && !(x & S_LANES) ? old : old | (places ? PLACES & ~(READ << 30) : 1u << 30);
 }
 
 IN void plain_shared_read(const Thread *t, u32 to, u32 address, u32 desc, u32 old) {
@@ -639,43 +722,6 @@ EXPORT void __racetrap_shared_run(size_t at, u32 address, u32 run, u32 desc) {
   u32 peers = __match_any_sync(__activemask(), address), lane = lane_id(), count = __popc(peers), rank = __popc(peers & (1u << lane) - 1);
   u32 others = peers & ~(1u << lane), several = others ? (u32)__ffs(others) << 18 : 0, to = t->plain_shared + address;
   for (u32 i = rank; i < number; i += count) plain_shared_read(t, to + i * distance, address + i * distance, desc | several, SharedFormat::load(to + i * distance));
-}
-
-// A word that this lane and another one read.
-IN void global_read_by_two(const Thread *t, u64 address, u32 other, u32 desc) {
-  u64 page = page_of(t, address);
-  if (!page) {
-    global_any(t, address, 4, desc);
-    return;
-  }
-  word_line(t, header_of(page, address));
-  u64 *to = (u64 *)word_of(page, address, 2), old = *(volatile u64 *)to, mine = GlobalFormat::close(SEVERAL, 0, desc & 0x3fff, t), x = old ^ mine;
-  if (GlobalFormat::is_read_by_several(old, t, desc) || !(x & ~(31ull << 28))) return;
-  if ((!old || x & M_LAUNCH) && atomicCAS(to, old, mine) == old) return;
-  read_any<GlobalFormat>(t, (u64)to, address, desc, 0);
-  read_as<GlobalFormat>(t, other, (u64)to, address, desc, 0);
-}
-
-// The same for global memory: lanes that read one word after the other share the words.
-EXPORT void __racetrap_global_run(size_t at, u64 address, u32 run, u32 desc) {
-  THREAD;
-  if (OFF(t)) return;
-  u32 number = run & 255, distance = run >> 8 << 2, lane = lane_id();
-  if (t->plain_pages && distance == 4 && number > 1 && number <= 32 && __activemask() == ~0u) {
-    u64 first = __shfl_sync(~0u, address, 0);
-    if (__all_sync(~0u, address == first + lane * 4)) {
-      if (lane) global_read_by_two(t, address, lane - 1, desc);
-      else __racetrap_global_read4(at, address, desc);
-      // Words behind the last lane's first: the lane that is the first to read them.
-      if (lane >= 33 - number) {
-        u64 behind = address + (number - 1) * 4;
-        if (lane < 31) global_read_by_two(t, behind, 31, desc);
-        else __racetrap_global_read4(at, behind, desc);
-      }
-      return;
-    }
-  }
-  for (u32 i = 0; i < number; i++) __racetrap_global_read4(at, address + (u64)i * distance, desc);
 }
 
 // One row of 16 bytes in each of the first lanes.

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 const WRITES: u32 = 0x4000;
 const ATOMIC: u32 = 0x2_0000;
 const STRENGTH: u32 = 15;
+const NEIGHBOURS: u32 = 0x4_0000;
 // Kinds of records, what readers have in common, and the numbers of sites that records of shared memory have room for.
 const WRITTEN: u32 = 1;
 const READ: u32 = 2;
@@ -319,10 +320,21 @@ impl Rewriter<'_> {
                         ("RUN", int(u64::from(run))),
                         ("LAST", int(u64::from((count - 1) * distance))),
                         ("DISTANCE", int(u64::from(*distance))),
+                        (
+                            "NUMBER",
+                            int(u64::from(if count.is_power_of_two() { *count } else { 1 })),
+                        ),
                         ("RECORD", int(u64::from(READ << 30 | number & SHARED_SITES))),
                     ];
-                    with.extend(shared_readers(number));
+                    with.push(shared_readers(number));
                     return out.push(inline::body("shared_run", guard, &with));
+                }
+                if (space, *count, *distance) == (Space::Global, 3, 4) && !self.facts.parts {
+                    // Three neighbours, as a stencil reads them: the middle one, and that there are others.
+                    out.push(add("add.s64", WIDE, 4));
+                    let description = (ScalarType::B32, int(u64::from(number | NEIGHBOURS)));
+                    let with = global_line(number, READ, (address, description));
+                    return out.push(inline::body("global_run", guard, &with));
                 }
                 (format!("{function}_run"), int(u64::from(run)))
             }
@@ -405,7 +417,7 @@ fn word(
             ("DESCRIPTION", description.1),
             ("RECORD", int(u64::from(record))),
         ];
-        with.extend(shared_readers(number));
+        with.push(shared_readers(number));
         let body = match access.access {
             SiteAccess::Read => "shared_read",
             SiteAccess::Write => "shared_write",
@@ -421,14 +433,7 @@ fn word(
         };
         return call(guard, function, &[address, description]);
     }
-    let with = [
-        ("ADDRESS", address.1),
-        ("DESCRIPTION", description.1),
-        ("SITE", int(u64::from(number))),
-        ("KIND", int(u64::from(kind << 28))),
-        ("SEVERAL", int(u64::from(W_BLOCKS << 14 | number))),
-        ("WARPS", int(u64::from(W_WARPS << 14 | number))),
-    ];
+    let with = global_line(number, kind, (address, description));
     let body = match access.access {
         SiteAccess::Read => "global_read",
         SiteAccess::Write | SiteAccess::Atomic => "global_write",
@@ -436,14 +441,27 @@ fn word(
     inline::body(body, guard, &with)
 }
 
-/// Records of shared memory that weak reads at a site leave: of several warps, and of one or several threads.
-fn shared_readers(number: u32) -> [(&'static str, Operand); 2] {
-    let site = number & SHARED_SITES;
-    let record = |bits: u32| int(u64::from(bits | site));
+/// What is replaced in checks of lines of global memory.
+fn global_line(
+    number: u32,
+    kind: u32,
+    (address, description): ((ScalarType, Operand), (ScalarType, Operand)),
+) -> [(&'static str, Operand); 6] {
+    let int = |value: u32| int(u64::from(value));
     [
-        ("SEVERAL", record(SEVERAL << 30 | W_WARPS << 9)),
-        ("ONE", record(READ << 30)),
+        ("ADDRESS", address.1),
+        ("DESCRIPTION", description.1),
+        ("SITE", int(number)),
+        ("KIND", int(kind << 28)),
+        ("SEVERAL", int(W_BLOCKS << 14 | number)),
+        ("WARPS", int(W_WARPS << 14 | number)),
     ]
+}
+
+/// The record of shared memory that weak reads of several warps at a site leave, without its epoch.
+fn shared_readers(number: u32) -> (&'static str, Operand) {
+    let record = SEVERAL << 30 | W_WARPS << 9 | number & SHARED_SITES;
+    ("SEVERAL", int(u64::from(record)))
 }
 
 /// Whether a mask names all lanes.
