@@ -409,8 +409,8 @@ RT void open_line(const Thread *t, u64 at, u32 word) {
           old = seen;
         }
       }
+      // The results of these atomic operations were waited for, so they are done where the next one is done too.
       if (again) continue;
-      asm volatile("fence.acq_rel.gpu;" ::: "memory");
     }
     if (atomicCAS((u64 *)at, h, whole ? launch | H_OPEN : (current ? h : launch | H_NONE) | end) == h) return;
   }
@@ -719,9 +719,14 @@ EXPORT void __racetrap_shared_run(size_t at, u32 address, u32 run, u32 desc) {
     for (u32 i = 0; i < number; i++) shared_any(t, address + i * distance, 4, desc);
     return;
   }
-  u32 peers = __match_any_sync(__activemask(), address), lane = lane_id(), count = __popc(peers), rank = __popc(peers & (1u << lane) - 1);
-  u32 others = peers & ~(1u << lane), several = others ? (u32)__ffs(others) << 18 : 0, to = t->plain_shared + address;
-  for (u32 i = rank; i < number; i += count) plain_shared_read(t, to + i * distance, address + i * distance, desc | several, SharedFormat::load(to + i * distance));
+  u32 count = 1, rank = 0, to = t->plain_shared + address;
+  if (!D_OTHER(desc)) {
+    u32 peers = __match_any_sync(__activemask(), address), lane = lane_id(), others = peers & ~(1u << lane);
+    count = __popc(peers);
+    rank = __popc(peers & (1u << lane) - 1);
+    desc |= others ? (u32)__ffs(others) << 18 : 0;
+  }
+  for (u32 i = rank; i < number; i += count) plain_shared_read(t, to + i * distance, address + i * distance, desc, SharedFormat::load(to + i * distance));
 }
 
 // One row of 16 bytes in each of the first lanes.

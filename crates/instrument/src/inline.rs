@@ -5,6 +5,9 @@ use ptx::ast::*;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+/// Functions of the runtime that change the part of a thread's state that is kept in registers.
+const CHANGING: [&str; 3] = ["barrier", "counted", "warp"];
+
 static BODIES: LazyLock<HashMap<String, Vec<Stmt>>> = LazyLock::new(|| {
     let module = ptx::parse(include_str!("../runtime/inline.ptx")).expect("a test reads it");
     let functions = module.items.into_iter().filter_map(|item| match item {
@@ -32,7 +35,7 @@ pub fn body(name: &str, guard: Option<&Guard>, with: &[(&str, Operand)]) -> Stmt
                 .iter_mut()
                 .for_each(|o| replace(o, with));
             if instruction.opcode == "call" {
-                out.push(call(instruction));
+                out.push(written(instruction));
                 continue;
             }
         }
@@ -42,7 +45,7 @@ pub fn body(name: &str, guard: Option<&Guard>, with: &[(&str, Operand)]) -> Stmt
 }
 
 /// `call.b64.b32 name, (a, b);`
-fn call(instruction: &Instruction) -> Stmt {
+fn written(instruction: &Instruction) -> Stmt {
     let (Some(Operand::Name(name, None)), Some(Operand::List(list))) =
         (instruction.operands.first(), instruction.operands.get(1))
     else {
@@ -53,7 +56,7 @@ fn call(instruction: &Instruction) -> Stmt {
         _ => ScalarType::B32,
     });
     let arguments: Vec<_> = widths.zip(list.iter().cloned()).collect();
-    emit::call(None, name.trim_start_matches("__racetrap_"), &arguments)
+    call(None, name.trim_start_matches("__racetrap_"), &arguments)
 }
 
 fn replace(operand: &mut Operand, with: &[(&str, Operand)]) {
@@ -68,4 +71,33 @@ fn replace(operand: &mut Operand, with: &[(&str, Operand)]) {
         }
         _ => {}
     }
+}
+
+/// A call of the runtime, under a guard: the thread's state and further arguments, each of 64 or 32 bits.
+pub fn call(guard: Option<&Guard>, function: &str, arguments: &[(ScalarType, Operand)]) -> Stmt {
+    let mut inner = vec![body("store", None, &[])];
+    let mut list = Vec::new();
+    let thread = (ScalarType::B64, emit::name(emit::THREAD));
+    for (number, (ty, value)) in std::iter::once(&thread).chain(arguments).enumerate() {
+        let parameter = format!("__racetrap_{number}");
+        inner.push(Stmt::Variable(emit::variable(
+            StateSpace::Param,
+            *ty,
+            &parameter,
+        )));
+        let store = match ty {
+            ScalarType::B64 => "st.param.b64",
+            _ => "st.param.b32",
+        };
+        let to = emit::address(emit::name(&parameter), 0);
+        inner.push(emit::instruction(store, vec![to, value.clone()]));
+        list.push(emit::name(&parameter));
+    }
+    let target = emit::name(&format!("__racetrap_{function}"));
+    let operands = vec![target, Operand::List(list)];
+    inner.push(emit::guarded(guard, "call", operands));
+    if CHANGING.contains(&function) {
+        inner.push(body("load", None, &[]));
+    }
+    Stmt::Block(inner)
 }

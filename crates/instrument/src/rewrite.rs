@@ -1,7 +1,8 @@
 //! Walks through a function and inserts what tells the runtime.
 
 use crate::access::{self, Access, Bytes, Memory};
-use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, call, int, name};
+use crate::emit::{self, GUARD, NARROW, THREAD, WIDE, int, name};
+use crate::inline::call;
 use crate::module::{DYNAMIC, Facts};
 use crate::runs::{self, Run};
 use crate::sync::{self, Told};

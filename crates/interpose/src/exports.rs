@@ -1,4 +1,8 @@
-//! The names that no other file defines.
+//! The names that no hook defines, and which those are that are ours.
+
+use crate::real;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// A function that is the driver's own.
 macro_rules! jump {
@@ -27,3 +31,16 @@ macro_rules! jump {
 }
 
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+
+/// Our function in place of one of the driver's, if it is one that we have.
+pub fn ours(theirs: usize) -> Option<usize> {
+    static MAP: OnceLock<HashMap<usize, usize>> = OnceLock::new();
+    let none = real::missing as *const () as usize;
+    let map = MAP.get_or_init(|| {
+        let all = OURS
+            .iter()
+            .map(|(name, own)| (real::function(name), *own as usize));
+        all.filter(|(theirs, _)| *theirs != none).collect()
+    });
+    map.get(&theirs).copied()
+}

@@ -17,4 +17,5 @@ mod modules;
 mod real;
 mod shadow;
 mod state;
+mod table;
 mod tell;

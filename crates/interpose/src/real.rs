@@ -1,6 +1,6 @@
 //! The real driver: loaded by its absolute path, so that its names stay its own, and the table of its functions.
 
-use crate::exports::{COUNT, NAMES, OURS};
+use crate::table::{COUNT, NAMES};
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -23,7 +23,8 @@ unsafe impl Sync for Table {}
 /// The table that exported names jump through.
 pub static TABLE: Table = Table(UnsafeCell::new([0; COUNT]));
 
-unsafe extern "C" fn missing() -> u32 {
+/// A function that the driver does not have.
+pub unsafe extern "C" fn missing() -> u32 {
     NOT_FOUND
 }
 
@@ -99,19 +100,6 @@ pub fn function(name: &CStr) -> usize {
     numbers
         .get(name)
         .map_or(missing as *const () as usize, |number| table[*number])
-}
-
-/// Our function in place of one of the driver's, if it is one that we have.
-pub fn ours(theirs: usize) -> Option<usize> {
-    static MAP: OnceLock<HashMap<usize, usize>> = OnceLock::new();
-    let none = missing as *const () as usize;
-    let map = MAP.get_or_init(|| {
-        let all = OURS
-            .iter()
-            .map(|(name, own)| (function(name), *own as usize));
-        all.filter(|(theirs, _)| *theirs != none).collect()
-    });
-    map.get(&theirs).copied()
 }
 
 /// Calls a function of the driver by its name: `real!(cuMemFree_v2(address: u64))`.

@@ -1,7 +1,7 @@
 //! Nodes of graphs that launch kernels.
 
+use super::entry::{Handle, hooks};
 use super::launches::launch;
-use super::{Handle, hooks};
 use crate::launches::Wanted;
 use std::ffi::{c_uint, c_void};
 

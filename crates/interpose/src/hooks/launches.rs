@@ -1,6 +1,6 @@
 //! Launches.
 
-use super::{Handle, Stream, aside, hooks};
+use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::{self, Extended, Wanted, is_captured};
 use std::ffi::{c_uint, c_void};
 

@@ -1,6 +1,6 @@
 //! Modules and libraries, and the kernels that are fetched from them.
 
-use super::{Handle, aside, hooks};
+use super::entry::{Handle, aside, hooks};
 use crate::launches;
 use crate::modules::{Replacement, replacement};
 use crate::state::{State, state};

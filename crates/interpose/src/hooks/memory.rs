@@ -1,6 +1,6 @@
 //! Memory: what comes gets a shadow.
 
-use super::{Handle, Stream, aside, hooks};
+use super::entry::{Handle, Stream, aside, hooks};
 use crate::launches::is_captured;
 use crate::real::real;
 use crate::state::state;

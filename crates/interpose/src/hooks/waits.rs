@@ -1,6 +1,6 @@
 //! Waiting, and the end.
 
-use super::{Handle, Stream, aside, hooks};
+use super::entry::{Handle, Stream, aside, hooks};
 use crate::state::state;
 
 /// The host has waited: what was found so far can be told.
